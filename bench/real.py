@@ -17,7 +17,9 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -51,6 +53,9 @@ def main() -> None:
         for job in JOBS:
             if not options.only or job.key in options.only:
                 _print(job.name, _quickest(benches, job))
+        for key, name, figure in FIGURES:
+            if not options.only or key in options.only:
+                print(f"{name:34} {'  '.join(f'{figure(each):>24}' for each in benches)}", flush=True)
         if options.peers is not None:
             compare(tree, Path(scratch) / "agentsview", [CCUSAGE, *options.peers])
 
@@ -205,18 +210,36 @@ class Bench:
         self._grow()
         return self.reread("list")
 
+    def watched_append(self) -> Timing:
+        """As `sync --watch` and `serve` pay for it: in a process that has read the session before."""
+        tails = [self.scratch / f"tail-{number}" for number in range(ROUNDS)]
+        for tail in tails:
+            tail.write_bytes(self._next_tail())
+        told = run_timed([self.python, "-c", _WATCHED, str(self.growing), *map(str, tails)], self.env)
+        if told.exit_code:
+            return told
+        wall, cpu = map(float, told.stdout.split())
+        return replace(told, wall=wall, cpu=cpu)
+
     def _grow(self) -> None:
+        tail = self._next_tail()
+        with self.growing.open("ab") as file:
+            file.write(tail)
+
+    @property
+    def growing(self) -> Path:
+        return self.tree / "projects" / "-bench-large" / f"{_NAME}.jsonl"
+
+    def _next_tail(self) -> bytes:
         """The session stands complete but for its last lines, which come fifty at a time."""
-        path = self.tree / "projects" / "-bench-large" / f"{_NAME}.jsonl"
         if not self.large:
             self.large = _session_of(self.tree, LARGE)
-            path.parent.mkdir(parents=True)
-            path.write_bytes(b"".join(self.large[: -TAIL * ROUNDS * 2]))
+            self.growing.parent.mkdir(parents=True)
+            self.growing.write_bytes(b"".join(self.large[: -TAIL * ROUNDS * 3]))
             self.reread("sync")
-        at = len(self.large) - TAIL * (ROUNDS * 2 - self.grown)
-        with path.open("ab") as file:
-            file.write(b"".join(self.large[at : at + TAIL]))
+        at = len(self.large) - TAIL * (ROUNDS * 3 - self.grown)
         self.grown += 1
+        return b"".join(self.large[at : at + TAIL])
 
     def html(self) -> Timing:
         path = self.scratch / f"{_NAME}.jsonl"
@@ -225,6 +248,20 @@ class Bench:
         return self.reread("export", str(path), "--format", "html", "--output", str(self.scratch / "page.html"))
 
 
+_WATCHED = """
+import sys, time, reread
+with reread.open() as archive:
+    archive.sync()
+    taken = []
+    for tail in sys.argv[2:]:
+        with open(sys.argv[1], "ab") as file:
+            file.write(open(tail, "rb").read())
+        wall, cpu = time.perf_counter(), time.process_time()
+        archive.sync()
+        taken.append((time.process_time() - cpu, time.perf_counter() - wall))
+    cpu, wall = min(taken)
+    print(wall, cpu)
+"""
 _NAME = "b0000000-0000-4000-8000-00000000beef"
 
 
@@ -270,6 +307,7 @@ JOBS = (
     Job("again", "sync, nothing new", ("sync",)),
     Job("append", f"sync, {TAIL} lines more on {LARGE / 1e6:.0f} MB"),
     Job("grown", f"list, {TAIL} lines more on {LARGE / 1e6:.0f} MB"),
+    Job("watched", "the same sync in a running process", rounds=1),
     Job("list", "list", ("list", "--no-sync")),
     Job("usage", "usage", ("usage", "--no-sync")),
     Job("search", "search, a common word", ("search", "--no-sync", "test")),
@@ -285,6 +323,69 @@ JOBS = (
 )
 
 
+def _peak_memory(bench: Bench) -> str:
+    """Of a first sync and its workers together: pages that several processes share count once."""
+    shutil.rmtree(bench.home, ignore_errors=True)
+    argv = [bench.python, "-m", "reread", "sync"]
+    running = subprocess.Popen(argv, env=bench.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    peak = 0
+    while running.poll() is None:
+        peak = max(peak, sum(map(_proportional_kib, _family(running.pid))))
+        time.sleep(0.02)
+    if running.returncode:
+        sys.exit(f"a sync ended with {running.returncode}")
+    return f"{peak / 1024:.0f} MiB" if peak else "not told here"
+
+
+def _family(process: int) -> list[int]:
+    """A process and all below it; nobody where there is no /proc."""
+    try:
+        threads = list(Path(f"/proc/{process}/task").iterdir())
+        below = [int(each) for thread in threads for each in (thread / "children").read_text().split()]
+    except OSError:
+        return []
+    return [process, *(each for child in below for each in _family(child))]
+
+
+def _proportional_kib(process: int) -> int:
+    try:
+        told = Path(f"/proc/{process}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in told.splitlines() if line.startswith("Pss:")), 0)
+
+
+_SEARCHES = """
+import sys, time
+from pathlib import Path
+from reread import Archive
+with Archive(Path(sys.argv[1])) as archive:
+    for words in sys.argv[2:]:
+        taken = []
+        for _ in range(40):
+            began = time.process_time()
+            archive.search(words)
+            taken.append(time.process_time() - began)
+        print(sorted(taken)[37])
+"""
+_SEARCHED = ("test", "run the tests", "deadlock")
+
+
+def _search_p95(bench: Bench) -> str:
+    """In one process that stays, as for the web pages: a common word, three words, a rare one."""
+    if not bench.home.exists():
+        bench.first_sync()
+    argv = [bench.python, "-c", _SEARCHES, str(bench.home), *_SEARCHED]
+    told = subprocess.run(argv, env=bench.env, capture_output=True, check=True).stdout.split()
+    return " ".join(f"{float(each) * 1000:.0f}" for each in told) + " ms cpu"
+
+
+FIGURES: tuple[tuple[str, str, Callable[[Bench], str]], ...] = (
+    ("p95", "search in the process, p95 of 40", _search_p95),
+    ("memory", "peak memory of a first sync", _peak_memory),
+)
+
+
 def _run(bench: Bench, job: Job) -> Timing:
     special = {
         "cold": bench.cold_usage,
@@ -292,6 +393,7 @@ def _run(bench: Bench, job: Job) -> Timing:
         "sync": bench.first_sync,
         "append": bench.append,
         "grown": bench.grown_list,
+        "watched": bench.watched_append,
         "html": bench.html,
     }
     timing = special[job.key]() if job.key in special else bench.reread(*job.arguments)

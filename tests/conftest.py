@@ -16,7 +16,7 @@ _SLOW_MACHINES = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 # Derandomised: a commit must not fail for what another commit broke. Look for new failures with
 # `HYPOTHESIS_PROFILE=thorough pytest`.
-for name, size in (("quick", 70), ("whole", 200)):
+for name, size in (("quick", 50), ("whole", 200)):
     settings.register_profile(
         name, max_examples=size, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW_MACHINES
     )

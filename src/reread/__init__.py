@@ -34,8 +34,7 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .live.client import Client, Hook, HostTool, query
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
-    from .live.transport import ClientOptions
-    from .live.turns import thinking_budget
+    from .live.transport import ClientOptions, thinking_budget
     from .loading import read
     from .records import Record, Unknown, decode
     from .sessions import Session, SessionBuilder, Subagent, Tokens
@@ -55,7 +54,7 @@ _HOME = {
     "HostTool": ".live.client",
     "Stream": ".live.protocol",
     "query": ".live.client",
-    "thinking_budget": ".live.turns",
+    "thinking_budget": ".live.transport",
     "AmbiguousSession": ".errors",
     "Archive": ".archive.archive",
     "BadInput": ".errors",

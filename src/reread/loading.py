@@ -24,25 +24,25 @@ from reread.records import (
     decode_all,
     decode_side_file,
 )
-from reread.records.sidefiles import IndexEntry
+from reread.records.state import IndexEntry
 from reread.sessions import Branch, Captured, Session, SessionBuilder
 from reread.sources import FileKind, Line, SessionFiles, SourceFile
-from reread.sources.backups import backup_reader
+from reread.sources.find import backup_reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.features import decisions, summaries
-    from reread.features.decisions import Decision
+    from reread.features import summaries, tool_use
     from reread.features.edits import net, shell
     from reread.features.edits.history import ReadBackup
     from reread.features.edits.net import FileDiff, SessionEdits
     from reread.features.summaries import SessionSummary
+    from reread.features.tool_use import Decision
     from reread.live import capture_fold
 else:
     net = lazy.module("reread.features.edits.net")
     capture_fold = lazy.module("reread.live.capture_fold")
     shell = lazy.module("reread.features.edits.shell")
-    decisions = lazy.module("reread.features.decisions")
+    tool_use = lazy.module("reread.features.tool_use")
     summaries = lazy.module("reread.features.summaries")
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -63,9 +63,9 @@ def read(path: str | Path) -> Iterator[Record]:
 
 def records_of(line: Line) -> list[Record]:
     """The records on a line: one nearly always, more where two writers met."""
-    records = decode_all(line.raw, line.number, line.offset)
-    last = records[-1]
-    if not line.ended and isinstance(last, Unknown) and last.malformed:
+    raw, number, offset, ended = line
+    records = decode_all(raw, number, offset)
+    if not ended and isinstance(last := records[-1], Unknown) and last.malformed:
         records[-1] = replace(last, reason=f"unfinished last line, {last.reason}")
     return records
 
@@ -190,8 +190,8 @@ class LoadedSession(Session):
         """Questions Claude asked here, in agents, too, and what was answered; the oldest first."""
         agents = (agent for agent in self.subagents if not agent.is_recorded_inline)
         found = [
-            *decisions.decisions_of(self, self.id),
-            *(each for a in agents for each in decisions.decisions_of(a, self.id, a.id)),
+            *tool_use.decisions_of(self, self.id),
+            *(each for a in agents for each in tool_use.decisions_of(a, self.id, a.id)),
         ]
         return tuple(sorted(found, key=lambda each: each.time.timestamp() if each.time is not None else 0.0))
 

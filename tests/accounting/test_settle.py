@@ -175,7 +175,7 @@ def moved(path: Path, root: Path, other: Path) -> None:
 def cold(folder: Path, made: list[Told], files: list[list[Path]]) -> list[tuple[object, ...]]:
     """The sums by quarter straight from the sources, without an archive that knows anything of them."""
     jobs = [
-        Behind(file_key(MACHINES[told.machine], str(path)), path, path.stat().st_size, path.stat().st_mtime_ns)
+        Behind(file_key(MACHINES[told.machine], str(path)), str(path), path.stat().st_size, path.stat().st_mtime_ns)
         for told, group in zip(made, files, strict=True)
         for path in group
     ]

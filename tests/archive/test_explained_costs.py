@@ -349,7 +349,7 @@ def assert_agrees(archive: Archive) -> None:
         assert sum(part.output_tokens for part in gone) == left.output_tokens
 
 
-@pytest.mark.sampled(25)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("source", sorted(ERAS.glob("*/source")), ids=lambda path: path.parent.name)
 def test_what_is_explained_of_a_recorded_session_is_what_usage_counts(source: Path, tmp_path: Path) -> None:
     with Archive(tmp_path / "home", [source], machine="desk") as archive:

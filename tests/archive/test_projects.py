@@ -9,7 +9,7 @@ import pytest
 from reread.archive import Archive
 from reread.archive.filters import Filter
 from reread.archive.listing import project_of, worktree_of
-from reread.archive.projects import Folder
+from reread.archive.user_marks import Folder
 from reread.errors import BadInput
 from reread.marks import Moves, below
 from reread.testing import a_prompt, a_reply, a_session

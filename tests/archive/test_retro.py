@@ -264,7 +264,7 @@ def test_every_line_of_evidence_opens_where_it_stands(archive: Archive) -> None:
     assert assert_opens(archive, archive.friction.retro(with_agents=True, least_confidence=0.0)) > 20
 
 
-@pytest.mark.sampled(25)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("era", sorted(path.parent.name for path in ERAS.glob("*/source")))
 def test_every_line_of_evidence_of_the_real_client_opens_where_it_stands(era: str, tmp_path: Path) -> None:
     with an_archive(tmp_path, ERAS / era / "source") as archive:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import io
 import os
 import re
 import select
@@ -11,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 PROGRAM = (sys.executable, "-m", "reread")
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -41,6 +45,19 @@ def reread(*arguments: str | Path, **changes: str) -> Ran:
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+def reread_here(*arguments: str | Path, env: Mapping[str, str] | None = None) -> Ran:
+    """The program in this process, with an environment as a process of its own would have."""
+    from reread.cli.main import main
+
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    threshold = gc.get_threshold()
+    seen = mock.patch.dict(os.environ, environment() if env is None else env, clear=True)
+    with seen, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(argument) for argument in arguments])
+    gc.set_threshold(*threshold)
+    return Ran(code, *(each.buffer.getvalue().decode() for each in (out, err)))
+
+
 def start(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     """A process that goes on; the caller ends it."""
     seen = environment() if env is None else env
@@ -49,7 +66,7 @@ def start(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subpr
     )
 
 
-def read_until(process: subprocess.Popen[bytes], text: str, seconds: float = 20) -> str:
+def read_until(process: subprocess.Popen[bytes], text: str, seconds: float = 60) -> str:
     """What a process prints up to a text; fails when the text does not come."""
     assert process.stdout is not None
     seen = b""

@@ -65,7 +65,7 @@ class Terminal:
         written = _MODES.sub("", self.written).replace("\r\n", "\n").replace("\b", "\x1b[1D")
         return displayed(written, self._columns)
 
-    def wait_for(self, text: str, seconds: float = 20) -> None:
+    def wait_for(self, text: str, seconds: float = 60) -> None:
         """Until the text was written, behind whatever was waited for before."""
         end = time.monotonic() + seconds
         while text not in (plain := without_colour(_MODES.sub("", self.written)).replace("\r\n", "\n"))[self._seen :]:
@@ -82,7 +82,7 @@ class Terminal:
     def press(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
 
-    def end(self, seconds: float = 20) -> int:
+    def end(self, seconds: float = 60) -> int:
         """The exit code, once the program has ended by itself."""
         end = time.monotonic() + seconds
         while self._take(max(0.0, end - time.monotonic())):

@@ -149,7 +149,7 @@ def test_watching_follows_until_ctrl_c(kept: Kept) -> None:
     a_session(a_prompt("third"), id="third").write(kept.claude / "projects")
     read_until(process, "took 1 session")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     told = [line for line in errors.decode().splitlines() if "taking in" not in line]
     assert (process.returncode, told) == (130, [])  # how far a sync has come is told only on a slow machine
 
@@ -334,7 +334,7 @@ def test_forgetting_says_what_goes_and_waits_for_a_yes(kept: Kept, answer: str, 
     command = [*PROGRAM, "archive", "forget", "@last", "--source", str(kept.claude), "--home", str(kept.home)]
     process = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
     os.write(ours, f"{answer}\n".encode())
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
     os.close(ours)
     os.close(theirs)
     assert process.returncode == 0

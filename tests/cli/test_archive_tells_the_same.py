@@ -32,7 +32,7 @@ def trees() -> list[Path]:
         return [samples, *found]
 
 
-@pytest.mark.sampled(25)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("tree", trees(), ids=lambda path: path.name)
 def test_the_archive_tells_what_the_files_tell(run: Run, tmp_path: Path, tree: Path) -> None:
     source = tmp_path / "source"

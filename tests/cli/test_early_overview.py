@@ -46,6 +46,8 @@ def test_a_person_at_a_terminal_sees_the_newest_before_the_sync_is_done(
     assert "all sessions are read now" in ran.err
     with Archive(tmp_path / "home") as archive:
         assert len(archive.sessions()) == SESSIONS
+        status = archive.safe.status()
+        assert (status.results_waiting, status.friction_waiting) == (0, 0), "what could wait is done, too"
 
 
 def test_a_script_waits_and_gets_the_whole_answer(run: Run, tree: Path, tmp_path: Path) -> None:

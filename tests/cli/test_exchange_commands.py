@@ -101,7 +101,7 @@ def test_watching_sends_what_comes(machines: Machines) -> None:
         read_until(process, "1 session sent")
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
     machines("laptop", "pull", machines.folder)
     assert len(json.loads(machines("laptop", "list", "--json").out)["sessions"]) == 3
 

@@ -66,7 +66,7 @@ def test_ctrl_c_ends_with_130_and_without_a_word(session: Path) -> None:
     process = start("show", session, "--follow")
     read_until(process, "Claude ▸ hi")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, b"")
 
 
@@ -82,7 +82,7 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     process.stdout.readline()
     process.stdout.close()
     assert process.stderr.read() == b""
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=60) == 0
     process.stderr.close()
 
 

@@ -222,3 +222,22 @@ def test_json_nested_480_deep_is_exported(form: str, run: Run, tmp_path: Path) -
     ran = run("export", trunk, "--format", form, "--redact", "--check", "--output", tmp_path / "out")
     assert ran.code == 0, ran.err
     assert "hunter2secret" not in (tmp_path / "out").read_text("utf-8")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_value_that_a_repeated_name_hides_leaks_in_no_form(form: str, run: Run, tmp_path: Path) -> None:
+    hidden, shown = "Vb8Kp1WdQ7Rt2Zx9", "hunter2secret"
+    entries = [
+        a_prompt("go"),
+        a_reply(a_tool_call("x", {"input": {"mark": 1}})),
+        a_tool_result("ok", twin={"mark": 1}),
+    ]
+    trunk = a_session(*entries, cwd="/srv/app").write(tmp_path / "projects")
+    twice = f'"password":"{hidden}","password":"{shown}"'.encode()
+    trunk.write_bytes(re.sub(rb'"mark": ?1', twice, trunk.read_bytes()))
+    assert trunk.read_bytes().count(hidden.encode()) == 2
+    ran = run("export", trunk, "--format", form, "--redact", "--check", "--output", tmp_path / "out", "--raw")
+    assert ran.code == 0, ran.err
+    text = (tmp_path / "out").read_text("utf-8")
+    assert hidden not in text
+    assert shown not in text

@@ -45,7 +45,7 @@ def following(*arguments: str | Path) -> Iterator[subprocess.Popen[bytes]]:
 def end(process: subprocess.Popen[bytes]) -> tuple[str, str]:
     """Ctrl-C; what was still printed, and what was said on stderr."""
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=20)
+    out, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     return out.decode(), errors.decode()
 

@@ -14,8 +14,8 @@ import pytest
 
 from cli.running import PROGRAM, Run, environment, on_terminal, reread_as_nobody, without_colour
 from cli.test_bad_input import assert_refused
-from reread.cli import client_stdin
 from reread.cli import hook as hook_run
+from reread.cli import streams
 from reread.client_settings import SettingsFile, command_of, entries_running
 from reread.errors import BadInput
 from reread.testing import a_prompt, a_reply, a_session
@@ -288,7 +288,7 @@ def test_an_unforeseen_failure_is_logged_too(run: Run, tmp_path: Path, monkeypat
     def fail(*_: object) -> None:
         raise LookupError("unforeseen")
 
-    monkeypatch.setattr(client_stdin, "piped_input", bytes)
+    monkeypatch.setattr(streams, "piped_input", bytes)
     monkeypatch.setattr(hook_run, "_start", fail)
     monkeypatch.setattr(hook_run, "_sync", fail)
     assert run("hook", "run", "--home", tmp_path / "archive") == (0, "", "")

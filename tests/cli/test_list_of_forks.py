@@ -11,8 +11,7 @@ import pytest
 from accounting.books import a_response
 from cli.kept import Kept
 from cli.running import Run
-from reread.testing import a_prompt, a_session, a_subagent, a_usage
-from reread.testing.lines import Entry
+from reread.testing import Entry, a_prompt, a_session, a_subagent, a_usage
 
 ANN, BOB, CAT = "a11", "b0b", "ca7"
 NOTE = "`reread usage` counts it once"

@@ -147,7 +147,7 @@ def test_the_same_events_however_the_stream_is_cut() -> None:
         process.stdin.write(TURN[start:end])
         time.sleep(0.002)
         start = end
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=60)
     assert [json.loads(line) for line in out.splitlines()] == whole
 
 
@@ -210,7 +210,7 @@ def append(path: Path, lines: list[bytes]) -> None:
 
 def end(process: subprocess.Popen[bytes]) -> str:
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=20)
+    out, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, b"")
     return out.decode()
 
@@ -295,7 +295,7 @@ def test_one_session_is_followed_alone(tmp_path: Path) -> None:
 
 def test_a_session_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with started("nowhere.jsonl", "--source", tmp_path) as process:
-        assert process.wait(timeout=20) == 2
+        assert process.wait(timeout=60) == 2
 
 
 @on_posix

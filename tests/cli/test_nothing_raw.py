@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from cli.hostile import FILE, FORGED, PROSE, TYPED, Hostile, status_line_input, write_hostile
 from cli.running import environment, on_terminal, read_until, start
-from reread.cli import progress
+from reread.cli import session_source
 from reread.cli.main import COMMANDS, OVERVIEW, main
 from reread.views.text import Style
 from reread.views.values import encoded
@@ -318,7 +318,7 @@ def _run(arguments: Sequence[str], *, is_terminal: bool) -> Written:
             patch.setenv(name, home)
         patch.setenv("TERM", "xterm")
         patch.setenv("COLUMNS", "160" if is_terminal else "60")
-        patch.setattr(progress, "QUICK", 3600)  # how far a sync has come is not drawn, however slow the machine
+        patch.setattr(session_source, "QUICK", 3600)  # how far a sync has come is not drawn, however slow the machine
         patch.setattr(sys, "stdin", io.TextIOWrapper(typed))
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)

@@ -19,8 +19,7 @@ from reread.archive.answers import tools as folded_tools
 from reread.archive.filters import Filter
 from reread.index.database import connect
 from reread.loading import load
-from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
-from reread.testing.lines import Entry
+from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
 from reread.views.html.page import session_page
 from reread.views.numbers import money
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Progress
-from reread.cli.progress import SyncProgress
+from reread.cli.session_source import SyncProgress
 from reread.config import archive_home
 
 
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr("reread.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("reread.cli.session_source.time.monotonic", lambda: now[0])
     return now
 
 
@@ -84,3 +84,16 @@ def test_sessions_without_new_bytes_are_counted_themselves(clock: list[float]) -
 )
 def test_every_platform_has_its_folder(system: str, environ: dict[str, str], expected: str) -> None:
     assert archive_home(environ, system, Path("/home/ann")) == Path(expected)
+
+
+def test_each_phase_is_named_and_has_a_rate_of_its_own(clock: list[float]) -> None:
+    stream = Terminal()
+    shown = SyncProgress(stream)
+    clock[0] += 100
+    shown(at(100_000_000))
+    shown(Progress(0, 40_000_000, 0, 0, phase="tool results"))
+    clock[0] += 2
+    shown(Progress(10_000_000, 40_000_000, 0, 0, phase="tool results"))
+    last = stream.getvalue().split("\r")[-1]
+    assert last.startswith("tool results: ")
+    assert "25%  10.0 MB of 40.0 MB  5.0 MB/s  6.0s left" in last

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.running import Run
-from reread.cli.push_service import service
+from reread.cli.exchange import service
 from reread.errors import BadInput
 
 STORE = "postgresql://ann@db.example/team"

@@ -137,3 +137,12 @@ def test_the_list_for_people_names_places_and_says_what_to_do(run: Run, projects
     assert "Make new ones where these were issued" in " ".join(ran.out.split())
     empty = run("secrets", "--project", "nowhere", "--home", tmp_path / "kept", "--source", projects)
     assert empty.out == "no keys or passwords found\n"
+
+
+def test_a_value_that_a_repeated_name_hides_is_listed(run: Run, projects: Path) -> None:
+    hidden = "Vb8Kp1WdQ7Rt2Zx9"
+    path = next(projects.rglob(f"{BOB}.jsonl"))
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f'{{"type":"user","uuid":"late","sessionId":"{BOB}","password":"{hidden}","password":"x"}}\n')
+    found = [each for each in secrets(run, projects)["secrets"] if each["kind"] == "password"]
+    assert sorted(each["places"][-1]["uuid"] == "late" for each in found) == [False, True]

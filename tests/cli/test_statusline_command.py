@@ -101,7 +101,7 @@ def test_input_that_does_not_end_is_not_waited_for() -> None:
         assert process.stdin is not None
         process.stdin.write(json.dumps(LINE).encode())
         process.stdin.flush()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
         assert process.stdout is not None
         assert process.stdout.read().startswith(b"Opus 5.5")
 
@@ -143,7 +143,7 @@ def test_an_archive_that_may_not_be_written_costs_no_line(kept: Kept) -> None:
     kept("sync")
     script = (
         "import io, os, sys, json, sqlite3\n"
-        "import reread.archive.status, reread.views.statusline, reread.records.client_input\n"
+        "import reread.archive.status, reread.cli.statusline, reread.records.client_input\n"
         "import reread.cli.statusline\n"
         "from reread.cli.main import main\n"
         "if os.geteuid() == 0: os.setuid(65534)\n"

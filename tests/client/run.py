@@ -162,7 +162,7 @@ class Screen:
     def tmux(self, *args: str) -> str:
         """One tmux command on this screen's own server."""
         command = ["tmux", "-L", self.socket, *args]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
     def text(self) -> str:
         """What is shown now."""
@@ -213,7 +213,7 @@ class Screen:
             if pointer == wanted:
                 break
             self.keys("Down" if pointer < wanted else "Up")
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while self.shows(pointed):
             assert time.monotonic() < end, f"the menu keeps standing at {item!r}:\n{self.text()}"
             self.keys("Enter", pause=2)
@@ -244,7 +244,7 @@ class Screen:
     def leave(self) -> None:
         """Ask the client to exit and wait until it is gone."""
         self.submit("/exit")
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while self.is_alive() and time.monotonic() < end:
             time.sleep(0.1)
 

@@ -54,7 +54,7 @@ def open_page(context: BrowserContext, server: Served, claude: Path) -> Opened:
     return found
 
 
-def findings(page: Page) -> list[tuple[str, str, str]]:
-    """What the rules of accessibility say against a page."""
-    found = Axe().run(page).response["violations"]
+def findings(page: Page, *rules: str) -> list[tuple[str, str, str]]:
+    """What the rules of accessibility say against a page: all of them, or those that are named."""
+    found = Axe().run(page, options={"runOnly": [*rules]} if rules else None).response["violations"]
     return [(each["impact"], each["id"], each["nodes"][0]["html"]) for each in found]

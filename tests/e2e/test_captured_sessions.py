@@ -25,8 +25,8 @@ CLIENT_OF = {name: version for version in reversed(VERSIONS) for name in capture
 RUNS = [(version, name) for name, version in CLIENT_OF.items() if name not in NO_SESSION]
 
 
-@pytest.mark.sampled(12)
-@pytest.mark.parametrize(("version", "name"), RUNS, ids="/".join)
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize(("version", "name"), RUNS, ids=[f"{version}-{name}" for version, name in RUNS])
 def test_a_run_and_its_transcript_are_one_session(version: str, name: str, tmp_path: Path) -> None:
     conversation = CONVERSATIONS[name]
     part = tmp_path / "home" / "wire" / "20261115T000000-00000000.part"

@@ -92,6 +92,7 @@ async def refused(client: reread.Client, asked: Permission) -> None:
     await client.deny(asked, "Not on a Sunday.")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("decide", "is_error", "text", "content"),
     [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import reread
-from cli.running import reread as run_reread
+from cli.running import reread_here as run_reread
 from client.run import Scratch, Screen, has_tmux
 from client.scenarios import SCENARIOS, Turn, calls, delegates, runs, says, turn
 
@@ -169,6 +169,7 @@ def test_an_edit_that_the_person_rejects_is_no_edit(scratch: Scratch, tmp_path: 
 
 
 @needs_tmux
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("with_code", [True, False], ids=["with the code", "the conversation alone"])
 def test_two_branches_of_a_rewind_are_restored_as_they_were_on_disk(
     scratch: Scratch, tmp_path: Path, with_code: bool

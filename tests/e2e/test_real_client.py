@@ -56,6 +56,7 @@ def test_parallel_tools_make_one_branch(scratch: Scratch) -> None:
 
 
 @needs_tmux
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("back_to", "active", "abandoned"),
     [
@@ -113,6 +114,7 @@ USED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("prompt", ["mock:text(hello)", "mock:think-bash", "mock:parallel", "mock:steps"])
 def test_tokens_equal_what_the_client_reports(scratch: Scratch, tmp_path: Path, prompt: str) -> None:
     """The client's `result.usage` is one turn of the main thread: the library and the ledger say the same."""

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import pytest
 
+from cli.running import reread_here
 from client.run import Scratch
 
 pytestmark = pytest.mark.e2e
@@ -101,10 +102,9 @@ def ours(scratch: Scratch) -> dict[str, str]:
 
 def asked(scratch: Scratch, *arguments: str) -> Json:
     """What a command of ours says about this client's sessions."""
-    done = subprocess.run(
-        [sys.executable, "-m", "reread", *arguments, "--json"], env=ours(scratch), capture_output=True, check=True
-    )
-    answer: Json = json.loads(done.stdout)
+    ran = reread_here(*arguments, "--json", env=ours(scratch))
+    assert ran.code == 0, ran.err
+    answer: Json = json.loads(ran.out)
     return answer
 
 
@@ -156,6 +156,7 @@ SUCCEEDS = {
 FAILS = ["error-400", "error-401", "error-404", "error-413", "error-529-forever"]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("scenario", SUCCEEDS)
 def test_a_run_that_succeeds(scratch: Scratch, scenario: str) -> None:
     with Running(scratch, f"mock:{scenario}", *SUCCEEDS[scenario]) as run:
@@ -165,6 +166,7 @@ def test_a_run_that_succeeds(scratch: Scratch, scenario: str) -> None:
         assert_one_session(scratch, run)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scenario", FAILS)
 def test_a_run_that_fails_says_so(scratch: Scratch, scenario: str) -> None:
     with Running(scratch, f"mock:{scenario}") as run:
@@ -350,18 +352,13 @@ class TestSessions:
 
 
 class TestCounting:
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("scenario", ["thinking(cats)", "parallel", "task"])
     def test_tokens_are_counted_once(self, scratch: Scratch, scenario: str) -> None:
         """The wire and the transcript tell of the same responses."""
         with Running(scratch, f"mock:{scenario}", "--permission", "allow") as run:
             assert run.finish() == 0
             whole = asked(scratch, "usage", "session")["totals"]
-            alone = subprocess.run(
-                [sys.executable, "-m", "reread", "usage", "session", "--json", "--home", str(scratch.home / "other")],
-                env=ours(scratch),
-                capture_output=True,
-                check=True,
-            )
-            assert whole == json.loads(alone.stdout)["totals"]
+            assert whole == asked(scratch, "usage", "session", "--home", str(scratch.home / "other"))["totals"]
             said = {event["message_id"]: event["output_tokens"] for event in run.of("usage")}
             assert whole["output_tokens"] >= sum(said.values()) > 0

@@ -26,6 +26,7 @@ def fits(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "opened",
     [

@@ -233,6 +233,7 @@ def test_everything_is_one_key_away_and_the_sheet_tells_so(opened: Opened) -> No
     expect(page.locator(".hits a.row").first).to_be_visible()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("opened", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
 def test_everybody_can_find(opened: Opened) -> None:
     page = opened.go(f"/s/{FORKED}")

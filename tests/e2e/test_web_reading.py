@@ -101,6 +101,7 @@ def test_a_hit_opens_the_session_with_its_words_marked(opened: Opened) -> None:
     expect(page.locator("#m-thought .thinking mark")).to_have_text("quokka")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -340,6 +341,7 @@ def test_a_page_tells_that_the_server_has_gone_and_forgets_it_when_it_is_back(op
     opened.complaints.clear()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("opened", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
 def test_everybody_can_use_the_marks(opened: Opened) -> None:
     page = opened.go(f"/s/{TALK}?q=quokka")

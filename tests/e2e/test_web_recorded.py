@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.shared,
     pytest.mark.skipif(not CORPUS.is_dir(), reason="no recorded transcripts beside the project"),
 ]
-PRESSES = 20
+PRESSES = 8
 LARGEST = 2
 
 

@@ -98,7 +98,7 @@ def assert_mended(tree: Tree, *, is_forgotten: bool = False) -> None:
         assert archive.marks.moves().pairs == (("/home/old", "/home/new"),)
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("how", FAULTS)
 @pytest.mark.parametrize("what", FILES)
 def test_harmed_bytes(homes: dict[str, Tree], tmp_path: Path, what: str, how: str) -> None:

@@ -38,7 +38,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     return a_tree(tmp_path_factory.mktemp("tree"), size=2_500_000)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("room", [0, 60_000, 300_000, 700_000, 1_100_000, 1_600_000])
 def test_a_disk_that_fills_up_during_a_sync(tree: Tree, tmp_path: Path, room: int) -> None:
     before = traces(tree.source)

@@ -43,13 +43,13 @@ def killed(home: Path, source: Path, after: float, *, alone: int) -> bool:
         time.sleep(after)
         workers = children_of(sync.pid)
         sync.kill()
-        was_at_work = sync.wait(10) != 0
+        was_at_work = sync.wait(60) != 0
     for pid in filter(is_alive, workers):
         os.kill(pid, signal.SIGKILL)
     return was_at_work
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", range(KILLS))
 def test_a_first_sync_killed_at_a_random_moment_goes_on(
     tree: Tree, seconds: float, tmp_path: Path, number: int
@@ -113,10 +113,10 @@ def test_workers_of_a_killed_sync_neither_hold_the_lock_nor_live_on(tree: Tree, 
         sync.stdout.readline()
         children = wait_for_children(sync.pid)
         sync.kill()
-        sync.wait(10)
-    with lock(home / "safe", timeout=1.0):
+        sync.wait(60)
+    with lock(home / "safe", timeout=20):
         pass
-    deadline = time.monotonic() + 4
+    deadline = time.monotonic() + 30
     while (left := [pid for pid in children if is_alive(pid)]) and time.monotonic() < deadline:
         time.sleep(0.05)
     for pid in left:

@@ -92,7 +92,7 @@ def seconds_of_a_rebuild(kept: Kept, tmp_path_factory: pytest.TempPathFactory) -
     return work(copied(kept, tmp_path_factory.mktemp("measured") / "home").home, "rebuild")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", range(KILLS))
 def test_a_rebuild_killed_once_and_again_is_made_by_the_next_sync(
     kept: Kept, seconds_of_a_rebuild: float, tmp_path: Path, number: int
@@ -133,7 +133,7 @@ def test_kills_do_come_in_the_middle(kept: Kept, seconds_of_a_rebuild: float, tm
     assert any(is_half_made(part) for part in range(1, 48))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", range(KILLS))
 def test_letting_go_of_damage_loses_nothing_that_is_intact(kept: Kept, tmp_path: Path, number: int) -> None:
     chance = random.Random(f"damaged:{number}")

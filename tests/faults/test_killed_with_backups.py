@@ -90,7 +90,7 @@ def whole(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     return Whole(home, undisturbed(a_sync(home, config)))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", range(KILLS))
 def test_a_sync_goes_on_with_the_backups(config: Path, whole: Whole, tmp_path: Path, number: int) -> None:
     moment = random.Random(f"backups:{number}").random() * whole.seconds
@@ -105,7 +105,7 @@ def seconds_of_a_forget(whole: Whole, tmp_path_factory: pytest.TempPathFactory) 
     return undisturbed(a_forget(home, SESSIONS[0]))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", range(KILLS))
 def test_a_forget_never_takes_what_the_fork_holds(
     config: Path, whole: Whole, seconds_of_a_forget: float, tmp_path: Path, number: int

@@ -11,7 +11,6 @@ import pytest
 
 from faults.unprivileged import as_nobody
 from histories import ID, OTHER, a_config, a_fork, an_archive, folder_of, restored, write_backups
-from reread.sources import backups
 from trees import traces
 
 GOOD = {"848ba454848ee7c8@v1": b"one", "848ba454848ee7c8@v2": b"two"}
@@ -54,7 +53,7 @@ def test_other_names_are_told_and_what_a_file_manager_leaves_is_not(tmp_path: Pa
 
 
 def test_a_backup_too_large_to_hold_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backups, "LARGEST", 1 << 20)
+    monkeypatch.setattr("reread.sources.find.LARGEST", 1 << 20)
     config = a_config(tmp_path, {**GOOD, ODD: b"x" * (1 << 20) + b"x"})
     assert_told_once(config, "is larger than 1 MB, and not kept")
 

@@ -21,7 +21,7 @@ def seed() -> str:
     return found.stdout.strip() or "no commit"
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_after_a_power_cut_all_that_was_kept_is_there(tmp_path: Path, name: str) -> None:
     reason = why_not_here()

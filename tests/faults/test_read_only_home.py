@@ -114,7 +114,7 @@ def reply(home: Path, claude: Path, arguments: list[str]) -> str:
     return json.dumps([code, out.getvalue(), err.getvalue()])
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("arguments", READING, ids=" ".join)
 def test_what_reads_answers_and_says_that_it_is_not_up_to_date(base: Path, arguments: list[str]) -> None:
     before = snapshot(base / "home")

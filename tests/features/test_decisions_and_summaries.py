@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reread.features.decisions import Decision, chosen, decisions_of
 from reread.features.summaries import summary_of
+from reread.features.tool_use import Decision, chosen, decisions_of
 from reread.testing import (
     Entry,
     a_line,

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from editing import Desk
-from reread.features.branch_comparison import BranchSide, Comparison, compare
-from reread.features.edits.net import BranchOutcome, SessionEdits
+from reread.features.edits.net import BranchOutcome, BranchSide, Comparison, SessionEdits, compare
 from reread.sessions import Session
 from reread.testing import ContentBlock, Entry, a_prompt, a_reply, a_subagent, a_tool_call, a_tool_result, build
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,11 +13,12 @@ from hypothesis import strategies as st
 
 from planting import ORDINARY, planted
 from reread.features.secrets import Redactor, find, redacted_line
-from reread.features.secrets.find import _BORING, _BORING_RUNS, is_plain_id, may_be_coloured
-from reread.features.secrets.json_values import assigned, texts_of
+from reread.features.secrets.find import _BORING, _BORING_RUNS, LONGEST, is_plain_id, may_be_coloured
+from reread.features.secrets.json_values import assigned, texts_of, whole_value
 from reread.features.secrets.redact import learn_lines, redacted_value, secrets_of, secrets_of_lines
 
-PLANTED = [each.text for each in planted()]
+PLANTED_SECRETS = planted()
+PLANTED = [each.text for each in PLANTED_SECRETS]
 COLOURS = ["\x1b[31m", "\x1b[0m", "[36m", "[0m", "\\u001b[1m", "\x9b1m", "^[[32m", "\\033[33m", "\\e[0m"]
 WORDS = [
     *("password=", "token: ", "api_key = ", "Bearer ", "cache", "api\n", "key", "/home/mlindqvist/src", "a@kestrel.se"),
@@ -165,3 +167,90 @@ def test_a_name_in_a_listing_is_found_in_every_line() -> None:
     listing = "\n".join(f"{mode}  1 mlindqvist  staff  12 Nov 1 10:00 a" for mode in modes)
     assert len(find(listing)) == len(modes)
     assert [len(find(line)) for line in listing.split("\n")] == [1] * len(modes)
+
+
+PASSWORD = "Vb8Kp1WdQ7Rt2Zx9"  # noqa: S105  made up
+GITHUB = next(each.secret for each in PLANTED_SECRETS if each.kind == "GitHub")
+
+
+def escaped(text: str) -> str:
+    return "".join(f"\\u{ord(letter):04x}" for letter in text)
+
+
+def wrapped(text: str, times: int) -> str:
+    for _ in range(times):
+        text = json.dumps({"text": text})
+    return text
+
+
+HIDDEN = {
+    "a name twice": f'{{"password":"{PASSWORD}","password":"x"}}',
+    "with spaces": f'{{"password": "{PASSWORD}", "password": "x"}}',
+    "three times": f'{{"password":"x","password":"{PASSWORD}","password":"y"}}',
+    "no text later": f'{{"password":"{PASSWORD}","password":null}}',
+    "any name": f'{{"a":"{GITHUB}","a":"x"}}',
+    "further in": f'{{"m":{{"c":[{{"password":"{PASSWORD}","password":"x"}}]}}}}',
+    "all that holds it": f'{{"m":{{"password":"{PASSWORD}"}},"m":{{"k":1}}}}',
+    "in a list": f'[{{"password":"{PASSWORD}","password":"x"}}]',
+    "a name and a value": f'{{"name":"DB_PASSWORD","value":"{PASSWORD}","value":"x"}}',
+    "a name that is hidden": f'{{"name":"DB_PASSWORD","name":"x","value":"{PASSWORD}"}}',
+    "what says it is bytes": f'{{"type":"base64","type":"text","data":"{GITHUB}"}}',
+    "a name with an escape": f'{{"pass\\u0077ord":"{PASSWORD}","password":"x"}}',
+    "the second value of a line": f'{{"a":1}}{{"password":"{PASSWORD}","password":"x"}}',
+    "behind a mark of order": f'\ufeff{{"password":"{PASSWORD}","password":"x"}}',
+    "beside half a pair": f'{{"e":"\\ud83d","password":"{PASSWORD}","password":"x"}}',
+    "beside no number": f'{{"n":NaN,"password":"{PASSWORD}","password":"x"}}',
+    "beside a long number": f'{{"n":{"9" * 5000},"password":"{PASSWORD}","password":"x"}}',
+    "deep": '{"a":' * 300 + f'{{"password":"{PASSWORD}","password":"x"}}' + "}" * 300,
+    "too deep": '{"a":' * 30_000 + f'{{"password":"{PASSWORD}","password":"x"}}' + "}" * 30_000,
+    "a name that is the secret": f'{{"{GITHUB}":1,"{GITHUB}":2}}',
+    "a line that was cut": f'{{"m":{{"password":"{PASSWORD}","x',
+    "a cut line with escapes": f'{{"m":{{"a":"{GITHUB[:9]}{escaped(GITHUB[9])}{GITHUB[10:]}","x',
+    "escapes": f'{{"a":"{escaped(GITHUB)}"}}',
+    "escapes in a text": wrapped(f'{{"a":"{escaped(GITHUB)}"}}', 1),
+    "escapes in a text of a text": wrapped(f'{{"a":"{escaped(GITHUB)}"}}', 2),
+    "an escape in a name": wrapped(f'{{"pass\\u0077ord":"{PASSWORD}"}}', 1),
+    "escaped quotes": wrapped(f"password\\u0022:\\u0022{PASSWORD}\\u0022", 1),
+    "a name twice in a text": wrapped(f'{{"password":"{PASSWORD}","password":"x"}}', 1),
+    "a name twice, six levels down": wrapped(f'{{"password":"{PASSWORD}","password":"x"}}', 6),
+}
+
+
+@pytest.mark.parametrize("raw", HIDDEN.values(), ids=HIDDEN)
+def test_what_a_line_hides_is_found_and_taken_out(raw: str) -> None:
+    line = raw.encode()
+    secret = PASSWORD if PASSWORD in raw else GITHUB
+    assert secret in [value for _, value in secrets_of(Redactor(), line)]
+    redactor = Redactor()
+    learn_lines(redactor, [line])
+    made = redacted_line(redactor, line).decode()
+    plain = re.sub(r"\\+u00([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), made)
+    assert secret not in plain
+    assert secret[-12:] not in plain
+    assert redacted_line(redactor, f'{{"said":"{secret}"}}'.encode()) != f'{{"said":"{secret}"}}'.encode()
+
+
+@pytest.mark.parametrize("raw", ['{"a":1,"a":"x"}', '{"a": [1.50, "\\u0041", {"b": 1, "b": 2}]}', '\ufeff{"a":1}'])
+def test_a_line_that_hides_no_secret_stays_as_it_is_written(raw: str) -> None:
+    assert redacted_line(Redactor(), raw.encode()) == raw.encode()
+
+
+def test_many_fields_of_one_name_are_read_in_the_time_of_as_many_fields() -> None:
+    fields = [f'"a":"{number}"' for number in range(50_000)]
+    fields += [f'"b{number}":1' for number in range(50_000)]
+    whole = whole_value(f'{{{",".join(fields)},"a":"{GITHUB}","a":""}}'.encode())
+    assert sum(len(layer) for layer in whole.everything) <= 3 * len(fields)
+    assert GITHUB in texts_of(whole.everything)
+
+
+@pytest.mark.parametrize("before", range(-4_000, 200, 350))
+def test_a_key_at_the_rim_of_a_piece_is_taken_out_whole(before: int) -> None:
+    body = "\n".join("MIIBx9Kq2Zt7Lm4V" * 4 for _ in range(50))
+    text = (
+        "x " * ((LONGEST + before) // 2)
+        + f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"
+        + " y" * 99
+    )
+    redactor = Redactor()
+    redactor.learn(text)
+    assert "MIIBx9Kq2Zt7" not in redactor.redact(text)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reread.features.edits.net import SessionEdits
-from reread.features.timeline import files_at, timeline
+from reread.features.activity import timeline
+from reread.features.edits.net import SessionEdits, files_at
 from reread.loading import load
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call, a_tool_result
 

@@ -104,7 +104,7 @@ def test_verify_notices_rows_that_have_no_bytes(tmp_path: Path) -> None:
     assert "agent-abc.meta.json: the bytes before" in damaged[0]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(12))
 def test_verify_names_the_database_when_a_page_is_damaged(tmp_path: Path, part: int) -> None:
     with an_archive(tmp_path) as archive:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.index.text_index import has_token, indexable, is_unspaced, occurrences, query_tokens, tool_text
+from reread.features.search_text import tool_text
+from reread.index.text_index import has_token, indexable, is_unspaced, occurrences, query_tokens
 
 TOKENIZER = "unicode61 remove_diacritics 2"
 HAN_AND_KANA = st.text("検索機能東京中文測試ひらがなカタカナー한국어검색", min_size=2, max_size=30)

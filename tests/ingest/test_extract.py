@@ -318,7 +318,7 @@ def test_a_file_that_went_before_it_was_read_is_a_source_error(tmp_path: Path) -
 
 POOL = """
 import sys, threading
-from reread.ingest.extract import worker_pool
+from reread.workers import worker_pool
 
 def context_of_the_pool():
     with worker_pool() as pool:

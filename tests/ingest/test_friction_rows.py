@@ -58,8 +58,23 @@ def test_a_session_that_grew_has_the_rows_of_one_taken_at_once(tmp_path: Path) -
         trunk.write_bytes(b"".join(lines[:end]))
         growing.sync()
     with growing, an_archive(tmp_path) as cold:
+        assert waiting(growing) == [ONE], "every few lines would pay for the whole session"
+        growing.sync()
+        assert not waiting(growing), "nothing else was to be done"
         assert rows(growing) == rows(cold)
         assert rows(cold)["friction"]
+
+
+def test_a_session_that_grows_keeps_no_other_from_being_found(tmp_path: Path) -> None:
+    two_sessions(tmp_path)
+    with quickly(tmp_path) as quick:
+        trunk = next((tmp_path / "projects").rglob(f"{TWO}.jsonl"))
+        quick.friction.in_session(TWO)
+        with trunk.open("ab") as file:
+            file.write(troubled(TWO, a_prompt("and the kuduq")).bytes.splitlines(keepends=True)[-1])
+        quick.sync()
+        assert waiting(quick) == [TWO], "of the other one nothing was known yet"
+        assert {row[0] for row in rows(quick)["outcome"]} == {ONE, TWO}
 
 
 def test_a_session_that_was_rewritten_tells_only_what_it_tells_now(tmp_path: Path) -> None:

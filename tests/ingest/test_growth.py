@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -18,6 +19,8 @@ from reread.index.source_state import last_seen
 from reread.ingest import sync
 from reread.testing import a_prompt, a_reply, a_session
 
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
+Line = dict[str, Any]
 IDS = [f"{number}a1b2c3d-1111-4222-8333-444455556666" for number in range(3)]
 NOT_COMPARED = {"sqlite_sequence", "migration", "meta", "note", "machine", "seen"}
 """What differs between any two archives; `seen` is compared by itself."""
@@ -149,6 +152,7 @@ def test_whatever_happens_the_rows_are_those_of_a_walk(steps: list[list[tuple[st
                 quick.sync()
                 with walking():
                     walked.sync()
+                quick.friction.find_waiting()
                 assert rows(quick) == rows(walked)
                 assert last_seen(quick.connection, "desk") == last_seen(walked.connection, "desk")
 
@@ -210,3 +214,157 @@ def test_transcripts_in_a_folder_that_is_called_like_that_of_backups_go_on(tmp_p
         archive.sync()
         assert [archive.search(word).total for word in ("alpaca", "iguana", "newt")] == [1, 1, 1]
         assert archive.is_current()
+
+
+# -- what is written of a file that grew: only what it tells anew
+
+
+def a_response(name: str, session: str, minute: int, output: int, *, is_advised: bool = False) -> Line:
+    """Told in the words of the client; the same name again, with more output, is the same response."""
+    usage: dict[str, Any] = {"input_tokens": 5, "output_tokens": output, "cache_read_input_tokens": minute}
+    if is_advised:
+        asked = {"type": "advisor_message", "model": "claude-opus-4-8", "input_tokens": 7, "output_tokens": output}
+        usage["iterations"] = [{"type": "message", "input_tokens": 5, "output_tokens": output}, asked]
+    tool = {"type": "tool_use", "id": f"toolu_{name:0>20}", "name": "Read", "input": {"file_path": f"/{name}"}}
+    words = {"type": "thinking", "thinking": f"thought of {name}", "signature": "s"}
+    message = {"id": f"msg_{name:0>20}", "role": "assistant", "model": "claude-opus-4-8", "usage": usage}
+    return {
+        "type": "assistant",
+        "uuid": f"u-{name}-{output}",
+        "parentUuid": None,
+        "sessionId": session,
+        "timestamp": f"2026-03-01T10:{minute:02d}:00.000Z",
+        "message": {**message, "content": [words, tool, {"type": "text", "text": f"reply {name}"}]},
+    }
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[list[bytes]]:
+    """Three files; the second and the third begin with some of the first's lines, and go on with some of their own."""
+    files: list[list[Line]] = []
+    for number, session in enumerate(IDS):
+        shared = files[0][: draw(st.integers(0, len(files[0])))] if files else []
+        lines = [{**line, "sessionId": session} for line in shared]
+        for _ in range(draw(st.integers(1, 6))):
+            minute, output = draw(st.integers(0, 4)) * 14, draw(st.integers(1, 3))
+            name = f"{number}{draw(st.integers(0, 3))}"
+            lines.append(a_response(name, session, minute, output, is_advised=draw(st.booleans())))
+        files.append([{**line, "parentUuid": before} for line, before in with_parents(lines)])
+    return [[json.dumps(line).encode() + b"\n" for line in file] for file in files]
+
+
+def with_parents(lines: list[Line]) -> list[tuple[Line, str | None]]:
+    return [(line, lines[place - 1]["uuid"] if place else None) for place, line in enumerate(lines)]
+
+
+def told(archive: Archive) -> dict[str, list[tuple[Any, ...]]]:
+    """Rows by names instead of numbers, which depend on what came first."""
+    connection = archive.connection
+    files = dict(connection.execute("SELECT id, key FROM file"))
+    sessions = dict(connection.execute("SELECT id, uuid FROM session"))
+    shown = {row[0]: row[1:] for row in connection.execute("SELECT * FROM circumstance")}
+    names = {**dict.fromkeys(("file", "home", "winner"), files), "session": sessions, "circumstance": shown}
+    found = {}
+    for table in ("session", "request", "copied", "usage_cell", "tool_call", "prompt", "thought", "client_said"):
+        rows = connection.execute(f"SELECT * FROM {table}")  # noqa: S608  our own names
+        columns = [column[0] for column in rows.description]
+        numbers = {"id"} if table == "session" else set()
+        found[table] = sorted(
+            (
+                tuple(names.get(c, {}).get(v, v) for c, v in zip(columns, row, strict=True) if c not in numbers)
+                for row in rows
+            ),
+            key=repr,
+        )
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(conversations(), st.randoms(use_true_random=False))
+def test_files_that_grew_in_turn_have_the_rows_of_files_taken_at_once(
+    written: list[list[bytes]], random: Random
+) -> None:
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        trunk(folder, 0).parent.mkdir(parents=True)
+        waiting = [(number, list(lines)) for number, lines in enumerate(written)]
+        with an_archive(folder, "grown") as grown, an_archive(folder, "fresh") as fresh:
+            while waiting:
+                for number, lines in random.sample(waiting, random.randint(1, len(waiting))):
+                    with trunk(folder, number).open("ab") as file:
+                        file.write(b"".join(lines.pop(0) for _ in range(random.randint(1, len(lines)))))
+                waiting = [(number, lines) for number, lines in waiting if lines]
+                grown.sync()
+            fresh.sync()
+            assert told(grown) == told(fresh)
+
+
+def test_a_file_that_grows_past_its_fork_gives_away_what_they_share(tmp_path: Path) -> None:
+    """They begin at once; whose history it is depends on which of them ended first."""
+
+    def write(number: int, *lines: Line) -> None:
+        trunk(tmp_path, number).parent.mkdir(parents=True, exist_ok=True)
+        with trunk(tmp_path, number).open("ab") as file:
+            file.write(b"".join(json.dumps({**line, "sessionId": IDS[number]}).encode() + b"\n" for line in lines))
+
+    shared = [a_response(name, IDS[0], 0, 2, is_advised=True) for name in ("00", "01")]
+    write(0, *shared)
+    write(1, *shared, a_response("10", IDS[1], 14, 2))
+    with an_archive(tmp_path, "grown") as grown, an_archive(tmp_path, "fresh") as fresh:
+        grown.sync()
+        assert {home for _, home, *_ in told(grown)["copied"]} == {key_of(grown, 0)}
+        write(0, a_response("02", IDS[0], 28, 2))
+        grown.sync()
+        assert {home for _, home, *_ in told(grown)["copied"]} == {key_of(grown, 1)}
+        fresh.sync()
+        assert told(grown) == told(fresh)
+
+
+def key_of(archive: Archive, number: int) -> str:
+    [(key,)] = archive.connection.execute("SELECT key FROM file WHERE path LIKE ?", (f"%{IDS[number]}.jsonl",))
+    return str(key)
+
+
+def test_rows_that_a_file_tells_again_are_not_written_again(folder: Path) -> None:
+    with an_archive(folder, "home") as archive:
+        archive.sync()
+        with trunk(folder, 0).open("ab") as file:
+            file.write(json.dumps(a_response("09", IDS[0], 28, 2)).encode() + b"\n")
+        written: list[str] = []
+        archive.connection.set_trace_callback(written.append)
+        archive.sync()
+        archive.connection.set_trace_callback(None)
+    for table, new in {"request": 1, "tool_call": 1, "thought": 1, "prompt": 0}.items():
+        found = [line for line in written if line.startswith("INSERT") and f" INTO {table} " in line]
+        assert len(found) == new, table
+        assert not [line for line in written if line.startswith(f"DELETE FROM {table} ")], table  # noqa: S608
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="no recorded transcripts beside the project")
+@pytest.mark.parametrize("seed", range(2))
+def test_recorded_sessions_and_forks_of_them_that_grew_have_the_rows_of_files_taken_at_once(
+    seed: int, tmp_path: Path
+) -> None:
+    random = Random(seed)
+    found = [path for path in sorted(CORPUS.glob("recorded/**/*.jsonl")) if 10_000 < path.stat().st_size < 600_000]
+    folder = trunk(tmp_path, 0).parent
+    folder.mkdir(parents=True)
+    waiting: list[tuple[Path, list[bytes]]] = []
+    for number, path in enumerate(random.sample(found, min(12, len(found)))):
+        lines = path.read_bytes().splitlines(keepends=True)
+        names = [f"{number:08d}-{kind}-4222-8333-444455556666" for kind in ("1111", "2222")]
+        waiting.append((folder / f"{names[0]}.jsonl", lines))
+        waiting.append((folder / f"{names[1]}.jsonl", lines[: random.randint(1, len(lines))]))
+    with an_archive(tmp_path, "grown") as grown, an_archive(tmp_path, "fresh") as fresh:
+        while waiting:
+            for path, lines in random.sample(waiting, min(4, len(waiting))):
+                end = random.randint(1, len(lines))
+                with path.open("ab") as file:
+                    file.write(b"".join(lines[:end]))
+                del lines[:end]
+            waiting = [(path, lines) for path, lines in waiting if lines]
+            grown.sync()
+        fresh.sync()
+        assert told(grown) == told(fresh)
+        assert told(grown)["copied"]

@@ -14,7 +14,7 @@ from reread.archive import Archive
 from reread.errors import RereadError, UnknownSession
 from reread.index.source_state import last_seen
 from reread.ingest import backup_survey as survey
-from reread.sources import backups as source_backups
+from reread.sources.find import list_backups
 from reread.testing import a_prompt, a_reply, a_session
 
 ONE = "848ba454848ee7c8@v1"
@@ -36,7 +36,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def listed(folder: Path, problems: list[object]) -> object:
         found.append(folder.name)
-        return source_backups.list_backups(folder, problems)  # type: ignore[arg-type]
+        return list_backups(folder, problems)  # type: ignore[arg-type]
 
     monkeypatch.setattr(survey, "list_backups", listed)
     return found

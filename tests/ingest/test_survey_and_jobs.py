@@ -13,9 +13,10 @@ import pytest
 
 from reread.archive import Archive
 from reread.index import read
+from reread.index.meta import EDGE
 from reread.index.rows import FileRow
 from reread.index.source_state import is_as_it_was
-from reread.ingest.survey import EDGE, FileJob, Survey
+from reread.ingest.survey import FileJob, Survey
 from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"

@@ -52,12 +52,14 @@ def archive_of(folder: Path) -> Archive:
     return Archive(folder / "home", [folder / "projects"], machine="desk")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("zone", [UTC, ZoneInfo("Asia/Kathmandu"), ZoneInfo("America/New_York")], ids=str)
 def test_every_report_of_what_is_hard_to_count_is_the_archives(traps: Path, zone: ZoneInfo) -> None:
     with archive_of(traps) as archive:
         assert_same_usage(traps / "lake", archive, zone=zone)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("wanted", FILTERS, ids=lambda wanted: str([each for each in wanted if each]))
 def test_filters_ask_the_same_question(traps: Path, wanted: Filter) -> None:
     with archive_of(traps) as archive:
@@ -74,6 +76,7 @@ def test_every_report_of_a_larger_tree_is_the_archives_and_the_truth(tmp_path: P
         assert_same_usage(tmp_path / "lake", archive)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("by", COMPARED)
 def test_the_command_prints_the_document_of_usage(traps: Path, by: str, tmp_path: Path) -> None:
     zone = ["--timezone", "Europe/Berlin", "--json", "--home", str(tmp_path / "none")]

@@ -18,13 +18,12 @@ from cli.running import start
 from lake.lakes import asked, assert_same_usage, built, everything, reports
 from reread.billing import load_prices, packaged_prices
 from reread.errors import BadInput, RereadError, SourceError
+from reread.lake.build import ShareTask, run_local, write_share
 from reread.lake.delta import DeltaLake
-from reread.lake.engines import ShareTask, run_local, write_share
-from reread.lake.forget import by_session, forget
 from reread.lake.plan import list_files, make_plan
 from reread.lake.query import LakeAnswers
 from reread.lake.share import ShareOptions
-from reread.lake.upkeep import verify
+from reread.lake.upkeep import by_session, forget, verify
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_usage
 from trees import Tree, a_tree, append, resume_copy
 
@@ -180,6 +179,7 @@ def test_a_share_that_is_done_twice_is_one_file(tree: Tree, tmp_path: Path) -> N
     assert written == {f"{file.table}/{file.path}" for file in once.files}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("step", ["add", "overwrite", "commit"])
 def test_a_build_that_ends_before_its_commit_shows_nothing(
     step: str, tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -234,7 +234,7 @@ def test_of_two_builds_at_once_one_says_that_the_other_came_first(tmp_path: Path
 
 def test_workers_make_the_same_rows(tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built(tmp_path / "alone", tree.source)
-    monkeypatch.setattr("reread.lake.engines.ALONE_BELOW", 0)
+    monkeypatch.setattr("reread.lake.build.ALONE_BELOW", 0)
     plan = make_plan(list_files([str(tree.source)], []), {})
     tasks = [ShareTask(str(tmp_path / "lake"), [job], ShareOptions(what="ledger")) for job in plan.jobs[:4]]
     assert sum(done.sessions for done in run_local(tasks)) == 4

@@ -17,8 +17,7 @@ from reread.archive.filters import Filter
 from reread.billing import packaged_prices
 from reread.features.friction.scene import FrictionKind
 from reread.lake.delta import DeltaLake
-from reread.lake.moments import FrictionWeek
-from reread.lake.query import LakeAnswers
+from reread.lake.query import FrictionWeek, LakeAnswers
 from reread.lake.upkeep import verify
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from trees import a_tree, append, resume_copy

@@ -16,8 +16,7 @@ import pytest
 from lake.lakes import assert_same_usage, built, everything, reports
 from reread.billing import packaged_prices
 from reread.lake.delta import DeltaLake
-from reread.lake.forget import by_session, forget
-from reread.lake.upkeep import vacuum, verify
+from reread.lake.upkeep import by_session, forget, vacuum, verify
 from trees import Tree, a_tree, append, resume_copy
 
 pytest.importorskip("moto", reason="object storage is tested with moto: pip install 'moto[server]' boto3")

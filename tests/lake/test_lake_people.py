@@ -17,12 +17,10 @@ from reread.archive.usage_report import UsageQuestion
 from reread.billing import packaged_prices
 from reread.errors import BadInput
 from reread.lake.build import plan_build
-from reread.lake.delta import DeltaLake
-from reread.lake.forget import LakeForgotten, by_age, by_person, forget
-from reread.lake.people import people_of, prefixes_of, put_people, read_people
+from reread.lake.delta import DeltaLake, people_of, prefixes_of, put_people, read_people
 from reread.lake.query import LakeAnswers
 from reread.lake.share import ShareOptions
-from reread.lake.upkeep import verify
+from reread.lake.upkeep import LakeForgotten, by_age, by_person, forget, verify
 from reread.testing import a_prompt, a_reply, a_session, a_usage
 
 SAID = {"ann": "the marmalade manifesto", "bob": "a quince query", "anna": "plum policy", "eve": "an elder essay"}

@@ -15,8 +15,7 @@ from reread.archive import Archive
 from reread.billing import packaged_prices
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.lake.delta import DeltaLake
-from reread.lake.forget import LakeForgotten, by_session, forget
-from reread.lake.upkeep import vacuum, verify
+from reread.lake.upkeep import LakeForgotten, by_session, forget, vacuum, verify
 from reread.testing import a_prompt, a_reply, a_session, a_usage
 from trees import Tree, a_tree, append
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,16 @@ def test_a_session_becomes_rows_of_every_table(tmp_path: Path) -> None:
 def test_the_same_files_give_the_same_tables(tmp_path: Path) -> None:
     write(tmp_path)
     assert share_of(tmp_path).tables == share_of(tmp_path).tables
+
+
+def test_a_value_that_a_repeated_name_hides_is_in_no_row(tmp_path: Path) -> None:
+    hidden = "Vb8Kp1WdQ7Rt2Zx9"
+    path = write(tmp_path)
+    raw = path.read_bytes()
+    twice = re.sub(rb'"file_path": ?"/a.py"', f'"password":"{hidden}","password":"x"'.encode(), raw)
+    assert twice != raw
+    path.write_bytes(twice)
+    assert hidden not in str([table.to_pylist() for table in share_of(tmp_path).tables.values()])
 
 
 @pytest.mark.parametrize(("redact", "is_there"), [("secrets", False), ("all", False), ("none", True)])

@@ -108,7 +108,7 @@ def test_results_permissions_and_counts(name: str) -> None:
     assert asked == [each["tool"] for each in known["permissions"]]
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("name", NAMES)
 def test_bytes_cut_anywhere_give_the_same_events(name: str) -> None:
     lines = [raw for mark, raw in lines_of(name) if mark == "<"]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from reread.live.events import Event, Notice, Prompt, Text, TextDelta, TurnResult
-from reread.live.transport import Delivery
-from reread.live.turns import GRACE, RunningTurn
+from reread.live.transport import GRACE, Delivery, RunningTurn
 from reread.records import Unknown
 
 PROMPT = Prompt(text="hello", uuid="u1")

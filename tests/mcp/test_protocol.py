@@ -18,7 +18,7 @@ from cli.kept import fill
 from cli.running import PROGRAM, environment
 from mcp.asking import Asked, asking
 from reread import __version__
-from reread.mcp.protocol import VERSIONS, Server, Tool
+from reread.mcp import VERSIONS, Server, Tool
 
 NAMES = ["search", "read", "sessions", "file", "decisions"]
 

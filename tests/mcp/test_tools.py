@@ -20,6 +20,8 @@ from reread.archive.answers import asking as those_that_ask
 from reread.archive.answers import decisions
 from reread.archive.filters import Filter
 from reread.features.secrets import Redactor
+from reread.ingest import sync as syncing
+from reread.safe.safe import lock
 from reread.sessions import Turn
 from reread.testing import a_compaction, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 from reread.views.mcp_text import MOST, RECORD, Recall, short
@@ -55,6 +57,19 @@ def archive_of(claude: Path, tmp_path: Path) -> Archive:
 
 def sessions_in(text: str) -> list[str]:
     return re.findall(r'session="([^"]+)"', text)
+
+
+def test_a_search_says_that_results_are_still_being_indexed(
+    claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(syncing, "RESULTS_LATER", 0)
+    with archive_of(claude, tmp_path) as archive:
+        archive.sync(is_quick=True)
+    with asking(*options(claude, tmp_path), "--no-sync") as asked:
+        query = {"query": "seventeen", "in": "result", "project": "all"}
+        with lock(tmp_path / "archive" / "safe", timeout=1):
+            assert "tool results of 1 session are still being indexed, ask again later" in asked.told("search", **query)
+        assert "1 of 1 hit" in asked.told("search", **query)
 
 
 def test_a_search_finds_what_the_archive_finds(asked: Asked, claude: Path, tmp_path: Path) -> None:

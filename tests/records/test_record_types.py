@@ -23,7 +23,7 @@ from reread.records import (
     attachments,
     content,
     decode,
-    progress,
+    state,
 )
 from reread.records.lenient import UNKNOWN_TAG
 
@@ -227,7 +227,7 @@ def _class(record: Record) -> str:
 
 def test_every_class_of_ours_is_in_the_reference() -> None:
     assert {_tag(kind) for kind in get_args(attachments.AttachmentBody)} == {*ATTACHMENTS, UNKNOWN_TAG}
-    assert {_tag(kind) for kind in get_args(progress.ProgressData)} == {*PROGRESS, UNKNOWN_TAG}
+    assert {_tag(kind) for kind in get_args(state.ProgressData)} == {*PROGRESS, UNKNOWN_TAG}
 
 
 def _tag(kind: type[Struct]) -> str:
@@ -247,7 +247,7 @@ def _null_lines() -> Iterator[Any]:
     for body in get_args(attachments.AttachmentBody):
         line = {"type": "attachment", "attachment": {**_nulls(body), "type": _tag(body)}}
         yield pytest.param(Attachment, line, id=f"attachment/{body.__name__}")
-    for data in get_args(progress.ProgressData):
+    for data in get_args(state.ProgressData):
         line = {"type": "progress", "data": {**_nulls(data), "type": _tag(data)}}
         yield pytest.param(ProgressLine, line, id=f"progress/{data.__name__}")
     for block in get_args(content.Block):

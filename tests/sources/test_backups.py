@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reread.sources.backups import backup_reader
+from reread.sources.find import backup_reader
 
 
 def test_a_backup_is_found_beside_the_projects(tmp_path: Path) -> None:

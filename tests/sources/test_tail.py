@@ -179,11 +179,11 @@ def test_a_writer_in_another_thread_is_heard_within_about_an_interval(file: Path
     for _ in range(10):
         append(file, b"%r\n" % time.monotonic())
         time.sleep(interval / 2)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while len(delays) < 10 and time.monotonic() < deadline:
         time.sleep(interval)
     stop.set()
-    listener.join(5)
+    listener.join(30)
     assert not listener.is_alive()
     assert len(delays) == 10
     assert min(delays) < 5 * interval  # the kindest of ten: a busy machine may delay any one

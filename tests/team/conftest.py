@@ -12,7 +12,7 @@ psycopg = pytest.importorskip("psycopg", reason="the extra reread[team] is not i
 
 from reread.archive import Archive  # noqa: E402
 from reread.billing import packaged_prices  # noqa: E402
-from reread.team.push import Sent, push  # noqa: E402
+from reread.team.payload import Sent, push  # noqa: E402
 from reread.team.store import Store, grant, initialise  # noqa: E402
 
 from .postgres import Server, programs  # noqa: E402
@@ -35,9 +35,16 @@ class Team:
 
     def __init__(self, server: Server, root: Path, place: Path | None = None) -> None:
         self.server, self.root = server, root
-        self.name = server.database(place)
-        with Store(self.url("owner"), is_new=True) as store:
+        if place is None:
+            server.empty_store = server.empty_store or self._made(server.database())
+            self.name = server.database(of=server.empty_store)
+        else:
+            self.name = self._made(server.database(place))
+
+    def _made(self, name: str) -> str:
+        with Store(self.server.url("owner", name), is_new=True) as store:
             initialise(store, packaged_prices())
+        return name
 
     def url(self, role: str) -> str:
         return self.server.url(role, self.name)

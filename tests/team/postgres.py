@@ -40,6 +40,8 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self._number = 0
+        self.empty_store: str | None = None
+        """The database of which others are made, as soon as there is one."""
         self.start()
 
     def start(self) -> None:
@@ -78,11 +80,13 @@ class Server:
             for statement in statements:
                 connection.execute(statement.encode())
 
-    def database(self, place: Path | None = None) -> str:
-        """A new one; its files in a folder of their own, where one is named."""
+    def database(self, place: Path | None = None, of: str | None = None) -> str:
+        """A new one, or a copy of another; its files in a folder of their own, where one is named."""
         self._number += 1
         name = f"team_{self._number}"
-        if place is None:
+        if of is not None:
+            self.run(f"CREATE DATABASE {name} TEMPLATE {of}")
+        elif place is None:
             self.run(f"CREATE DATABASE {name}")
         else:
             if os.geteuid() == 0:

@@ -11,7 +11,7 @@ import pytest
 from reread.archive.filters import Filter
 from reread.archive.search_language import DEFAULT_FIELDS
 from reread.billing import packaged_prices
-from reread.team import push as pushes
+from reread.team import payload as pushes
 from reread.team.questions import _unpacked, search, session
 from reread.team.store import Store, verify
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
@@ -54,6 +54,7 @@ def grow(tree: Path, rng: random.Random) -> None:
         path.write_bytes(b"".join(lines[: rng.randint(1, len(lines))]))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_was_sent_in_pieces_is_what_one_push_would_have_made(
     server: Server, team: Team, tmp_path: Path, seed: int

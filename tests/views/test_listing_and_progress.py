@@ -9,11 +9,9 @@ import pytest
 
 from reread.archive.listing import Listed
 from reread.index.sessions import SessionRow, StoredSession
-from reread.views.archive_json import unique
 from reread.views.numbers import size
-from reread.views.progress_bar import bar_line, plain_line
-from reread.views.session_list import fate, is_expiring, last_part, marks
-from reread.views.text import cells
+from reread.views.session_list import fate, is_expiring, last_part, marks, unique
+from reread.views.text import bar_line, cells, plain_line
 from reread.views.values import encoded
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -27,7 +27,7 @@ def test_there_are_fixtures() -> None:
     assert len(TRUNKS) > 100
 
 
-@pytest.mark.sampled(60)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("trunk", TRUNKS, ids=lambda path: path.relative_to(TESTS).as_posix()[-60:])
 def test_a_recorded_session_becomes_a_page_and_stays_itself_when_redacted(trunk: Path) -> None:
     session = reread.load(trunk)

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pygments.lexer import Lexer
-from pygments.lexers import find_lexer_class_by_name
+from pygments.lexers import find_lexer_class_by_name, find_lexer_class_for_filename, get_all_lexers
 
 from reread.views.html import quick_lexer
+from reread.views.html.content import lexer_class_for
 from reread.views.html.quick_lexer import quickened
 
 LANGUAGES = (
@@ -84,3 +85,11 @@ def test_a_rule_that_refers_to_its_own_groups_is_tried_alone() -> None:
     text = "cat <<'END' | sort\n$x\nEND\necho ${y:-1}\n"
     assert type(quick) is not type(plain)
     assert list(quick.get_tokens(text)) == list(plain.get_tokens(text))
+
+
+def test_a_file_name_leads_to_the_lexer_that_pygments_would_choose() -> None:
+    patterns = {pattern for _, _, patterns, _ in get_all_lexers(plugins=False) for pattern in patterns}
+    names = {f"{before}{pattern.replace('*', 'q')}" for pattern in patterns for before in ("", "x.")}
+    names |= patterns | {"Makefile.am", "a.tar.gz", ".bash_x", "?.c", "ASpec.hs", "py", ".py", "x.1", "nothing"}
+    wrong = [name for name in sorted(names) if lexer_class_for(name) is not find_lexer_class_for_filename(name)]
+    assert wrong == []

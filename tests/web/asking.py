@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 from reread.archive import Archive
 from reread.live.transport import Program
 from reread.web.app import make_app
+from reread.web.archive_pool import ServerSettings
 from reread.web.guard import KEY_HEADER, Credentials, Names
 from reread.web.pages import SCRIPTS
-from reread.web.settings import ServerSettings
 
 TOKEN = "the-token-of-this-start"  # noqa: S105  of a test
 COOKIE = "reread-8000"

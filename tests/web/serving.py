@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from cli.running import start
 from reread.web.guard import KEY_HEADER, Credentials
 
-SECONDS = 30
+SECONDS = 60
 """However busy the machine is."""
 
 

@@ -10,8 +10,7 @@ from cli.running import reread
 from reread.archive import Archive
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.testing import a_prompt, a_reply, a_session, a_usage
-from reread.web.archive_pool import ArchivePool
-from reread.web.settings import ServerSettings
+from reread.web.archive_pool import ArchivePool, ServerSettings
 from web.asking import asking
 
 KEPT = "3f2a0000-aaaa-4000-8000-000000000001"

@@ -8,9 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
+import reread.ingest.sync
 from cli.kept import LANTERN
+from reread.archive import Archive
+from reread.safe.safe import lock
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
-from web.asking import Asking, Reading, asking, dangers
+from web.asking import Asking, Reading, asking, asking_as_it_is, dangers
 
 
 def sought(page: Reading) -> list[list[object]] | None:
@@ -30,6 +33,20 @@ def test_hits_lead_into_their_session_with_the_words_in_the_address(site: Asking
     assert f"/s/{LANTERN}?q=beacon" in links, "that of the title"
     narrowed = site.page(f"/search?q={quote('seventeen&volts')}&in=result").links()
     assert any(link.startswith(f"/s/{LANTERN}?q=seventeen%26volts&in=result&at=") for link in narrowed)
+
+
+def test_a_search_says_that_results_are_still_being_indexed(
+    claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reread.ingest.sync, "RESULTS_LATER", 0)
+    with Archive(tmp_path / "home", [claude]) as archive:
+        archive.sync(is_quick=True)
+    told = "The tool results of 1 session are still being indexed"
+    with asking_as_it_is(tmp_path / "home", claude) as site:
+        with lock(tmp_path / "home" / "safe", timeout=1):
+            assert told in site.get("/search?q=seventeen&in=result").text
+            assert told in site.get("/search?q=beacon").text, "its facets count hits in results, too"
+        assert told not in site.get("/search?q=volts&in=result").text
 
 
 def test_a_page_is_told_the_words_as_search_reads_them(site: Asking) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from reread.web.sse import together, told
+from reread.web.updates import together, told
 
 BEAT = told("", "beat")
 
@@ -33,7 +33,7 @@ def test_all_are_heard_each_in_its_order() -> None:
 
 
 def test_a_sign_of_life_comes_even_while_one_of_them_talks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reread.web.sse.BEAT", 0.01)
+    monkeypatch.setattr("reread.web.updates.BEAT", 0.01)
 
     async def until_some_beats_came() -> list[str]:
         found: list[str] = []

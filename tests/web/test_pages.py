@@ -507,7 +507,7 @@ def test_a_look_at_the_doctor_reads_nothing_and_the_button_everything(
     site: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("reread.web.doctor.Doctor.start", lambda _: pytest.fail("a look reads nothing"))
+        patch.setattr("reread.web.doctor.BackgroundScan.start", lambda _: pytest.fail("a look reads nothing"))
         assert "Examine everything" in site.page("/doctor").text
     site.post("/doctor", {})
     for _ in range(500):

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.web.archive_pool import ArchivePool
-from reread.web.settings import ServerSettings
-from reread.web.sync_thread import Hub, Watch
+from reread.web.archive_pool import ArchivePool, ServerSettings
+from reread.web.updates import Hub, Watch
 from web.asking import Asking
 from web.serving import SECONDS, until
 
@@ -29,7 +28,7 @@ def test_a_watch_that_fails_says_so_and_tries_again(
             raise ZeroDivisionError("a mistake")
         return opened(library)
 
-    monkeypatch.setattr("reread.web.sync_thread.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("reread.web.updates.RETRY_SECONDS", 0.01)
     monkeypatch.setattr(ArchivePool, "open", sometimes)
     watch = Watch(library, Hub())
     watch.start()

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         listing,
         lost_sessions,
         model_answers,
-        projects,
         regex,
         safe,
         search_language,
@@ -46,9 +45,9 @@ if TYPE_CHECKING:
     from .explain import Explained
     from .friction_report import Retro
     from .listing import Listed
-    from .projects import Project
     from .text_search import SearchAnswer
     from .usage_report import UnpricedModel, UsageReport
+    from .user_marks import Project
 
 _HOME = {
     "Archive": "reread.archive.archive",
@@ -63,7 +62,7 @@ _HOME = {
     "PlainDatabase": "reread.index.plain_database",
     "PlainParts": "reread.index.plain_database",
     "Progress": "reread.ingest.results",
-    "Project": "reread.archive.projects",
+    "Project": "reread.archive.user_marks",
     "Pulled": "reread.exchange",
     "Pushed": "reread.exchange",
     "Reconciled": "reread.archive.billing",
@@ -120,7 +119,6 @@ __all__ = [
     "lost_sessions",
     "model_answers",
     "open_archive",
-    "projects",
     "regex",
     "safe",
     "search_language",

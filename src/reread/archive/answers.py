@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from msgspec import Struct
 
 from reread.errors import BadInput, SafeBusy, SafeDamaged, printable
-from reread.features.decisions import ASKING, Decision, decisions_of
-from reread.features.tool_use import ToolCount, count_tools, sum_tools
+from reread.features.tool_use import ASKING, Decision, ToolCount, count_tools, decisions_of, sum_tools
 from reread.index import conversation_rows
 from reread.index.conversation_rows import TalkRow, Window, tool_sums
 from reread.index.sessions import StoredSession, moves, sessions

@@ -43,11 +43,9 @@ if TYPE_CHECKING:
         user_marks,
     )
     from reread.archive import filters as filtering
-    from reread.archive import projects as archive_projects
-    from reread.features.decisions import Decision
     from reread.features.secrets import Redactor
-    from reread.features.tool_use import ToolCount
-    from reread.index import integrity, plain_database, read, schema, sql_views, user_sql
+    from reread.features.tool_use import Decision, ToolCount
+    from reread.index import plain_database, read, read_only, schema, sql_views, verify
     from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
     from reread.ingest.results import Report
@@ -60,11 +58,11 @@ if TYPE_CHECKING:
     from .filters import Filter, FilterOptions, ScopeOptions, Zone
     from .listing import Listed, SessionName
     from .lost_sessions import LostSession
-    from .projects import Project
     from .text_search import FieldNames, SearchAnswer
     from .usage_report import UsageReport
+    from .user_marks import Project
 else:
-    integrity = lazy.module("reread.index.integrity")
+    verify = lazy.module("reread.index.verify")
     billing = lazy.module("reread.archive.billing")
     file_history = lazy.module("reread.archive.file_history")
     friction = lazy.module("reread.archive.friction")
@@ -78,11 +76,10 @@ else:
     read = lazy.module("reread.index.read")
     filtering = lazy.module("reread.archive.filters")
     listing = lazy.module("reread.archive.listing")
-    archive_projects = lazy.module("reread.archive.projects")
     lost_sessions = lazy.module("reread.archive.lost_sessions")
     loading = lazy.module("reread.loading")
     schema = lazy.module("reread.index.schema")
-    user_sql = lazy.module("reread.index.user_sql")
+    read_only = lazy.module("reread.index.read_only")
     plain_database = lazy.module("reread.index.plain_database")
     sql_views = lazy.module("reread.index.sql_views")
     session_rows = lazy.module("reread.index.sessions")
@@ -155,7 +152,7 @@ class Archive(ArchiveBase):
             return None
         if not self.is_open or not _is_ours(error):
             return None
-        return next(iter(integrity.damage_of(self.connection)), None)
+        return next(iter(verify.damage_of(self.connection)), None)
 
     def __repr__(self) -> str:
         try:
@@ -251,7 +248,9 @@ class Archive(ArchiveBase):
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
         then raises SafeBusy. `full` first rebuilds the index from the safe. An archive that goes while its sources
         stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does. One that
-        `is_quick` leaves out the moments of friction; the next sync without it, or a question about them, finds them.
+        `is_quick` leaves moments of friction for later, as every sync does with those of sessions that only grew, and,
+        where much is new, the words of tool results: the next sync without it that has nothing else to do, or a
+        question about them, does the rest.
         """
         self.refuse_read_only()
         self.reprice()
@@ -260,10 +259,18 @@ class Archive(ArchiveBase):
         if full:
             self.safe.rebuild()
         elif self.is_current(is_glance=is_glance):
-            if not is_quick and meta.waiting_for_friction(self.connection):
-                self.friction.find_waiting(report=report)
+            if not is_quick:
+                self.finish(report)
             return SyncResult()
         return self.safe.take_in(report, patience, with_backups=with_backups, is_quick=is_quick)
+
+    def finish(self, report: Report | None = None) -> None:
+        """Does what quick syncs left for later: words of tool results, moments of friction. Where the archive cannot be
+        written, or another process writes, that goes on waiting."""
+        if meta.waiting_for_results(self.connection):
+            self.text.index_waiting(report=report)
+        if meta.waiting_for_friction(self.connection):
+            self.friction.find_waiting(report=report)
 
     def is_current(self, *, is_glance: bool = False) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder. A glance looks at ten thousand
@@ -276,13 +283,20 @@ class Archive(ArchiveBase):
         )
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
-        """Follows the sources until `stop` is set; each result is a sync that took something in."""
+        """Follows the sources until `stop` is set; each result is a sync that took something in. What a session that
+        grows left for later is found when it is quiet for some seconds."""
         yield self.sync()
         seen = source_state.WatchedFiles(self.connection, self.machine)
+        is_quiet = False
         for is_due in tail.pace(stop):
             if seen.have_changed(with_old=is_due) or source_state.has_captures(self.wire):
                 yield self.sync()
                 seen = source_state.WatchedFiles(self.connection, self.machine)
+                is_quiet = False
+            elif is_due:
+                if is_quiet:
+                    self.finish()
+                is_quiet = True
 
     def outdated(self) -> int:
         """How many sessions have rows that an older version made: what this one learned to find is not in them yet."""
@@ -350,12 +364,17 @@ class Archive(ArchiveBase):
         is_regex: bool = False,
         now: datetime | None = None,
         timezone: Zone | None = None,
+        report: Report | None = None,
         **filters: Unpack[ScopeOptions],
     ) -> SearchAnswer:
         """The best of the newest matches, in the language of `reread search`: in all fields but tool results, unless
-        others are named, such as `fields=["thinking"]`. With `is_regex` every text is held against a pattern.
+        others are named, such as `fields=["thinking"]`. With `is_regex` every text is held against a pattern. Tool
+        results that a quick sync left for later are indexed first, where they are asked for; `report` hears how far
+        that is.
         """
-        return self.text.search(query, fields, wanted, limit, is_regex=is_regex, now=now, timezone=timezone, **filters)
+        return self.text.search(
+            query, fields, wanted, limit, is_regex=is_regex, now=now, timezone=timezone, report=report, **filters
+        )
 
     def file(self, name: str | PathLike[str], here: str | PathLike[str] | None = None) -> ArchivedFile:
         """A file that sessions touched, by its path or enough of its end; more in `archive.files`."""
@@ -401,7 +420,7 @@ class Archive(ArchiveBase):
         Worktrees are folded into the project they were made from, and folders that were moved into what they are today.
         """
         self.reprice()
-        return archive_projects.projects(self.connection, filtering.make_filter(wanted, filters, timezone))
+        return user_marks.projects(self.connection, filtering.make_filter(wanted, filters, timezone))
 
     def lost(
         self,
@@ -436,7 +455,7 @@ class Archive(ArchiveBase):
         if not isinstance(query, str):
             raise BadInput(f"{query!r} is not SQL")
         self._talk.has_rows()
-        return user_sql.ask(self.home, self.packs, self._project_today(), query)
+        return read_only.ask(self.home, self.packs, self._project_today(), query)
 
     def write_database(
         self,
@@ -455,7 +474,7 @@ class Archive(ArchiveBase):
             ids = listing.passing_ids(self.connection, filtering.make_filter(wanted, filters))
         else:
             ids = [self.find(wanted).id]
-        with user_sql.readable(self.home, self.packs, self._project_today()) as source:
+        with read_only.readable(self.home, self.packs, self._project_today()) as source:
             writer = plain_database.PlainWriter(
                 source, ids, parts or plain_database.PlainParts(), redactor, only_looks=only_looks
             )
@@ -521,7 +540,7 @@ class Archive(ArchiveBase):
 
     def count_sessions_below(self, folder: str) -> int:
         """How many sessions ran in a folder or below it."""
-        return archive_projects.count_sessions_below(self.connection, folder)
+        return user_marks.count_sessions_below(self.connection, folder)
 
     def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code deletes until then."""

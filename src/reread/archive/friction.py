@@ -27,13 +27,13 @@ from .friction_report import LEAST_CONFIDENCE, Labelled, Retro, RetroQuestion, k
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from reread.ingest import rebuild
+    from reread.ingest import second_phase
     from reread.ingest.results import Report
 
     from .base import ArchiveBase
     from .listing import SessionName
 else:
-    rebuild = lazy.module("reread.ingest.rebuild")
+    second_phase = lazy.module("reread.ingest.second_phase")
 
 _APPLIED = "applied.jsonl"
 
@@ -106,7 +106,7 @@ class ArchiveFriction:
         if archive.is_read_only or not waiting or number not in {None, *waiting}:
             return
         with suppress(SafeBusy), archive.locked(0.0):
-            rebuild.find_friction(archive.connection, archive.packs, archive.price_file, report, number)
+            second_phase.find_friction(archive.connection, archive.packs, archive.price_file, report, number)
 
     def in_session(self, session: SessionName) -> list[Moment]:
         """What went wrong in one session, as `retro` would show it: one look at its rows, cheap enough for any page.

@@ -20,7 +20,7 @@ from reread.index.safe_reader import SafeReader
 from reread.index.sessions import moves, names_by_id
 from reread.index.user_data import Noted, matching
 from reread.records import SessionsIndex, decode_side_file, parse_time
-from reread.records.sidefiles import IndexEntry
+from reread.records.state import IndexEntry
 
 from .filters import Filter
 from .search_language import parse, regex

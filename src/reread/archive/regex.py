@@ -31,6 +31,7 @@ from reread.index.read import Match, StoredPiece
 from reread.index.safe_reader import SafeLines
 from reread.index.text_index import text_at
 from reread.safe.safe import Safe
+from reread.workers import is_safe_to_fork, worker_pool
 
 from .search_language import FIELDS, regex
 
@@ -352,8 +353,6 @@ def _try_here(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[S
 
 def _try_on_all_processors(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
     """Only where a fork will do: other ways run the caller's script again, and cost more than they save."""
-    from reread.ingest.extract import is_safe_to_fork, worker_pool  # with all of a sync: few searches come here
-
     if not is_safe_to_fork():
         yield from _try_here(every, bounded)
         return

@@ -23,13 +23,12 @@ from reread.index.places import fold_copies
 from reread.index.read import outdated_sessions
 from reread.index.verify import Verified
 from reread.ingest.adopt import adopt, adopt_tail, name_of_piece
-from reread.ingest.rebuild import find_friction, rebuild, renew
+from reread.ingest.rebuild import rebuild, renew
+from reread.ingest.second_phase import find_friction, index_results
 from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
 
 from .base import LOCK_SECONDS
-from .filters import Filter, FilterOptions, make_filter, whole_number
-from .listing import passing_ids
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -40,13 +39,17 @@ if TYPE_CHECKING:
     from reread.ingest import recount
     from reread.ingest.results import Report, SyncResult
 
-    from . import model_answers
+    from . import filters as filtering
+    from . import listing, model_answers
     from .base import ArchiveBase
+    from .filters import Filter, FilterOptions
     from .listing import SessionName
 else:  # a sync, which happens with nearly every command, has no use for these
     exchange = lazy.module("reread.exchange")
     carry_over = lazy.module("reread.index.carry_over")
     recount = lazy.module("reread.ingest.recount")
+    filtering = lazy.module("reread.archive.filters")
+    listing = lazy.module("reread.archive.listing")
     model_answers = lazy.module("reread.archive.model_answers")
 
 
@@ -90,11 +93,12 @@ class ArchiveSafe:
                 archive.price_file,
                 archive.wire if source_state.has_captures(archive.wire) else None,
                 with_backups=with_backups,
-                with_friction=not is_quick,
+                is_quick=is_quick,
             )
             self._renew(report)
             if not is_quick:
-                find_friction(archive.connection, archive.packs, archive.price_file, report)
+                index_results(archive.connection, archive.packs, report)
+                find_friction(archive.connection, archive.packs, archive.price_file, report, with_grown=False)
             if lost is not None:
                 result.problems.append(SourceError(archive.packs.folder, str(lost)))
             return result
@@ -144,7 +148,7 @@ class ArchiveSafe:
         archive = self._archive
         found = archive.find(wanted)
         if generation is not None:
-            generation = whole_number(generation, "generation")
+            generation = filtering.whole_number(generation, "generation")
         return custody.restore(archive.connection, archive.reader, found, _folder(to), generation=generation)
 
     def restore_targets(self, wanted: SessionName, to: str | Path) -> list[Path]:
@@ -235,10 +239,10 @@ class ArchiveSafe:
         Raises BadInput where there is no such folder."""
         archive, place = self._archive, _folder(to)
         exchange.check_folder(place)
-        chosen = make_filter(wanted, filters) if wanted is not None or filters else None
+        chosen = filtering.make_filter(wanted, filters) if wanted is not None or filters else None
         with archive.locked():
             self._recover()
-            ids = None if chosen is None else set(passing_ids(archive.connection, chosen))
+            ids = None if chosen is None else set(listing.passing_ids(archive.connection, chosen))
             own = archive.own_machine()
             pushed = exchange.push(archive.connection, archive.packs, own, place, ids, is_dry=is_dry, is_full=full)
             if not is_dry:

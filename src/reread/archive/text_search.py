@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread.errors import BadInput, SafeDamaged, printable
+from reread import lazy
+from reread.errors import BadInput, SafeBusy, SafeDamaged, printable
 from reread.features.search_text import Field
+from reread.index import meta
 from reread.index import read as reading
 from reread.index.database import snapshot
 from reread.index.read import Match
@@ -44,8 +47,13 @@ from .search_language import (
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from reread.ingest import second_phase
+    from reread.ingest.results import Report
+
     from .base import ArchiveBase
     from .listing import SessionName
+else:
+    second_phase = lazy.module("reread.ingest.second_phase")
 
 _MARKS = re.compile("[\u0300-\u036f]+")
 _MARKUP = re.compile(r"\*+|`+|(?<!\w)_+|(?<!_)_++(?!\w)|~~|\[([^][\n]{1,300}+)\]\([^()\s]{1,2000}+\)")
@@ -187,6 +195,8 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
     """Texts that took a regular expression too long."""
     is_cut_short: bool = False
     """Whether so many did that the texts behind them were not looked at."""
+    waiting: int = 0
+    """Sessions whose tool results were asked for and are not indexed yet."""
 
     def __repr__(self) -> str:
         return f"<SearchAnswer {self.query!r}, {len(self.hits)} of {self.total} hits>"
@@ -436,7 +446,8 @@ def _asked(query: object) -> str:
 
 
 class ArchiveText:
-    """Questions to the full-text index."""
+    """Questions to the full-text index. One about tool results first has those indexed that a quick sync left for
+    later; where that cannot be, the answer says of how many sessions they are missing."""
 
     def __init__(self, archive: ArchiveBase) -> None:
         self._archive = archive
@@ -454,26 +465,57 @@ class ArchiveText:
         is_regex: bool = False,
         now: datetime | None = None,
         timezone: Zone | None = None,
+        report: Report | None = None,
         **filters: Unpack[ScopeOptions],
     ) -> SearchAnswer:
         """The best of the newest matches in all fields but tool results, unless others are named.
 
         With `is_regex` every text is held against a pattern.
         """
+        chosen, scope, most = chosen_fields(fields), make_filter(wanted, filters, timezone), positive(limit, "limit")
+        if is_regex:  # which reads the texts themselves
+            searcher = self._searcher(now)
+            with snapshot(self._archive.connection):
+                return searcher.scan(_asked(query), chosen, scope, most)
+        is_about_results = Field.RESULT in parse(_asked(query), chosen).fields
+        if is_about_results:
+            self.index_waiting(self._waiting(scope), report)
         searcher = self._searcher(now)
-        ask = searcher.scan if is_regex else searcher.search
-        chosen, scope = chosen_fields(fields), make_filter(wanted, filters, timezone)
         with snapshot(self._archive.connection):
-            return ask(_asked(query), chosen, scope, positive(limit, "limit"))
+            answer = searcher.search(query, chosen, scope, most)
+            return replace(answer, waiting=self.count_waiting(scope)) if is_about_results else answer
+
+    def count_waiting(self, wanted: Filter | None = None) -> int:
+        """Of how many sessions that pass a filter tool results are not indexed yet."""
+        return len(self._waiting(wanted or Filter()))
+
+    def _waiting(self, wanted: Filter) -> set[int]:
+        connection, unlimited = self._archive.connection, wanted._replace(limit=None)
+        waiting = set(meta.waiting_for_results(connection))
+        if not waiting or unlimited == Filter():
+            return waiting
+        return waiting.intersection(passing_ids(connection, unlimited))
+
+    def index_waiting(self, sessions: Collection[int] | None = None, report: Report | None = None) -> None:
+        """Indexes the tool results that a quick sync left for later, of some sessions or of all. Where the archive
+        cannot be written, or a sync is writing, they go on waiting."""
+        archive = self._archive
+        waiting = set(meta.waiting_for_results(archive.connection))
+        asked = waiting if sessions is None else waiting.intersection(sessions)
+        if asked and not archive.is_read_only:
+            with suppress(SafeBusy), archive.locked(0.0):
+                second_phase.index_results(archive.connection, archive.packs, report, asked)
 
     def count_hits(self, query: str, fields: FieldNames | None = None, wanted: Filter | None = None) -> Cells:
-        """How many hits a search has in which session, field and hour; for `facets`."""
+        """How many hits a search has in which session, field and hour, as far as it is indexed; for `facets`."""
         with snapshot(self._archive.connection):
             return self._searcher().cells(_asked(query), chosen_fields(fields), make_filter(wanted, {}))
 
     def hits_in(self, session: SessionName, query: str, fields: FieldNames | None = None) -> set[str]:
         """The uuids of the lines of one session that a search finds, a few thousand at most."""
         stored = self._archive.find(session)
+        if Field.RESULT in parse(_asked(query), chosen_fields(fields)).fields:
+            self.index_waiting([stored.id])
         with snapshot(self._archive.connection):
             return self._searcher().lines_in(_asked(query), chosen_fields(fields), stored.id, MOST_HITS)
 

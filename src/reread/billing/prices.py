@@ -229,8 +229,9 @@ class Prices:
 
         Negative where writing cost more than reading brought; None where something has no price.
         """
-        row = self._find_terms(used, raw_model).row(time)
-        return None if row is None else row.rates_for(used).saved(used)
+        terms = self._terms.get((raw_model, used.speed, used.geo, used.tier)) or self._find_terms(used, raw_model)
+        row = terms.always or terms.row(time)
+        return None if row is None else (row.rates if row.threshold is None else row.rates_for(used)).saved(used)
 
     def premium(self, used: Rated, rebuilt: int, raw_model: str | None, time: Time | None) -> int | None:
         """Nano-dollars that writing so many tokens again cost above reading them, at the rates this request had.

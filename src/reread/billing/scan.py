@@ -7,15 +7,16 @@ usage that counts no tokens is not seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
-from reread.records import SYNTHETIC_MODEL, Assistant, Usage, decode_all, parse_time
+from reread import records
+from reread.records.content import Usage
+from reread.records.conversation import SYNTHETIC_MODEL, Assistant
 from reread.records.lenient import FAILURES
-from reread.times import milliseconds
 
 from .cost import counts_of
 from .response import Response, advice, doubt
@@ -75,13 +76,12 @@ def scan(content: bytes, file: str, head: str = "") -> list[Response] | None:
             if row.type == "stream_event" or (row.type == "assistant" and not _take(found, row)):
                 return None
         position = find(_MARK, end)
-    responses = list(_responses(found, file, head))
-    return None if any(each.time is None for each in responses) else responses
+    return _responses(found, file, head)
 
 
 def _salvaged(line: bytes) -> list[Assistant]:
     """What the ladder makes of a line that is broken, or holds several records."""
-    return [record for record in decode_all(line) if isinstance(record, Assistant)]
+    return [record for record in records.decode_all(line) if isinstance(record, Assistant)]
 
 
 def _take(found: dict[str, _Rows], row: _Line | Assistant) -> bool:
@@ -112,16 +112,19 @@ def _take(found: dict[str, _Rows], row: _Line | Assistant) -> bool:
     return True
 
 
-def _responses(found: dict[str, _Rows], file: str, head: str) -> Iterator[Response]:
-    if not found:
-        return
-    times = [each.time for each in found.values()]
-    began, ended = milliseconds(parse_time(min(times))), milliseconds(parse_time(max(times)))
-    for key, each in found.items():
-        side, time, usage = each.is_sidechain, milliseconds(parse_time(each.time)), each.usage
+def _responses(found: dict[str, _Rows], file: str, head: str) -> list[Response] | None:
+    try:
+        times = [int(datetime.fromisoformat(each.time).timestamp() * 1000) for each in found.values()]
+    except (ValueError, OverflowError):
+        return None
+    made: list[Response] = []
+    began, ended = min(times, default=None), max(times, default=None)
+    for (key, each), time in zip(found.items(), times, strict=True):
+        usage = each.usage
         unsure = 0 if each.stop_reason is not None else doubt(None, each.version, usage.output_tokens or 0)
-        about: tuple[Any, ...] = (key, file, head, began, ended, time, side, each.model, unsure, each.rows)
-        made = Response(*counts_of(usage, each.web_searches), *about)
-        yield made
+        about: tuple[Any, ...] = (key, file, head, began, ended, time, each.is_sidechain, each.model, unsure, each.rows)
+        response = Response(*counts_of(usage, each.web_searches), *about)
+        made.append(response)
         if usage.iterations:
-            yield from advice(made, usage)
+            made.extend(advice(response, usage))
+    return made

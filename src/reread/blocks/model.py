@@ -22,9 +22,8 @@ from reread.sessions.calls import message_of
 from reread.sessions.captured import Withdrawal
 
 if TYPE_CHECKING:  # sessions without captures never import `live`
+    from reread.features.edits.patches import DiffLine
     from reread.live.events import Permission, PermissionAnswered, TurnResult
-
-    from .diffs import DiffLine
 
 LABELLED = frozenset({"queued", "hook", "task", "withdrawn", "unknown"})
 """Notices whose text does not say by itself what they are."""
@@ -241,7 +240,12 @@ class CallBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     @cached_property
     def diffs(self) -> tuple[DiffBlock, ...]:
         """What it changed or would have: its own file, or those that a shell command is known to have changed."""
-        from .diffs import bash_changes, is_edit, patched, proposed  # 5 ms, and most views of a session ask for none
+        from reread.features.edits.patches import (  # 5 ms, and most views of a session ask for none
+            bash_changes,
+            is_edit,
+            patched,
+            proposed,
+        )
 
         if not is_edit(self.name):
             return tuple(DiffBlock(path=path, lines=lines) for path, lines in bash_changes(self.result))

@@ -24,7 +24,7 @@ from . import options
 from .event_printer import Showing
 from .keyboard import Interrupts, Keyboard
 from .main import EXIT_INTERRUPTED
-from .permission_loop import TerminalAnswerer, picked
+from .run_loop import TerminalAnswerer, picked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,26 +1,31 @@
-"""`reread archive` and `machine`: what is kept, proof that it is intact, restoring, forgetting; whose it is."""
+"""`reread archive`, `machine`, `doctor`: what is kept and can be read, restoring, forgetting; whose it is."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reread import archive as archives
 from reread import views
 from reread.config import expanded
 from reread.errors import BadInput, printable
-from reread.views.numbers import count, left_out_document, left_out_lines, size
+from reread.views.numbers import count, left_out_document, left_out_lines, results_waiting, size
 
 from . import options
 from .options import is_agreed
 from .session_source import bare_archive, find, is_below, is_protected, open_archive
-from .stderr import tell_lines
+from .streams import tell_lines
 
 if TYPE_CHECKING:
-    from reread.archive import Archive, Damaged, Machine, StoredSession, Verified
+    from collections.abc import Iterator
+
+    from reread.archive import Archive, ArchiveStatus, Damaged, Machine, StoredSession, Verified
     from reread.config import Config
+    from reread.views.values import View
 
 
 ARCHIVE_EXAMPLES = """\
@@ -74,6 +79,8 @@ def _status(arguments: list[str]) -> int:
         "stored_bytes": status.stored_bytes,
         "index_bytes": status.index_bytes,
         "left_out": left_out_document(status.left_out),
+        "results_waiting": status.results_waiting,
+        "friction_waiting": status.friction_waiting,
     }
     files, read = status.files - status.backups, status.bytes - status.backup_bytes
     lines = [
@@ -83,9 +90,18 @@ def _status(arguments: list[str]) -> int:
         f"{count(status.vanished, 'file')} whose source is gone",
         f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
         *left_out_lines(status.left_out),
+        *_waiting_lines(status),
     ]
     options.show_answer(given, config, lambda: document, lambda _: lines)
     return 0
+
+
+def _waiting_lines(status: ArchiveStatus) -> list[str]:
+    """What quick syncs left for later."""
+    friction = f"friction of {count(status.friction_waiting, 'session')} is still to be found"
+    told = [results_waiting(status.results_waiting)] if status.results_waiting else []
+    told += [friction] if status.friction_waiting else []
+    return [f"{each}; `reread sync` does that now" for each in told]
 
 
 def _verify(arguments: list[str]) -> int:
@@ -322,3 +338,48 @@ def run_machine(arguments: list[str]) -> int:
 
 def _document(machine: Machine) -> dict[str, object]:
     return {"schema": "reread.machine/1", "id": machine.id, "label": machine.label}
+
+
+DOCTOR_EXAMPLES = """\
+  reread doctor
+  reread doctor --strict && echo all readable
+  reread doctor --fields                     which fields records have, and how often
+  reread doctor --source ~/backup --json"""
+
+
+def doctor_parser() -> options.Parser:
+    about = "Read every line of every source and report versions, unknown record types, damage and deletions."
+    made = options.make_parser("doctor", about, DOCTOR_EXAMPLES, syncs=False)
+    made.add_argument("--strict", action="store_true", help="exit with 1 if anything could not be read")
+    made.add_argument("--fields", action="store_true", help="count every field by record type")
+    return made
+
+
+def run_doctor(arguments: list[str]) -> int:
+    given = doctor_parser().parse_args(arguments)
+    config = options.make_config(given)
+    progress = _progress if sys.stderr.isatty() else None
+    shelf = options.open_shelf(config)
+    kept, forgotten = _kept(config, [files.id for files in shelf.sessions])
+    health = archives.health.examine(shelf, config.now, progress, kept, forgotten)
+
+    def lines(view: View) -> Iterator[str]:
+        yield from views.reports.health_lines(health, view)
+        if given.fields:
+            yield from views.reports.field_lines(health.drift, view)
+
+    options.show_answer(
+        given, config, lambda: views.session_json.health_document(health, with_fields=given.fields), lines
+    )
+    return EXIT_DAMAGE if given.strict and health.is_damaged else 0
+
+
+def _kept(config: Config, sessions: list[str]) -> tuple[dict[str, int] | None, set[str]]:
+    """What the archive has, and which of some sessions it is not to take; the doctor looks and makes none."""
+    with archives.Archive(config.home) as archive:
+        return (archive.kept_bytes(), archive.forgotten_among(sessions)) if archive.exists else (None, set())
+
+
+def _progress(done: int, of: int) -> None:
+    end = "\r" if done + 1 < of else "\r\x1b[K"
+    sys.stderr.write(f"\rreading session {done + 1:,} of {of:,}{end}")

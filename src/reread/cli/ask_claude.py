@@ -24,7 +24,7 @@ from reread.live.transport import ClientOptions
 from reread.views.numbers import money, tokens
 
 from . import options
-from .stderr import tell
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread.billing import Prices

@@ -1,20 +1,35 @@
-"""Writes events as they come: text for a person, or one JSON document per line."""
+"""Prints what happens as it happens: events of a stream, a session that grows, or every one that runs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 
+from msgspec.structs import replace
+
+from reread import archive as archives
 from reread import lazy, views
-from reread.blocks.model import ShownBlock
+from reread.blocks.model import CallBlock, ShownBlock, StepBlock, TurnBlocks
+from reread.blocks.of_events import session_started
+from reread.blocks.of_session import SessionBlocks, heading_of, spoken_blocks
 from reread.config import Config, terminal_width
+from reread.errors import BadInput, SourceError
+from reread.features.activity import Activity, Doing, activity_of
 from reread.live.events import Event, ToolCall
-from reread.sessions import Session
+from reread.loading import add_file, records_of
+from reread.sessions import CallStatus, Session, SessionBuilder
+from reread.sources import AppendedLine, Reset, SessionTail, Tail, follow_looks, pace
+from reread.views.reports import activity_words
 from reread.views.screen import Screen
 from reread.views.text import printed
 
 from . import options
+from .streams import notify, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,3 +118,256 @@ class Showing:
 
     def _document(self, event: Event) -> None:
         options.print_json_line(views.session_json.event_document(event))
+
+
+def follow_session(given: argparse.Namespace, config: Config) -> int:
+    if given.turns or given.around or given.branch != "main":
+        raise BadInput("--follow shows the branch that grows; it does not go with --turns, --around or --branch")
+    show = _json_printer() if given.json else _text_printer(given, config)
+    return _watch(trunk_of(given.session, config), show)
+
+
+def _text_printer(given: argparse.Namespace, config: Config) -> Callable[[Session], None]:
+    view = options.make_view(config, thinking=given.thinking, tools=given.tools)
+    shown = _Shown()
+
+    def show(session: Session) -> None:
+        for turn, is_new in shown.fresh(session):
+            if shown.is_new("heading"):
+                options.print_lines(views.terminal.heading_lines(heading_of(session), view))
+            if is_new:
+                options.print_lines(views.terminal.rule_lines(turn.rule, view))
+                if turn.prompt is not None:
+                    options.print_lines(views.terminal.prompt_lines(turn.prompt, view))
+            options.print_lines(views.terminal.step_lines(turn.steps, view, session.project))
+
+    return show
+
+
+def _json_printer() -> Callable[[Session], None]:
+    """One document per line: a prompt, or a step as `show --json` has it, each with the number of its turn."""
+    shown = _Shown()
+
+    def show(session: Session) -> None:
+        for turn, is_new in shown.fresh(session):
+            if is_new and turn.prompt is not None:
+                options.print_json_line({"turn": turn.rule.index, **views.session_json.prompt_document(turn.prompt)})
+            for step in turn.steps:
+                for document in views.session_json.step_documents(step):
+                    options.print_json_line({"turn": turn.rule.index, **document})
+
+    return show
+
+
+def follow_thinking(given: argparse.Namespace, config: Config) -> int:
+    if given.session is None:
+        raise BadInput("--follow needs a session, such as @last")
+    view = options.make_view(config)
+    wanted = options.make_filter(given, config)
+    shown = _Shown()
+
+    def show(session: Session) -> None:
+        for thought in session.thinking(given.min_length):
+            if wanted.keeps_time(thought.time) and shown.is_new(
+                f"{thought.uuid} {thought.record.line} {thought.text[:40]}"
+            ):
+                found = archives.answers.FoundThought(session.id, None, thought)
+                if given.json:
+                    options.print_json_line(views.session_json.thought_document(found))
+                else:
+                    options.print_lines(views.reports.thought_lines(found, view))
+
+    return _watch(trunk_of(given.session, config), show)
+
+
+def trunk_of(session: str, config: Config) -> Path:
+    path = options.as_path(session)
+    return path if path is not None else options.open_shelf(config).trunk(session)
+
+
+def _watch(path: Path, show: Callable[[Session], None]) -> int:
+    """Feeds every new line to a builder and shows what it amounts to; ends with the person's Ctrl-C."""
+    if not path.exists():
+        raise SourceError(path, "no such file or folder")
+    builder = SessionBuilder(path.stem)
+    for look in follow_looks(path):
+        is_changed = False
+        for event in look:
+            is_changed = True
+            if isinstance(event, Reset):
+                tell(f"{path} was {event.reason}; starting again")
+                builder = SessionBuilder(path.stem)
+            else:
+                for record in records_of(event):
+                    builder.add(record)
+        if is_changed:
+            show(builder.session())
+            sys.stdout.flush()
+    return 0
+
+
+class _Shown:
+    """What has been printed already."""
+
+    def __init__(self) -> None:
+        self._keys: set[str] = set()
+
+    def is_new(self, key: str) -> bool:
+        is_new = key not in self._keys
+        self._keys.add(key)
+        return is_new
+
+    def fresh(self, session: Session) -> Iterator[tuple[TurnBlocks, bool]]:
+        """Turns with their new steps, and whether they are new; a call waits for its result."""
+        made = SessionBlocks(session)
+        for turn in session.turns:
+            if turn.prompt is None and not turn.steps:
+                continue
+            blocks = made.turn(session, turn)
+            is_new = self.is_new(blocks.rule.key)
+            steps = tuple(step for step in blocks.steps if not _is_pending(step) and self.is_new(step.key))
+            if is_new or steps:
+                yield replace(blocks, steps=steps), is_new
+
+
+def _is_pending(step: StepBlock) -> bool:
+    return isinstance(step, CallBlock) and step.status is CallStatus.MISSING
+
+
+def follow_running(given: argparse.Namespace, config: Config) -> int:
+    """Shows what is new until Ctrl-C."""
+    showing = _Speakers(Showing(given, config))
+    only = trunk_of(given.session, config) if given.session is not None else None
+    if only is not None and not only.exists():
+        raise SourceError(only, "no such file or folder")
+    places = config.sources if only is None else (only,)
+    if only is None:
+        options.refuse_no_sources(config)
+    notices = _Notices() if given.notify else None
+    _Watch(places, "every session that grows" if only is None else only.stem, showing, notices).run()
+    return 0
+
+
+class _Notices:
+    """Says when a session begins to wait for the person, or is done: a line, and the terminal's own notification."""
+
+    def __init__(self) -> None:
+        self._doing: dict[str, Doing] = {}
+        self._next = 0.0
+
+    def look(self, sessions: Iterable[_Growing]) -> None:
+        """Once a second at most: how long a session is silent says something, too."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + 1
+        for growing in sessions:
+            if growing.session is not None:
+                self._compare(growing.session, activity_of(growing.session, max(0.0, time.time() - growing.grew)))
+
+    def _compare(self, session: Session, now: Activity) -> None:
+        before = self._doing.get(session.id)
+        self._doing[session.id] = now.doing
+        is_asked = now.needs_person and before is not Doing.ASKING
+        is_done = now.doing is Doing.WAITING and before is not Doing.WAITING
+        if is_asked or is_done:
+            name = session.title or session.id[:8]
+            notify(f"{name}: {'done, ' if is_done else ''}{activity_words(now)}")
+
+
+class _Speakers:
+    """Shows what happens in many sessions, each under a line that names it."""
+
+    def __init__(self, showing: Showing) -> None:
+        self._showing = showing
+        self._last: str | None = None
+
+    def show(self, session: Session, blocks: list[ShownBlock], *, is_first: bool) -> None:
+        if blocks and session.id != self._last:
+            project = Path(session.project).name if session.project else ""
+            title = " · ".join(part for part in (project, session.title, session.id[:8]) if part)
+            self._showing.heading(title, session.project)
+            self._last = session.id
+        if is_first and self._showing.is_json:
+            self._showing.show([session_started(session)])
+        self._showing.write(blocks, session)
+
+    def learn(self, blocks: list[ShownBlock]) -> None:
+        for block in blocks:
+            self._showing.learn(block)
+
+
+class _Watch:
+    """Every session that grows, shown."""
+
+    def __init__(
+        self, places: tuple[Path, ...], name: str, speakers: _Speakers, notices: _Notices | None = None
+    ) -> None:
+        self._notices = notices
+        self._places = places
+        self._name = name
+        self._speakers = speakers
+        self._growing: dict[SessionTail, _Growing] = {}
+
+    def run(self) -> None:
+        problems: list[SourceError] = []
+        tail = Tail(self._places, problems)
+        # From here on nothing is missed, which is good to know for programs, too.
+        tell(f"following {self._name}; stop with Ctrl-C")
+        for is_due in chain([False], pace(threading.Event())):
+            for session, news in tail.look(is_due=is_due):
+                self._growing.setdefault(session, _Growing(session)).show(news, self._speakers)
+            options.warn(problems)
+            problems.clear()
+            self._growing = {each: self._growing[each] for each in tail.sessions if each in self._growing}
+            if self._notices is not None:
+                self._notices.look(self._growing.values())
+
+
+class _Growing:
+    """One session and its agents, as far as they were read."""
+
+    def __init__(self, tail: SessionTail) -> None:
+        self._tail = tail
+        self._builder = SessionBuilder(tail.name)
+        self._beside: set[Path] = set()
+        self._seen: set[tuple[str, bool]] = set()
+        self._is_first = True
+        self.session: Session | None = None
+        """As it was when it last grew."""
+
+    @property
+    def grew(self) -> float:
+        return self._tail.grew
+
+    def show(self, news: Sequence[AppendedLine] | Reset, speakers: _Speakers) -> None:
+        if isinstance(news, Reset):  # a file is another than it was; what was shown is not shown again
+            self._builder = SessionBuilder(self._tail.name)
+            self._beside.clear()
+            return
+        for file in self._tail.side_files:
+            if file.path not in self._beside:
+                self._beside.add(file.path)
+                add_file(self._builder, file)
+        if self._take(each for each in news if each.is_old):
+            speakers.learn(list(self._news(self._builder.session())))
+        if self._take(each for each in news if not each.is_old):
+            session = self.session = self._builder.session()
+            speakers.show(session, list(self._news(session)), is_first=self._is_first)
+            self._is_first = False
+
+    def _take(self, lines: Iterable[AppendedLine]) -> bool:
+        """Whether there were any."""
+        is_any = False
+        for file, line, _ in lines:
+            is_any = True
+            for record in records_of(line):
+                self._builder.add(record, file.agent)
+        return is_any
+
+    def _news(self, session: Session) -> Iterator[ShownBlock]:
+        """Blocks that are new, and calls that have their result now."""
+        for block in spoken_blocks(session):
+            has_result = isinstance(block, CallBlock) and block.output is not None
+            if (block.key, has_result) not in self._seen:
+                self._seen.add((block.key, has_result))
+                yield block

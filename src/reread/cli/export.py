@@ -19,23 +19,22 @@ from reread.sessions import Session
 from reread.views.numbers import count, money
 
 from . import options
-from .output_files import made_whole, refuse_sources, write_whole
-from .session_source import asked_archive, open_session
-from .stderr import tell
+from .session_source import asked_archive, made_whole, open_session, refuse_sources, write_whole
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.config import Config
     from reread.features import secrets
     from reread.features.secrets import redact
-    from reread.views import exports
+    from reread.views import secret_list
     from reread.views.values import Document
 
     from .session_source import Opened
 else:  # their patterns take a tenth of a second, and most exports are of somebody's own
     secrets = lazy.module("reread.features.secrets")
     redact = lazy.module("reread.features.secrets.redact")
-    exports = lazy.module("reread.views.exports")
+    secret_list = lazy.module("reread.views.secret_list")
 
 
 class ExportSource(NamedTuple):
@@ -91,7 +90,7 @@ class Exporter:
         content = self._content(clean if self.given.redact else source)
         text = content.decode("utf-8", "replace")
         taken, distinct = secrets.placeholders(text) if self.given.redact else (Counter[str](), Counter[str]())
-        left = exports.left_in_export(redactor, text, self.form)
+        left = secret_list.left_in_export(redactor, text, self.form)
         return _export(clean.session if self.given.redact else source.session, content, taken, distinct, left)
 
     def _redacted(self, source: ExportSource, redactor: secrets.Redactor) -> ExportSource:
@@ -267,7 +266,7 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
 
 @contextmanager
 def _opened(given: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
-    from reread.views.archive_json import kept_fields
+    from reread.views.session_list import kept_fields
 
     given.json, asked = given.json or given.format == "json", given.json  # what the archive knows is asked for JSON
     with open_session(given, config) as opened:

@@ -11,9 +11,9 @@ from reread.config import expanded
 from reread.errors import BadInput, printable
 
 from . import options
+from .contents import chosen_branches
 from .session_source import asked_archive, is_below, is_protected, open_session
-from .show import chosen_branches
-from .stderr import tell, tell_hidden
+from .streams import tell, tell_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

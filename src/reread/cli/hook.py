@@ -16,7 +16,7 @@ from reread.errors import BadInput, printable
 from . import options
 from .common import word_first
 from .session_source import bare_archive, is_below, is_protected
-from .stderr import tell_lines
+from .streams import tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run_hook_run(arguments: list[str]) -> int:
     home = make_config(None, None).home
     try:
         home = options.make_config(hook_run_parser().parse_args(arguments)).home
-        from .client_stdin import piped_input
+        from .streams import piped_input
 
         _start(arguments, client_input.read_hook_input(piped_input()))
     except Exception as error:  # noqa: BLE001  Claude Code would show it, and the person can do nothing with it

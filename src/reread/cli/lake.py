@@ -16,26 +16,23 @@ from reread.views.numbers import count, size
 from . import options
 from .archive import EXIT_DAMAGE
 from .options import is_agreed
-from .sql import table_lines
-from .stderr import tell
+from .query import table_lines
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread import billing
     from reread.config import Config
-    from reread.lake import build, delta, forget, people, plan, query, share, storage, tables, texts, upkeep
+    from reread.lake import build, delta, plan, query, share, storage, tables, upkeep
 else:
     billing = lazy.module("reread.billing")
     build = lazy.module("reread.lake.build")
     delta = lazy.module("reread.lake.delta")
-    forget = lazy.module("reread.lake.forget")
-    people = lazy.module("reread.lake.people")
+    upkeep = lazy.module("reread.lake.upkeep")
     plan = lazy.module("reread.lake.plan")
     query = lazy.module("reread.lake.query")
     share = lazy.module("reread.lake.share")
     storage = lazy.module("reread.lake.storage")
     tables = lazy.module("reread.lake.tables")
-    texts = lazy.module("reread.lake.texts")
-    upkeep = lazy.module("reread.lake.upkeep")
 
 LAKE_EXAMPLES = """\
   reread lake build ~/.claude --lake ~/lake
@@ -277,7 +274,7 @@ def _sql(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> No
     options.show_answer(
         given,
         config,
-        lambda: views.archive_json.rows_document(columns, rows),
+        lambda: views.session_list.rows_document(columns, rows),
         lambda view: table_lines(columns, rows, view),
     )
 
@@ -318,10 +315,10 @@ def _search(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) ->
         raise BadInput("a search of a lake takes --project, --since and --until alone")
     wanted = options.make_filter(given, config)._replace(sources=())
     fields = sorted(archives.search_language.fields_of(given.fields, "--in"))
-    ask = texts.TextQuestion(words=given.about, fields=fields, since=wanted.since, until=wanted.until, limit=given.most)
+    ask = query.TextQuestion(words=given.about, fields=fields, since=wanted.since, until=wanted.until, limit=given.most)
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         sessions = answers.sessions_about(wanted)
-        costs = texts.scan_costs(lake, set(sessions.values()))
+        costs = query.scan_costs(lake, set(sessions.values()))
         total_bytes = sum(each.bytes for each in costs)
         files = count(sum(each.files for each in costs), "file")
         tell(f"reads {files}, {size(total_bytes)} of text of {count(len(costs), 'month')}: {_by_month(costs)}")
@@ -341,7 +338,7 @@ def _search(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) ->
     )
 
 
-def _by_month(costs: Sequence[texts.ScanCost]) -> str:
+def _by_month(costs: Sequence[query.ScanCost]) -> str:
     """The newest months, and the rest of them together."""
     last = [f"{each.month} {size(each.bytes)}" for each in costs[-_MOST_MONTHS:]]
     rest = sum(each.bytes for each in costs[:-_MOST_MONTHS])
@@ -383,11 +380,11 @@ def _people(arguments: list[str]) -> int:
     config = options.make_config(given)
     lake = _kept(given.lake)
     if given.file is not None:
-        told = people.read_people(Path(given.file))
+        told = delta.read_people(Path(given.file))
         lake.begin()
-        people.put_people(lake, told)
+        delta.put_people(lake, told)
         lake.commit({"action": "people"})
-    held = people.people_of(lake)
+    held = delta.people_of(lake)
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         sessions = answers.sessions_by_person()
     document = {
@@ -395,7 +392,7 @@ def _people(arguments: list[str]) -> int:
         "people": [each._asdict() for each in held],
         "sessions": [{"person": person, "team": team, "sessions": number} for person, team, number in sessions],
     }
-    rows = [(person or people.UNASSIGNED, team or people.UNASSIGNED, number) for person, team, number in sessions]
+    rows = [(person or delta.UNASSIGNED, team or delta.UNASSIGNED, number) for person, team, number in sessions]
     options.show_answer(
         given, config, lambda: document, lambda view: table_lines(("person", "team", "sessions"), rows, view)
     )
@@ -424,7 +421,7 @@ def _forget(arguments: list[str]) -> int:
         question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"
     ):
         return 1
-    done = forget.forget(lake, chosen, prices)
+    done = upkeep.forget(lake, chosen, prices)
     document = {
         "schema": "reread.lake_forget/1",
         "session": chosen.ids[0] if given.session is not None else None,
@@ -442,18 +439,18 @@ def _forget(arguments: list[str]) -> int:
 
 def _chosen(
     given: argparse.Namespace, config: Config, lake: delta.DeltaLake, prices: billing.Prices
-) -> tuple[forget.Chosen, str]:
+) -> tuple[upkeep.Chosen, str]:
     """What is to be forgotten, and in words."""
     if given.session is not None:
-        chosen = forget.by_session(lake, given.session)
+        chosen = upkeep.by_session(lake, given.session)
         return chosen, f"session {printable(chosen.ids[0])}"
     if given.person is not None:
-        chosen = forget.by_person(lake, given.person, prices)
+        chosen = upkeep.by_person(lake, given.person, prices)
         return chosen, f"{count(len(chosen.ids), 'session')} of {printable(given.person)}"
     before = archives.filters.parse_time(given.older_than, config.now, config.timezone, "--older-than")
     if before > config.now:
         raise BadInput(f"--older-than {printable(given.older_than)} lies in the future")
-    chosen = forget.by_age(lake, before)
+    chosen = upkeep.by_age(lake, before)
     return chosen, f"{count(len(chosen.ids), 'session')} that ended before {views.values.utc(before)}"
 
 

@@ -13,7 +13,7 @@ from reread.views.numbers import count
 from . import options
 from .options import is_agreed
 from .session_source import open_archive
-from .stderr import tell_lines
+from .streams import tell_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ from reread import lazy
 
 from . import options
 from .session_source import bare_archive, can_be_made, open_archive
-from .stderr import tell_lines
+from .streams import tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +22,13 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any
 
+    from reread import mcp as server_of_tools
     from reread.archive import Archive
     from reread.config import Config
     from reread.features import secrets
     from reread.features.secrets import shapes
-    from reread.mcp import protocol
-    from reread.mcp import tools as mcp_tools
 else:
-    protocol = lazy.module("reread.mcp.protocol")
-    mcp_tools = lazy.module("reread.mcp.tools")
+    server_of_tools = lazy.module("reread.mcp")
     secrets = lazy.module("reread.features.secrets")
     shapes = lazy.module("reread.features.secrets.shapes")
 
@@ -67,9 +65,9 @@ def run_mcp(arguments: list[str]) -> int:
     first = FirstImport(given, config)
     tools = {
         name: tool._replace(answer=_told(tool.answer, first))
-        for name, tool in mcp_tools.tools_of(_memory(first)).items()
+        for name, tool in server_of_tools.tools_of(_memory(first)).items()
     }
-    server = protocol.Server(tools, mcp_tools.INSTRUCTIONS, _complain)
+    server = server_of_tools.Server(tools, server_of_tools.INSTRUCTIONS, _complain)
     # What ends a client's servers is SIGTERM; it ends this one as Ctrl-C does: without a word.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -137,9 +135,9 @@ def _told(answer: Callable[[Any], str], first: FirstImport) -> Callable[[Any], s
     return told
 
 
-def _memory(first: FirstImport) -> mcp_tools.Memory:
+def _memory(first: FirstImport) -> server_of_tools.Memory:
     given, config = first.given, first.config
-    return mcp_tools.Memory(
+    return server_of_tools.Memory(
         opened=first.opened,
         # Both are told by Claude Code 2.1.197 and 2.1.325. The session is that of the start: `/clear` begins another.
         folder=archives.listing.project_of(os.environ.get("CLAUDE_PROJECT_DIR") or str(Path.cwd())),

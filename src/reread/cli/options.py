@@ -15,7 +15,7 @@ from reread.config import expanded, local_zone, terminal_width
 from reread.errors import BadInput
 
 from . import common
-from .stderr import tell, tell_lines
+from .streams import tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,25 +1,35 @@
-"""`reread` alone: what was used lately, the newest sessions, what is about to be deleted."""
+"""`reread` alone and `reread demo`: recent usage and the newest sessions, of your own or of samples."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import shutil
 import sys
+import time
+from datetime import UTC, datetime, timedelta
+from importlib import resources
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from reread import archive as archives
 from reread import views
+from reread.errors import BadInput
 
-from . import demo, options
-from .progress import SyncProgress
-from .session_source import cleanup_days_of, freshen, is_straight, readable_archive
-from .stderr import tell, tell_lines
+from . import main, options
+from .common import word_first
+from .session_source import SyncProgress, cleanup_days_of, freshen, is_straight, readable_archive
+from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reread.archive import Archive, Progress, UsageReport
     from reread.config import Config
+
 
 OVERVIEW_EXAMPLES = """\
   reread                         today, this week, this month; your newest sessions
@@ -42,7 +52,7 @@ def run_overview(arguments: list[str]) -> int:
         return 0
     if not _has_anything(config):
         tell_lines("No Claude Code transcripts found here, so this is a demonstration on sample sessions.\n")
-        return demo.run_demo([])
+        return run_demo([])
     with readable_archive(config) as archive:
         is_shown = False
         if not given.no_sync and archive.home == config.home:
@@ -82,7 +92,17 @@ def _show_early(archive: Archive, given: argparse.Namespace, config: Config) -> 
     freshen(archive, early)
     if early.is_shown:
         tell("all sessions are read now")
+        _finish(archive)
     return early.is_shown
+
+
+def _finish(archive: Archive) -> None:
+    """What the first sync left for later, while the person reads the overview; what a stop leaves, the next does."""
+    progress = SyncProgress()
+    try:
+        archive.finish(progress)
+    finally:
+        progress.close()
 
 
 def _show_newest(archive: Archive, config: Config, report: UsageReport, total: int) -> None:
@@ -131,6 +151,84 @@ def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -
     options.show_answer(
         given,
         config,
-        lambda: views.archive_json.overview_document([each for _, each in newest], *counts, lately),
+        lambda: views.session_list.overview_document([each for _, each in newest], *counts, lately),
         lambda view: views.session_list.overview_lines(newest, *counts, lately, view),
     )
+
+
+USAGE = """\
+usage: reread demo [COMMAND] [OPTIONS]
+
+Runs a command on sample sessions that come with reread, in an archive of their own; nothing of yours is read
+or written.
+
+examples:
+  reread demo                       the overview, then a whole session
+  reread demo show @last --branch all
+  reread demo search "retry*"
+  reread demo thinking
+  reread demo tools --json
+  reread demo serve                 the same in your browser
+"""
+
+
+def run_demo(arguments: list[str]) -> int:
+    arguments = word_first(arguments)
+    if arguments and arguments[0] in ("-h", "--help"):
+        options.print_text(USAGE)
+        return 0
+    if arguments and arguments[0] == "run":
+        raise BadInput("there is nothing to demonstrate without Claude Code itself; see `reread run --help`")
+    with TemporaryDirectory(prefix="reread-demo-") as folder:
+        place, home = Path(folder, "sample"), Path(folder, "home")
+        _lay_out(place, datetime.now(UTC))
+        _fill(place, home)
+        scratch = ["--source", str(place), "--home", str(home)]
+        if arguments:
+            if arguments[0] == "statusline":
+                scratch = scratch[2:]  # it reads no sources
+            code = main.run([*arguments, *scratch])
+            if sys.stdout.isatty() and code == 0:
+                tell("run the commands shown here as `reread demo COMMAND`")
+            return code
+        main.run(scratch)
+        options.print_lines(["", "$ reread demo show @last", ""])
+        code = main.run(["show", "@last", *scratch])
+        options.print_lines(["", "The same in your browser: reread demo serve"])
+        return code
+
+
+def _fill(place: Path, home: Path) -> None:
+    """Takes the samples in; then old ones go, as the client would have deleted them."""
+    with archives.Archive(home, [place]) as archive:
+        archive.sync()
+    oldest = time.time() - timedelta(days=archives.CLEANUP_DAYS).total_seconds()
+    for path in place.rglob("*.jsonl"):
+        if path.stat().st_mtime < oldest:
+            path.unlink()
+
+
+_NEWEST = timedelta(minutes=12)
+"""So long ago the newest sample ended."""
+_TIME = re.compile(rb"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+def _lay_out(place: Path, now: datetime) -> None:
+    """Copies the samples out of the package, all moved by the same time; a file is as old as its last line."""
+    with resources.as_file(resources.files("reread").joinpath("samples")) as samples:
+        shutil.copytree(samples, place, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    written = {path: path.read_bytes() for path in place.rglob("*.jsonl")}
+    last = {path: max(map(_moment, _TIME.findall(content))) for path, content in written.items()}
+    moved = now - _NEWEST - max(last.values())
+    for path, content in written.items():
+        path.write_bytes(_TIME.sub(lambda found: _written(_moment(found[0]) + moved), content))
+        ended = (last[path] + moved).timestamp()
+        os.utime(path, (ended, ended))
+
+
+def _moment(text: bytes) -> datetime:
+    return datetime.fromisoformat(text.decode())
+
+
+def _written(moment: datetime) -> bytes:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()

@@ -11,8 +11,7 @@ from reread.errors import BadInput
 
 from . import options
 from .options import is_agreed
-from .progress import SyncProgress
-from .session_source import asked_archive, open_archive
+from .session_source import SyncProgress, asked_archive, open_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,17 +14,16 @@ from .session_source import bare_archive, freshen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.cli import event_printer, follow_all, run_loop
+    from reread.cli import event_printer, run_loop
     from reread.config import Config
     from reread.live import events as live_events
     from reread.live import protocol, transport
 else:
     run_loop = lazy.module("reread.cli.run_loop")
     transport = lazy.module("reread.live.transport")
-    follow_all = lazy.module("reread.cli.follow_all")
+    event_printer = lazy.module("reread.cli.event_printer")
     live_events = lazy.module("reread.live.events")
     protocol = lazy.module("reread.live.protocol")
-    event_printer = lazy.module("reread.cli.event_printer")
 
 
 RUN_EXAMPLES = """\
@@ -163,7 +162,7 @@ def run_live(arguments: list[str]) -> int:
         if given.notify:
             raise BadInput("--notify needs sessions on disk; it does not go with -")
         return _read_stream(given, config)
-    return follow_all.follow_running(given, config)
+    return event_printer.follow_running(given, config)
 
 
 def _read_stream(given: argparse.Namespace, config: Config) -> int:

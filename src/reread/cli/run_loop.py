@@ -1,4 +1,4 @@
-"""The run itself: a client from its first prompt to its last, for a person or for a program.
+"""A run at the terminal: a client from its first prompt to its last; what happens is shown, keys become answers.
 
 A program answers with JSON lines on standard input (`reread run --jsonl`):
 
@@ -14,23 +14,33 @@ import asyncio
 import contextlib
 import json
 import os
+import shlex
+import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from reread.blocks.model import AskedQuestion
 from reread.config import Config
-from reread.errors import BadInput, ClientRefused
-from reread.live.client import Client
-from reread.live.events import Permission
+from reread.errors import BadInput, ClientError, ClientRefused
+from reread.features.edits.patches import is_edit
+from reread.live import outgoing
+from reread.live.client import NO_PLAN, Client, Policy, by_policy
+from reread.live.events import Event, Permission, PermissionAnswered, PermissionVoid, Prompt, TurnResult
 from reread.live.outgoing import Allow, Decision, Deny
+from reread.live.transport import Errands
+from reread.views import permissions
+from reread.views.text import harmless
+from reread.views.values import View
 
 from .event_printer import Showing
 from .keyboard import Interrupts, Keyboard, typed_line
 from .main import EXIT_INTERRUPTED
-from .permission_loop import Answerer, PermissionLoop, TerminalAnswerer
-from .stderr import tell
+from .streams import tell
 
 NOBODY = "Nobody is there to answer: standard input has ended."
 
@@ -242,3 +252,342 @@ class _Run:
 
 def _number(text: str) -> int | None:
     return int(text) if text.isdecimal() else None
+
+
+UNASKED = "Permission was denied: there is no terminal to ask at."
+
+
+class Answerer(Protocol):
+    """Answers permissions: a person with keys, or a program with lines."""
+
+    async def decide(self, asked: Permission) -> Decision: ...
+
+
+class PermissionLoop:
+    """One run of the client, turn by turn."""
+
+    def __init__(self, client: Client, showing: Showing, policy: Policy, answerer: Answerer | None) -> None:
+        self._client = client
+        self._showing = showing
+        self._policy = policy
+        self._answerer = answerer
+        self._waiting: deque[Permission] = deque()
+        self._open: Permission | None = None
+        self._asking: asyncio.Task[None] | None = None
+        self._held: list[Event] = []
+        self._has_told = False
+        self._is_busy = False
+        self._presses = 0
+        self._errands = Errands()
+        self.session: str | None = None
+        self.result: TurnResult | None = None
+
+    async def turn(self, text: str, images: Sequence[Path] = (), *, is_typed: bool = False) -> None:
+        """One prompt until it is done. `is_typed` says that the person sees it already."""
+        self._is_busy, self._presses, self.result = True, 0, None
+        try:
+            async for event in self._client.turn(text, images):
+                if not (is_typed and isinstance(event, Prompt) and event.agent is None):
+                    self._saw(event)
+        finally:
+            self._is_busy = False
+            await self._stop_asking()
+            self._showing.end()
+
+    def press(self, main: asyncio.Task[int]) -> None:
+        """Ctrl-C: the first one of a turn interrupts it, the next one ends the run."""
+        self._presses += 1
+        if self._presses == 1 and self._is_busy:
+            self._run(self._interrupt())
+        else:
+            main.cancel()
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether the last turn was broken off by Ctrl-C."""
+        return self._presses > 0
+
+    async def _interrupt(self) -> None:
+        with contextlib.suppress(ClientRefused):  # it has nothing to stop
+            await self._client.interrupt()
+
+    def _saw(self, event: Event) -> None:
+        self.session = event.session or self.session
+        if isinstance(event, TurnResult):
+            self.result = event
+        elif isinstance(event, PermissionVoid):
+            self._void(event)
+            return
+        if isinstance(event, Permission):
+            self._asked(event)
+        elif self._is_shown(event):
+            self._show(event)
+
+    def _is_shown(self, event: Event) -> bool:
+        """What was decided is on the screen already, where a person decided it."""
+        if self._showing.is_json or not isinstance(event, PermissionAnswered):
+            return True
+        return event.decision != "allow" and (self._answerer is None or self._policy != "ask")
+
+    def _show(self, event: Event) -> None:
+        if self._open is not None and not self._showing.is_json:
+            self._held.append(event)
+        else:
+            self._showing.show([event])
+
+    # Questions
+
+    def _asked(self, asked: Permission) -> None:
+        if self._showing.is_json:
+            self._showing.show([asked])
+        decision = self._unasked(asked)
+        if decision is not None:
+            self._run(self._client.decide(asked, decision))
+            return
+        self._waiting.append(asked)
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask_each())
+
+    def _unasked(self, asked: Permission) -> Decision | None:
+        """The decision that needs nobody, or that there is nobody to make."""
+        decision = by_policy(self._policy, asked)
+        if decision is not None or self._answerer is not None:
+            return decision
+        if not self._has_told:
+            self._has_told = True
+            what = "a question" if asked.is_question else asked.tool
+            hint = "answer at a terminal, or choose with --permission allow|deny"
+            tell(f"{what} was denied, because there was no terminal to ask at; {hint}")
+        return Deny(reason=UNASKED)
+
+    async def _ask_each(self) -> None:
+        assert self._answerer is not None  # noqa: S101  else the policy has decided
+        while self._waiting:
+            self._open = asked = self._waiting.popleft()
+            try:
+                decision = await self._answerer.decide(asked)
+                await self._client.decide(asked, decision)
+            except ClientError:
+                self._waiting.clear()  # it has ended; whoever iterates hears of it
+            finally:
+                self._open = None
+                if is_edit(asked.tool):
+                    self._showing.screen.saw_diff(asked.id)
+                held, self._held = self._held, []
+                self._showing.show(held)
+
+    def _void(self, event: PermissionVoid) -> None:
+        """The question need not be answered any more: it goes from the screen, or is never put."""
+        if self._showing.is_json:
+            self._showing.show([event])
+        is_open = self._open is not None and self._open.request_id == event.request_id
+        if not is_open:
+            self._waiting = deque(asked for asked in self._waiting if asked.request_id != event.request_id)
+        elif self._asking is not None:
+            self._run(self._ask_on(self._asking))
+
+    async def _ask_on(self, stopped: asyncio.Task[None]) -> None:
+        """Leaves the question that is open, and puts those that still wait."""
+        stopped.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await stopped
+        if self._waiting:
+            self._asking = asyncio.create_task(self._ask_each())
+
+    async def _stop_asking(self) -> None:
+        self._waiting.clear()
+        if self._asking is not None and not self._asking.done():
+            await self._ask_on(self._asking)
+
+    def _run(self, errand: Coroutine[Any, Any, None]) -> None:
+        """Beside the loop over the events, which must not wait for an answer of the client."""
+        self._errands.send(_quietly(errand))
+
+
+async def _quietly(errand: Coroutine[Any, Any, None]) -> None:
+    """A client that has ended needs no answer; the loop over its events ends, too."""
+    with contextlib.suppress(ClientError):
+        await errand
+
+
+STOPPED = "The user stopped here."
+
+
+class TerminalAnswerer:
+    """Somebody who can be asked."""
+
+    leaves: tuple[tuple[str, str], ...] = (("q", "uit turn"),)
+    """Keys that answer nothing, as they are offered."""
+
+    def __init__(
+        self,
+        showing: Showing,
+        keyboard: Keyboard,
+        interrupts: Interrupts,
+    ) -> None:
+        self._showing = showing
+        self._put = showing.put
+        self._interrupts = interrupts
+        self._keyboard = keyboard
+
+    @property
+    def _view(self) -> View:
+        return self._showing.screen.view
+
+    async def decide(self, asked: Permission) -> Decision:
+        with self._keyboard.listening():
+            try:
+                if asked.is_question and permissions.questions_of(asked):
+                    return await self._answer(asked)
+                if asked.is_plan:
+                    return await self._judge_plan(asked)
+                return await self._permit(asked)
+            except asyncio.CancelledError:
+                self._put("no longer asked\n")
+                raise
+
+    async def _permit(self, asked: Permission) -> Decision:
+        wider = permissions.wider_suggestions(asked)
+        self._showing.ask(
+            [
+                *permissions.permission_lines(asked, self._showing.screen.project, self._view),
+                *permissions.key_line(asked, self._view, self.leaves),
+            ]
+        )
+        while True:
+            self._put("  > ")
+            key = (await self._keyboard.key()).lower()
+            if key == "y":
+                self._put("yes\n")
+                return Allow()
+            if key == "n":
+                return Deny(reason=await self._line("no, because (Enter for no reason): "))
+            if key == "a" and asked.narrowest is not None:
+                self._put("always\n")
+                return Allow(remember=[asked.suggestions[asked.narrowest]])
+            if key.isdecimal() and 0 < int(key) <= len(wider):
+                self._put(f"always {key}\n")
+                return Allow(remember=[wider[int(key) - 1]])
+            if key == "e":
+                self._put("edit\n")
+                edited = await self._edited(asked)
+                if edited is not None:
+                    return Allow(input=edited)
+            elif (left := self._left(key)) is not None:
+                return left
+            else:
+                self._put("\r")
+
+    def _left(self, key: str) -> Decision | None:
+        """What to tell the client when a key leaves the question, or the terminal is gone; None for any other key."""
+        if key not in ("q", ""):
+            return None
+        self._put("quit\n")
+        return Deny(reason=STOPPED, interrupt=True)
+
+    async def _line(self, prompt: str) -> str:
+        with self._keyboard.typing():
+            self._put(prompt)
+            return await self._keyboard.line()
+
+    async def _judge_plan(self, asked: Permission) -> Decision:
+        keys = " ".join(f"[{key}]{rest}" for key, rest in (("y", "es"), ("n", "o"), *self.leaves))
+        self._showing.ask([*permissions.plan_lines(asked, self._view), f"  go ahead with it? {keys}"])
+        while True:
+            self._put("  > ")
+            key = (await self._keyboard.key()).lower()
+            if key == "y":
+                self._put("yes\n")
+                return Allow()
+            if key == "n":
+                return Deny(reason=await self._line("no, because (Enter for no reason): ") or NO_PLAN)
+            if (left := self._left(key)) is not None:
+                return left
+            self._put("\r")
+
+    # Questions
+
+    async def _answer(self, asked: Permission) -> Decision:
+        chosen: dict[str, str] = {}
+        for question in permissions.questions_of(asked):
+            self._showing.ask(permissions.menu_lines(question, self._view))
+            answer = await self._choice(question)
+            if not isinstance(answer, str):
+                return answer
+            chosen[question.text] = answer
+        return outgoing.answers(asked.input, chosen)
+
+    async def _choice(self, question: AskedQuestion) -> str | Decision:
+        """The label, several of them, or own words; what to tell the client where it is left without one."""
+        labels = [option.label for option in question.options]
+        by_key = len(labels) < 10 and not question.is_several
+        several = " (several: 1,3)" if question.is_several else ""
+        *names, last = ["o", *(key for key, _ in self.leaves)]
+        while True:
+            prompt = f"  number{several}, {', '.join(names)} or {last} > "
+            if by_key:
+                self._put(prompt)
+            typed = await self._keyboard.key() if by_key else await self._line(prompt)
+            if (by_key or typed) and (left := self._left(typed.lower())) is not None:
+                return left
+            if typed.lower() == "o":
+                said = await self._line("in your words: ")
+                if said:
+                    return said
+                continue
+            found = picked(typed, labels, is_several=question.is_several)
+            if found is not None:
+                self._put(f"{harmless(found)}\n" if by_key else "")
+                return found
+            self._put("\r" if by_key else "")
+
+    # Another input
+
+    async def _edited(self, asked: Permission) -> Any:
+        """The input as the person changed it; None where they did not."""
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        if not editor and asked.tool == "Bash" and isinstance(asked.input, dict):
+            command = self._edited_line(str(asked.input.get("command") or ""))
+            return {**asked.input, "command": command} if command else None
+        text = await self._in_editor(editor, json.dumps(asked.input, ensure_ascii=False, indent=2) + "\n")
+        try:
+            edited = json.loads(text)
+        except ValueError as error:
+            self._put(f"  that is not valid JSON: {error}\n")
+            return None
+        if not isinstance(edited, dict):
+            self._put("  the input of a tool is a JSON object\n")
+            return None
+        return edited
+
+    async def _in_editor(self, editor: str | None, text: str) -> str:
+        usual = "notepad" if sys.platform == "win32" else "vi"
+        with tempfile.TemporaryDirectory(prefix="reread-") as folder:
+            path = Path(folder) / "input.json"
+            path.write_text(text, "utf-8")
+            command = [*shlex.split(editor or usual, posix=sys.platform != "win32"), str(path)]
+            with self._interrupts.left_alone():
+                try:
+                    await asyncio.to_thread(subprocess.run, command, check=False)
+                except OSError as error:
+                    self._put(f"  {command[0]}: {error.strerror or error}; set EDITOR\n")
+            return path.read_text("utf-8")
+
+    def _edited_line(self, text: str) -> str:
+        """The line with what is there to change; the loop stands still, as does the client, which waits for us."""
+        with self._interrupts.raised(), self._keyboard.typing():
+            try:
+                return typed_line("  $ ", text).strip()
+            except (KeyboardInterrupt, EOFError):
+                self._put("\n")
+                return ""
+
+
+def picked(typed: str, labels: list[str], *, is_several: bool) -> str | None:
+    """`2` or `1,3` as labels; None where a number is not there."""
+    numbers = [part.strip() for part in typed.split(",")]
+    if not all(number.isdecimal() and 1 <= int(number) <= len(labels) for number in numbers):
+        return None
+    if len(numbers) > 1 and not is_several:
+        return None
+    return ", ".join(dict.fromkeys(labels[int(number) - 1] for number in numbers))

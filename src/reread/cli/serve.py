@@ -14,7 +14,7 @@ from reread.errors import BadInput
 
 from . import options
 from .session_source import bare_archive, cleanup_days_of, is_straight
-from .stderr import tell, tell_lines
+from .streams import tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.views.html import content
     from reread.web import archive_pool, guard, server, server_state
-    from reread.web import settings as web_settings
+    from reread.web import archive_pool as web_settings
 else:
     guard = lazy.module("reread.web.guard")
     server = lazy.module("reread.web.server")
     archive_pool = lazy.module("reread.web.archive_pool")
     server_state = lazy.module("reread.web.server_state")
-    web_settings = lazy.module("reread.web.settings")
+    web_settings = lazy.module("reread.web.archive_pool")
     content = lazy.module("reread.views.html.content")
 
 

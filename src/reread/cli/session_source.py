@@ -7,23 +7,28 @@ looking into a folder must not quietly take it in.
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from reread import archive as archives
-from reread import lazy
-from reread.errors import BadInput, RereadError, SourceError
+from reread import lazy, views
+from reread.config import terminal_width
+from reread.errors import BadInput, RereadError, SourceError, printable
 from reread.views.numbers import count
 
 from . import options
-from .progress import SyncProgress
-from .stderr import tell
+from .streams import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from reread import loading
-    from reread.archive import Archive, Listed, StoredSession, SyncResult
+    from reread.archive import Archive, Listed, Progress, StoredSession, SyncResult
     from reread.archive.filters import Filter
     from reread.config import Config
     from reread.features.edits.history import ReadBackup
@@ -283,3 +288,98 @@ def without_needless_sources(wanted: Filter, archive: Archive) -> Filter:
 def knowing(wanted: Filter, archive: Archive | None) -> Filter:
     """With the names that a project is found under, too."""
     return wanted if archive is None else wanted._replace(moves=archive.marks.moves())
+
+
+QUICK = 0.3
+"""Seconds nobody minds waiting without a word."""
+REDRAW = 0.1
+PLAIN_EVERY = 5.0
+"""A log needs fewer words, and a busy machine must not make a quick sync look like a long one."""
+
+
+class SyncProgress:
+    """Told how far a sync has come, shows it. Close it to have the line back."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._is_terminal = self._stream.isatty()
+        self._began = time.monotonic()
+        self._next = self._began + (QUICK if self._is_terminal else PLAIN_EVERY)
+        self._is_drawn = False
+        self._phase = ""
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if progress.phase != self._phase:  # which begins at nothing, and goes at a rate of its own
+            self._phase, self._began = progress.phase, now
+        if now < self._next:
+            return
+        self._show(progress, now - self._began)
+        self._next = now + (REDRAW if self._is_terminal else PLAIN_EVERY)
+
+    def _show(self, progress: Progress, seconds: float) -> None:
+        done, total = progress.bytes_done, progress.bytes_total
+        # Sessions that are only read again have no new bytes.
+        again = None if total else f"{progress.sessions_done:,} of {progress.sessions_total:,} sessions"
+        phase = f"{progress.phase}: " if progress.phase else ""
+        if self._is_terminal:
+            room = terminal_width() - len(phase)
+            self._stream.write(f"\r{phase}{again or views.text.bar_line(done, total, seconds, room)}\x1b[K")
+            self._is_drawn = True
+        else:
+            taken = phase or "taking in "
+            self._stream.write(f"reread: {taken}{again or views.text.plain_line(done, total, seconds)}\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        if self._is_drawn:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._is_drawn = False
+
+
+class ShareProgress:
+    """Told how much of something is done, shows it on a terminal once it takes long; the line is gone when all is."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._next = time.monotonic() + QUICK
+        self._is_drawn = False
+
+    def __call__(self, done: int, total: int) -> None:
+        if done >= total:
+            sys.stderr.write("\r\x1b[K" if self._is_drawn else "")
+            sys.stderr.flush()
+        elif (now := time.monotonic()) >= self._next:
+            sys.stderr.write(f"\r{self._what}: {done * 100 // total} %\x1b[K")
+            sys.stderr.flush()
+            self._next, self._is_drawn = now + REDRAW, True
+
+
+def refuse_sources(path: Path, config: Config) -> None:
+    """Raises `BadInput` where nothing may be written."""
+    for source in config.sources:
+        if is_protected(path, source):
+            raise BadInput(f"{printable(str(path))} lies below the source {source}, where reread writes nothing")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Beside its place first, then moved there: a file that was there stays until the new one is whole."""
+    with made_whole(path) as unfinished:
+        unfinished.write_bytes(content)
+
+
+@contextmanager
+def made_whole(path: Path) -> Iterator[Path]:
+    """A temporary file that becomes the file when all went well; until then the earlier file stays as it is."""
+    place = path.resolve()  # what a link points to is replaced, not the link
+    unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        try:
+            yield unfinished
+            if unfinished.exists():
+                unfinished.replace(place)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise BadInput(f"{printable(str(path))} cannot be written: {error.strerror}") from error

@@ -8,8 +8,7 @@ import sys
 from reread.views.numbers import count, duration, left_out_document, left_out_lines, size
 
 from . import options
-from .progress import SyncProgress
-from .session_source import bare_archive
+from .session_source import SyncProgress, bare_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

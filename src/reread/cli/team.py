@@ -21,7 +21,7 @@ from reread.errors import BadInput, printable
 from reread.views.numbers import count, size
 
 from . import options
-from .stderr import tell
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread import billing, exchange
@@ -279,7 +279,7 @@ def list_store(url: str, given: argparse.Namespace, config: Config, wanted: Filt
     shown = found[: wanted.limit]
     if given.json:
         head: dict[str, object] = {"schema": "reread.sessions/1", "total": len(found), "lost": []}
-        rows = ({**views.archive_json.listed_row(each.listed), **each.about} for each in shown)
+        rows = ({**views.session_list.listed_row(each.listed), **each.about} for each in shown)
         options.print_json_list(head, "sessions", rows)
     else:
         view = options.make_view(config)

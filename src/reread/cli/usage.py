@@ -16,7 +16,6 @@ from reread.errors import BadInput
 from reread.views.charts import Chart, chart_lines
 
 from . import options
-from .output_files import refuse_sources, write_whole
 from .session_source import (
     asked_archive,
     bare_archive,
@@ -26,9 +25,11 @@ from .session_source import (
     open_session,
     readable_archive,
     refuse_nothing,
+    refuse_sources,
     without_needless_sources,
+    write_whole,
 )
-from .stderr import tell
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread import billing, loading

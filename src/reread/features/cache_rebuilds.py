@@ -7,7 +7,6 @@ on from an earlier request, so that one is what its prompt is held against: goin
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -15,6 +14,7 @@ from msgspec import Struct
 from reread.billing import Doubt, Prices
 from reread.records import Assistant, Attachment, MicrocompactBoundary, Record, RedactedThinking, Thinking, User
 from reread.sessions import Conversation, Request, Session
+from reread.times import EARLIEST, milliseconds
 
 COMPACTION = "compaction"
 MODEL_CHANGED = "model_changed"
@@ -24,12 +24,12 @@ RESUMED_OR_FORKED = "resumed_or_forked"
 UNKNOWN = "unknown"
 """Causes that are inferred. What the API tells is an open set of names, some of them the same as these."""
 
-_FIVE_MINUTES, _HOUR = timedelta(minutes=5), timedelta(hours=1)
+_FIVE_MINUTES, _HOUR = 300_000, 3_600_000
+"""In milliseconds, as all times here."""
 _CHARACTERS_PER_TOKEN = 4
 _RESUME_HOOK = "SessionStart:resume"
 _RESUME_ANSWER = "No response requested."
 """Put in the model's mouth when a session is resumed."""
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 class Rebuild(Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ def thinking_estimate(request: Request) -> int | None:
 class _Event(NamedTuple):
     """A request, or a line that explains what happens to the cache after it."""
 
-    time: datetime
+    time: int
     offset: int
     segment: int
     request: Request | None
@@ -139,8 +139,8 @@ class _Walk:
         self._last: dict[int, _Before] = {}
         """The newest request of each segment of the tree."""
         self._marks: dict[tuple[str, int], int] = {}
-        self._used_at: datetime | None = None
-        self._lifetime: timedelta | None = None
+        self._used_at: int | None = None
+        self._lifetime: int | None = None
 
     def measure(self, requests: Sequence[Request]) -> Iterator[Measured]:
         events = [self._event(request.lines[0], request) for request in requests]
@@ -154,8 +154,9 @@ class _Walk:
                 yield self._measured(position, event.segment, event.request)
 
     def _event(self, record: Record, request: Request | None, mark: str = "") -> _Event:
-        time = request.at if request is not None else record.time
-        return _Event(time or _BEGINNING, record.offset, self._segments.get(id(record), 0), request, mark)
+        time = request.time if request is not None else milliseconds(record.time)
+        segment = self._segments.get(id(record), 0)
+        return _Event(EARLIEST if time is None else time, record.offset, segment, request, mark)
 
     def _measured(self, position: int, segment: int, request: Request) -> Measured:
         path = self._path(segment)
@@ -163,7 +164,7 @@ class _Walk:
         rebuild = self._rebuild(request, before, path) if before is not None else None
         saved = self._prices.savings(request, request.model, request.time)
         self._last[segment] = _Before(position, request)
-        self._used_at = request.at
+        self._used_at = request.time
         if _written(request):
             self._lifetime = _HOUR if request.cache_write_1h >= request.cache_write_5m else _FIVE_MINUTES
         return Measured(request=request, saved=saved, rebuild=rebuild)
@@ -193,7 +194,7 @@ class _Walk:
             return MODEL_CHANGED
         if request.winner.version != before.request.winner.version:
             return VERSION_CHANGED
-        if self._is_expired(request.at):
+        if self._is_expired(request.time):
             return EXPIRED
         is_resumed = self._is_marked(RESUMED_OR_FORKED, before.position, path)
         return RESUMED_OR_FORKED if is_resumed or self._is_forked(request, before.request) else UNKNOWN
@@ -201,7 +202,7 @@ class _Walk:
     def _is_marked(self, mark: str, since: int, path: list[int]) -> bool:
         return any(self._marks.get((mark, segment), -1) > since for segment in path)
 
-    def _is_expired(self, time: datetime | None) -> bool:
+    def _is_expired(self, time: int | None) -> bool:
         """Every use of the cache makes it live on, so what counts is the newest request, whatever branch it is on."""
         if time is None or self._used_at is None or self._lifetime is None:
             return False

@@ -5,7 +5,6 @@ The order is part of the contract with the index: a text is found again by its l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -85,22 +84,25 @@ def _of_reply(record: Assistant) -> list[FieldText]:
         elif type(block) is Thinking:
             found.append(FieldText(Field.THINKING, block.as_text))
         elif isinstance(block, ToolUse):
-            found.append(FieldText(Field.TOOL, "\n".join(_strings(block.input))))
+            found.append(FieldText(Field.TOOL, tool_text(block.input)))
     if isinstance(record.content, str):
         found.append(FieldText(Field.TEXT, record.content))
     return [each for each in found if each.text]
 
 
-def _strings(value: object) -> Iterator[str]:
-    """The strings in a tool's input, without the names of its arguments."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
+def tool_text(value: object) -> str:
+    """The strings of a tool's input, without the names of its arguments, in the order they were written."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            waiting.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))
+    return "\n".join(found)
 
 
 def _of_user(record: User) -> list[FieldText]:

@@ -1,13 +1,17 @@
-"""Which files a tool call names, and how often tools ran, failed and were refused."""
+"""What tool calls amount to: files they name, how often they ran and failed, questions with their answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from reread.sessions import CallStatus, ToolCall, split_tool_name
+from reread.records import User
+from reread.sessions import CallStatus, Conversation, ToolCall, split_tool_name
 
 _PATH_KEYS = ("file_path", "notebook_path", "path")
 
@@ -75,3 +79,161 @@ def sum_tools(sums: Iterable[tuple[str, str, int, float]]) -> list[ToolCount]:
         if status in _COUNTER:
             setattr(count, _COUNTER[status], getattr(count, _COUNTER[status]) + calls)
     return sorted(counts.values(), key=lambda count: (-count.calls, count.name))
+
+
+ASKING = "AskUserQuestion"
+_SAID = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
+"""How the result's text gives answers where its twin is missing."""
+_SAID_SO_FAR = re.compile(r'^- "(.*?)"\n[ \t]*Answer: (.*)$', re.MULTILINE)
+"""How it gives those of a person who then chose to talk instead."""
+_REASON = re.compile(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
+_CANNED = ("The user wants to clarify these questions", "The user has indicated they have provided enough answers")
+"""What the client writes in the person's name when they leave the questions for the conversation."""
+
+
+class Option(Struct, frozen=True):
+    label: str
+    description: str = ""
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """One question."""
+
+    session: str
+    project: str | None
+    agent: str | None
+    uuid: str | None
+    time: datetime | None
+    question: str
+    header: str
+    options: tuple[Option, ...]
+    is_multiple: bool
+    answer: str | None
+    """What was chosen or typed; None where nothing was."""
+    note: str = ""
+    """What the person added to the choice, or said when refusing."""
+    status: str
+    """answered, rejected, interrupted, unanswered."""
+
+    @property
+    def chosen(self) -> list[str]:
+        """The options among the answer; several where several could be chosen."""
+        return chosen(self.answer, [option.label for option in self.options]) if self.answer is not None else []
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the answer, or a part of it, is in the person's own words."""
+        return self.answer is not None and any(
+            part not in {option.label for option in self.options} for part in self.chosen
+        )
+
+
+def decisions_of(conversation: Conversation, session: str, agent: str | None = None) -> Iterator[Decision]:
+    """Every question of a conversation, in the order they were asked."""
+    for call in conversation.tool_calls:
+        if call.name == ASKING:
+            yield from _of_call(call, session, conversation.project, agent)
+
+
+def _of_call(call: ToolCall, session: str, project: str | None, agent: str | None) -> Iterator[Decision]:
+    given = call.input if isinstance(call.input, dict) else {}
+    twin = _twin(call)
+    answers = _answers(call, twin)
+    for question in _objects(twin.get("questions") or given.get("questions")):
+        text = str(question.get("question") or "")
+        answer = answers.get(text)
+        yield Decision(
+            session=session,
+            project=project,
+            agent=agent,
+            uuid=call.uuid,
+            time=call.time,
+            question=text,
+            header=str(question.get("header") or ""),
+            options=tuple(_options(question.get("options"))),
+            is_multiple=question.get("multiSelect") is True,
+            answer=answer,
+            note=_note(call, twin, text),
+            status="answered" if answer is not None else _STATUS.get(call.status, "unanswered"),
+        )
+
+
+_STATUS = {CallStatus.REJECTED: "rejected", CallStatus.INTERRUPTED: "interrupted", CallStatus.ERROR: "rejected"}
+
+
+def _twin(call: ToolCall) -> dict[str, Any]:
+    record = call.output.record if call.output is not None else None
+    twin = record.tool_use_result if isinstance(record, User) else None
+    return twin if isinstance(twin, dict) else {}
+
+
+def _answers(call: ToolCall, twin: dict[str, Any]) -> dict[str, str]:
+    told = twin.get("answers")
+    if isinstance(told, dict):
+        return {question: _answer(answer) for question, answer in told.items()}
+    if call.output is None:
+        return {}
+    if call.status is not CallStatus.OK:
+        return dict(_SAID_SO_FAR.findall(call.output.text)) if _is_canned(_feedback(call)) else {}
+    return {_unquoted(question): _unquoted(answer) for question, answer in _SAID.findall(call.output.text)}
+
+
+def _answer(answer: Any) -> str:
+    return ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+
+
+def _unquoted(text: str) -> str:
+    return text.replace('\\"', '"')
+
+
+def _note(call: ToolCall, twin: dict[str, Any], question: str) -> str:
+    annotations = twin.get("annotations")
+    about = annotations.get(question) if isinstance(annotations, dict) else None
+    notes = about.get("notes") if isinstance(about, dict) else None
+    if isinstance(notes, str):
+        return notes
+    said = _feedback(call)
+    return "" if _is_canned(said) else said
+
+
+def _feedback(call: ToolCall) -> str:
+    """What is told as said by the person when they refused."""
+    record = call.output.record if call.output is not None else None
+    if isinstance(record, User) and record.user_feedback:
+        return record.user_feedback.strip()
+    told = _REASON.search(call.output.text) if call.output is not None and call.status is CallStatus.REJECTED else None
+    return told[1].strip() if told else ""
+
+
+def _is_canned(said: str) -> bool:
+    return said.startswith(_CANNED)
+
+
+def _options(value: Any) -> Iterator[Option]:
+    for option in value if isinstance(value, list) else ():
+        if isinstance(option, dict):
+            yield Option(str(option.get("label") or ""), str(option.get("description") or ""))
+        elif isinstance(option, str):
+            yield Option(option)
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def chosen(answer: str, labels: list[str]) -> list[str]:
+    """The parts of an answer: labels may hold commas themselves, so they are taken out first, the longest first."""
+    if answer in labels or not answer:
+        return [answer] if answer else []
+    parts: list[tuple[int, str]] = []
+    rest = answer
+    for label in sorted(labels, key=len, reverse=True):
+        found = re.search(rf"(?:^|, ){re.escape(label)}(?=, |$)", rest) if label else None
+        if found:
+            parts.append((found.start(), label))
+            rest = rest[: found.start()] + "\0" * (found.end() - found.start()) + rest[found.end() :]
+    for free in re.finditer(r"[^\0]+", rest):
+        words = free[0].strip().removeprefix(", ").removesuffix(",").strip()
+        if words:
+            parts.append((free.start(), words))
+    return [part for _, part in sorted(parts)]

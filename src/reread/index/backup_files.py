@@ -13,7 +13,7 @@ from reread.errors import SafeDamaged
 from reread.safe.pieces import PieceHeader, PiecePlace, seal
 from reread.safe.safe import Safe
 from reread.sources import FileKind
-from reread.sources.backups import history_of
+from reread.sources.find import history_of
 
 from . import read
 from .database import transaction

@@ -13,10 +13,10 @@ from reread.errors import RereadError
 from . import meta
 from .client_totals import keep_status_lines, status_lines
 from .database import FILE_NAME, connect, last_set_aside, transaction
-from .integrity import drop_unsound
 from .machines import keep_machines, other_machines
 from .sessions import MarkRow, MoveRow, all_rows, keep_moves, keep_rows, move_rows
 from .user_data import change_rows, forgotten_rows, keep_changes, keep_copied, keep_forgotten, keep_labels, labels
+from .verify import drop_unsound
 
 
 class Unsafe(NamedTuple):

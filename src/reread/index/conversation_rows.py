@@ -17,9 +17,6 @@ from .sessions import integers
 
 TABLES = ("tool_call", "prompt", "thought")
 _AT_ONCE = 400
-_CALL = "INSERT OR REPLACE INTO tool_call VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_PROMPT = "INSERT OR REPLACE INTO prompt VALUES (?, ?, ?, ?, ?, ?, ?)"
-_THOUGHT = "INSERT OR REPLACE INTO thought VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def digest_of(*facts: object) -> int:
@@ -28,12 +25,9 @@ def digest_of(*facts: object) -> int:
     return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
 
 
-def call_digest(name: str | None, time: int | None) -> int | None:
-    """What the copies of a call have in common; None for one that cannot be told from others."""
-    from reread.sessions.calls import call_identity
-
-    known = call_identity(name, time)
-    return None if known is None else digest_of(*known)
+def call_digest(identity: tuple[object, ...] | None) -> int | None:
+    """The same for a call, of what its copies have in common; None for one that cannot be told from others."""
+    return None if identity is None else digest_of(*identity)
 
 
 def write_talk(
@@ -44,22 +38,39 @@ def write_talk(
     prompts: Iterable[PromptRow],
     thoughts: Iterable[ThoughtRow],
 ) -> None:
-    """What a file tells now, in place of what it told before; inside the caller's transaction."""
-    for table in TABLES:
-        connection.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
-    connection.executemany(
-        _CALL,
-        [
+    """What a file tells now, in place of what it told before; what it tells again is left as it is. Inside the caller's
+    transaction."""
+    told: dict[str, list[_Values]] = {
+        "tool_call": [
             (file, c.id, session, c.name, c.status, c.time, c.seconds, c.path, c.digest, 0, c.offset, c.length)
             for c in sorted(calls, key=lambda call: call.id)  # in the table's order its pages fill up
         ],
-    )
-    connection.executemany(_PROMPT, [(file, p.offset, p.part, p.length, p.time, p.digest, 0) for p in prompts])
-    connection.executemany(
-        _THOUGHT,
-        [(file, t.offset, t.part, t.length, t.time, t.state, t.characters, t.digest, 0) for t in thoughts],
-    )
+        "prompt": [(file, p.offset, p.part, p.length, p.time, p.digest, 0) for p in prompts],
+        "thought": [(file, t.offset, t.part, t.length, t.time, t.state, t.characters, t.digest, 0) for t in thoughts],
+    }
+    for table, rows in told.items():
+        _replace(connection, table, file, rows)
     connection.execute("UPDATE file SET has_talk = 1 WHERE id = ?", (file,))
+
+
+_Values = tuple[object, ...]
+_KEYS = {"tool_call": ("file", "id"), "prompt": ("file", "offset", "part"), "thought": ("file", "offset", "part")}
+
+
+def _replace(connection: sqlite3.Connection, table: str, file: int, rows: Sequence[_Values]) -> None:
+    names = _KEYS[table]
+    size = len(names)
+    found = connection.execute(f"SELECT * FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
+    flag = [name for name, *_ in found.description].index("is_copy")
+    before = {row[:size]: (*row[:flag], 0, *row[flag + 1 :]) for row in found}  # which of them counts is settled later
+    gone = before.keys() - {row[:size] for row in rows}
+    connection.executemany(
+        f"DELETE FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in names)}",  # noqa: S608
+        gone,
+    )
+    new = [row for row in rows if before.get(row[:size]) != row]
+    marks = ", ".join("?" * len(found.description))
+    connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", new)  # noqa: S608
 
 
 class CopyMarker:
@@ -74,7 +85,10 @@ class CopyMarker:
     def will_change(self, file: int) -> None:
         """To be called before a file's rows go."""
         for table in TABLES:
-            self._left[table].update(_shared(self._connection, table, [file]))
+            rows = self._connection.execute(
+                _SHARED.format(table, "?"), (file,)
+            )  # one text for all: SQLite keeps it ready
+            self._left[table].update(digest for (digest,) in rows)
 
     def changed(self, file: int) -> None:
         self._files.add(file)
@@ -98,13 +112,13 @@ def _of_same_sessions(connection: sqlite3.Connection, files: Collection[int]) ->
     return [number for (number,) in rows]
 
 
+_SHARED = """SELECT DISTINCT digest FROM {0} AS ours WHERE file IN ({1}) AND digest NOT NULL
+    AND EXISTS (SELECT 1 FROM {0} AS other WHERE other.digest = ours.digest AND other.file <> ours.file)"""
+"""The digests of rows of some files that other files have, too."""
+
+
 def _shared(connection: sqlite3.Connection, table: str, files: Collection[int]) -> Iterator[int]:
-    """The digests of rows of some files that other files have, too."""
-    rows = connection.execute(
-        f"""SELECT DISTINCT digest FROM {table} AS ours WHERE file IN ({integers(files)}) AND digest NOT NULL
-            AND EXISTS (SELECT 1 FROM {table} AS other WHERE other.digest = ours.digest AND other.file <> ours.file)
-        """  # noqa: S608  our own names, and integers
-    )
+    rows = connection.execute(_SHARED.format(table, integers(files)))
     return (digest for (digest,) in rows)
 
 
@@ -124,8 +138,8 @@ def mark_copies(connection: sqlite3.Connection, table: str, digests: Sequence[in
             if digest not in owners or rank < owners[digest][0]:
                 owners[digest] = rank, file
         connection.executemany(
-            f"UPDATE {table} SET is_copy = (file <> ?) WHERE digest = ?",  # noqa: S608
-            [(file, digest) for digest, (_, file) in owners.items()],
+            f"UPDATE {table} SET is_copy = (file <> ?) WHERE digest = ? AND is_copy <> (file <> ?)",  # noqa: S608
+            [(file, digest, file) for digest, (_, file) in owners.items()],
         )
 
 

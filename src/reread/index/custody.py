@@ -50,6 +50,10 @@ class ArchiveStatus(Struct, frozen=True, kw_only=True):
     index_bytes: int
     left_out: list[tuple[str, int]] = []
     """Sessions that the sources have and somebody had forgotten, and when: in milliseconds since 1970."""
+    results_waiting: int = 0
+    """Sessions whose tool results are not indexed yet: the next plain sync, or a search for them, does that."""
+    friction_waiting: int = 0
+    """Sessions whose moments of friction are not found yet: the next plain sync, or a retrospective, does that."""
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -121,6 +125,8 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> ArchiveSta
         stored_bytes=sum(safe.packs().values()),
         index_bytes=index,
         left_out=meta.left_out(connection),
+        results_waiting=len(meta.waiting_for_results(connection)),
+        friction_waiting=len(meta.waiting_for_friction(connection)),
     )
 
 

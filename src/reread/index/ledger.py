@@ -7,23 +7,30 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
+from reread import lazy, records, sessions
 from reread.billing import Prices
 from reread.billing.response import ADVISOR, Response
 from reread.billing.settle import nearness, settle, settle_advice, settle_all
-from reread.features.cache_rebuilds import Chain, Measured, chains, thinking_estimate
-from reread.records import Assistant, ToolUse
-from reread.sessions import Conversation, Request, Subagent, scope_of, told_in
 
 from . import meta
 from .database import transaction
 from .meta import as_path, stored_path
 from .rows import FileBatch, RequestContext
 from .usage_sums import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, refresh
+
+# Whoever reads the ledger needs none of these: they take as long as counting 8 MB of sources.
+if TYPE_CHECKING:
+    from reread.features import cache_rebuilds
+    from reread.features.cache_rebuilds import Chain, Measured
+    from reread.records import Assistant
+    from reread.sessions import Conversation, Request
+else:
+    cache_rebuilds = lazy.module("reread.features.cache_rebuilds")
 
 _NAMES = RequestContext.__struct_fields__
 
@@ -35,17 +42,24 @@ class Circumstances:
         self._connection = connection
         rows = connection.execute(f"SELECT {', '.join(_NAMES)}, id FROM circumstance")  # noqa: S608  our own names
         self._ids: dict[tuple[object, ...], int] = {tuple(row[:-1]): row[-1] for row in rows}
+        self._known: dict[RequestContext, int] = {}
 
     def id_of(self, circumstance: RequestContext) -> int:
-        values = tuple(_stored(getattr(circumstance, name)) for name in _NAMES)
+        number = self._known.get(circumstance)
+        if number is None:
+            number = self._known[circumstance] = self._stored_id(tuple(map(_stored, astuple(circumstance))))
+        return number
+
+    def _stored_id(self, values: tuple[object, ...]) -> int:
         if values not in self._ids:
-            self._ids[values] = int(
-                self._connection.execute(
-                    f"INSERT INTO circumstance ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) RETURNING id",  # noqa: S608, E501
-                    values,
-                ).fetchone()[0]
-            )
+            found = self._connection.execute(_NEW_CIRCUMSTANCE, values).fetchone()
+            self._ids[values] = int(found[0])
         return self._ids[values]
+
+
+_NEW_CIRCUMSTANCE = (
+    f"INSERT INTO circumstance ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) RETURNING id"  # noqa: S608
+)
 
 
 def _stored(value: object) -> object:
@@ -59,6 +73,11 @@ _AFTER_CIRCUMSTANCE = (
 )
 _COLUMNS = ("file", "key", "request_id", "circumstance", *_AFTER_CIRCUMSTANCE)
 _INSERT = f"INSERT INTO request ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM request WHERE file = ?"  # noqa: S608
+_PASSED = """SELECT 1 FROM request AS one CROSS JOIN request AS other ON other.key = one.key
+    CROSS JOIN file ON file.id = other.file WHERE one.file = ? AND one.is_shared AND other.file <> ?
+    AND file.first_request = ? AND file.last_request BETWEEN ? AND ? LIMIT 1"""
+_KEY, _TIME = _COLUMNS.index("key"), _COLUMNS.index("time")
 _values = attrgetter(*_AFTER_CIRCUMSTANCE)
 
 
@@ -76,18 +95,53 @@ class Ledger:
         self._were_fresh = is_fresh(connection)
 
     def replace(self, file: int, batch: FileBatch) -> None:
-        """What a file tells now, in place of what it told before."""
-        self.drop(file)
+        """What a file tells now, in place of what it told before; what it tells again is left as it is."""
         numbers = [self._circumstances.id_of(each) for each in batch.circumstances]
-        self._connection.executemany(
-            _INSERT,
-            [(file, row.key, row.request_id, numbers[row.circumstance], *_values(row)) for row in batch.responses],
-        )
+        rows = [(file, row.key, row.request_id, numbers[row.circumstance], *_values(row)) for row in batch.responses]
+        told = self._connection.execute(_SELECT, (file,)).fetchall()
+        before = {row[_KEY]: row for row in told}
+        new = [row for row in rows if before.get(row[_KEY]) != row]
+        gone = before.keys() - {row[_KEY] for row in rows}
+        self._drop_rows(file, gone.union(row[_KEY] for row in new if row[_KEY] in before))
+        self._connection.executemany(_INSERT, new)
+        self._quarters.update(quarter(row[_TIME]) for row in new)
         times = [row.time for row in batch.responses if row.time is not None]
-        span = (min(times, default=None), max(times, default=None))
+        is_elsewhere = self._move(file, (min(times, default=None), max(times, default=None)))
+        if is_elsewhere or len(new) == len(rows):
+            self._files.add(file)
+        else:
+            self._keys.update(row[_KEY] for row in new if self._is_told_elsewhere(asker(row[_KEY]), file))
+
+    def _move(self, file: int, span: tuple[int | None, int | None]) -> bool:
+        """Keeps when a file began and ended; whether that may decide otherwise about what it shares with others."""
+        began, ended = self._connection.execute(
+            "SELECT first_request, last_request FROM file WHERE id = ?", (file,)
+        ).fetchone()
+        if span == (began, ended):
+            return False
         self._connection.execute("UPDATE file SET first_request = ?, last_request = ? WHERE id = ?", (*span, file))
-        self._quarters.update(quarter(row.time) for row in batch.responses)
+        if span[0] != began or ended is None or span[1] is None:
+            return True
+        # Of conversations that began at once the one that ended first counts: only these can change places with it.
+        passed = self._connection.execute(_PASSED, (file, file, began, min(ended, span[1]), max(ended, span[1])))
+        return passed.fetchone() is not None
+
+    def begins_anew(self, file: int) -> None:
+        """The beginning of a file is another, which may decide otherwise about what it shares with others."""
         self._files.add(file)
+
+    def _is_told_elsewhere(self, key: str, file: int) -> bool:
+        found = self._connection.execute("SELECT 1 FROM request WHERE key = ? AND file <> ? LIMIT 1", (key, file))
+        return found.fetchone() is not None
+
+    def _drop_rows(self, file: int, keys: Collection[str]) -> None:
+        for key in keys:
+            [(time, is_shared)] = self._connection.execute(
+                "DELETE FROM request WHERE file = ? AND key = ? RETURNING time, is_shared", (file, key)
+            ).fetchall()
+            self._quarters.add(quarter(time))
+            if is_shared:
+                self._keys.add(key)
 
     def drop(self, file: int) -> None:
         rows = self._connection.execute("SELECT key, time, is_shared FROM request WHERE file = ?", (file,)).fetchall()
@@ -248,11 +302,12 @@ def response_rows(
     """
     prices = prices if prices is not None else conversation.prices
     left_behind = _left_behind(conversation)
-    found = chains(conversation, prices) if measured is None else measured
+    found = cache_rebuilds.chains(conversation, prices) if measured is None else measured
     by_key = {each.request.identity: each for chain in found for each in chain.requests}
     numbers: dict[RequestContext, int] = {}
     rows = []
-    for request, told in told_in(file, conversation.requests, scope_of(conversation.records)):
+    scope = sessions.scope_of(conversation.records)
+    for request, told in sessions.told_in(file, conversation.requests, scope):
         circumstance = _circumstance(request, told, _agent(conversation, request))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
         about["circumstance"] = about["place"] = numbers.setdefault(circumstance, len(numbers))
@@ -282,7 +337,7 @@ def _agent(conversation: Conversation, request: Request) -> str | None:
     """The agent that asked: by the name the client gives, else by its type or the reason it ran."""
     if request.winner.attribution_agent is not None:
         return request.winner.attribution_agent
-    if isinstance(conversation, Subagent):
+    if isinstance(conversation, sessions.Subagent):
         return conversation.type or conversation.kind.value
     return "subagent" if request.is_sidechain else None
 
@@ -308,9 +363,10 @@ def _circumstance(request: Request, used: Response, agent: str | None) -> Reques
 
 
 def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
+    wanted = records.ToolUse
     for row in rows:
         for block in row.blocks:
-            if type(block) is ToolUse and block.name:
+            if type(block) is wanted and block.name:
                 yield block.name
 
 
@@ -322,7 +378,7 @@ def _measured(about: Measured) -> dict[str, Any]:
         "thinking": details.thinking_tokens if details is not None else None,
         "web_fetches": (served.web_fetch_requests or 0) if served is not None else 0,
         "recorded": _recorded(request),
-        "thinking_estimate": thinking_estimate(request),
+        "thinking_estimate": cache_rebuilds.thinking_estimate(request),
     }
     if rebuild is None:
         return found

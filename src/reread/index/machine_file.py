@@ -76,10 +76,13 @@ def rename_rows(connection: sqlite3.Connection, number: str, names: Sequence[str
 
 def _id_in_safe(home: Path) -> str | None:
     """Where file and database are both gone: the id that the last pieces carry, if all carry the same."""
+    folder = home / "safe"
+    if not folder.is_dir():  # as in every new archive, which need not wait for what reads it
+        return None
     from reread.safe.safe import FoundPiece, Safe
 
-    safe = Safe(home / "safe")
-    packs = safe.packs() if safe.folder.is_dir() else {}
+    safe = Safe(folder)
+    packs = safe.packs()
     found = {each.header.machine for each in safe.scan(max(packs, default=1)) if isinstance(each, FoundPiece)}
     only = found.pop() if len(found) == 1 else ""
     return only if _ID.fullmatch(only) else None

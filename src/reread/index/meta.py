@@ -34,7 +34,7 @@ BEGUN, DONE = "begun", "done"
 FIRST = "first"
 """That the safe was empty when this index took its first pieces: whatever is in it, this index has taken."""
 ORDER = "order"
-"""The number of the last sync that took pieces; see `piece_order`."""
+"""The number of the last sync that took pieces; see `safe_reader`."""
 
 
 def read_note(connection: sqlite3.Connection, name: str) -> str | None:
@@ -66,13 +66,23 @@ def is_outdated(connection: sqlite3.Connection) -> bool:
     return read_note(connection, _MADE_BY) != str(EXTRACTOR)
 
 
-def waiting_for_friction(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Number and id of the sessions whose moments are to be found yet, the newest first."""
+def waiting_for_friction(connection: sqlite3.Connection, *, with_grown: bool = True) -> list[tuple[int, str]]:
+    """Number and id of the sessions whose moments are to be found yet, the newest first; those that have some, and
+    grew since, can be left out."""
+    among = "" if with_grown else "WHERE NOT EXISTS (SELECT 1 FROM outcome WHERE outcome.session = session.id)"
     rows = connection.execute(
-        """SELECT session.id, uuid FROM friction_waits JOIN session ON session.id = friction_waits.session
-           ORDER BY ended DESC, session.id"""
+        f"""SELECT session.id, uuid FROM friction_waits JOIN session ON session.id = friction_waits.session {among}
+            ORDER BY ended DESC, session.id"""  # noqa: S608  our own words
     )
     return [(number, as_path(uuid)) for number, uuid in rows]
+
+
+def waiting_for_results(connection: sqlite3.Connection) -> list[int]:
+    """Numbers of the sessions with tool results whose words are to be indexed yet; 0 for those of no session."""
+    rows = connection.execute(
+        "SELECT DISTINCT ifnull(session, 0) FROM result_waits JOIN file ON file.id = result_waits.file"
+    )
+    return [number for (number,) in rows]
 
 
 def keep_renewed(connection: sqlite3.Connection) -> None:
@@ -113,6 +123,16 @@ def file_key(machine: str, path: str) -> str:
     from hashlib import sha256  # costs 2 ms, which a status line has no use for
 
     return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+EDGE = 1024
+"""How much of a file's beginning and end proves that it only grew."""
+
+
+def digest(edge: bytes) -> bytes:
+    from hashlib import sha256
+
+    return sha256(edge).digest()[:16]
 
 
 def session_mark(uuid: str) -> str:

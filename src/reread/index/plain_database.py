@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reread.errors import StoreError
-from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_values, redacted_value
+from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_lines, learn_values, redacted_line
 
 from .sql_views import CALLS, PROMPTS, REPLIES, RESPONSES, RESULTS, SESSIONS, THINKING, ReadableView
 
@@ -123,7 +122,8 @@ class PlainWriter:
             columns = [column.name for column in view.columns if column.type == "TEXT" and column.name not in _PLAIN]
             for count, row in enumerate(self._rows(view, columns)):
                 told = [(name, value) for name, value in zip(columns, row, strict=True) if isinstance(value, str)]
-                learn_values(redactor, [_parsed(value) if name == "input" else value for name, value in told])
+                learn_values(redactor, [value for name, value in told if name != "input"])
+                learn_lines(redactor, [value.encode("utf-8", "replace") for name, value in told if name == "input"])
                 if count % _AT_ONCE == 0:
                     redactor.drop_texts()
 
@@ -159,20 +159,11 @@ def _as_text(value: object) -> object:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
 def _redacted_json(redactor: Redactor, text: str) -> str:
     """As it was written where nothing is taken out."""
-    value = _parsed(text)
-    made = redacted_value(redactor, value)
-    if made is value:
-        return text
-    return made if isinstance(made, str) else json.dumps(made, ensure_ascii=False).encode("utf-8", "replace").decode()
+    raw = text.encode("utf-8", "replace")
+    made = redacted_line(redactor, raw)
+    return text if made is raw else made.decode("utf-8", "replace")
 
 
 _OF_CHOSEN = "file IN (SELECT id FROM main.file WHERE session IN chosen)"

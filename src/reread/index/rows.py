@@ -197,6 +197,8 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     """The session that was said of; empty for the one that the file belongs to."""
     prompts: list[PromptRow] = []
     thoughts: list[ThoughtRow] = []
+    results_wait: bool = False
+    """Whether the blocks of tool results have no words yet."""
 
 
 class SessionBatch(Struct, frozen=True, kw_only=True):

@@ -423,6 +423,16 @@ CREATE TABLE friction_waits (
 );
 """
 
+_RESULT_WAITS = """
+-- Tool results whose words are not in the index yet: those among the blocks of a file from `first` to `last`. A large
+-- sync before an answer that does not need them leaves them for one that does.
+CREATE TABLE result_waits (
+    file INTEGER NOT NULL REFERENCES file(id),
+    first INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (file, first)
+) WITHOUT ROWID;
+"""
+
 
 _SECRETS = """
 -- A key or a password that lies in a file: where, and of which kind; never the value itself.
@@ -535,9 +545,11 @@ def _add_talk(connection: Connection) -> None:
     _script(_TALK)(connection)
     if connection.execute("SELECT 1 FROM tool_call LIMIT 1").fetchone() is None:
         return
+    from reread.sessions.calls import call_identity
+
     from .conversation_rows import call_digest, mark_all_copies
 
-    connection.create_function("call_digest", 2, call_digest)
+    connection.create_function("call_digest", 2, lambda name, time: call_digest(call_identity(name, time)))
     connection.execute("UPDATE tool_call SET digest = call_digest(id, time)")
     mark_all_copies(connection, "tool_call")
     connection.execute(
@@ -571,6 +583,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "open_to_other_programs": _open_to_other_programs,
     "losses_by_responses": _script(_LOSSES),
     "friction_waits": _script(_FRICTION_WAITS),
+    "result_waits": _script(_RESULT_WAITS),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -602,6 +615,7 @@ CHECKS = {
     "outcome": "min(commits, pushes, pull_requests, todos_done, todos_open) >= 0"
     " AND ended IN ('answered', 'interrupted', 'failed', 'unanswered')",
     "block": f"min(offset, length, part) >= 0 AND field BETWEEN 0 AND {len(FIELDS) - 1}",
+    "result_waits": "last >= first",
 }
 """What holds of every row beyond the types of its columns. SQLite proves it in STRICT tables, `integrity` in all."""
 
@@ -645,6 +659,7 @@ _TABLES = _opened(
             _SEEN,
             _FORGOTTEN,
             _SEARCH,
+            _RESULT_WAITS,
             _SEARCHABLE,
             _SECRETS,
         )

@@ -23,7 +23,6 @@ __all__ = [
     "occurrences",
     "pieces_of",
     "query_tokens",
-    "tool_text",
 ]
 
 
@@ -62,8 +61,9 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;:?<=>]*[!-/]*[@-~]")
 _DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*,[!#-&*-;=?-\[\]^_a-z|~]{100,}")
 
 _ARROW = "→".encode()
-_LINE_NUMBER = re.compile(rb"\n *[0-9]+" + _ARROW)
-"""The client puts one before every line of a file it shows: words nobody looks for, between those of a phrase."""
+_LINE_NUMBER = re.compile(rb"\n *+[0-9]++" + _ARROW)
+"""The client puts one before every line of a file it shows: words nobody looks for, between those of a phrase. Without
+the pluses that give nothing back it takes half as long again."""
 
 _LONGEST_WORD = 200
 _BLOB = re.compile(r"[A-Za-z0-9+/=_-]{201,}")
@@ -132,21 +132,6 @@ def query_tokens(text: str) -> list[str]:
     if last is not None and len(_composed(last[0])) > 1:
         tokens.pop()
     return tokens
-
-
-def tool_text(value: object) -> str:
-    """The strings of a tool's input, values without keys, in the order they were written."""
-    found: list[str] = []
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            found.append(item)
-        elif isinstance(item, dict):
-            waiting.extend(reversed(item.values()))
-        elif isinstance(item, list | tuple):
-            waiting.extend(reversed(item))
-    return "\n".join(found)
 
 
 def is_unspaced(text: str) -> bool:

@@ -13,12 +13,12 @@ from reread.errors import SafeDamaged
 
 from . import read
 from .meta import FIELDS
+from .result_words import RESULT, drop_waiting, waiting_in
 from .rows import FileRow
 from .session_files import SessionFileReader
 from .text_index import indexable, text_at
 
 _DELETE_SEARCH = [f"INSERT INTO search(search, rowid, {name}) VALUES ('delete', ?, ?)" for name in FIELDS]  # noqa: S608
-_RESULT = FIELDS.index("result")
 
 
 def unindex(
@@ -39,7 +39,10 @@ def unindex(
     if lines is not None:
         blocks = [block for block in blocks if block[1] in lines]
     hidden = 0
+    waiting = waiting_in(connection, file)
     for number, offset, length, part, field in blocks:
+        if field == RESULT and any(first <= number <= last for first, last in waiting):
+            continue  # the index was never told its words
         words = _words(files, row, offset, length, part, field)
         if words is None:
             hidden += 1
@@ -47,6 +50,7 @@ def unindex(
             connection.execute(_DELETE_SEARCH[field], (number, words))
     connection.executemany("DELETE FROM block WHERE id = ?", [block[:1] for block in blocks])
     if lines is None:
+        drop_waiting(connection, file)
         connection.execute("UPDATE file SET first_block = NULL, last_block = NULL WHERE id = ?", (file,))
     return hidden
 
@@ -59,4 +63,4 @@ def _words(files: SessionFileReader, row: FileRow, offset: int, length: int, par
     if len(line) < length:
         return None
     found = text_at(row.kind, line, part)
-    return indexable(found.text, with_parts=field != _RESULT) if found is not None else None
+    return indexable(found.text, with_parts=field != RESULT) if found is not None else None

@@ -26,10 +26,11 @@ from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
 from .friction_rows import drop_friction, keep_waiting, replace_friction
 from .ledger import Ledger
-from .meta import EXTRACTOR, FIELDS, file_key, stored_path
-from .piece_order import ORDER, Piece
+from .meta import EXTRACTOR, file_key, stored_path
 from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
+from .result_words import INSERT_WORDS, RESULT, keep_waiting_results
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
+from .safe_reader import ORDER, Piece
 from .session_files import SessionFileReader
 from .source_state import UNREAD, remember, remember_grown
 from .unindex import unindex
@@ -46,7 +47,6 @@ KEPT_ALONE = 2
 
 _SESSION_COLUMNS = SessionRow._fields
 _JSON_COLUMNS = {"versions", "models", "git_branches"}
-_INSERT_SEARCH = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
 _WIDEN = """UPDATE file SET first_block = min(ifnull(first_block, :first), :first),
                             last_block = max(ifnull(last_block, :last), :last) WHERE id = :file"""
 
@@ -70,7 +70,11 @@ class StoreWriter:
         return KnownPieces(self._connection)
 
     def _id_range(self) -> tuple[int, int]:
-        low, high = self._connection.execute("SELECT min(id), max(id) FROM block").fetchone()
+        # What waits counts, too: an id that was given up again may still lie among those.
+        low, high = self._connection.execute(
+            """SELECT min(low), max(high) FROM (SELECT min(id) AS low, max(id) AS high FROM block
+               UNION ALL SELECT min(first), max(last) FROM result_waits)"""
+        ).fetchone()
         return min(low or MIDDLE, MIDDLE), max(high or MIDDLE, MIDDLE)
 
     def apply(
@@ -163,7 +167,7 @@ class StoreWriter:
         return int(found[0])
 
     def _file(self, file: FileBatch, session: int | None, backup_of: int | None) -> int:
-        known = self._connection.execute("SELECT id, session FROM file WHERE key = ?", (file.key,)).fetchone()
+        known = self._connection.execute("SELECT id, session, head FROM file WHERE key = ?", (file.key,)).fetchone()
         if known is not None and (file.is_rewritten or file.kind in _WHOLE):
             unindex(self._connection, SessionFileReader(self._connection, self._safe), known[0])
         values = {
@@ -186,6 +190,8 @@ class StoreWriter:
         ).fetchone()
         if known is not None and known[1] not in (None, session):
             self._drop_if_empty(known[1])
+        if known is not None and known[2] != file.head:
+            self._ledger.begins_anew(known[0])
         return int(found[0])
 
     def _drop_if_empty(self, session: int) -> None:
@@ -222,8 +228,12 @@ class StoreWriter:
                 "INSERT INTO block VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [(i, row, b.offset, b.length, b.part, b.field, b.time) for i, b in enumerate(file.blocks, first)],
             )
-            for i, block in enumerate(file.blocks, first):
-                self._connection.execute(_INSERT_SEARCH[block.field], (i, block.text))
+            told = list(enumerate(file.blocks, first))
+            if file.results_wait and any(block.field == RESULT for block in file.blocks):
+                keep_waiting_results(self._connection, row, first, last)
+                told = [each for each in told if each[1].field != RESULT]
+            for i, block in told:
+                self._connection.execute(INSERT_WORDS[block.field], (i, block.text))
             first = last + 1
 
     def close_books(self) -> None:

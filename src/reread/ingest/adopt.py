@@ -20,11 +20,10 @@ from reread.index.backup_files import KnownPieces, history_folders, resolved, sh
 from reread.index.custody import acknowledged_end
 from reread.index.database import transaction
 from reread.index.machines import id_by_name
-from reread.index.piece_order import Piece, as_last_taken, order_of
 from reread.index.places import PLACE, adopt_places, known_keys
 from reread.index.read import StoredPiece
 from reread.index.rows import FileRow
-from reread.index.safe_reader import LOST
+from reread.index.safe_reader import LOST, Piece, as_last_taken, order_of
 from reread.index.source_state import look_again
 from reread.index.verify import unnamed_pieces
 from reread.index.write import StoreWriter

@@ -18,7 +18,7 @@ from reread.index.backup_files import history_folders, sessions_with_backups
 from reread.index.rows import FileKeys
 from reread.index.source_state import seen
 from reread.sources import SourceFile
-from reread.sources.backups import FOLDER, config_folders, list_backups
+from reread.sources.find import FOLDER, config_folders, list_backups
 
 from .survey import FileJob, SessionJob, Survey, file_job
 

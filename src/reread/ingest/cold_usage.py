@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr
 
-from reread import sources
-from reread.billing import Prices, load_prices
+from reread import billing, lazy, sessions, sources
+from reread.billing import Prices
 from reread.billing.response import Response
 from reread.billing.scan import scan
 from reread.billing.settle import settle_all
@@ -25,23 +26,25 @@ from reread.errors import SourceError
 from reread.index import read as reading
 from reread.index.ledger import quarter, told_elsewhere
 from reread.index.machines import names_of
+from reread.index.meta import EDGE, digest
 from reread.index.rows import FileKeys
-from reread.loading import read
-from reread.sessions import Conversation, scope_of, told_in, with_final_counts
 from reread.sources import FileKind, SourceFile, opens_array
+from reread.workers import ALONE_BELOW, is_safe_to_fork, share_out, worker_pool
 
-from .extract import ALONE_BELOW, worker_pool
-from .survey import EDGE, digest
+if TYPE_CHECKING:
+    from reread import loading
+else:
+    loading = lazy.module("reread.loading")  # for the few files whose bytes leave a doubt
 
-_SHARE = 12_000_000
-"""Source bytes a worker gets at a time: enough to make the pipe cheap, little enough to share the work evenly."""
+_SHARE = 2_000_000
+"""Source bytes a worker takes at a time: little enough to share the work evenly."""
 
 
 class Behind(NamedTuple):
     """A transcript the archive does not know as it is now."""
 
     key: str
-    path: Path
+    location: str
     size: int
     mtime_ns: int
 
@@ -57,9 +60,11 @@ def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path])
     for place in places:
         for file in _found(place, problems):
             key = keys.of(file.location)
-            is_known = known.get(key) == (file.size, file.mtime_ns) or forgotten.keys() & keys.ever_of(file.location)
+            is_known = known.get(key) == (file.size, file.mtime_ns) or (
+                forgotten and forgotten.keys() & keys.ever_of(file.location)
+            )
             if file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT) and not is_known:
-                found[key] = Behind(key, file.path, file.size, file.mtime_ns)
+                found[key] = Behind(key, file.location, file.size, file.mtime_ns)
     return list(found.values())
 
 
@@ -82,8 +87,7 @@ def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Price
     known = told_elsewhere(connection, {file.key for file in files})
     # The newest files are mostly the largest: begun first, they do not keep one worker busy when the others are done.
     ordered = sorted(files, key=lambda file: -file.size)
-    # Looked at as they come: while one worker reads the last share, the other's processor has nothing to do.
-    responses = list(settle_all(chain(known, chain.from_iterable(_read(ordered, prices.user_file))), prices))
+    responses = list(settle_all(chain(known, chain.from_iterable(_read(ordered, prices))), prices))
     return CountedAhead(_cells(responses), sum(each.rows for each in responses))
 
 
@@ -118,12 +122,39 @@ def _cells(responses: Iterable[Response]) -> list[tuple[Any, ...]]:
     return [(*place, *found) for place, found in sorted(sums.items())]
 
 
-def _read(files: Sequence[Behind], price_file: Path | None) -> Iterator[list[Response]]:
+class _Told(NamedTuple):
+    responses: list[Response]
+    doubtful: list[str]
+    """Keys of files whose bytes alone do not tell. What reads them takes longer to import than most of them to read,
+    so that they are left to one process, unless they are many."""
+
+
+def _read(files: Sequence[Behind], prices: Prices) -> Iterator[list[Response]]:
+    doubtful: set[str] = set()
+    for told in _on_all_processors(_scanned, files, prices):
+        yield told.responses
+        doubtful.update(told.doubtful)
+    if doubtful:
+        left = [file for file in files if file.key in doubtful]
+        yield from (told.responses for told in _on_all_processors(_read_in_full, left, prices))
+
+
+_Reader = Callable[[Iterable[Behind], Prices], _Told]
+
+
+def _on_all_processors(reader: _Reader, files: Sequence[Behind], prices: Prices) -> list[_Told]:
     if sum(job.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
-        yield _told(files, price_file)
-        return
+        return [reader(files, prices)]
+    shares = list(_shares(files))
+    if is_safe_to_fork():
+        return share_out(
+            len(shares),
+            lambda numbers: reader(chain.from_iterable(shares[number] for number in numbers), prices),
+            _encode,
+            _decode,
+        )
     with worker_pool() as pool:
-        yield from map(_decode, pool.map(_told_encoded, _shares(files), repeat(price_file)))
+        return list(map(_decode, pool.map(partial(_encoded, reader, price_file=prices.user_file), shares)))
 
 
 def _shares(files: Iterable[Behind]) -> Iterator[list[Behind]]:
@@ -139,27 +170,48 @@ def _shares(files: Iterable[Behind]) -> Iterator[list[Behind]]:
         yield share
 
 
-def _told_encoded(files: list[Behind], price_file: Path | None) -> bytes:
-    return msgspec.msgpack.encode(_told(files, price_file))
+def _encoded(reader: _Reader, files: list[Behind], price_file: Path | None) -> bytes:
+    return _encode(reader(files, billing.load_prices(price_file)))
 
 
-_decode = msgspec.msgpack.Decoder(list[Response]).decode
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Told).decode
 
 
-def _told(files: Iterable[Behind], price_file: Path | None) -> list[Response]:
+def _scanned(files: Iterable[Behind], prices: Prices) -> _Told:
     """What cannot be read is left to the sync, which will say so."""
-    prices = load_prices(price_file)
-    found: list[Response] = []
+    found = _Told([], [])
     for job in files:
         try:
-            content = job.path.read_bytes()
-            head = digest(content[:EDGE]).hex()
-            responses = None if opens_array(content) else scan(content, job.key, head)
-            records = tuple(read(job.path)) if responses is None else ()
+            content = Path(job.location).read_bytes()
+        except OSError:
+            continue
+        responses = None if opens_array(content) else scan(content, job.key, digest(content[:EDGE]).hex())
+        if responses is None:
+            found.doubtful.append(job.key)
+            continue
+        _price(responses, prices)
+        found.responses.extend(responses)
+    return found
+
+
+def _read_in_full(files: Iterable[Behind], prices: Prices) -> _Told:
+    found = _Told([], [])
+    for job in files:
+        try:
+            with Path(job.location).open("rb") as file:
+                head = digest(file.read(EDGE)).hex()
+            records = tuple(loading.read(Path(job.location)))
         except (OSError, SourceError):
             continue
-        if responses is None:
-            requests = Conversation(with_final_counts(records), id="").requests
-            responses = [response for _, response in told_in(job.key, requests, scope_of(records), head)]
-        found += (replace(each, nanodollars=prices.cost(each, each.model, each.time)) for each in responses)
+        requests = sessions.Conversation(sessions.with_final_counts(records), id="").requests
+        told = sessions.told_in(job.key, requests, sessions.scope_of(records), head)
+        responses = [response for _, response in told]
+        _price(responses, prices)
+        found.responses.extend(responses)
     return found
+
+
+def _price(responses: Iterable[Response], prices: Prices) -> None:
+    for each in responses:  # not seen by anybody else so far, so that a copy would only cost time
+        force_setattr(each, "nanodollars", prices.cost(each, each.model, each.time))

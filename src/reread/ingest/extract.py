@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import signal
 import sqlite3
 import struct
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -29,6 +23,7 @@ from reread.index.conversation_rows import EMPTY, REDACTED, SIGNED, TOLD, CopyMa
 from reread.index.database import transaction
 from reread.index.friction_rows import NO_TIME, PROMPTED
 from reread.index.ledger import response_rows
+from reread.index.meta import EDGE, digest
 from reread.index.read import StoredPiece
 from reread.index.rows import (
     BlockRow,
@@ -64,68 +59,12 @@ from reread.records import (
 from reread.records.client_input import nanodollars, number
 from reread.safe.safe import Safe, compress
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
-from reread.sessions.calls import MADE_BY_API
+from reread.sessions.calls import MADE_BY_API, call_identity
 from reread.sources import FileKind, SessionFiles, SourceFile, split
 from reread.times import milliseconds
+from reread.workers import give_back_memory
 
-from .survey import EDGE, FileJob, SessionJob, digest, name_of
-
-if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
-
-ALONE_BELOW = 8_000_000
-"""Fewer source bytes than this are read in the process itself: starting workers costs 0.2 s."""
-
-
-def worker_pool() -> ProcessPoolExecutor:
-    """As many processes as there are processors, started in a way that is named.
-
-    A fork is quickest, and asks nothing of a caller's script, but a lock that another thread holds stays held for ever
-    in the child; so only a process that has one thread is forked. `forkserver` is no help: its children are not ours,
-    and would not end with us.
-    """
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    context = multiprocessing.get_context("fork" if is_safe_to_fork() else "spawn")
-    return ProcessPoolExecutor(
-        os.cpu_count() or 1, mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),)
-    )
-
-
-def is_safe_to_fork() -> bool:
-    """Threads of C libraries count, too, and Linux alone tells of those; elsewhere a fork is unsafe or unknown."""
-    if sys.platform != "linux":
-        return False
-    try:
-        return sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
-    except OSError:
-        return False
-
-
-def prepare_worker(parent: int) -> None:
-    """Ctrl-C is the parent's to deal with; records hold no cycles, so collecting rarely saves a tenth."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.set_threshold(200_000, 50, 100)
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-
-
-def _end_with_parent(parent: int) -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
-
-
-def give_back_memory() -> None:
-    """What was freed goes back to the system, where the C library has to be asked for that: glibc keeps it."""
-    if sys.platform == "linux":
-        import ctypes
-
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
-        if trim is not None:
-            trim(0)
-
+from .survey import FileJob, SessionJob, name_of
 
 _LONGEST_MS = 1e12
 _MOST_TOKENS = 1e15
@@ -138,9 +77,14 @@ _TOKENS = {
 }
 
 
+_SAYING = (CostState, Result)
+
+
 def said_rows(conversation: Conversation) -> list[SaidRow]:
     """The last thing said in every count."""
     rows: list[SaidRow] = []
+    if conversation.beside.keys().isdisjoint(_SAYING):
+        return rows
     for row in _said(conversation.records):
         before = next((i for i in reversed(range(len(rows))) if _is_same_count(rows[i], row)), None)
         if before is None:
@@ -158,7 +102,7 @@ def _is_same_count(known: SaidRow, row: SaidRow) -> bool:
 
 def _said(records: Sequence[Record]) -> Iterator[SaidRow]:
     for position, record in enumerate(records):
-        if not isinstance(record, CostState | Result):
+        if not isinstance(record, _SAYING):
             continue
         total = nanodollars(record.total_cost_usd)
         if total is None:
@@ -299,7 +243,7 @@ def call_rows(conversation: Conversation) -> list[CallRow]:
             time=time,
             seconds=call.seconds,
             path=next(iter(paths_of(call)), None),
-            digest=call_digest(call.id, time),
+            digest=call_digest(call_identity(call.id, time)),
             offset=call.record.offset,
             length=len(call.record.raw),
         )
@@ -308,7 +252,7 @@ def call_rows(conversation: Conversation) -> list[CallRow]:
 
 def prompt_rows(conversation: Conversation) -> list[PromptRow]:
     found: dict[int, list[PromptRow]] = {}
-    answers = _answers(conversation.records)
+    answers = _answers(conversation)
     for prompt in conversation.prompts:
         record, time = prompt.record, milliseconds(prompt.time)
         same = found.setdefault(record.offset, [])
@@ -333,13 +277,13 @@ def _prompt_digest(prompt: Prompt, time: int | None, answer: str | None) -> int 
     return digest_of(prompt.uuid) if prompt.uuid is not None else None
 
 
-def _answers(records: Sequence[Record]) -> dict[int, str]:
+def _answers(conversation: Conversation) -> dict[int, str]:
     """By the `id()` of a line of 1.0.x: the id of the first answer of the API after it."""
     found: dict[int, str] = {}
     answer: str | None = None
-    if not any((record.version or "").startswith(_REPLAYING) for record in records):
+    if not any(version.startswith(_REPLAYING) for version in conversation.versions):
         return found
-    for record in reversed(records):
+    for record in reversed(conversation.records):
         name = record.message.id if isinstance(record, Assistant) and record.message is not None else None
         if name is not None and _is_made_by_api(name):
             answer = name
@@ -517,7 +461,7 @@ def _transcript_rows(job: FileJob, conversation: Conversation, with_words: bool)
         end = records[-1].offset + len(records[-1].raw) + 1
     new = [record for record in records if record.offset >= job.indexed] if with_words else []
     return ExtractedRows(
-        blocks=list(_blocks(new, conversation)),
+        blocks=list(_blocks(new, conversation, job)),
         indexed=end,
         is_torn=is_torn,
         lines=len({record.line for record in records}),
@@ -542,7 +486,7 @@ def _capture_rows(job: FileJob, session: Session, with_words: bool) -> Extracted
     added = added_by(capture, session)
     counted = Conversation(_counted(capture, session), id=session.id, prices=session.prices)
     return ExtractedRows(
-        blocks=list(_blocks(list(added.records) if with_words else [], added)),
+        blocks=list(_blocks(list(added.records) if with_words else [], added, job)),
         lines=told.lines,
         malformed=told.malformed,
         calls=call_rows(added),
@@ -585,7 +529,7 @@ def _side_rows(job: FileJob, disk: FileReader) -> ExtractedRows:
         content = disk.content(job.file)
     except OSError as error:
         raise _unreadable(job, error) from error
-    text = indexable_bytes(content.decode("utf-8", "replace"), with_parts=False)
+    text = b"" if job.results_wait else indexable_bytes(content.decode("utf-8", "replace"), with_parts=False)
     time = job.file.mtime_ns // 10**6
     return ExtractedRows(
         [BlockRow(offset=0, length=len(content), part=0, field=_NUMBER[Field.RESULT], time=time, text=text)]
@@ -623,6 +567,7 @@ def _file_batch(job: FileJob, rows: ExtractedRows, taken: _Taken) -> FileBatch:
         said_of=rows.said_of,
         prompts=list(rows.prompts),
         thoughts=list(rows.thoughts),
+        results_wait=job.results_wait,
     )
 
 
@@ -692,29 +637,31 @@ def _is_claimed(record: Record, agents: frozenset[str]) -> bool:
 
 def _is_said_again(record: Record, conversation: Conversation) -> bool:
     """Whether a line of the queue holds a prompt that has a line of its own."""
-    return isinstance(record, QueueOperation) and id(record) not in conversation.traceless
+    return type(record) is QueueOperation and id(record) not in conversation.traceless
 
 
 def texts_in(records: Iterable[Record], conversation: Conversation) -> Iterator[tuple[Record, int, FieldText]]:
     """Every text that lines say, with its place among those of the line."""
+    by_progress = conversation.by_progress
     for line in records:
         if not _is_said_again(line, conversation):
-            record = conversation.by_progress.get(id(line), line)
-            yield from ((record, part, said) for part, said in enumerate(texts_of(record)))
+            record = by_progress.get(id(line), line)
+            for part, said in enumerate(texts_of(record)):
+                yield record, part, said
 
 
-def _blocks(records: Iterable[Record], conversation: Conversation) -> Iterator[BlockRow]:
+def _blocks(records: Iterable[Record], conversation: Conversation, job: FileJob) -> Iterator[BlockRow]:
+    """No text is without words for the index, be they spaces: what waits for them will have its entry."""
     for record, part, (field, text) in texts_in(records, conversation):
-        words = indexable_bytes(text, with_parts=field is not Field.RESULT)
-        if words:
-            yield BlockRow(
-                offset=record.offset,
-                length=len(record.raw),
-                part=part,
-                field=_NUMBER[field],
-                time=milliseconds(record.time),
-                text=words,
-            )
+        is_result = field is Field.RESULT
+        yield BlockRow(
+            offset=record.offset,
+            length=len(record.raw),
+            part=part,
+            field=_NUMBER[field],
+            time=milliseconds(record.time),
+            text=b"" if is_result and job.results_wait else indexable_bytes(text, with_parts=not is_result),
+        )
 
 
 def session_row(session: Session, job: SessionJob) -> SessionRow:

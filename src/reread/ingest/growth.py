@@ -19,7 +19,7 @@ from reread.index.rows import FileRow
 from reread.index.source_state import changed_states
 from reread.loading import has_own_name
 from reread.sources import FileKind, SessionFiles, SourceFile, place
-from reread.sources.backups import FOLDER, config_folders
+from reread.sources.find import FOLDER, config_folders
 
 _AMONG_OTHERS = frozenset({FileKind.CAPTURE, FileKind.SETTINGS, FileKind.BACKUP})
 """Kinds whose meaning depends on more than the session they lie with."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -15,20 +14,19 @@ from msgspec.structs import replace
 from reread import sources
 from reread.billing import load_prices
 from reread.errors import SafeDamaged
-from reread.index import friction_rows, meta, read
+from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
-from reread.index.database import transaction
 from reread.index.machines import id_by_name
-from reread.index.piece_order import Piece, as_last_taken, order_of
 from reread.index.places import PLACE, adopt_places
-from reread.index.rows import OWN, FileRow, FrictionBatch, SessionBatch
+from reread.index.rows import OWN, FileRow, SessionBatch
+from reread.index.safe_reader import Piece, as_last_taken, order_of
 from reread.index.session_files import SessionFileReader, source_file
 from reread.index.write import StoreWriter
 from reread.loading import FileReader, OrphanAgentFiles
 from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place
 
-from .extract import ALONE_BELOW, FrictionJob, friction_from_safe, take, worker_pool
+from .extract import take
 from .results import Progress, Report
 from .survey import Claims, FileJob, SessionJob, joined
 
@@ -103,46 +101,6 @@ def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None
     for writer in writers.values():
         writer.close_books()
     return len(outdated)
-
-
-def find_friction(
-    connection: sqlite3.Connection,
-    safe: Safe,
-    prices: Path | None = None,
-    report: Report | None = None,
-    session: int | None = None,
-) -> None:
-    """Finds the moments that a sync left for later, from the safe, the newest session first; of one only, if it is
-    named. The caller holds the lock. A stop in between costs nothing: what is found does not wait any more."""
-    waiting = [each for each in meta.waiting_for_friction(connection) if session in (None, each[0])]
-    jobs = [_friction_job(connection, safe, prices, *each) for each in waiting]
-    total = sum(job.size for job in jobs)
-    done = 0
-    for position, ((number, _), job, found) in enumerate(
-        zip(waiting, jobs, _found_friction(jobs, total), strict=True), 1
-    ):
-        with transaction(connection):
-            friction_rows.replace_friction(connection, number, found)
-        done += job.size
-        if report is not None:
-            report(Progress(done, total, position, len(jobs)))
-
-
-def _friction_job(
-    connection: sqlite3.Connection, safe: Safe, prices: Path | None, number: int, uuid: str
-) -> FrictionJob:
-    rows = read.files_of(connection, number)
-    pieces = {row.path: tuple(read.pieces_of(connection, row.id, row.generation)) for row in rows}
-    files = SessionFileReader(connection, safe).session_files(number, uuid)
-    return FrictionJob(files=files, pieces=pieces, safe=safe.folder, prices=prices, size=sum(row.taken for row in rows))
-
-
-def _found_friction(jobs: Sequence[FrictionJob], total: int) -> Iterator[FrictionBatch]:
-    if total < ALONE_BELOW or (os.cpu_count() or 1) == 1:
-        yield from map(friction_from_safe, jobs)
-        return
-    with worker_pool() as pool:
-        yield from pool.map(friction_from_safe, jobs)
 
 
 def _kept_job(row: FileRow, uuid: str) -> FileJob:

@@ -11,7 +11,14 @@ class Progress:
     """How far a sync has come."""
 
     def __init__(
-        self, bytes_done: int, bytes_total: int, sessions_done: int, sessions_total: int, newest_done: int = 0
+        self,
+        bytes_done: int,
+        bytes_total: int,
+        sessions_done: int,
+        sessions_total: int,
+        newest_done: int = 0,
+        *,
+        phase: str = "",
     ) -> None:
         self.bytes_done = bytes_done
         self.bytes_total = bytes_total
@@ -19,6 +26,8 @@ class Progress:
         self.sessions_total = sessions_total
         self.newest_done = newest_done
         """So many of the newest sessions, without a gap, can be asked for already."""
+        self.phase = phase
+        """Which part of what was left for later is done now; empty while sessions are taken in."""
 
 
 class SyncResult:

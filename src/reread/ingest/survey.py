@@ -18,7 +18,7 @@ from reread.errors import SafeDamaged, SourceError
 from reread.index import read
 from reread.index.database import is_durable
 from reread.index.machines import names_of
-from reread.index.meta import session_mark
+from reread.index.meta import EDGE, digest, session_mark
 from reread.index.places import KnownPlace, Original, Role, move_session, originals, places_on, role_of
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, FileKeys, FileRow
@@ -32,9 +32,6 @@ from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.sources.find import folder_of
 
 from .growth import Growth
-
-EDGE = 1024
-"""How much of a file's beginning and end proves that it only grew."""
 
 
 class FileJob(Struct, frozen=True, kw_only=True, gc=False):
@@ -56,6 +53,8 @@ class FileJob(Struct, frozen=True, kw_only=True, gc=False):
     """Digests of the edges of what is kept."""
     claimed: frozenset[str] = frozenset()
     """Of a trunk: the agents whose own files are new, so that its progress lines no longer stand for them."""
+    results_wait: bool = False
+    """Whether tool results get their words later: they are most of the text."""
 
 
 class GoneFile(Struct, frozen=True, kw_only=True):
@@ -129,10 +128,6 @@ def _only_grew(path: Path, status: os.stat_result, row: FileRow) -> bool:
     except OSError as error:
         raise SourceError(path, f"cannot be read ({error.strerror or error})") from error
     return digest(head) == row.head and digest(tail) == row.tail
-
-
-def digest(edge: bytes) -> bytes:
-    return sha256(edge).digest()[:16]
 
 
 _NONE: frozenset[str] = frozenset()

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from queue import SimpleQueue
 
 import msgspec
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.billing import load_prices
 from reread.decoders import msgpack_decoder
 from reread.errors import RefusedBackup, SourceError
@@ -22,18 +22,22 @@ from reread.index.meta import keep_left_out
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
 from reread.safe.safe import Safe
+from reread.workers import ALONE_BELOW, give_back_memory, worker_pool
 
 from .backup_survey import BackupSurvey
-from .extract import ALONE_BELOW, LARGE, give_back_memory, take, worker_pool
+from .extract import LARGE, take
 from .growth import growth
 from .results import Progress, Report, SyncResult
 from .survey import SessionJob, Survey, put_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from concurrent.futures import Future  # with all of `logging`: a small sync has no workers
+    import queue
+    from concurrent.futures import Future
 
     Answer = Future[bytes | SessionBatch | SourceError]
+else:  # a small sync has no workers
+    queue = lazy.module("queue")
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
@@ -45,6 +49,8 @@ LARGEST = AHEAD // 2
 """What a session counts for at most: beside one that is larger than all that may be ahead, the others go on working."""
 SMALLEST = 60_000
 """And at least: 40,000 sessions of a kilobyte were ahead of the writer at once, with rows many times as large."""
+RESULTS_LATER = 8_000_000
+"""Source bytes from which on a quick sync leaves tool results for later: of less they take a blink."""
 ROWS = 4_000
 """What the rows of a session weigh beside its text, about, while they wait to be written."""
 
@@ -59,19 +65,22 @@ def sync(
     captures: Path | None = None,
     *,
     with_backups: bool = True,
-    with_friction: bool = True,
+    is_quick: bool = False,
 ) -> SyncResult:
     """One pass over the sources, and over captures that wait in a folder of our own.
 
-    The caller holds the safe's lock; `prices` is the user's own price file. Without friction its moments wait for
-    `find_friction`.
+    The caller holds the safe's lock; `prices` is the user's own price file. One that is quick leaves moments of
+    friction and, where there is much to read, words of tool results to `second_phase`. Moments of sessions that only
+    grew always wait: they would be found again with every few lines.
     """
     began = time.monotonic()
     grown = growth(connection, machine, places) if captures is None else None
     survey = Survey(connection, machine, places, safe.folder, prices, captures, grown)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
-    jobs = deque(survey.jobs if with_friction else (replace(job, with_friction=False) for job in survey.jobs))
+    jobs = deque(_quick(survey.jobs) if is_quick else survey.jobs)
+    if grown is not None:
+        jobs = deque(replace(job, with_friction=False) for job in jobs)
     survey.jobs.clear()
     survey.release()
     run(jobs, writer, result, report, is_first=survey.is_first)
@@ -94,6 +103,13 @@ def sync(
     put_away(connection, machine, survey.waiting, survey.names)
     result.seconds = time.monotonic() - began
     return result
+
+
+def _quick(jobs: Sequence[SessionJob]) -> Iterator[SessionJob]:
+    are_left = sum(job.size for job in jobs) >= RESULTS_LATER
+    for job in jobs:
+        changed = tuple(replace(each, results_wait=True) for each in job.changed) if are_left else job.changed
+        yield replace(job, with_friction=False, changed=changed)
 
 
 def _take_backups(
@@ -176,7 +192,8 @@ def _used_up(jobs: deque[SessionJob]) -> Iterator[tuple[int, SessionJob]]:
 def _taken_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Taken]:
     """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
     running: dict[Answer, tuple[int, int]] = {}
-    done: SimpleQueue[Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
+    # `futures.wait` would look at all that run whenever one is done.
+    done: queue.SimpleQueue[Answer] = queue.SimpleQueue()
     ahead = 0
     with worker_pool() as pool:
         try:

@@ -1,4 +1,4 @@
-"""The tables of one lake as Delta keeps them, and the one commit that makes a change of several tables visible.
+"""The tables of one lake as Delta keeps them, the commit that shows a change of several, and whose files they are.
 
 Delta commits table by table. So the last row of `build` names the version of each table that holds, and everybody
 reads these: whatever a build that was killed has written lies in versions or files that no row names.
@@ -6,9 +6,11 @@ reads these: whatever a build that was killed has written lies in versions or fi
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,11 +18,12 @@ from deltalake import DeltaTable, Schema, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from reread.errors import BadInput, RereadError
+from reread.errors import BadInput, RereadError, printable
 from reread.index.meta import EXTRACTOR
 from reread.times import milliseconds
 
-from .tables import BUILD, MONTH, TABLES, LakeTable, arrow_table
+from .storage import lake_uri, plain_place
+from .tables import BUILD, MONTH, PERSON, TABLES, LakeTable, arrow_table
 
 _KEYS_AT_ONCE = 2_000
 _STATISTICS = {
@@ -210,3 +213,76 @@ def _skipping(columns: str) -> dict[str, str | None]:
 
 def _listed(values: Iterable[str]) -> str:
     return ", ".join("'{}'".format(value.replace("'", "''")) for value in sorted(values))
+
+
+UNASSIGNED = "unassigned"
+_COLUMNS = ("prefix", "person", "team")
+# By every folder above a file, not by comparing each file with each prefix: a thousand people, millions of files.
+FILE_PERSON = r"""
+WITH folder AS (SELECT DISTINCT regexp_replace(replace(uri, '\', '/'), '/[^/]*$', '') AS place FROM file
+), parts AS (SELECT place, string_split(place, '/') AS names FROM folder
+), above AS (
+    SELECT place, unnest(list_transform(range(1, len(names) + 1), lambda i: array_to_string(names[1:i], '/'))) AS prefix
+    FROM parts
+), nearest AS (
+    SELECT place, arg_max(person.person, length(prefix)) AS person, arg_max(coalesce(team, ''), length(prefix)) AS team
+    FROM above JOIN person USING (prefix) GROUP BY place
+)
+SELECT file.key AS file, file.session AS session, nearest.person AS person, nullif(nearest.team, '') AS team
+FROM file JOIN nearest ON nearest.place = regexp_replace(replace(uri, '\', '/'), '/[^/]*$', '')
+"""
+"""The person and team of each file that has one: of the prefixes above it, the longest decides."""
+
+
+class PersonPrefix(NamedTuple):
+    """Everything below a folder or an address is a person's."""
+
+    prefix: str
+    person: str
+    team: str | None
+
+
+def read_people(path: Path) -> list[PersonPrefix]:
+    """A CSV file with the columns prefix, person and, where there are any, team. Raises `BadInput`."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            names = tuple(rows.fieldnames or ())
+            if not {"prefix", "person"} <= set(names) <= set(_COLUMNS):
+                told = f"{printable(str(path))}: the first line must name the columns {', '.join(_COLUMNS)}"
+                raise BadInput(told)
+            found = [_person(path, rows.line_num, row) for row in rows]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"{printable(str(path))}: cannot be read as CSV ({error})") from error
+    known: dict[str, PersonPrefix] = {}
+    for each in found:
+        if known.setdefault(each.prefix, each) != each:
+            raise BadInput(f"{printable(str(path))}: {printable(each.prefix)} is there twice, for different people")
+    return list(known.values())
+
+
+def _person(path: Path, line: int, row: dict[str, str | None]) -> PersonPrefix:
+    prefix, person, team = ((row.get(name) or "").strip() for name in _COLUMNS)
+    if not prefix or not person or None in row:
+        raise BadInput(f"{printable(str(path))}: line {line} needs a prefix and a person, and at most a team more")
+    return PersonPrefix(plain_place(lake_uri(prefix)), person, team or None)
+
+
+def people_of(lake: DeltaLake) -> list[PersonPrefix]:
+    rows = lake.rows(PERSON.name, _COLUMNS).to_pylist()
+    return sorted((PersonPrefix(**row) for row in rows), key=lambda each: (each.person, each.prefix))
+
+
+def put_people(lake: DeltaLake, people: Iterable[PersonPrefix]) -> None:
+    """In place of those that were there; not committed yet."""
+    lake.overwrite(PERSON.name, arrow_table(PERSON, [each._asdict() for each in people]))
+
+
+def prefixes_of(people: Sequence[PersonPrefix], name: str) -> list[str]:
+    """What belongs to a person. Raises `BadInput` for one that nobody knows."""
+    found = [each.prefix for each in people if each.person == name]
+    if not found:
+        known = ", ".join(sorted({printable(each.person) for each in people})[:20])
+        told = f"try {known}" if known else "`reread lake people FILE` says who is who"
+        raise BadInput(f"there is no person {printable(name)!r} in this lake; {told}")
+    return found

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import atexit
 import gc
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
+from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.archive.filters import Filter
+from reread.archive.friction_report import LEAST_CONFIDENCE
 from reread.archive.listing import name_of
 from reread.archive.usage_report import (
     GROUPINGS,
+    PERIODS,
+    Calendar,
     UsageCell,
     UsageQuestion,
     UsageReport,
@@ -29,14 +33,12 @@ from reread.archive.usage_report import (
 from reread.billing import Prices
 from reread.billing.report import Sums, shares
 from reread.errors import BadInput
+from reread.features.activity import Rate
 from reread.index.rows import RequestContext
 from reread.marks import NO_MOVES
 
-from .delta import DeltaLake
-from .moments import BY_DAY, MOMENT_ONCE, PROMPT, SURE, FrictionCell, FrictionWeek, by_week
-from .people import FILE_PERSON, UNASSIGNED
-from .tables import BUILD, FRICTION_DAY, MOMENT, REQUEST, RESPONSE, SESSION, TABLES, USAGE_DAY, LakeTable
-from .texts import FOUND, HAS_WORD, FoundText, TextQuestion
+from .delta import FILE_PERSON, UNASSIGNED, DeltaLake
+from .tables import BUILD, FRICTION_DAY, MOMENT, MONTH, REQUEST, RESPONSE, SESSION, TABLES, USAGE_DAY, WORDS, LakeTable
 
 # A command ends with its objects frozen, so that nobody looks for cycles; DuckDB 2.0 would list them all as leaks.
 atexit.register(gc.unfreeze)
@@ -118,6 +120,143 @@ SELECT strftime(time, '%Y-%m-%d') AS day, project, model, count(*) AS requests, 
         AS unpriced_tokens
 FROM {0} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 """
+FOUND = """
+SELECT session.id, session.project, session.title, text.uuid, text.field, text.time, text.text
+FROM text JOIN session ON session.key = text.session
+WHERE text.month IN (SELECT unnest(?)) AND text.session IN (SELECT unnest(?)) AND list_contains(?, text.field)
+    AND (text.time >= ? OR ? IS NULL) AND (text.time < ? OR ? IS NULL) {0}
+QUALIFY row_number() OVER (PARTITION BY coalesce(text.uuid, text.file || text.position), text.part, text.field
+    ORDER BY session.ended, session.started, session.key) = 1
+ORDER BY text.time DESC NULLS LAST, text.position DESC
+"""
+"""What a fork repeats is found once: in the session that was over first, as in an archive."""
+HAS_WORD = " AND contains(lower(text.text), lower(?))"
+
+
+class TextQuestion(Struct, frozen=True, kw_only=True):
+    """Words, all of which must stand in one text, as they are written but for capitals."""
+
+    words: Sequence[str]
+    fields: Collection[str]
+    since: datetime | None = None
+    until: datetime | None = None
+    limit: int = 20
+
+
+class ScanCost(Struct, frozen=True, kw_only=True):
+    """What will be read of a month's text."""
+
+    month: str
+    files: int
+    bytes: int
+
+
+class FoundText(Struct, frozen=True, kw_only=True):
+    session: str
+    project: str | None
+    title: str | None
+    uuid: str | None
+    field: str
+    time: datetime | None
+    text: str
+
+
+def scan_costs(lake: DeltaLake, months: Collection[str]) -> list[ScanCost]:
+    """By month what there is to read; from the log alone."""
+    if WORDS.name not in lake.versions:
+        return []
+    found: dict[str, list[int]] = {}
+    for file in pa.table(lake.table(WORDS.name).get_add_actions(flatten=True)).to_pylist():
+        found.setdefault(file[f"partition.{MONTH}"], []).append(file["size_bytes"])
+    return [
+        ScanCost(month=month, files=len(sizes), bytes=sum(sizes))
+        for month, sizes in sorted(found.items())
+        if month in months
+    ]
+
+
+# What two sessions tell belongs to the earlier, as `archive.friction_report.FrictionHistory` has it.
+_AGED = """SELECT key, id, project, started, {0}, row_number() OVER (
+        ORDER BY coalesce(epoch_ms(started), 0), coalesce(epoch_ms(ended), 0), key) AS age
+    FROM session WHERE len({0}) > 0"""
+PROMPT = f"""
+WITH aged AS ({_AGED.format("typed")}
+), told AS (SELECT key, id, project, age, unnest(typed) AS said FROM aged
+), dated AS (SELECT *, CASE WHEN said.time IS NULL THEN age ELSE min(age) OVER (PARTITION BY said.time, said.mark) END
+        AS first FROM told)
+SELECT id AS session, key AS session_key, project, make_timestamp(epoch_us(said.time)) AS time
+FROM dated WHERE first = age
+"""  # noqa: S608  our own names
+MOMENT_ONCE = f"""
+WITH aged AS ({_AGED.format("moments")}
+), told AS (SELECT key, id, project, age, unnest(moments) AS seen FROM aged
+), lines AS (SELECT *, CASE WHEN seen.uuid IS NULL THEN age ELSE min(age) OVER (PARTITION BY seen.kind, seen.uuid) END
+        AS first FROM told
+), times AS (SELECT * EXCLUDE first, CASE WHEN seen.time IS NULL THEN age
+        ELSE min(age) OVER (PARTITION BY seen.kind, seen.time, seen.mark) END AS first FROM lines WHERE first = age)
+SELECT id AS session, key AS session_key, project, make_timestamp(epoch_us(seen.time)) AS time, seen.kind AS kind,
+    seen.uuid AS uuid, seen.agent AS agent, seen.confidence AS confidence, seen.cause AS cause, seen.about AS about,
+    seen.evidence AS evidence, seen.seconds AS seconds, seen.tokens AS tokens
+FROM times WHERE first = age
+"""  # noqa: S608  our own names
+SURE = f"agent IS NULL AND confidence >= {LEAST_CONFIDENCE}"
+"""What a retrospective shows unless it is asked for more."""
+# Whole milliseconds: a sum of fractions would depend on the order of its parts.
+BY_DAY = f"""
+SELECT strftime(time, '%Y-%m-%d') AS day, project, kind, count(*) AS moments,
+    coalesce(sum(round(seconds * 1000)::BIGINT), 0) / 1000 AS seconds, 0 AS prompts
+FROM moment WHERE {SURE} GROUP BY ALL
+UNION ALL
+SELECT strftime(time, '%Y-%m-%d') AS day, project, NULL, 0, 0, count(*) FROM prompt GROUP BY ALL
+ORDER BY day, project, kind
+"""  # noqa: S608  our own names
+
+
+class FrictionCell(NamedTuple):
+    """Moments of a kind, or prompts where it is None, of a project in a quarter of an hour."""
+
+    quarter: int
+    project: str | None
+    kind: str | None
+    number: int
+
+
+class FrictionWeek(Struct, frozen=True, kw_only=True):
+    """How often things went wrong in a project's week."""
+
+    project: str | None
+    week: str
+    """Its Monday."""
+    rate: Rate
+    kinds: dict[str, int]
+
+
+def by_week(cells: Iterable[FrictionCell], zone: tzinfo | None) -> list[FrictionWeek]:
+    """Weeks of projects in which anything was typed or went wrong; what has no time is in none."""
+    calendar = Calendar(zone)
+    prompts: dict[tuple[str | None, str], int] = {}
+    kinds: dict[tuple[str | None, str], dict[str, int]] = {}
+    for cell in cells:
+        day = calendar.day(cell.quarter)
+        if day is None:
+            continue
+        place = cell.project, PERIODS["week"](day)
+        if cell.kind is None:
+            prompts[place] = prompts.get(place, 0) + cell.number
+        else:
+            found = kinds.setdefault(place, {})
+            found[cell.kind] = found.get(cell.kind, 0) + cell.number
+    return [
+        FrictionWeek(
+            project=place[0],
+            week=place[1],
+            rate=Rate(sum(kinds.get(place, {}).values()), prompts.get(place, 0)),
+            kinds=dict(sorted(kinds.get(place, {}).items())),
+        )
+        for place in sorted({*prompts, *kinds}, key=lambda each: (each[0] or "", each[1]))
+    ]
+
+
 _VIEWS = {"response_now": RESPONSE_NOW, "prompt": PROMPT, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
 LAKE_GROUPINGS = (*(by for by in GROUPINGS if by != "machine"), "team", "person")
 _SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
@@ -201,7 +340,8 @@ class LakeAnswers:
 
     def _price_tables(self) -> None:
         """The rate card with the days and prompts that each row holds for, and what multiplies the rates."""
-        card = self._prices.rate_card()
+        card = self._prices.rate_card()  # 12 ms
+        self._multipliers = card.multipliers
         rows: list[tuple[Any, ...]] = []
         for model in {rate.model for rate in card.rates}:
             own = [rate for rate in card.rates if rate.model == model]
@@ -234,7 +374,7 @@ class LakeAnswers:
             return _Terms(model, speed, geo, tier, None, 1, 1)
         values = {"speed": speed, "geo": geo, "region": meant.region, "tier": tier}
         numerator = denominator = 1
-        for each in self._prices.rate_card().multipliers:
+        for each in self._multipliers:
             if each.model == meant.name and values[each.kind] == each.name:
                 numerator, denominator = numerator * each.numerator, denominator * each.denominator
         return _Terms(model, speed, geo, tier, meant.name, numerator, denominator)

@@ -18,7 +18,7 @@ from reread.features import friction
 from reread.features.secrets import Redactor, redacted_session
 from reread.features.secrets.shapes import EMAIL, USER
 from reread.index.friction_rows import NO_TIME
-from reread.index.meta import session_mark
+from reread.index.meta import EDGE, digest, session_mark
 from reread.index.rows import RequestContext, SessionRow
 from reread.ingest.extract import (
     ExtractedRows,
@@ -29,7 +29,7 @@ from reread.ingest.extract import (
     session_row,
     texts_in,
 )
-from reread.ingest.survey import EDGE, FileJob, SessionJob, digest
+from reread.ingest.survey import FileJob, SessionJob
 from reread.loading import FileReader, load_session
 from reread.sessions import Conversation, Session
 from reread.sources import FileKind, SessionFiles, SourceFile

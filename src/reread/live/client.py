@@ -46,6 +46,7 @@ from .transport import (
     Mailbox,
     Patience,
     Program,
+    RunningTurn,
     Start,
     Transport,
     child_environment,
@@ -53,7 +54,6 @@ from .transport import (
     program,
     unhurried,
 )
-from .turns import RunningTurn
 
 Callback = Callable[[Any], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]
 """Gets what the client tells (`tool_name`, `tool_input`, ...); what it returns is the answer, None means "go on"."""

@@ -42,9 +42,22 @@ if TYPE_CHECKING:
     from .drift import Drift
     from .frames import ControlRequest, Result, StreamEvent
     from .lenient import parse_or_none, parse_time
-    from .progress import AgentProgress, ProgressLine
-    from .sidefiles import AgentMeta, CustomTitleFile, HistoryEntry, SessionsIndex, SettingsFields, decode_side_file
-    from .state import AiTitle, CostState, CustomTitle, LastPrompt, QueueOperation, Summary
+    from .state import (
+        AgentMeta,
+        AgentProgress,
+        AiTitle,
+        CostState,
+        CustomTitle,
+        CustomTitleFile,
+        HistoryEntry,
+        LastPrompt,
+        ProgressLine,
+        QueueOperation,
+        SessionsIndex,
+        SettingsFields,
+        Summary,
+        decode_side_file,
+    )
     from .system import (
         SYSTEM_SUBTYPES,
         ApiError,
@@ -62,8 +75,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AdvisorToolResult": ".content",
-    "AgentMeta": ".sidefiles",
-    "AgentProgress": ".progress",
+    "AgentMeta": ".state",
+    "AgentProgress": ".state",
     "AiTitle": ".state",
     "ApiError": ".system",
     "ApiRetry": ".system",
@@ -76,10 +89,10 @@ _HOME = {
     "ControlRequest": ".frames",
     "CostState": ".state",
     "CustomTitle": ".state",
-    "CustomTitleFile": ".sidefiles",
+    "CustomTitleFile": ".state",
     "Document": ".content",
     "Drift": ".drift",
-    "HistoryEntry": ".sidefiles",
+    "HistoryEntry": ".state",
     "HookBlockingError": ".attachments",
     "Image": ".content",
     "Init": ".system",
@@ -88,7 +101,7 @@ _HOME = {
     "LocalCommand": ".system",
     "ApiMessage": ".conversation",
     "MicrocompactBoundary": ".system",
-    "ProgressLine": ".progress",
+    "ProgressLine": ".state",
     "QueueOperation": ".state",
     "QueuedCommand": ".attachments",
     "RECORD_TYPES": ".decoder",
@@ -99,8 +112,8 @@ _HOME = {
     "SYNTHETIC_MODEL": ".conversation",
     "SYSTEM_SUBTYPES": ".system",
     "ServerToolUse": ".content",
-    "SessionsIndex": ".sidefiles",
-    "SettingsFields": ".sidefiles",
+    "SessionsIndex": ".state",
+    "SettingsFields": ".state",
     "Spoken": ".conversation",
     "StopHookSummary": ".system",
     "StreamEvent": ".frames",
@@ -122,7 +135,7 @@ _HOME = {
     "WebSearchToolResult": ".content",
     "decode": ".decoder",
     "decode_all": ".decoder",
-    "decode_side_file": ".sidefiles",
+    "decode_side_file": ".state",
     "parse_or_none": ".lenient",
     "parse_time": ".lenient",
     "result_twin": ".conversation",

@@ -33,7 +33,6 @@ from .frames import (
     StreamEvent,
 )
 from .lenient import FAILURES, parse, salvage, with_transcript_spelling
-from .progress import ProgressLine
 from .state import (
     AgentName,
     AiTitle,
@@ -50,6 +49,7 @@ from .state import (
     Mode,
     PermissionMode,
     PrLink,
+    ProgressLine,
     QueueOperation,
     Summary,
     ToolsUsed,

@@ -17,7 +17,7 @@ from .attachments import UnknownAttachment
 from .base import Record, Unknown
 from .content import UnknownBlock
 from .lenient import fields_of, options, struct_for, transcript_spelling
-from .progress import UnknownProgress
+from .state import UnknownProgress
 from .system import SYSTEM_SUBTYPES, System
 
 _FAMILY: dict[type[Struct], str] = {

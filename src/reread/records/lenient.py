@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -27,6 +27,7 @@ def parse_time(value: object) -> datetime | None:
     return None
 
 
+@lru_cache(maxsize=1 << 12)  # rows of blocks, calls and responses ask again for the times of the same lines
 def _from_text(value: str) -> datetime | None:
     """Not remembered, though the lines of a response repeat their times: looking it up takes longer than reading it."""
     try:

@@ -1,13 +1,15 @@
-"""Lines that stand beside the conversation: titles, modes, snapshots, queues, the client's own totals.
+"""What stands beside the conversation: titles, modes, snapshots, queues, totals, progress lines, side files.
 
 They carry no uuid, so they are no part of the tree; they apply to what follows them in the same file.
 """
+
+from typing import Any, TypeVar
 
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record
 from .content import Content, text_of
-from .lenient import ABSENT, Timestamp
+from .lenient import ABSENT, UNKNOWN_TAG, Timestamp, parse_or_none, salvage
 
 
 class Summary(Record, tag="summary", frozen=True):
@@ -163,3 +165,146 @@ class ApiRequestBlob(Record, tag="api-request-blob", frozen=True):
 
     hash: str | None = None
     blob: Raw = field(default=ABSENT, name="message")
+
+
+class _Progress(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rename="camel"):
+    pass
+
+
+class BashProgress(_Progress, tag="bash_progress", frozen=True):
+    output: str | None = None
+    full_output: Raw = ABSENT
+    elapsed_time_seconds: Number | None = None
+    total_lines: int | None = None
+    timeout_ms: Number | None = None
+    total_bytes: int | None = None
+    task_id: str | None = None
+
+
+class HookProgress(_Progress, tag="hook_progress", frozen=True):
+    hook_event: str | None = None
+    hook_name: str | None = None
+    command: str | None = None
+    prompt_text: str | None = None
+    status_message: str | None = None
+
+
+class AgentProgress(_Progress, tag="agent_progress", frozen=True):
+    """A copy of a subagent's line, usage included: never count it."""
+
+    agent_id: str | None = None
+    prompt: str | None = None
+    message: Raw = ABSENT
+    normalized_messages: Raw = ABSENT
+
+
+class McpProgress(_Progress, tag="mcp_progress", frozen=True):
+    status: str | None = None
+    server_name: str | None = None
+    tool_name: str | None = None
+    elapsed_time_ms: Number | None = None
+
+
+class WaitingForTask(_Progress, tag="waiting_for_task", frozen=True):
+    task_description: str | None = None
+    task_type: str | None = None
+
+
+class QueryUpdate(_Progress, tag="query_update", frozen=True):
+    query: str | None = None
+
+
+class SearchResultsReceived(_Progress, tag="search_results_received", frozen=True):
+    query: str | None = None
+    result_count: int | None = None
+
+
+class UnknownProgress(_Progress, tag=UNKNOWN_TAG, frozen=True):
+    type_name: str | None = None
+    value: Raw = ABSENT
+
+
+ProgressData = (
+    BashProgress
+    | HookProgress
+    | AgentProgress
+    | McpProgress
+    | WaitingForTask
+    | QueryUpdate
+    | SearchResultsReceived
+    | UnknownProgress
+)
+
+
+class ProgressLine(Record, tag="progress", frozen=True):
+    progress: ProgressData | None = field(default=None, name="data")
+    tool_use_id: str | None = field(default=None, name="toolUseID")
+    parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")
+
+
+S = TypeVar("S", bound=Struct)
+
+
+class AgentMeta(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+    """`agent-<id>.meta.json`: which call started the agent. It may exist without its transcript."""
+
+    agent_type: str | None = None
+    description: str | None = None
+    tool_use_id: str | None = None
+    spawn_depth: int | None = None
+    model: str | None = None
+    parent_agent_id: str | None = None
+    is_built_in: bool | None = None
+    launched_with_defaults: bool | None = None
+    request_shape: Raw = ABSENT
+    request_non_interactive: bool | None = None
+    picked_effort_model: Raw = ABSENT
+    finished: Raw = ABSENT
+    name: str | None = None
+    worktree_path: str | None = None
+
+
+class CustomTitleFile(Struct, frozen=True, gc=False, rename="camel"):
+    custom_title: str | None = None
+
+
+class IndexEntry(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+    session_id: str | None = None
+    full_path: str | None = None
+    file_mtime: Timestamp = None
+    first_prompt: str | None = None
+    summary: str | None = None
+    message_count: int | None = None
+    created: Timestamp = None
+    modified: Timestamp = None
+    git_branch: str | None = None
+    project_path: str | None = None
+    is_sidechain: bool | None = None
+
+
+class SessionsIndex(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+    """`sessions-index.json`: a cache of older clients that lists only some sessions. A hint, no truth."""
+
+    version: int | None = None
+    original_path: str | None = None
+    entries: list[IndexEntry] = field(default_factory=list)
+
+
+class HistoryEntry(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+    """One line of `history.jsonl`: a prompt typed in the interactive client. It outlives the session."""
+
+    display: str | None = None
+    pasted_contents: Any = None
+    timestamp: Timestamp = None
+    project: str | None = None
+    session_id: str | None = None
+
+
+class SettingsFields(Struct, frozen=True, gc=False, rename="camel"):
+    cleanup_period_days: Number | None = None
+
+
+def decode_side_file(raw: bytes, kind: type[S]) -> S | None:
+    """A side file as its type, field by field; None when the bytes are no JSON object."""
+    value = parse_or_none(raw)
+    return salvage(kind, value, []) if isinstance(value, dict) else None

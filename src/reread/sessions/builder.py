@@ -7,7 +7,7 @@ from typing import TypeVar
 from reread.billing import Prices
 from reread.marks import NO_MARK, Mark
 from reread.records import AgentMeta, Record, StreamEvent, Usage
-from reread.records.sidefiles import IndexEntry
+from reread.records.state import IndexEntry
 
 from .agents import Subagent
 from .captured import Captured, Final, FinalCounts, Joined, ToolPermission, completed

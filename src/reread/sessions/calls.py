@@ -99,9 +99,9 @@ class ToolOutput(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
 
         Kept, because it costs a look through all of it and a third of a transcript's bytes are twins.
         """
-        if not isinstance(self.record, User) or sum(type(block) is ToolResult for block in self.record.blocks) != 1:
-            return ResultTwin()
-        return result_twin(self.record)
+        if isinstance(self.record, User) and [type(block) for block in self.record.blocks].count(ToolResult) == 1:
+            return result_twin(self.record)
+        return ResultTwin()
 
 
 class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):

@@ -13,7 +13,6 @@ from reread.billing import Prices, packaged_prices
 from reread.billing.report import Tokens
 from reread.records import (
     Assistant,
-    Attachment,
     Block,
     CompactBoundary,
     QueueOperation,
@@ -159,7 +158,7 @@ class Conversation:
             if isinstance(record, User):
                 if self.kinds[i] is Speaker.PROMPT:
                     found.append(prompt_of(record, Speaker.PROMPT))
-            elif isinstance(record, Attachment | QueueOperation):
+            elif type(record) is not Assistant:
                 queued = queued_prompt(record) or self.traceless.get(id(record))
                 found += [queued] if queued is not None else []
         return tuple(found)
@@ -237,7 +236,7 @@ class Conversation:
         """The working directory, from the records: the folder's name cannot be decoded."""
         return next((record.cwd for record in self.records if record.cwd), None)
 
-    @property
+    @cached_property
     def versions(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(record.version for record in self.records if record.version))
 

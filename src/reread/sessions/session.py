@@ -13,7 +13,7 @@ from reread.billing import Prices
 from reread.billing.report import Tokens
 from reread.marks import NO_MARK, Mark
 from reread.records import Assistant, ProgressLine, Record, Spoken, parse_time
-from reread.records.sidefiles import IndexEntry
+from reread.records.state import IndexEntry
 
 from .agents import AgentKind, Subagent, inline_agents, lines_by_progress, link, progress_agents
 from .calls import CallStatus, ToolCall, call_identity

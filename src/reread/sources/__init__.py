@@ -3,6 +3,8 @@
 It never learns what a line means.
 """
 
+from reread.lazy import fetcher
+
 from .find import (
     FileKind,
     SessionFiles,
@@ -16,7 +18,12 @@ from .find import (
     strays_beside,
 )
 from .lines import Line, looks_binary, opens_array, read, read_array, read_lines, split, split_lines
-from .tail import AppendedLine, Reset, SessionTail, Tail, follow, follow_looks, pace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .tail import AppendedLine, Reset, SessionTail, Tail, follow, follow_looks, pace
+
+_FOLLOWING = ("AppendedLine", "Reset", "SessionTail", "Tail", "follow", "follow_looks", "pace")
 
 __all__ = [
     "AppendedLine",
@@ -45,3 +52,5 @@ __all__ = [
     "split_lines",
     "strays_beside",
 ]
+
+__getattr__ = fetcher(__name__, dict.fromkeys(_FOLLOWING, ".tail"))

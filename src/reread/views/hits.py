@@ -197,6 +197,7 @@ def search_document(answer: SearchAnswer, terms: Sequence[Findable]) -> Document
         "hidden": answer.hidden,
         "skipped": answer.skipped,
         "cut_short": answer.is_cut_short,
+        "sessions_waiting": answer.waiting,
     }
 
 

@@ -17,7 +17,7 @@ from .usage_table import narrowed
 from .values import Document, View, dollars, utc, when
 
 if TYPE_CHECKING:
-    from reread.archive.projects import Folder, Project
+    from reread.archive.user_marks import Folder, Project
     from reread.marks import Moves
 
 NOWHERE = "no project"

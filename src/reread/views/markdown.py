@@ -12,7 +12,6 @@ from datetime import datetime
 from html import escape
 from typing import Any, NamedTuple
 
-from reread.blocks.diffs import changed, is_edit
 from reread.blocks.model import (
     AgentBlock,
     CallBlock,
@@ -25,6 +24,7 @@ from reread.blocks.model import (
     WordsBlock,
 )
 from reread.blocks.of_session import SessionBlocks, heading_of
+from reread.features.edits.patches import changed, is_edit
 from reread.features.summaries import SessionSummary
 from reread.sessions import Branch, CallStatus, Session
 

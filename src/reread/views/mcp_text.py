@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reread.archive.answers import PathToLine, Piece
 from reread.blocks.model import CallBlock, NoticeBlock, PromptBlock, ShownBlock, ThinkingBlock, WordsBlock
 from reread.blocks.of_session import SessionBlocks, prompt_block
-from reread.features.decisions import Decision
 from reread.features.edits.blame import BlamedLine
 from reread.features.edits.changes import FileChange
 from reread.features.edits.shell import Action
 from reread.features.summaries import Failure, RanTests, SessionSummary
+from reread.features.tool_use import Decision
 from reread.sessions import CallStatus, Prompt, Said, Session, Turn
 
 from .calls import ending, summary, tool_label, without_error_tags
 from .hits import snippet
-from .numbers import count
+from .numbers import count, results_waiting
 from .session_list import last_part
 from .terminal import WITHDRAWN
 from .text import harmless, one_line, shorten
@@ -151,7 +151,9 @@ def search_text(answer: SearchAnswer, where: str, recall: Recall) -> str:
 
 
 def _hidden(answer: SearchAnswer) -> str:
-    return f"; {answer.hidden} more cannot be read (`reread archive verify`)" if answer.hidden else ""
+    """What the hits lack."""
+    damaged = f"; {answer.hidden} more cannot be read (`reread archive verify`)" if answer.hidden else ""
+    return damaged + (f"; {results_waiting(answer.waiting)}, ask again later" if answer.waiting else "")
 
 
 def _hit(hit: Hit, answer: SearchAnswer, recall: Recall) -> str:

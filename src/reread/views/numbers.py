@@ -77,6 +77,11 @@ def by_version(version: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in version.split("."))
 
 
+def results_waiting(sessions: int) -> str:
+    """What a search, or a status, says of tool results whose words come later."""
+    return f"tool results of {count(sessions, 'session')} are still being indexed"
+
+
 def left_out_lines(sessions: Iterable[tuple[str, int]]) -> list[str]:
     """`2 sessions were forgotten on 2026-11-16 and are left out`: a line for every day on which some were."""
     days: dict[str, int] = {}

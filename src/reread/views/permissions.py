@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from reread.blocks.diffs import is_edit, proposed
 from reread.blocks.model import AskedQuestion, questions_in
+from reread.features.edits.patches import is_edit, proposed
 from reread.live.approvals import Approval, ApprovalQueue, GivenAnswer, WaitingElsewhere
 from reread.live.events import Permission
 

@@ -7,9 +7,9 @@ in place and gone as soon as anything else is shown. Off a terminal there is non
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from reread.blocks.diffs import changed, is_edit, patched
+from reread.billing.cost import Rated
 from reread.blocks.model import (
     BlockState,
     CallBlock,
@@ -24,13 +24,13 @@ from reread.blocks.model import (
     WordsBlock,
 )
 from reread.blocks.of_events import StreamBlocks
+from reread.features.edits.patches import changed, is_edit, patched
 from reread.live import events
-from reread.live.events import Event
+from reread.live.events import Event, TurnResult
 from reread.sessions import CallStatus
 
 from .calls import MARKS, point_of, summary, tool_label, without_error_tags
-from .numbers import count
-from .outcome import outcome_of
+from .numbers import count, duration, money, tokens
 from .terminal import CLAUDE, call_line, diff_lines, notice_lines, prompt_lines
 from .text import Flow, cells, clip, harmless, partial_input, ruler, shorten, wrap
 from .values import View
@@ -432,3 +432,39 @@ def ending_lines(event: events.TurnResult, view: View, *, has_told: bool = False
         yield from failed_lines(f"failed: {outcome.failure}", view, "✗ ")
     mark = "■" if outcome.is_stopped else "✗" if event.is_error else "✓"
     yield from (view.style.paint(line, "dim") for line in wrap(f"{mark} {told}", view.width))
+
+
+_STOPPED = ("aborted_streaming", "aborted_tools")
+
+
+class TurnOutcome(NamedTuple):
+    facts: list[str]
+    """Time, tokens, and the client's own count of what the turn and the whole run cost."""
+    is_stopped: bool
+    """By the person, which is no failure."""
+    failure: str
+
+
+def outcome_of(result: TurnResult) -> TurnOutcome:
+    used = Rated.of(result.usage, 0) if result.usage is not None else Rated()
+    facts = [
+        duration(result.duration_ms / 1000) if result.duration_ms is not None else "",
+        count(result.turns, "turn") if result.turns else "",
+        f"{tokens(used.prompt)} in" if used.prompt else "",
+        f"{tokens(used.output)} out" if used.output else "",
+        _cost(result),
+        count(len(result.denials), "refusal") if result.denials else "",
+    ]
+    is_stopped = result.is_error and result.terminal_reason in _STOPPED and not result.text
+    reasons = [text for text in (result.text, *map(str, result.errors)) if text]
+    why = "; ".join(reasons) or result.terminal_reason or result.subtype or "failed"
+    return TurnOutcome([fact for fact in facts if fact], is_stopped, why if result.is_error and not is_stopped else "")
+
+
+def _cost(result: TurnResult) -> str:
+    """The tokens beside it are the turn's, so its dollars come first; the client itself counts the whole run."""
+    if not result.cost_usd:
+        return ""
+    run = f"{money(result.cost_usd, is_partial=False)} this run, by the client's count"
+    turn = result.turn_cost_usd
+    return run if turn is None else f"{money(turn, is_partial=False)} this turn, {run}"

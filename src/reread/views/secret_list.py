@@ -1,11 +1,16 @@
-"""Keys and passwords that lie in past sessions, for a terminal and as a JSON document; values only if handed in."""
+"""Keys and passwords in past sessions, for a terminal and as JSON; and those left in a text that is handed out."""
 
 from __future__ import annotations
 
+import html
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reread.features.secrets import Redactor
+from reread.features.secrets.json_values import whole_value
+from reread.features.secrets.redact import left_in_value
 
 from .hits import show_command
 from .numbers import count
@@ -15,6 +20,7 @@ from .values import Document, View, utc, when
 
 if TYPE_CHECKING:
     from reread.archive.secret_scan import ExposedSecret, SecretPlace, SecretsAnswer
+
 
 _INDENT = "    "
 MOST_PLACES = 3
@@ -92,3 +98,29 @@ def _row(secret: ExposedSecret, view: View) -> tuple[str, str, str, str, str]:
         f"{len(secret.sessions):,}",
         ", ".join(projects),
     )
+
+
+_IMAGES = re.compile(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]*")
+_COLOURS = re.compile(r"</?span[^>]*>")
+_TAGS = re.compile(r"<[^>]*>")
+
+
+def left_in_export(redactor: Redactor, text: str, form: str) -> Counter[str]:
+    """Looks at an export as a reader does: colours of code split what belongs together."""
+    left: Counter[str] = Counter()
+    for value in _readable(text, form):
+        left += left_in_value(redactor, value)
+    return left
+
+
+def _readable(text: str, form: str) -> Iterator[Any]:
+    if form == "html":
+        shown = _IMAGES.sub("", text)
+        yield html.unescape(_TAGS.sub("\n", _COLOURS.sub("", shown)))
+    elif form == "json":
+        yield whole_value(text.encode()).everything
+    elif form == "jsonl":
+        for line in text.split("\n"):
+            yield whole_value(line.encode()).everything
+    else:
+        yield text

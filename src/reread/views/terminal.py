@@ -29,7 +29,7 @@ from .text import cells, clip, harmless, one_line, ruler, shorten, wrap
 from .values import View, when
 
 if TYPE_CHECKING:
-    from reread.blocks.diffs import DiffLine
+    from reread.features.edits.patches import DiffLine
 
 YOU = "You ▸ "
 CLAUDE = "Claude ▸ "

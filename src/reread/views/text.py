@@ -1,4 +1,4 @@
-"""Text on a grid of character cells: colour, width, wrapping, tables, and text that arrives in pieces."""
+"""Text on a grid of character cells: colour, width, wrapping, tables, bars, and text that arrives in pieces."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
+
+from .numbers import duration, size
 
 _CODES = {
     "bold": "1",
@@ -379,3 +381,29 @@ def _open_ends(text: str) -> tuple[str, bool, bool]:
         elif character in "}]" and stack:
             stack.pop()
     return "".join(reversed(stack)), in_string, is_escaped
+
+
+_FULL, _EMPTY = "━", "─"
+_LONGEST_BAR = 30
+
+
+def bar_line(done: int, total: int, seconds: float, width: int) -> str:
+    """`━━━━━──── 45%  120 MB of 260 MB  85 MB/s  2s left`, as much of it as fits."""
+    share = min(1.0, done / total) if total else 1.0
+    facts = "  ".join([f"{share:4.0%}", *_facts(done, total, seconds)])
+    room = max(0, min(_LONGEST_BAR, width - len(facts) - 3))
+    filled = round(room * share)
+    return clip(f"{_FULL * filled}{_EMPTY * (room - filled)} {facts}".strip(), max(1, width - 1))
+
+
+def plain_line(done: int, total: int, seconds: float) -> str:
+    """The same for a log."""
+    return ", ".join(_facts(done, total, seconds))
+
+
+def _facts(done: int, total: int, seconds: float) -> list[str]:
+    rate = done / seconds if seconds > 0 else 0.0
+    facts = [f"{size(done)} of {size(total)}", f"{size(round(rate))}/s"]
+    if rate > 0 and done < total:
+        facts.append(f"{duration((total - done) / rate)} left")
+    return facts

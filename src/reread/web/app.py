@@ -25,29 +25,13 @@ from reread.loading import load
 from reread.views.html.content import coloured
 from reread.views.html.session import page_of
 
-from . import (
-    doctor,
-    home,
-    live,
-    marks,
-    pages,
-    palette,
-    retro,
-    search,
-    secrets_page,
-    session_page,
-    sessions,
-    share,
-    usage,
-)
+from . import doctor, home, live, pages, retro, search, session_page, sessions, share, usage
 from . import live as talking
 from . import usage as usage_files
-from .archive_pool import ArchivePool, link_name
+from .archive_pool import ArchivePool, ServerSettings, link_name
 from .guard import Guard, Names, RequestRefused
 from .runs import Driver
-from .settings import ServerSettings
-from .sse import together
-from .sync_thread import Hub, Watch
+from .updates import Hub, Watch, together
 
 _ROUNDS = 2
 """So often the samples are read: the decoder of all lines is made only once some hundred lines have come."""
@@ -142,7 +126,7 @@ ROUTES = (
     Route("/live/{run}/interrupt", talking.interrupt, methods=["POST"]),
     Route("/live/{run}/end", talking.end, methods=["POST"]),
     Route("/sessions", sessions.sessions),
-    Route("/sessions/mark", marks.mark_many, methods=["POST"]),
+    Route("/sessions/mark", sessions.mark_many, methods=["POST"]),
     Route("/s/{session}", session_page.show),
     Route("/s/{session}/turns", session_page.more),
     Route("/s/{session}/states", session_page.states),
@@ -162,9 +146,9 @@ ROUTES = (
     Route("/s/{session}/export", share.export, methods=["POST"]),
     Route("/s/{session}/markdown", share.turns_markdown),
     Route("/s/{session}/export/preview", share.preview),
-    Route("/s/{session}/mark", marks.mark, methods=["POST"]),
+    Route("/s/{session}/mark", sessions.mark, methods=["POST"]),
     Route("/s/{session}/go-on", live.go_on, methods=["POST"]),
-    Route("/palette", palette.palette),
+    Route("/palette", search.palette),
     Route("/search", search.search),
     Route("/usage", usage.usage),
     Route("/usage/beside", usage.beside),
@@ -176,7 +160,7 @@ ROUTES = (
     Route("/retro/wrong", retro.judge, methods=["POST"]),
     Route("/doctor", doctor.doctor),
     Route("/doctor", doctor.again, methods=["POST"]),
-    Route("/secrets", secrets_page.secrets),
+    Route("/secrets", doctor.secrets),
     Route("/static/{name}", pages.static),
 )
 _STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400, ClientError: 409}
@@ -225,8 +209,8 @@ def make_app(
         exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
     )
     app.state.site = pages.Site(settings, library, hub, watch, {Driver: driver})
-    app.state.doctor = doctor.Doctor(library)
-    app.state.secrets = secrets_page.SecretWatch(library)
+    app.state.doctor = doctor.doctor_scan(library)
+    app.state.secrets = doctor.secret_scan(library)
 
     def dismiss() -> None:
         hub.close()

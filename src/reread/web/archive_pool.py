@@ -1,4 +1,4 @@
-"""The archive for many requests at once: connections that are lent, answers and sessions that are kept while they hold.
+"""The archive for many requests at once: connections that are lent, answers and sessions kept while they hold.
 
 A connection serves one thread at a time. A session reads outputs of tools when they are first shown, so each one that
 is kept has a connection of its own.
@@ -11,16 +11,43 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, TypeVar
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from reread.archive import Archive, Listed, StoredSession, listing
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.features.friction.scene import Moment
+from reread.live.transport import Program
 from reread.marks import NO_MARK
 from reread.sessions import Session
 
-from .settings import ServerSettings
+
+class ServerSettings(NamedTuple):
+    home: Path
+    """Where the archive lies."""
+    sources: tuple[Path, ...] = ()
+    prices: Path | None = None
+    timezone: tzinfo | None = None
+    """Whose days are meant; None is the machine's own."""
+    cleanup_days: float = 30.0
+    """When Claude Code deletes a session."""
+    claude: Program | None = None
+    """The client to run; None is `claude` on PATH."""
+    may_run: bool = True
+    """Whether clients may be run from pages."""
+    captures: Path | None = None
+    """Where runs are captured; None is below the archive's folder."""
+
+    @property
+    def wire(self) -> Path:
+        return self.captures or self.home / "wire"
+
+    @property
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
 
 Answer = TypeVar("Answer")
 

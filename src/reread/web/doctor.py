@@ -1,21 +1,31 @@
-"""Doctor: every line of every source read in the background, and what came of it."""
+"""Doctor and secrets: what is looked for in the background through everything, and what came of it."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from reread.archive.filters import Filter
 from reread.archive.health import Health, examine
+from reread.archive.secret_scan import ADVICE, SecretsAnswer
 from reread.errors import RereadError
 from reread.loading import SourceTree
+from reread.views.html.content import anchor
+from reread.views.secret_list import title_of
 
 from . import pages
 from .archive_pool import ArchivePool
+
+SHOWN = 200
+"""Secrets on the page."""
+Tell = Callable[[int, int], None]
+Found = TypeVar("Found")
 
 
 class DoctorState(NamedTuple):
@@ -25,14 +35,15 @@ class DoctorState(NamedTuple):
     at: datetime
 
 
-class Doctor:
-    """Examines in a thread of its own, once at a time; the last result is kept."""
+class BackgroundScan(Generic[Found]):
+    """Looks through everything in a thread of its own, once at a time; the last result is kept."""
 
-    def __init__(self, library: ArchivePool) -> None:
+    def __init__(self, library: ArchivePool, look: Callable[[ArchivePool, Tell], Found]) -> None:
         self._library = library
+        self._look = look
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self.found: DoctorState | None = None
+        self.found: Found | None = None
         self.problem = ""
         self.progress = (0, 0)
 
@@ -44,16 +55,12 @@ class Doctor:
         with self._lock:
             if not self.is_busy:
                 self.progress, self.problem = (0, 0), ""
-                self._thread = threading.Thread(target=self._run, name="reread-doctor", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="reread-scan", daemon=True)
                 self._thread.start()
 
     def _run(self) -> None:
-        settings = self._library.settings
         try:
-            shelf = SourceTree([source for source in settings.sources if source.exists()])
-            with self._library.archive() as archive:
-                kept = archive.kept_bytes()
-            self.found = DoctorState(examine(shelf, settings.now, self._tell, kept), settings.now)
+            self.found = self._look(self._library, self._tell)
         except RereadError as problem:
             self.problem = str(problem)
         except Exception as problem:  # noqa: BLE001  else every look at the page would begin again, and none would end
@@ -63,10 +70,33 @@ class Doctor:
         self.progress = (done, of)
 
 
+def doctor_scan(library: ArchivePool) -> BackgroundScan[DoctorState]:
+    """Reads every line of every source."""
+    return BackgroundScan(library, _examine)
+
+
+def secret_scan(library: ArchivePool) -> BackgroundScan[SecretsAnswer]:
+    """Looks for keys and passwords in what is new."""
+    return BackgroundScan(library, _find_secrets)
+
+
+def _examine(library: ArchivePool, tell: Tell) -> DoctorState:
+    settings = library.settings
+    shelf = SourceTree([source for source in settings.sources if source.exists()])
+    with library.archive() as archive:
+        kept = archive.kept_bytes()
+    return DoctorState(examine(shelf, settings.now, tell, kept), settings.now)
+
+
+def _find_secrets(library: ArchivePool, tell: Tell) -> SecretsAnswer:
+    with library.archive() as archive:
+        return archive.secrets.report(Filter(limit=SHOWN), tell)
+
+
 def doctor(request: Request) -> HTMLResponse:
     """What the last examination found, and a button for a new one, which reads everything; a look changes nothing."""
     site = pages.site_of(request)
-    doctor: Doctor = request.app.state.doctor
+    doctor: BackgroundScan[DoctorState] = request.app.state.doctor
     is_busy, found = doctor.is_busy, doctor.found  # in this order: what ends meanwhile has its result
     kept = site.library.answer("status", lambda archive: archive.safe.status())
     values: dict[str, Any] = {"kept": kept, "is_busy": is_busy, "found": found, **_lists(found)}
@@ -95,6 +125,25 @@ def _counted(found: Counter[str]) -> list[str]:
 
 def again(request: Request) -> Response:
     """A new examination."""
-    found: Doctor = request.app.state.doctor
-    found.start()
+    scan: BackgroundScan[DoctorState] = request.app.state.doctor
+    scan.start()
     return RedirectResponse("/doctor", status_code=303)
+
+
+def secrets(request: Request) -> HTMLResponse:
+    """The page, which looks through what is new; its result alone where a script asks."""
+    scan: BackgroundScan[SecretsAnswer] = request.app.state.secrets
+    is_part = bool(request.headers.get("x-part"))
+    if not is_part or not (scan.found or scan.problem):  # a script that asks how far it is begins no second search
+        scan.start()
+    is_busy, answer = scan.is_busy, scan.found  # in this order: what ends meanwhile has its result
+    values: dict[str, Any] = {
+        "is_busy": is_busy,
+        "answer": answer,
+        "problem": scan.problem,
+        "progress": scan.progress,
+    }
+    values |= {"advice": ADVICE, "anchor": anchor, "title_of": title_of}
+    if is_part:
+        return pages.fragment("secrets_found.html", **values)
+    return pages.page(request, "secrets.html", "Secrets", **values)

@@ -33,8 +33,8 @@ from reread.sessions import Session
 from reread.views.calls import point_of as tool_point
 from reread.views.calls import tool_label
 from reread.views.html.call_parts import MOST_SUGGESTIONS, asking_of
-from reread.views.outcome import outcome_of
 from reread.views.reports import activity_words
+from reread.views.screen import outcome_of
 from reread.views.session_list import last_part
 from reread.views.text import harmless, shorten
 
@@ -43,7 +43,7 @@ from .archive_pool import link_name
 from .paging import FIRST_STEPS, PageStretch
 from .runs import MOST_AT_ONCE, NOT_HERE, Answered, Driver, Run, RunRequest, checked_prompt, decision_of
 from .session_view import SessionView, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
-from .sse import BEAT, told
+from .updates import BEAT, told
 
 RECENT = timedelta(minutes=30)
 """A session whose file did not grow for longer is not listed: nobody knows whether its terminal is still open."""

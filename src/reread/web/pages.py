@@ -29,10 +29,9 @@ from reread.views.html.templates import environment as session_environment
 from reread.views.numbers import money, nano, size, tokens
 from reread.views.session_list import last_part
 
-from .archive_pool import ArchivePool, link_name
+from .archive_pool import ArchivePool, ServerSettings, link_name
 from .paging import LATER_FROM
-from .settings import ServerSettings
-from .sync_thread import Hub, Watch
+from .updates import Hub, Watch
 
 Part = TypeVar("Part")
 LONGEST_VALUE = 1_000

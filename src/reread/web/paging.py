@@ -12,7 +12,7 @@ from zlib import crc32
 from markupsafe import Markup, escape
 from msgspec.structs import replace
 
-from reread.features.branch_comparison import branch_usage
+from reread.features.edits.net import branch_usage
 from reread.sessions import Branch, Conversation, Notice, Prompt, Session, Step, Subagent, ToolCall, Turn
 from reread.views.html import parts
 from reread.views.html.content import MOST_COLOURED, USUAL, WIDEST, CutLimits, anchor, colouring_at_most

@@ -26,9 +26,9 @@ from reread.views.html.call_parts import MOST_SUGGESTIONS
 from reread.views.permissions import in_words, questions_of
 from reread.views.text import shorten
 
+from .archive_pool import ServerSettings
 from .session_view import SessionView
-from .settings import ServerSettings
-from .sync_thread import Hub
+from .updates import Hub
 
 MOST_AT_ONCE = 5
 """Clients: each is a process of some hundred megabytes."""

@@ -21,9 +21,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from reread.errors import BadInput
 
 from .app import make_app
+from .archive_pool import ServerSettings
 from .guard import Names, is_loopback
 from .server_state import PORTS, Standing, cookie_name, kept_token, noted
-from .settings import ServerSettings
 
 MOST_AT_ONCE = 100
 """Connections; those on which nothing is asked make room for new ones."""

@@ -17,10 +17,9 @@ from reread.archive.text_search import Letters, as_read, readied
 from reread.blocks.model import AgentBlock, CallBlock, NoticeBlock, StepBlock, TurnBlocks, WordsBlock
 from reread.blocks.of_session import SessionBlocks
 from reread.errors import BadInput
-from reread.features.branch_comparison import Comparison, compare
+from reread.features.activity import TimelinePoint, timeline
 from reread.features.edits.history import FileHistory, ReadBackup
-from reread.features.edits.net import FileDiff, SessionEdits
-from reread.features.timeline import TimelinePoint, timeline
+from reread.features.edits.net import Comparison, FileDiff, SessionEdits, compare
 from reread.loading import edits_of
 from reread.records import Record
 from reread.sessions import Branch, Conversation, Session

@@ -15,8 +15,8 @@ from reread.errors import BadInput
 from reread.features.secrets import Redactor, redacted_session
 from reread.features.secrets.redact import PLACEHOLDER
 from reread.sessions import Branch, Session
-from reread.views.exports import left_in_export
 from reread.views.html.session import branch_anchor
+from reread.views.secret_list import left_in_export
 
 from . import pages
 

@@ -81,11 +81,22 @@ PASSWORDS: tuple[Row, ...] = (
         rf"\b(?:smbclient|rpcclient|net|winexe|smbget){_REST}(?:-U|--user)[ =]?[\"']?[^\s%\"']+%(?P<s>[^\s\"']{{4,}})",
     ),
     ("password of a command", "net", r"\bnet use\s+\S+\s+\S+\s+(?P<s>[^\s/*]\S{3,})\s+/user"),
+    ("password of a command", "net", r"\bnet use\b[^\n]{0,120}?/user:\S+\s+(?P<s>[^\s/*]\S{5,})"),
     ("password of a command", "net", r"\bnet user\s+\S+\s+(?P<s>[^\s/*]\S{5,})(?=\s+/add|\s*$)"),
     (
         "password of a command",
         "rp|/rp pass|/pass password|/password pwd|/pwd",
         rf"\s/(?:rp|pass|password|pwd)[ :=]{_V}",
+    ),
+    (
+        "password of a command",
+        "u|-u username|--username",
+        r"\s--?u(?:ser(?:name)?)?[ =]?[\"']?[\w.@\\-]+[\"']?\s+-p[ ]?[\"']?(?P<s>(?=[^\s\"']*\d)(?=[^\s\"']*[A-Za-z])[^\s\"':/.|;]{8,200})(?![^\s\"'])",
+    ),
+    (
+        "password of a page",
+        "type|.type( fill|.fill( sendkeys send|send_keys setvalue set|set_value",
+        r"(?i:passw\w*|pwd|passcode)[^\n]{0,24}?\)\.(?:type|fill|sendKeys|send_keys|setValue|set_value)\(\s*[\"'](?P<s>[^\"'\n]{5,})[\"']",
     ),
     ("password of a command", "lftp", rf"\blftp{_REST}\s-u[ ][\"']?[^\s,]+,(?P<s>[^\s\"']{{4,}})"),
     (
@@ -161,10 +172,17 @@ PASSWORDS: tuple[Row, ...] = (
     ),
     (
         "password of a user",
-        "credentials creds credential admin|admin/ root|root/",
-        r"(?:\bcred\w*\b[^\n/]{0,24}?\b[\w.@-]{2,40}|\b(?:admin|root|user|test))[ ]?/[ ]?(?P<s>(?=[^\s/]*\d)(?=[^\s/]*[A-Za-z])[^\s/,;)\"'`.]{8,40})(?=[\s,.;)\"'`]|$)(?!\.\w)",
+        "credentials creds credential admin|admin/ root|root/ zugangsdaten anmeldedaten logindaten identifiants credenciales credenziali inloggegevens",
+        r"(?:\b(?i:cred\w*|(?:zugangs|anmelde|login)daten|identifiants|inloggegevens)\b[^\n/]{0,24}?\b[\w.@-]{2,40}|\b(?:admin|root|user|test))[ ]?/[ ]?(?P<s>(?=[^\s/]*\d)(?=[^\s/]*[A-Za-z])[^\s/,;)\"'`.]{8,40})(?=[\s,.;)\"'`]|$)(?!\.\w)",
+    ),
+    (
+        "password of a user",
+        "admin|admin: root|root: administrator|administrator:",
+        r"(?<![\w./:@-])(?:admin|root|administrator):(?P<s>(?=\S*\d)(?=\S*[A-Za-z])[^\s:/,;)\"'`@]{8,40})(?=[\s,;)\"'`]|\.?$|\.\s)",
     ),
     ("password of redis", "requirepass masterauth", r"\b(?:requirepass|masterauth)\s+[\"']?(?P<s>[^\s\"':=]{5,})"),
+    ("password of Wi-Fi", "wifi", r"\bWIFI:[^\s;]{0,80};[^\n]{0,80}?\bP:(?P<s>[^;\n\"']{8,63})"),
+    ("password of a database", "oracle", r"\bjdbc:oracle:\w+:\w+/(?P<s>[^\s@/\"']{4,})@"),
     ("password of Wi-Fi", "wifi", r"\bwifi\b[^\n]{0,80}\bpassword\s+[\"']?(?P<s>[^\s\"']{8,63})"),
 )
 
@@ -189,8 +207,13 @@ KEYS: tuple[Row, ...] = (
     ),
     (
         "key in an address",
-        "code|code= sig|sig= signature|signature= key|key=",
-        r"[?&;](?:amp;)?[\w.-]{0,30}?(?:key|sig|signature|code)=(?P<s>[^\s&\"'`<>#\\|)]{16,})",
+        "code|code= sig|sig= signature|signature= key|key= appid|appid= id|app_id=",
+        r"[?&;](?:amp;)?[\w.-]{0,30}?(?:key|sig|signature|code|app_?id)=(?P<s>[^\s&\"'`<>#\\|)]{16,})",
+    ),
+    (
+        "key of a webhook",
+        "webhook|webhook/ webhooks|webhooks/ hooks|/hooks/",
+        r"/(?:web)?hooks?/(?:[\w-]{1,60}/){0,4}(?P<s>[\w-]{24,})(?![\w/-])",
     ),
     (
         "key of Azure",
@@ -207,6 +230,11 @@ KEYS: tuple[Row, ...] = (
         "secret of a hash",
         "apr1|$apr1$ 1|$1$ ssha|{ssha} sha|{sha}",
         r"(?P<s>\$(?:apr1|1)\$[./A-Za-z0-9]{2,16}\$[./A-Za-z0-9]{22}|\{S?SHA\}[A-Za-z0-9+/=]{28,})",
+    ),
+    (
+        "key of a signature",
+        "jwt hmac createhmac signer urlsafetimedserializer",
+        r"\b(?:(?i:jwt)\.(?:sign|verify|encode|decode)|createHmac|hmac\.new|\w*[Ss]erializer|Signer)\((?:[^\n]{0,200}?,)?\s*b?[\"'](?P<s>[^\"'\n]{12,})[\"']",
     ),
     ("key of Laravel", "base64|base64:", r"(?:KEY|SECRET)\w*=(?P<s>base64:[A-Za-z0-9+/]{32,}={0,2})"),
     ("key of Django", "insecure|django-insecure", r"(?P<s>django-insecure-[^\s\"'\\]{20,})"),

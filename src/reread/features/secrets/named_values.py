@@ -11,20 +11,21 @@ from .shapes import (
     is_gibberish,
     is_key,
     is_password,
+    is_random,
 )
 
 # ruff: noqa: E501, S105, SIM905  a row is a line, and names of secrets are none
 
 
 _PASSWORD = (
-    r"pass(?:word|wd|phrase|code|wort|wrd|)|passe|pwd|pw|kennwort|contrase(?:ñ|n|\\u00f1)a|senha|wachtwoord|lösenord|losenord|adgangskode|passord|has[łl]o|heslo"
-    r"|parola?|[şs]ifre|salasana|jelsz[óo]|пароль?|密[码碼]|口令|パスワード|비밀번호|암호|psk|otp|totp|pin|κωδικός|סיסמה|كلمة المرور|mật khẩu"
+    r"pass(?:word|wd|phrase|code|wort|wrd|)|passe|pwd|pw|kennwort|contrase(?:ñ|n|\\u00f1)a|senha|clave|lozinka|geslo|kodeord|contrasenya|pasahitza|sandi|wachtwoord|lösenord|losenord|adgangskode|passord|has[łl]o|heslo"
+    r"|parola?|[şs]ifre|salasana|jelsz[óo]|пароль?|密[码碼]|口令|パスワード|パスコード|暗証番号|비밀번호|암호|패스워드|पासवर्ड|รหัสผ่าน|psk|otp|totp|pin|κωδικός|סיסמה|كلمة المرور|mật khẩu"
 )
 WORDS = (
     "pass pwd pw secret token key salt cred auth otp pin psk pat sid dsn jwt sas cookie mnemonic seed phrase connection license"
-    " kennwort contrase senha wachtwoord losenord adgangskode haslo heslo parol sifre salasana jelszo schl parola"
+    " kennwort contrase senha wachtwoord losenord adgangskode haslo heslo parol sifre salasana jelszo schl parola clave lozinka geslo kodeord pasahitza sandi"
 ).split()
-OTHER_WORDS = "lösenord Lösenord hasło Hasło şifre Şifre jelszó Jelszó парол Парол ПАРОЛ contraseña 密码 密碼 口令 パスワード 비밀번호 암호 κωδικός סיסמה المرور khẩu ключ токен 令牌 密钥 トークン キー schlüssel Schlüssel".split()
+OTHER_WORDS = "lösenord Lösenord hasło Hasło şifre Şifre jelszó Jelszó парол Парол ПАРОЛ contraseña 密码 密碼 口令 パスワード パスコード 暗証番号 비밀번호 암호 패스워드 पासवर्ड รหัสผ่าน κωδικός סיסמה المرور khẩu ключ токен 令牌 密钥 トークン キー schlüssel Schlüssel".split()
 _TAIL = (
     r"(?:[_.-]?(?:base64|b64|hex|value|val|prod|production|dev|test|staging|live|old|new|plain|plaintext|text|str|string|enc|base|data|admin|root|user|db|v?\d{1,3}|s|en)"
     r"(?![A-Za-z]))?"
@@ -37,10 +38,12 @@ _NAME = re.compile(
 )
 _Q = r"(?:\\*[\"'`]|&quot;|&#3[49];|%22|[“”‘’«»])"
 _VALUE = rf"(?:(?P<quote>{_Q}{{1,3}})(?P<quoted>(?:(?!(?P=quote))[^\n]){{4,1000}}?)(?P=quote)|(?P<bare>[^\s\"'`\\“”«»]{{4,4000}}))"
+_CALL = r"(?:new[ ])?[\w.\[\]]{0,24}(?:bytes?|hex|from|decode|encode|[Ss]tr(?:ing)?|[Ss]ecret\w{0,6}|Spec)\((?=[bruf]{0,2}[\"'])"
+"""What makes a value of a text: `[]byte("…")`, `bytes.fromhex("…")`."""
 _STRONG = re.compile(
     rf"{_TAIL}(?:{_Q}|[\])}}*_ \t]|\s\|){{0,5}}"
     r"(?::[ \t]*[A-Za-z][\w\[\]|. ]{0,28}?(?=[ \t]*=))?"
-    rf"[ \t]*(?:=>|:=|->|={{1,3}}|[:：＝]|%3[DdAa])[ \t]*[*]{{0,2}}[ \t]*(?:\|[ \t]*)?(?:!{{1,2}}[\w:-]+[ ]|\{{[ ]?{_Q}?value{_Q}?[ ]?[:=][ ]?|[bruf]{{1,2}}(?=[\"'])|@(?=[\"']))?{_VALUE}",
+    rf"[ \t]*(?:=>|:=|->|={{1,3}}|[:：＝]|%3[DdAa])[ \t]*[*]{{0,2}}[ \t]*(?:\|[ \t]*)?(?:!{{1,2}}[\w:-]+[ ]|\{{[ ]?{_Q}?value{_Q}?[ ]?[:=][ ]?|{_CALL})?(?:[bruf]{{1,2}}(?=[\"'])|@(?=[\"']))?{_VALUE}",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
@@ -64,10 +67,12 @@ _SPACED = re.compile(
     re.IGNORECASE,
 )
 _SAID = re.compile(
-    rf"{_TAIL}[ ](?:for|of|to|on|in|für|von|pour|para|per|de|du)(?:[ ][\w.@'/-]{{1,24}}){{1,5}}?[ ]?(?:[ ](?:is|was|ist|lautet|est|es|è|=)|:)[ ]+{_VALUE}",
+    rf"{_TAIL}[ ](?:for|of|to|on|in|you|we|I|that|für|von|pour|para|per|de|du)(?:[ ][\w.@'/-]{{1,24}}){{1,5}}?[ ]?(?:[ ](?:is|was|ist|lautet|est|es|è|=)|:)[ ]+{_VALUE}",
     re.IGNORECASE,
 )
 """`the password for the database is …`"""
+_BELOW = re.compile(r"[*`]{0,2}[ ]?[:：][*`]{0,2}[ \t]*\r?\n[ \t>]{0,8}(?P<bare>[^\s\"'`]{8,200})[ \t]*(?=\r?\n|\Z)")
+"""A value that has the next line for itself."""
 _COMMANDS = re.compile(
     r"(?:\b(?:ENV|ARG|setx|setenv|export|set|add|-gx|-x|login|PASSWORD|identified by)[ \t]+[\"']?[\w.:/-]{0,60}|(?<![\w-])(?:--?|/)[\w.:-]{0,40}?)$",
     re.IGNORECASE,
@@ -83,12 +88,19 @@ _NO_KEY_OF = tuple(
     """public cache primary foreign sort partition routing session idempotency hot shortcut dedupe lookup group object storage composite natural row hash map dict query react
     next page cancel cancellation csrf xsrf sync continuation max min input output total num count registry event config state feature translation i18n column field""".split()
 )
+_NO_TOKEN_OF = tuple(
+    """public cache next page cancel cancellation csrf xsrf sync continuation max min input output total num count primary foreign lookup
+    column field translation""".split()
+)
+_OF_SOMEBODY = (" the ", "my ", "your ", "our ", "this ", "here's the ", "here is the ")
 _BEFORE = 24
 """Letters before a name that tell of which sort it is."""
 _WHOLE = re.compile(r"[\s\"'`]*(?:export\s+|set\s+|\$env:|[-+]\s*|\d+[→:\t]\s*|\w*\.env\w*:\d+:)?[\w.-]*$")
 """From the beginning of a line to a name: the rest of such a line is the value."""
 _CUT = re.compile(r"[,;(){}<>\[\]|&]")
 _PLAIN_QUOTE = re.compile(r"[“”‘’«»]|&quot;.*|&#3[49];.*|%22.*|%26.*")
+_BRACED = re.compile(r"\{([A-Za-z0-9+/=_-]{8,})\}")
+"""As Jenkins and ODBC write values."""
 _PHRASE = re.compile(r"(?:[a-z]{3,8}[ ,]+){11}[a-z]{3,8}(?:(?:[ ,]+[a-z]{3,8}){12})?(?![a-z ]*[a-z]{9})")
 
 
@@ -109,6 +121,8 @@ def assignments(text: str, lower: str, named: Mapping[bytes, tuple[int, ...]]) -
                 found = _assigned_at(text, at + offset)
                 if found is not None:
                     yield found
+                else:
+                    yield from _in_column(text, at + offset)
                 at = lower.find(spelled, at + len(spelled))
     for name in OTHER_WORDS if _has_foreign(text) else ():
         at = text.find(name)
@@ -168,7 +182,7 @@ def _assigned_at(text: str, at: int) -> Assigned | None:
         match = pattern.match(text, name.end())
         if match is None:
             continue
-        is_sure = pattern is not _SAID and (pattern is not _SPACED or _COMMANDS.search(before) is not None)
+        is_sure = pattern not in (_SAID, _BELOW) and (pattern is not _SPACED or _COMMANDS.search(before) is not None)
         found = _value(text, match, at, full, is_pass=is_pass, is_sure=is_sure)
         if found is not None:
             return found
@@ -208,7 +222,8 @@ def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
     if word in ("key", "キー", "schlüssel", "schluessel"):
         if _ends_with(before, _NO_KEY_OF, signs=1):
             return False
-        return _ends_with(before, _KEY_OF, signs=2) or (is_capital and last == "_") or word != "key"
+        is_meant = before.lower().endswith(_OF_SOMEBODY)
+        return is_meant or _ends_with(before, _KEY_OF, signs=2) or (is_capital and last == "_") or word != "key"
     if (
         word in _SHORT_VALUE
         and last.isalpha()
@@ -218,7 +233,7 @@ def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
         return word in ("pass", "auth") and before[-6:].lower().endswith(
             ("user", "db", "store", "key", "admin", "smtp", "mail", "ssh", "http", "root", "become", "oauth")
         )
-    if word == "token" and _ends_with(before, _NO_KEY_OF, signs=1):
+    if word == "token" and _ends_with(before, _NO_TOKEN_OF, signs=1):
         return False
     return not (word == "sid" and last != "_")
 
@@ -233,6 +248,38 @@ def _ends_with(before: str, words: tuple[str, ...], *, signs: int) -> bool:
     return True
 
 
+def _in_column(text: str, at: int) -> Iterator[Assigned]:
+    """The values below a name that heads a column, of a table in Markdown or of one with commas."""
+    end = text.find("\n", at, at + _LONGEST_HEAD)
+    if end < 0:
+        return
+    start = max(text.rfind("\n", 0, at) + 1, at - _LONGEST_HEAD)
+    head = text[start:end]
+    is_ruled = "|" in head and _RULE.match(text, end) is not None
+    if not is_ruled and ("," not in head or not _COLUMNS.fullmatch(head)):
+        return
+    sign = "|" if is_ruled else ","
+    name = _NAME.match(text, at)
+    if name is None or not _is_name(name[0].lower(), text[max(start, at - 64) : at], is_capital=name[0].isupper()):
+        return
+    column, is_pass = head[: at - start].count(sign), name["password"] is not None
+    position = end + 1
+    for line in text[position : position + _LONGEST_TABLE].split("\n"):
+        cells = line.split(sign)
+        if len(cells) != head.count(sign) + 1:
+            return
+        value = cells[column].strip(" `\"'*\r")
+        if _is_secret(name[0], value, is_pass=is_pass, is_quoted=False, is_sure=False):
+            found = position + sum(map(len, cells[:column])) + column + cells[column].index(value)
+            yield Assigned(name[0], found, found + len(value), value)
+        position += len(line) + 1
+
+
+_LONGEST_HEAD, _LONGEST_TABLE = 200, 20_000
+_RULE = re.compile(r"\n[ \t]*\|?[ ]?:?-{2,}[-:| ]*")
+_COLUMNS = re.compile(r"[\w \"-]{1,40}(?:,[\w \"-]{1,40})+\r?")
+
+
 def _forms(text: str, end: int) -> Iterator[re.Pattern[str]]:
     yield _STRONG
     if ">" in text[end : end + 90]:
@@ -244,6 +291,8 @@ def _forms(text: str, end: int) -> Iterator[re.Pattern[str]]:
         yield _BESIDE
     if following[:1] == " ":
         yield _SAID
+    if "\n" in following[:8]:
+        yield _BELOW
     yield _SPACED
 
 
@@ -257,6 +306,10 @@ def _value(text: str, match: re.Match[str], at: int, name: str, *, is_pass: bool
         value = groups.get(group)
         if value is None:
             continue
+        braced = _BRACED.match(value)
+        if braced is not None and is_random(braced[1]):
+            start = match.start(group) + 1
+            return Assigned(name, start, start + len(braced[1]), braced[1])
         for candidate in _candidates(text, value, at, match.start(group)):
             if _is_secret(name, candidate, is_pass=is_pass, is_quoted=False, is_sure=is_sure):
                 return Assigned(name, match.start(group), match.start(group) + len(candidate), candidate)

@@ -14,11 +14,21 @@ import msgspec
 from msgspec import Raw, Struct
 
 from reread.records import Record
-from reread.records.lenient import FAILURES, parse
 from reread.sessions import Session
 
 from .find import FoundSecret, find, is_plain_id, may_be_coloured
-from .json_values import KnownTexts, assigned, gathered, is_rewritten, is_unreadable, own_assigned, texts_of
+from .json_values import (
+    KnownTexts,
+    WholeValue,
+    assigned,
+    gathered,
+    is_rewritten,
+    is_unreadable,
+    is_written_once,
+    own_assigned,
+    texts_of,
+    whole_value,
+)
 from .named_values import kind_of_name
 from .shapes import EMAIL, GENERIC_NAMES, USER, entropy
 
@@ -266,7 +276,7 @@ def learn_values(redactor: Redactor, values: Iterable[Any]) -> None:
     known: set[str] = set()
     for each in _looked_at(redactor, values):
         found = set(redactor.with_secrets(each.texts)) - known
-        for text in texts_of(each.value) if found else ():  # numbered in the order of reading
+        for text in texts_of(each.value) if len(found) > 1 else found:  # numbered in the order of reading
             if text in found:
                 redactor.learn(text)
         known |= found
@@ -277,14 +287,16 @@ def learn_values(redactor: Redactor, values: Iterable[Any]) -> None:
 def secrets_of_lines(redactor: Redactor, lines: Iterable[bytes]) -> Iterator[list[tuple[str, str]]]:
     """Kind and value of every secret, line by line."""
     for each in _looked_at(redactor, (_value_of(raw) for raw in lines)):
-        has_some = each.is_named or redactor.with_secrets(each.texts)
-        yield _secrets_in(redactor, each.value) if has_some else []
+        telling = redactor.with_secrets(each.texts)
+        yield _secrets_in(redactor, each, telling) if each.is_named or telling else []
 
 
-def _secrets_in(redactor: Redactor, value: Any) -> list[tuple[str, str]]:
-    found = [(each.kind, each.value) for text in texts_of(value) for each in redactor.found_in(text)]
+def _secrets_in(redactor: Redactor, looked: _Looked, telling: list[str]) -> list[tuple[str, str]]:
+    found = [(each.kind, each.value) for text in telling for each in redactor.found_in(text)]
+    if not looked.is_named:
+        return found
     values = {secret for _, secret in found}
-    return [*found, *((kind_of_name(name), text) for name, text in assigned(value) if text not in values)]
+    return [*found, *((kind_of_name(name), text) for name, text in assigned(looked.value) if text not in values)]
 
 
 class _Looked(NamedTuple):
@@ -313,21 +325,12 @@ def _looked_at(redactor: Redactor, values: Iterable[Any]) -> Iterator[_Looked]:
 
 
 def _value_of(raw: bytes) -> Any:
-    """What a line says; a text where it is no JSON, and a list of all where two writers wrote on it at once."""
+    """All that a line says; a text where it is no JSON, and a list of all where two writers wrote on it at once."""
     values: list[Any] = []
     while raw or not values:
-        value, raw = _first_of(raw)
-        values.append(value)
+        _, everything, raw = whole_value(raw)
+        values.append(everything)
     return values if len(values) > 1 else values[0]
-
-
-def _first_of(raw: bytes) -> tuple[Any, bytes]:
-    """The first value of a line, and what stands behind it."""
-    try:
-        value, rest = parse(raw)
-    except FAILURES:
-        value, rest = None, b""
-    return (value if value is not None else raw.decode("utf-8", "replace")), rest
 
 
 def redacted_value(redactor: Redactor, value: Any) -> Any:
@@ -394,7 +397,7 @@ def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
         value = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _redacted_oddity(redactor, raw)
-    if type(value) is not dict and type(value) is not list:
+    if (type(value) is not dict and type(value) is not list) or not is_written_once(value, raw):
         return _redacted_oddity(redactor, raw)
     is_changed = is_rewritten(value, redactor.unchanged, redactor.redact)
     if is_changed is None:
@@ -406,23 +409,22 @@ def _redacted_oddity(redactor: Redactor, raw: bytes) -> bytes:
     """The same for any line, however it is written, whatever is assigned in it and however many values it has."""
     made: list[bytes] = []
     while raw or not made:
-        try:
-            value, rest = parse(raw)
-        except FAILURES:
-            value, rest = None, b""
-        first = raw[: len(raw) - len(rest)]
-        redacted = _redacted_first(redactor, first, value)
-        made.append(redacted.rstrip() + first[len(first.rstrip()) :] if rest else redacted)
-        raw = rest
+        whole = whole_value(raw)
+        first = raw[: len(raw) - len(whole.rest)]
+        redacted = _redacted_first(redactor, first, whole)
+        made.append(redacted.rstrip() + first[len(first.rstrip()) :] if whole.rest else redacted)
+        raw = whole.rest
     return made[0] if len(made) == 1 else b"".join(made)
 
 
-def _redacted_first(redactor: Redactor, raw: bytes, value: Any) -> bytes:
-    if value is None:
+def _redacted_first(redactor: Redactor, raw: bytes, whole: WholeValue) -> bytes:
+    """Of names that an object has twice only the last value stays, where any part of the line is a secret."""
+    if whole.value is None:
         text = raw.decode("utf-8", "surrogateescape")
         return redactor.redact(text).encode("utf-8", "surrogateescape")
-    made = redacted_value(redactor, value)
-    if made is value:
+    made = redacted_value(redactor, whole.value)
+    is_same = whole.everything is whole.value or redacted_value(redactor, whole.everything) is whole.everything
+    if made is whole.value and is_same:
         return raw
     return json.dumps(made, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 

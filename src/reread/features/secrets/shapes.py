@@ -21,7 +21,7 @@ _PLACEHOLDER = re.compile(
 _REFERENCE = re.compile(
     r"^(?:\$|[:=]|%[({s]|%\w+%|![A-Z]|[@&#][A-Za-z_-]+$|\{\{?|<|\./|\.\./|~/|[a-z]+://|env[.:]|os\.|process\.|self\.|this\.|config\.|settings\.|secrets\.|var\.|local\."
     r"|arn:|file:|vault:|ref\+|op://|data\.|module\.|--|//|/\*)"
-    r"|getenv|environ|\$\{|\$\(|\{\{|\(\)|::|=>|\w\(|&&|\|\||==(?!$)|\+=|\];?$"
+    r"|getenv|environ|\$\{|\$\(|\{\{|\(\)|(?<![0-9a-f]{8})::|=>|\w\(|&&|\|\||==(?!$)|\+=|\];?$"
 )
 _DOTTED = re.compile(r"[A-Za-z_][\w-]*(?:[.:/][A-Za-z_][\w-]*)*[.?!:]*")
 """A name, a path of names, a word: nothing that a machine made, unless its letters say so."""
@@ -103,7 +103,7 @@ def _is_chosen(value: str, *, is_quoted: bool) -> bool:
         return is_quoted and not any(_WORDS_OF_CODE.search(word) for word in words)
     if any(letter.isalpha() for letter in value[digits[0] :]):
         return not _WORDS_OF_CODE.match(value) and not _TYPES.fullmatch(value)
-    return not any(_WORDS_OF_CODE.search(word) for word in words)
+    return not any(len(found[0]) > 3 or found.start() == 0 for word in words if (found := _WORDS_OF_CODE.search(word)))
 
 
 def is_random(name: str) -> bool:
@@ -354,7 +354,10 @@ BEHIND: tuple[tuple[str, SecretKind, int], ...] = (
     ("/", _kind("Google refresh token", "", r"1//0[\w-]{30,}"), 3),
 )
 """Tokens that begin before their long run: the sign before it, the kind, and how far back it may begin."""
-WALLET = re.compile(r"(?:priv|secret|key|_pk\b|mnemonic)[\w\\\"'` ]{0,12}[=:,(\s][\s\\\"'`=:]{0,6}$", re.IGNORECASE)
+WALLET = re.compile(
+    r"(?:priv|secret|key|_pk\b|mnemonic|new [\w.]*Wallet(?=\())[\w\\\"'` ]{0,12}[=:,(\s][\s\\\"'`=:]{0,6}$",
+    re.IGNORECASE,
+)
 """Before 0x and 64 digits, which may as well be a hash."""
 """Tokens by the three letters they begin with; `#` are hexadecimal numbers and such, `*` all others."""
 

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from reread.features.branch_comparison import BranchSide as ComparedWay
-from reread.features.branch_comparison import Comparison
-from reread.features.edits.net import BranchOutcome, FileDiff, PartedFile
+from reread.features.edits.net import BranchOutcome, Comparison, FileDiff, PartedFile
+from reread.features.edits.net import BranchSide as ComparedWay
 from reread.records import Text
 from reread.sessions import Notice, Said, Session, Step, ToolCall, Turn
 from reread.views.file_tables import shown_path

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from reread.blocks.diffs import DiffLine, is_edit, proposed
 from reread.blocks.model import AskedQuestion, CallBlock, path_of
+from reread.features.edits.patches import DiffLine, is_edit, proposed
 from reread.live.events import Permission
 from reread.records import ToolResult, User
 from reread.sessions import CallStatus

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from reread.blocks.diffs import numbered
 from reread.blocks.model import (
     AgentBlock,
     CallBlock,
@@ -21,6 +20,7 @@ from reread.blocks.model import (
 )
 from reread.blocks.of_session import SessionBlocks
 from reread.features.edits.net import FileDiff, SessionEdits, totals
+from reread.features.edits.patches import numbered
 from reread.records import Record, User
 from reread.sessions import Branch, Conversation, Session, Subagent, Tokens, ToolCall, Turn
 from reread.views.file_tables import shown_path

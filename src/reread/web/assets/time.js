@@ -19,11 +19,13 @@
   const loadFiles = async () => {
     const point = here();
     if (!files.open || shownFor === point.time) return;
-    const opened = all("details[open]", one(".loaded", files)).map(part => one(".path", part).textContent);
     const answer = await ask(`${base}/then?${new URLSearchParams({time: point.time})}`);
-    if (!answer.ok || point !== here()) return;
+    const text = answer.ok ? await answer.text() : "";
+    // The slider and the fold may both have asked: the second answer would close what was opened after the first.
+    if (!answer.ok || point !== here() || shownFor === point.time) return;
     shownFor = point.time;
-    one(".loaded", files).replaceChildren(parsed(await answer.text()));
+    const opened = all("details[open]", one(".loaded", files)).map(part => one(".path", part).textContent);
+    one(".loaded", files).replaceChildren(parsed(text));
     // A file that one looks at stays open through its time.
     for (const part of all("details", one(".loaded", files))) part.open = opened.includes(one(".path", part).textContent);
   };

@@ -1,7 +1,11 @@
-"""What a person is told beside the answer, on standard error. Imports little: `reread --help` goes through here."""
+"""What a person is told on standard error, and what Claude Code hands over on standard input.
+
+Imports little: `reread --help` and `reread statusline` go through here.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 
 from reread.errors import printable
@@ -30,3 +34,32 @@ def tell_hidden(texts: int) -> None:
     """What an answer lacks because of damage."""
     if texts:
         tell(f"{texts:,} more cannot be read: the archive is damaged; run `reread archive verify`")
+
+
+PATIENCE = 1.0
+"""Seconds to wait for input that does not end."""
+_MOST_BYTES = 4_000_000
+
+
+def piped_input() -> bytes:
+    """All of standard input, or what has come of it when patience is over: Claude Code may not be kept waiting."""
+    if sys.stdin.isatty():
+        return b""
+    import _thread  # `threading` costs more, and would wait for the reader at the end
+
+    number = sys.stdin.fileno()
+    parts: list[bytes] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def read() -> None:
+        try:
+            while (part := os.read(number, 65536)) and sum(map(len, parts)) < _MOST_BYTES:
+                parts.append(part)
+        except OSError:
+            parts.clear()
+        done.release()
+
+    _thread.start_new_thread(read, ())
+    done.acquire(timeout=PATIENCE)
+    return b"".join(parts)

@@ -1,0 +1,209 @@
+"""`reread list`, `search` and `sql`: sessions by filters, what was said by its words, questions of one's own."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from reread import archive as archives
+from reread import lazy, views
+from reread.errors import BadInput, NoWords
+
+from . import options
+from .session_source import SyncProgress, cleanup_days_of, open_archive
+from .streams import tell, tell_hidden
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from reread.views.values import View
+
+    from . import team
+else:
+    team = lazy.module("reread.cli.team")
+
+
+LIST_EXAMPLES = """\
+  reread list --since 7d
+  reread list --project api --tool Edit
+  reread list --file '*.sql' --json
+  reread list --starred --tag refactor
+  reread list --no-sync --limit 5"""
+
+
+def list_parser() -> options.Parser:
+    about = "List sessions, last active first: title, project, cost, and what Claude Code will delete soon."
+    made = options.make_parser("list", about, LIST_EXAMPLES)
+    options.add_filters(made, limit=None)
+    options.add_hidden(made)
+    return made
+
+
+def run_list(arguments: list[str]) -> int:
+    given = list_parser().parse_args(arguments)
+    config = options.make_config(given)
+    store = options.store_of(given)
+    if store is not None:
+        team.list_store(store, given, config, options.make_filter(given, config))
+        return 0
+    wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
+    with open_archive(given, config, only_reads=True) as archive:
+        total = archive.count_sessions(wanted)
+        if not total and not given.hidden and archive.count_sessions(wanted._replace(without_hidden=False)):
+            tell("all matching sessions are hidden; --hidden shows them")
+        found = archive.each_session(wanted, cleanup_days_of(config))
+        lost = archive.lost(wanted)
+        if given.json:
+            head = {
+                "schema": "reread.sessions/1",
+                "total": total,
+                "lost": [views.session_list.lost_row(each) for each in lost],
+            }
+            options.print_json_list(head, "sessions", map(views.session_list.listed_row, found))
+        else:
+            view = options.make_view(config)
+            options.print_lines(
+                chain(
+                    views.session_list.list_lines(found, view, config.now, total),
+                    views.session_list.lost_lines(lost, view),
+                )
+            )
+    return 0
+
+
+SEARCH_EXAMPLES = """\
+  reread search flaky retry                    both words, anywhere in one text
+  reread search '"exit code 137" OR oom*'      a phrase, a beginning
+  reread search deadlock --in thinking --since 30d
+  reread search 'title:release NOT draft' --json
+  reread search --regex 'error E\\d+' --in result"""
+LIMIT = 20
+
+
+def search_parser() -> options.Parser:
+    about = "Search prompts, replies, thinking, tool calls and titles, best matches first; tool results only with --in."
+    made = options.make_parser("search", about, SEARCH_EXAMPLES)
+    made.add_argument("query", nargs="+", metavar="QUERY", help='words, "phrases", word*, AND, OR, NOT, field:word')
+    made.add_argument(
+        "--in", dest="fields", metavar="FIELDS", help="fields to search: prompt,text,thinking,tool,result,title or all"
+    )
+    made.add_argument(
+        "--regex", action="store_true", help="treat QUERY as a regular expression; slower, reads every text"
+    )
+    options.add_filters(made, limit=LIMIT)
+    return made
+
+
+def run_search(arguments: list[str]) -> int:
+    given = search_parser().parse_args(arguments)
+    config = options.make_config(given)
+    store = options.store_of(given)
+    if store is not None:
+        team.search_store(store, given, config, options.make_filter(given, config)._replace(limit=None))
+        return 0
+    fields = (
+        archives.search_language.DEFAULT_FIELDS
+        if given.fields is None
+        else archives.search_language.fields_of(given.fields, "--in")
+    )
+    wanted = options.make_filter(given, config)._replace(limit=None)
+    query = " ".join(given.query)
+    with open_archive(given, config, only_reads=True) as archive:
+        progress = SyncProgress()
+        try:
+            answer = archive.search(
+                query, fields, wanted, given.limit, is_regex=given.regex, now=config.now, report=progress
+            )
+        except NoWords as error:
+            raise BadInput(f"{error}, --regex finds anything") from error
+        finally:
+            progress.close()
+        lost = archive.lost(wanted, query, fields, is_regex=given.regex)[: given.limit]
+        options.show_answer(
+            given,
+            config,
+            lambda: {
+                **views.hits.search_document(answer, answer.terms),
+                "lost": [views.session_list.lost_row(each) for each in lost],
+            },
+            lambda view: chain(
+                views.hits.search_lines(answer, answer.terms, view), views.session_list.lost_lines(lost, view)
+            ),
+        )
+        tell_hidden(answer.hidden)
+        if answer.waiting:
+            tell(f"{views.numbers.results_waiting(answer.waiting)}: hits may be missing")
+    return 0
+
+
+SQL_EXAMPLES = """\
+  reread sql --schema
+  reread sql "SELECT project, count(*) FROM session GROUP BY project ORDER BY 2 DESC"
+  reread sql "SELECT name, count(*) AS calls FROM tool_call GROUP BY name" --csv
+  reread sql "SELECT uuid, title FROM session WHERE compactions > 0" --json"""
+
+
+def sql_parser() -> options.Parser:
+    about = "Run one SQL statement on the archive, read-only."
+    made = options.make_parser("sql", about, SQL_EXAMPLES)
+    made.add_argument("query", nargs="?", metavar="QUERY", help="a SELECT")
+    made.add_argument("--schema", action="store_true", help="describe the tables and columns")
+    made.add_argument(
+        "--csv",
+        action="store_true",
+        help="print CSV with a header; control characters are left out (--json keeps them)",
+    )
+    return made
+
+
+def run_sql(arguments: list[str]) -> int:
+    given = sql_parser().parse_args(arguments)
+    if given.schema:
+        options.print_text(archives.Archive.schema() + "\n")
+        return 0
+    if given.query is None:
+        raise BadInput("a QUERY is missing; `reread sql --schema` shows what can be asked")
+    config = options.make_config(given)
+    with open_archive(given, config) as archive:
+        columns, rows = archive.sql(given.query)
+    if given.csv:
+        options.print_text(_csv(columns, rows))
+    else:
+        options.show_answer(
+            given,
+            config,
+            lambda: views.session_list.rows_document(columns, rows),
+            lambda view: table_lines(columns, rows, view),
+        )
+    return 0
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([views.session_list.json_value(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def table_lines(columns: Sequence[str], rows: Sequence[Sequence[object]], view: View) -> Iterator[str]:
+    """Any rows as a table."""
+    shown = [[_cell(value) for value in row] for row in rows]
+    widths = [max(views.text.cells(row[place]) for row in [columns, *shown]) for place in range(len(columns))]
+    numbers = {
+        place
+        for place in range(len(columns))
+        if rows and all(isinstance(row[place], int | float | None) for row in rows)
+    }
+    lines = views.text.table(
+        [columns, *shown], view.width, flexible=widths.index(max(widths)), right=frozenset(numbers)
+    )
+    yield view.style.paint(next(lines), "bold")
+    yield from lines
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else views.text.one_line(str(views.session_list.json_value(value)))

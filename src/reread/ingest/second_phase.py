@@ -1,0 +1,173 @@
+"""What a sync before an answer leaves for later, done from the safe, the newest first: words of tool results, friction.
+
+Whoever calls holds the lock. A stop at any point costs nothing: what was written waits no longer, the rest still does.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from reread.errors import SafeDamaged
+from reread.index import friction_rows, meta, read
+from reread.index.database import transaction
+from reread.index.read import StoredPiece
+from reread.index.result_words import (
+    TextPlace,
+    WaitingResults,
+    pieces_with,
+    places_of,
+    waiting_bytes,
+    waiting_results,
+    write_words,
+)
+from reread.index.safe_reader import SafeLines
+from reread.index.session_files import SessionFileReader
+from reread.index.text_index import indexable_bytes, text_at
+from reread.safe.safe import Safe
+from reread.workers import ALONE_BELOW, worker_pool
+
+from .extract import FrictionJob, friction_from_safe
+from .results import Progress, Report
+
+SHARE = 2_000_000
+"""Bytes of lines that are read together: enough that a worker is worth asking."""
+AHEAD = 12
+"""Shares that may be in the workers' hands, or done and not written: enough to keep them busy during a commit."""
+COMMIT_AFTER = 16_000_000
+"""Bytes of words per transaction, as many as a sync writes at once."""
+
+_Job = TypeVar("_Job")
+_Found = TypeVar("_Found")
+
+
+class _FileTexts(NamedTuple):
+    kind: str
+    pieces: list[StoredPiece]
+    places: list[TextPlace]
+
+
+class _Share(NamedTuple):
+    """Texts of some files: all that a worker needs to know."""
+
+    waiting: list[WaitingResults]
+    files: list[_FileTexts]
+    safe: Path
+    size: int
+
+
+def index_results(
+    connection: sqlite3.Connection, safe: Safe, report: Report | None = None, sessions: Collection[int] | None = None
+) -> None:
+    """Indexes the tool results that a sync left for later, of some sessions or of all."""
+    waiting = waiting_results(connection, sessions)
+    total = sum(waiting_bytes(connection, each) for each in waiting)
+    done: list[WaitingResults] = []
+    words: list[tuple[int, bytes | None]] = []
+    weight = read_bytes = 0
+    for share, found in _each_by_workers(_words_of, _shares(connection, safe, waiting), total):
+        done += share.waiting
+        words += found
+        weight += sum(len(said) for _, said in found if said is not None)
+        read_bytes += share.size
+        if weight >= COMMIT_AFTER:
+            _write(connection, done, words)
+            done, words, weight = [], [], 0
+        if report is not None:
+            report(Progress(read_bytes, total, 0, 0, phase="tool results"))
+    if done:
+        _write(connection, done, words)
+
+
+def _write(connection: sqlite3.Connection, done: list[WaitingResults], words: list[tuple[int, bytes | None]]) -> None:
+    with transaction(connection):
+        write_words(connection, done, words)
+
+
+def _shares(connection: sqlite3.Connection, safe: Safe, waiting: Iterable[WaitingResults]) -> Iterator[_Share]:
+    some: list[WaitingResults] = []
+    files: list[_FileTexts] = []
+    size = 0
+    for each in waiting:
+        places = places_of(connection, each)
+        some.append(each)
+        files.append(_FileTexts(each.kind, pieces_with(connection, each) if places else [], places))
+        size += sum(place.length for place in places)
+        if size >= SHARE:
+            yield _Share(some, files, safe.folder, size)
+            some, files, size = [], [], 0
+    if some:
+        yield _Share(some, files, safe.folder, size)
+
+
+def _words_of(share: _Share) -> list[tuple[int, bytes | None]]:
+    """In a worker or not: what the index is told of each text; None for one that damage hides."""
+    lines = SafeLines(Safe(share.safe))
+    return [(place.id, _words(lines, file, place)) for file in share.files for place in file.places]
+
+
+def _words(lines: SafeLines, file: _FileTexts, place: TextPlace) -> bytes | None:
+    try:
+        line = lines.line(file.pieces, place.offset, place.length)
+    except SafeDamaged:
+        return None
+    found = text_at(file.kind, line, place.part) if len(line) == place.length else None
+    return indexable_bytes(found.text, with_parts=False) if found is not None else None
+
+
+def find_friction(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    prices: Path | None = None,
+    report: Report | None = None,
+    session: int | None = None,
+    *,
+    with_grown: bool = True,
+) -> None:
+    """Finds the moments that a sync left for later, of one session or of all, or of those alone of which none are
+    known yet."""
+    waiting = meta.waiting_for_friction(connection, with_grown=with_grown)
+    waiting = [each for each in waiting if session in (None, each[0])]
+    jobs = [_friction_job(connection, safe, prices, *each) for each in waiting]
+    total = sum(job.size for job in jobs)
+    done = 0
+    for position, (job, found) in enumerate(_each_by_workers(friction_from_safe, jobs, total), 1):
+        number = waiting[position - 1][0]
+        with transaction(connection):
+            friction_rows.replace_friction(connection, number, found)
+        done += job.size
+        if report is not None:
+            report(Progress(done, total, position, len(jobs), phase="friction"))
+
+
+def _friction_job(
+    connection: sqlite3.Connection, safe: Safe, prices: Path | None, number: int, uuid: str
+) -> FrictionJob:
+    rows = read.files_of(connection, number)
+    pieces = {row.path: tuple(read.pieces_of(connection, row.id, row.generation)) for row in rows}
+    files = SessionFileReader(connection, safe).session_files(number, uuid)
+    return FrictionJob(files=files, pieces=pieces, safe=safe.folder, prices=prices, size=sum(row.taken for row in rows))
+
+
+def _each_by_workers(work: Callable[[_Job], _Found], jobs: Iterable[_Job], size: int) -> Iterator[tuple[_Job, _Found]]:
+    """In order, by all processors where there is enough to do; never far ahead of the writer."""
+    if size < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+        for job in jobs:
+            yield job, work(job)
+        return
+    waiting = iter(jobs)
+    with worker_pool() as pool:
+        try:
+            running = deque((job, pool.submit(work, job)) for job in islice(waiting, AHEAD))
+            while running:
+                job, answer = running.popleft()
+                found = answer.result()
+                running.extend((each, pool.submit(work, each)) for each in islice(waiting, 1))
+                yield job, found
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

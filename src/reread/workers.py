@@ -1,0 +1,167 @@
+"""Work for all processors: pools of processes, and forks of this one, which start in milliseconds."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
+ALONE_BELOW = 8_000_000
+"""Fewer source bytes than this are read in the process itself: starting a pool costs 0.2 s."""
+_NUMBER = struct.Struct("<I")
+_MOST_NUMBERS = 10_000
+"""As many as a pipe takes before anybody reads: 64 KiB."""
+_R = TypeVar("_R")
+
+
+def worker_pool() -> ProcessPoolExecutor:
+    """As many processes as there are processors, started in a way that is named.
+
+    A fork is quickest, and asks nothing of a caller's script, but a lock that another thread holds stays held for ever
+    in the child; so only a process that has one thread is forked. `forkserver` is no help: its children are not ours,
+    and would not end with us.
+    """
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    context = multiprocessing.get_context("fork" if is_safe_to_fork() else "spawn")
+    return ProcessPoolExecutor(
+        os.cpu_count() or 1, mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),)
+    )
+
+
+def is_safe_to_fork() -> bool:
+    """Threads of C libraries count, too, and Linux alone tells of those; elsewhere a fork is unsafe or unknown."""
+    if sys.platform != "linux":
+        return False
+    try:
+        return sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
+    except OSError:
+        return False
+
+
+def prepare_worker(parent: int) -> None:
+    """Ctrl-C is the parent's to deal with; records hold no cycles, so collecting rarely saves a tenth."""
+    import threading
+
+    _leave_alone()
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+
+
+def _leave_alone() -> None:
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(200_000, 50, 100)
+
+
+def _end_with_parent(parent: int) -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    import time
+
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def give_back_memory() -> None:
+    """What was freed goes back to the system, where the C library has to be asked for that: glibc keeps it."""
+    if sys.platform == "linux":
+        import ctypes
+
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+        if trim is not None:
+            trim(0)
+
+
+class _Fork(NamedTuple):
+    pid: int
+    answer: int
+    """Where its answer can be read once it has none left to do."""
+
+
+def share_out(
+    count: int, work: Callable[[Iterator[int]], _R], pack: Callable[[_R], bytes], unpack: Callable[[bytes], _R]
+) -> list[_R]:
+    """What `work` makes of the numbers below `count`, by this process and a fork for every other processor.
+
+    Each takes the next number when it is done with one, and hands back one result. Where a fork is unsafe there is one
+    result. What a fork took that did not end well is done once more here, so that an error is raised here, too.
+    """
+    processors = min(os.cpu_count() or 1, count)
+    if processors < 2 or count > _MOST_NUMBERS or not is_safe_to_fork():
+        return [work(iter(range(count)))]
+    queue, end = os.pipe()
+    os.write(end, b"".join(map(_NUMBER.pack, range(count))))
+    os.close(end)
+    forks: list[_Fork] = []
+    taken: list[int] = []
+    try:
+        forks.extend(_fork(queue, work, pack) for _ in range(processors - 1))
+        results = [work(_numbers(queue, taken))]
+        done = set(taken)
+        for fork in list(forks):
+            answer = _answer(fork)
+            forks.remove(fork)
+            if answer is not None:
+                (length,) = _NUMBER.unpack_from(answer)
+                done.update(each for (each,) in _NUMBER.iter_unpack(answer[4 : 4 + length]))
+                results.append(unpack(answer[4 + length :]))
+    finally:
+        os.close(queue)
+        for fork in forks:
+            _end(fork)
+    left = [number for number in range(count) if number not in done]
+    return [*results, work(iter(left))] if left else results
+
+
+def _numbers(queue: int, taken: list[int]) -> Iterator[int]:
+    while len(read := os.read(queue, _NUMBER.size)) == _NUMBER.size:
+        (number,) = _NUMBER.unpack(read)
+        taken.append(number)
+        yield number
+
+
+def _fork(queue: int, work: Callable[[Iterator[int]], _R], pack: Callable[[_R], bytes]) -> _Fork:
+    answer, end = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(end)
+        return _Fork(pid, answer)
+    code = 1
+    try:  # never back into the caller's code, which would go on a second time
+        _leave_alone()
+        os.close(answer)
+        taken: list[int] = []
+        packed = pack(work(_numbers(queue, taken)))
+        told = b"".join(map(_NUMBER.pack, taken))
+        with os.fdopen(end, "wb") as sink:
+            sink.write(_NUMBER.pack(len(told)) + told + packed)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _answer(fork: _Fork) -> bytes | None:
+    with os.fdopen(fork.answer, "rb", closefd=False) as source:
+        answer = source.read()
+    os.close(fork.answer)
+    _, status = os.waitpid(fork.pid, 0)
+    return answer if status == 0 else None
+
+
+def _end(fork: _Fork) -> None:
+    import signal
+
+    with contextlib.suppress(OSError):  # closed, where its end was waited for
+        os.close(fork.answer)
+    os.kill(fork.pid, signal.SIGKILL)
+    os.waitpid(fork.pid, 0)

@@ -1,0 +1,77 @@
+"""Work shared out to forks of the process: everything is done once, whatever becomes of a fork."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
+
+# In a process of its own: under pytest other threads may run, and nothing would be forked.
+SCRIPT = """
+import json, os, signal, sys
+from reread.workers import share_out
+here = os.getpid()
+os.cpu_count = lambda: 3
+
+def work(numbers):
+    found = []
+    for number in numbers:
+        FATE
+        found.append(number * number)
+    return [os.getpid() != here, found]
+
+try:
+    print(json.dumps(share_out(40, work, lambda made: json.dumps(made).encode(), json.loads)))
+except ValueError as problem:
+    print(json.dumps(str(problem)))
+try:
+    sys.exit(f"left behind: {os.waitpid(-1, os.WNOHANG)}")
+except ChildProcessError:
+    pass
+"""
+
+
+class Done(NamedTuple):
+    by_forks: list[int]
+    here: list[int]
+    processes: int
+
+
+def output_of(fate: str) -> bytes:
+    script = SCRIPT.replace("FATE", fate)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, timeout=60)
+    assert run.stderr == b""
+    return run.stdout
+
+
+def shared_out(fate: str) -> Done:
+    found: list[tuple[bool, list[int]]] = json.loads(output_of(fate))
+    by_forks, here = ([each for fork, made in found if fork is where for each in made] for where in (True, False))
+    return Done(by_forks, here, len(found))
+
+
+SQUARES = [number * number for number in range(40)]
+
+
+def test_every_number_is_worked_on_once_by_several_processes() -> None:
+    found = shared_out("__import__('time').sleep(0.005)")
+    assert sorted(found.by_forks + found.here) == SQUARES
+    assert found.processes == 3
+
+
+@pytest.mark.parametrize("fate", ["os.kill(os.getpid(), signal.SIGKILL)", "raise OSError"])
+def test_what_a_dead_fork_had_taken_is_done_here(fate: str) -> None:
+    found = shared_out(f"if os.getpid() != here: {fate}\n        __import__('time').sleep(0.005)")
+    assert sorted(found.here) == SQUARES
+    assert not found.by_forks
+
+
+@pytest.mark.parametrize("where", ["number == 7", "os.getpid() == here"])
+def test_an_error_is_raised_where_the_work_was_asked_for_and_no_process_is_left(where: str) -> None:
+    fate = f"if {where}: raise ValueError('seven is odd')\n        __import__('time').sleep(0.005)"
+    assert json.loads(output_of(fate)) == "seven is odd"
