@@ -65,6 +65,10 @@ CASES = {
     "retro --since 30d": Case(("retro", "--since", "2026-10-14")),
     "show @last": Case(("show", "@last")),
     "list --json": Case(("list", "--json")),
+    "thinking --limit 20": Case(("thinking", "--limit", "20")),
+    "files --limit 20": Case(("files", "--limit", "20")),
+    "archive status": Case(("archive", "status")),
+    "archive verify": Case(("archive", "verify")),
 }
 
 

@@ -15,7 +15,7 @@ from reread.archive import Archive
 from reread.index import sessions as rows
 from reread.ingest import extract, sync
 from reread.ingest.survey import SessionJob, Survey
-from reread.testing import a_prompt, a_reply, a_session
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from web.asking import asking
 
 PAGES = (
@@ -82,6 +82,17 @@ def test_a_retrospective_reads_no_whole_rows(tmp_path: Path, made: list[int]) ->
     made.clear()
     assert archive.friction.retro().sessions == 30
     assert made == []
+
+
+def test_files_reads_the_sessions_that_touched_one(tmp_path: Path, made: list[int]) -> None:
+    claude = write_sessions(tmp_path, range(30))
+    call = a_tool_call("Read", {"file_path": "/home/ann/app/notes.md"})
+    a_session(a_prompt("look"), call, a_tool_result("text"), cwd="/home/ann/app").write(claude / "projects")
+    archive = Archive(tmp_path / "home", [claude])
+    archive.sync()
+    made.clear()
+    assert [file.path for file in archive.files.touched().files] == ["/home/ann/app/notes.md"]
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize(("is_kept", "most"), [(False, 1_700), (True, 2_000)])

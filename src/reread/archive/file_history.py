@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from fnmatch import fnmatch
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,7 +45,7 @@ from reread.sessions.agents import as_said
 from reread.times import moment
 
 from .filters import Filter, FilterOptions, Moment, Zone, make_filter, moment_of, zone_of
-from .listing import passing
+from .listing import passing_ids
 from .search_language import parse
 
 if TYPE_CHECKING:
@@ -121,6 +122,29 @@ class Touched(Struct, frozen=True, kw_only=True):
     """Lines with calls that damage in the safe hides."""
 
 
+class _ChosenSessions:
+    """Sessions that pass a filter; only those that touched a file are read."""
+
+    def __init__(self, connection: sqlite3.Connection, ids: Iterable[int]) -> None:
+        self._connection = connection
+        self.ids = dict.fromkeys(ids)
+        """The one that ended last first."""
+        self._read: dict[int, StoredSession] = {}
+
+    def __getitem__(self, number: int) -> StoredSession:
+        return self._read[number]
+
+    def load(self, numbers: Iterable[int]) -> None:
+        new = {number for number in numbers if number in self.ids and number not in self._read}
+        self._read |= {each.id: each for each in sessions(self._connection, ids=sorted(new))}
+
+    def loaded(self, matches: Iterator[read.Match]) -> Iterator[read.Match]:
+        """The same matches, with their sessions read some hundred at a time."""
+        while some := list(islice(matches, _WINDOW)):
+            self.load(match.session for match in some)
+            yield from some
+
+
 class FileIndex:
     """Asks the archive's index which calls name which files."""
 
@@ -165,7 +189,7 @@ class FileIndex:
     ) -> Touched:
         """The files a glob fits. Shell commands are looked at if the glob has a word to find them by, or if asked."""
         unnamed = wanted._replace(limit=None, file=None, tool=None)
-        chosen = {each.id: each for each in passing(self._connection, unnamed)}
+        chosen = _ChosenSessions(self._connection, passing_ids(self._connection, unnamed))
         globs = [each for each in (glob, wanted.file) if each is not None]
         words = _words(globs)
         has_shell = with_shell if with_shell is not None else any(len(word) > _TELLING for word in words)
@@ -176,12 +200,13 @@ class FileIndex:
         shown = self._with_uuids(files[: wanted.limit]) if with_uuids else files[: wanted.limit]
         return Touched(files=shown, total=len(files), has_shell=has_shell, hidden=self._hidden)
 
-    def _named(self, chosen: dict[int, StoredSession], globs: list[str]) -> Iterator[tuple[str, Operation]]:
+    def _named(self, chosen: _ChosenSessions, globs: list[str]) -> Iterator[tuple[str, Operation]]:
         """What the index itself knows; a call that is copied into another session is told once."""
+        every = calls_with_files(self._connection)
+        calls = [call for call in every if call.session in chosen.ids and _fits_all(call.path, globs)]
+        chosen.load(call.session for call in calls)
         copies: dict[tuple[str, int | None], StoredCall] = {}
-        for call in calls_with_files(self._connection):
-            if call.session not in chosen or not _fits_all(call.path, globs):
-                continue
+        for call in calls:
             if len(call.id) >= _MADE_BY_API:
                 known = copies.setdefault((call.id, call.time), call)
                 if _age(chosen[known.session]) > _age(chosen[call.session]):
@@ -191,9 +216,9 @@ class FileIndex:
         for call in copies.values():
             yield call.path, _operation(call, chosen[call.session])
 
-    def _in_commands(self, words: list[str], chosen: dict[int, StoredSession]) -> Iterator[tuple[str, Operation]]:
+    def _in_commands(self, words: list[str], chosen: _ChosenSessions) -> Iterator[tuple[str, Operation]]:
         """What words of shell commands name; the search index finds the commands."""
-        for match in self._matches(words, chosen):
+        for match in chosen.loaded(self._matches(words, chosen)):
             record = self._record(match.file, match)
             for call in _calls_in(record):
                 command = call.input.get("command") if isinstance(call.input, dict) else None
@@ -223,13 +248,15 @@ class FileIndex:
             self._hidden += 1
             return decode(b"")
 
-    def _matches(self, words: list[str], chosen: dict[int, StoredSession]) -> Iterator[read.Match]:
+    def _matches(self, words: list[str], chosen: _ChosenSessions) -> Iterator[read.Match]:
         if not words:
-            yield from read.blocks(self._connection, [list(Field).index(Field.TOOL)], list(chosen))
+            yield from read.blocks(self._connection, [list(Field).index(Field.TOOL)], list(chosen.ids))
             return
         expression = parse(" ".join(words), frozenset({Field.TOOL})).match
         below: int | None = None
-        while window := read.matches(self._connection, expression, below=below, limit=_WINDOW, sessions=list(chosen)):
+        while window := read.matches(
+            self._connection, expression, below=below, limit=_WINDOW, sessions=list(chosen.ids)
+        ):
             yield from window
             below = window[-1].id
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from itertools import chain
 
 from reread.index import client_totals
 
@@ -275,9 +276,11 @@ def _budget(connection: sqlite3.Connection, home: str, today: int | None, now: i
 
 
 def _hourly(connection: sqlite3.Connection, now: int) -> int | None:
-    cells = {row[0]: row for row in last_window(client_totals.quarters_back(connection))}
-    if not cells:
-        return None
+    back = client_totals.quarters_back(connection)
+    last = next(back, None)
+    if last is None or (last[0] + 1) * QUARTER + SECONDS <= now:
+        return None  # no window is open; where the last one began may be a year of quarters back
+    cells = {row[0]: row for row in last_window(chain([last], back))}
     starts = window_starts(sorted(cells), told_apart(client_totals.windows(connection)))
     newest = starts[max(starts)]
     inside = [cells[number] for number, start in starts.items() if start == newest]
