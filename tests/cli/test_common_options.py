@@ -9,9 +9,8 @@ import pytest
 
 from cli.kept import Kept
 from cli.running import Run
-from reread.cli import common, options
-from reread.cli.common import word_first
-from reread.cli.main import COMMANDS, OTHER_NAMES
+from reread.cli import main, options
+from reread.cli.main import COMMANDS, OTHER_NAMES, word_first
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_one_that_a_command_does_not_have_is_refused(run: Run, arguments: list[s
 
 def test_the_general_help_names_them(run: Run) -> None:
     said = run("--help").out
-    assert not [option for option in (*common.WITH_VALUE, *common.FLAGS) if f"\n  {option} " not in said]
+    assert not [option for option in (*main.WITH_VALUE, *main.FLAGS) if f"\n  {option} " not in said]
 
 
 def test_the_general_help_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +106,7 @@ def test_the_options_of_every_command_are_the_common_ones() -> None:
     """One that is added to all parsers alone would be refused before a command."""
     made = {*options.make_parser("x", "", "")._option_string_actions}
     made |= {*options.make_parser("x", "", "", is_stream=True)._option_string_actions}
-    assert made - {"-h", "--help"} == {*common.WITH_VALUE, *common.FLAGS, *common.SHORT.values()}
+    assert made - {"-h", "--help"} == {*main.WITH_VALUE, *main.FLAGS, *main.SHORT.values()}
 
 
 def test_the_short_help_leaves_out_what_commands_share(run: Run) -> None:

@@ -17,7 +17,7 @@ from reread import lazy, views
 from reread.errors import BadInput, RereadError, printable
 from reread.home import archive_home
 
-from . import common, main, options
+from . import main, options
 
 if TYPE_CHECKING:
     from reread.features import search_text
@@ -167,7 +167,7 @@ def _choices(action: argparse.Action, program: str) -> list[str]:
 
 def _first_words() -> str:
     """What may stand before a command."""
-    return " ".join([*common.WITH_VALUE, *common.FLAGS, *_ASIDE])
+    return " ".join([*main.WITH_VALUE, *main.FLAGS, *_ASIDE])
 
 
 def _of_options(found: dict[str, Completed], answer: Callable[[str, str], str]) -> Iterator[tuple[str, str]]:
@@ -201,7 +201,7 @@ _reread() {{
     local words name='' asked='' home='' option i
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${{COMP_WORDS[i]}} in
-            {"|".join(common.WITH_VALUE)})
+            {"|".join(main.WITH_VALUE)})
                 option=${{COMP_WORDS[i]}}
                 [ "${{COMP_WORDS[i + 1]}}" != = ] || i=$((i + 1))
                 i=$((i + 1))
@@ -258,7 +258,7 @@ _reread() {{
     )
     for ((i = 2; i < CURRENT; i++)); do
         case $words[i] in
-            {"|".join(common.WITH_VALUE)})
+            {"|".join(main.WITH_VALUE)})
                 [ "$words[i]" != --home ] || home=$words[i+1]
                 i=$((i + 1)) ;;
             -*) ;;
@@ -291,7 +291,7 @@ if [ "$funcstack[1]" = _reread ]; then _reread "$@"; else compdef _reread reread
 
 def _fish(found: dict[str, Completed]) -> str:
     lines = ["# fish completion for reread"]
-    first = dict.fromkeys(common.WITH_VALUE, "-r") | dict.fromkeys([*common.FLAGS, *_ASIDE], "-f")
+    first = dict.fromkeys(main.WITH_VALUE, "-r") | dict.fromkeys([*main.FLAGS, *_ASIDE], "-f")
     for option, kind in first.items():
         lines.append(f"complete -c reread -n __fish_use_subcommand {kind} -l {option[2:]}")
     for name, each in found.items():

@@ -25,7 +25,7 @@ from reread.errors import BadInput, RereadError, printable
 from reread.views.numbers import count, size
 
 from . import options
-from .common import word_first
+from .main import word_first
 from .session_source import bare_archive, is_below, open_archive, refuse_sources
 from .streams import tell, tell_lines
 

@@ -14,7 +14,7 @@ from reread.config import expanded, make_config
 from reread.errors import BadInput, printable
 
 from . import options
-from .common import word_first
+from .main import word_first
 from .session_source import bare_archive, is_below, is_protected
 from .streams import tell_lines
 

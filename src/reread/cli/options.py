@@ -14,7 +14,7 @@ from reread import config, lazy, views
 from reread.config import expanded, local_zone, terminal_width
 from reread.errors import BadInput
 
-from . import common
+from . import main
 from .streams import tell, tell_lines
 
 TYPE_CHECKING = False
@@ -141,15 +141,15 @@ def make_parser(
     parser.add_argument("-h", action=_ShortHelp, nargs=0, help=argparse.SUPPRESS)
     parser.add_argument("--help", action="help", help="show this help (-h: without filters and common options)")
     group = parser.add_argument_group(COMMON_GROUP)
-    for option, (value, about) in common.WITH_VALUE.items():
+    for option, (value, about) in main.WITH_VALUE.items():
         group.add_argument(option, action="append" if option == "--source" else "store", metavar=value, help=about)
-    if name.partition(" ")[0] in common.OVER_STORE:
+    if name.partition(" ")[0] in main.OVER_STORE:
         about = "ask a team store, such as postgresql://host/database (default: REREAD_STORE, if set)"
-        group.add_argument(common.STORE, metavar="URL", help=about)
+        group.add_argument(main.STORE, metavar="URL", help=about)
     flags = {"--no-sync": syncs, "--jsonl": is_stream, "--json": has_json and not is_stream}
-    for option in filter(flags.get, common.FLAGS):
-        names = [option, common.SHORT[option]] if option in common.SHORT else [option]
-        group.add_argument(*names, action="store_true", help=common.FLAGS[option])
+    for option in filter(flags.get, main.FLAGS):
+        names = [option, main.SHORT[option]] if option in main.SHORT else [option]
+        group.add_argument(*names, action="store_true", help=main.FLAGS[option])
     return parser
 
 
@@ -174,7 +174,7 @@ def chosen_action(
 
     Words that begin with one of `passes` may stand before it.
     """
-    arguments = common.word_first(arguments)
+    arguments = main.word_first(arguments)
     action = next((word for word in arguments if not word.startswith(("-", *passes))), None)
     if action is not None and action in actions:
         place = arguments.index(action)

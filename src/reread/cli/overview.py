@@ -20,7 +20,7 @@ from reread import views
 from reread.errors import BadInput
 
 from . import main, options
-from .common import word_first
+from .main import word_first
 from .session_source import SyncProgress, cleanup_days_of, freshen, is_straight, readable_archive
 from .streams import tell, tell_lines
 

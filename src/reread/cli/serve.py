@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.views.html import content
     from reread.web import archive_pool, guard, server, server_state
-    from reread.web import archive_pool as web_settings
 else:
     guard = lazy.module("reread.web.guard")
     server = lazy.module("reread.web.server")
     archive_pool = lazy.module("reread.web.archive_pool")
     server_state = lazy.module("reread.web.server_state")
-    web_settings = lazy.module("reread.web.archive_pool")
     content = lazy.module("reread.views.html.content")
 
 
@@ -123,7 +121,7 @@ def _announce_to_phone(address: str, *, is_open: bool) -> None:
 
 
 @contextmanager
-def _settings(config: Config) -> Iterator[web_settings.ServerSettings]:
+def _settings(config: Config) -> Iterator[archive_pool.ServerSettings]:
     """The archive to serve; sources that are only looked at get one that is gone afterwards."""
     from tempfile import TemporaryDirectory
 
@@ -134,11 +132,11 @@ def _settings(config: Config) -> Iterator[web_settings.ServerSettings]:
             missing = [source for source in places if not source.exists()]
             if missing:
                 raise BadInput(f"{missing[0]}: no such file or folder")
-            yield web_settings.ServerSettings(Path(folder), places, config.prices, config.timezone, days)
+            yield archive_pool.ServerSettings(Path(folder), places, config.prices, config.timezone, days)
         return
     with bare_archive(config) as archive:
         sources = tuple(archive.sources)
-    yield web_settings.ServerSettings(config.home, sources, config.prices, config.timezone, days)
+    yield archive_pool.ServerSettings(config.home, sources, config.prices, config.timezone, days)
 
 
 def _port(text: str) -> int:

@@ -25,7 +25,7 @@ from reread.errors import BadInput
 from reread.views.charts import Chart
 from reread.views.charts.svg import Sheet, chart_style, chart_svg
 from reread.views.html.page import asset
-from reread.views.html.templates import environment as session_environment
+from reread.views.html.page import environment as session_environment
 from reread.views.numbers import money, nano, size, tokens
 from reread.views.session_list import last_part
 
