@@ -457,9 +457,9 @@ def test_what_was_noted_is_told_exactly_and_shown_harmlessly(original: Hostile) 
 def test_a_fault_of_ours_cannot_speak_either() -> None:
     script = (
         "import sys\n"
-        "from reread.cli import list, main\n"
+        "from reread.cli import main, query\n"
         "def run(arguments): raise ValueError(arguments[0])\n"
-        "list.run_list = run\n"
+        "query.run_list = run\n"
         "sys.exit(main.main())\n"
     )
     typed = "EVIL \x1b[2J\x1b]0;owned\x07 \u202e"
