@@ -227,6 +227,9 @@ def test_an_answer_says_what_it_lacks_while_another_writes(tmp_path: Path, capsy
             assert ("1 hit" in told.out, told.err) == (True, "")
             assert main(["archive", "status", "--home", str(archive.home), "--no-sync"]) == 0
             assert "tool results of 2 sessions are still being indexed" in capsys.readouterr().out
+            assert main(["doctor", "--home", str(archive.home), "--source", str(tmp_path / "projects")]) == 0
+            assert "tool results of 2 sessions are still being indexed" in " ".join(capsys.readouterr().out.split())
+        assert archive.safe.verify().results_waiting == 2
         assert found(archive, "gnuq") == {ONE}
 
 

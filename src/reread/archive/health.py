@@ -57,6 +57,8 @@ class Health(Struct, kw_only=True):
     """Of those, how many are not whole in the archive; None where there was no archive to ask."""
     price_table_date: str = ""
     left_out: LeftOut = LeftOut()
+    results_waiting: int = 0
+    """Sessions of the archive whose tool results are not indexed yet."""
 
     @property
     def is_damaged(self) -> bool:

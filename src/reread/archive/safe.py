@@ -133,7 +133,11 @@ class ArchiveSafe:
             return found
         recounted = recount.recount(connection, archive.reader, archive.price_file, deep=deep)
         return replace(
-            found, adopted=adopted, recounted=recounted.responses, damaged=[*found.damaged, *recounted.wrong]
+            found,
+            adopted=adopted,
+            recounted=recounted.responses,
+            damaged=[*found.damaged, *recounted.wrong],
+            results_waiting=len(meta.waiting_for_results(connection)),
         )
 
     def _recover(self) -> tuple[SafeDamaged | None, int]:

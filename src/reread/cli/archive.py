@@ -125,6 +125,7 @@ def _verify(arguments: list[str]) -> int:
         "pieces_adopted": proof.adopted,
         "pieces_unnamed": len(proof.unnamed),
         "bytes_unnamed": proof.unnamed_bytes,
+        "results_waiting": proof.results_waiting,
     }
     options.show_answer(given, config, lambda: document, lambda _: _proof_lines(proof))
     return 0 if proof.ok else EXIT_DAMAGE
@@ -143,6 +144,8 @@ def _proof_lines(proof: Verified) -> list[str]:
     if proof.unnamed:
         unnamed = f"{count(len(proof.unnamed), 'piece')} of the safe ({size(proof.unnamed_bytes)})"
         lines.append(f"{unnamed} {_are(len(proof.unnamed))} named by no row")
+    if proof.results_waiting:
+        lines.append(results_waiting(proof.results_waiting))
     return lines + _advice(proof)
 
 
@@ -360,8 +363,9 @@ def run_doctor(arguments: list[str]) -> int:
     config = options.make_config(given)
     progress = _progress if sys.stderr.isatty() else None
     shelf = options.open_shelf(config)
-    kept, forgotten = _kept(config, [files.id for files in shelf.sessions])
+    kept, forgotten, waiting = _kept(config, [files.id for files in shelf.sessions])
     health = archives.health.examine(shelf, config.now, progress, kept, forgotten)
+    health.results_waiting = waiting
 
     def lines(view: View) -> Iterator[str]:
         yield from views.reports.health_lines(health, view)
@@ -374,10 +378,13 @@ def run_doctor(arguments: list[str]) -> int:
     return EXIT_DAMAGE if given.strict and health.is_damaged else 0
 
 
-def _kept(config: Config, sessions: list[str]) -> tuple[dict[str, int] | None, set[str]]:
-    """What the archive has, and which of some sessions it is not to take; the doctor looks and makes none."""
+def _kept(config: Config, sessions: list[str]) -> tuple[dict[str, int] | None, set[str], int]:
+    """What the archive has, which of some sessions it is not to take, and of how many it has tool results that are not
+    indexed yet; the doctor looks and makes none."""
     with archives.Archive(config.home) as archive:
-        return (archive.kept_bytes(), archive.forgotten_among(sessions)) if archive.exists else (None, set())
+        if not archive.exists:
+            return None, set(), 0
+        return archive.kept_bytes(), archive.forgotten_among(sessions), archive.text.count_waiting()
 
 
 def _progress(done: int, of: int) -> None:

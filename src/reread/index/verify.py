@@ -123,6 +123,8 @@ class Verified(Struct, frozen=True, kw_only=True):
     """Pieces that no row named before."""
     recounted: int = 0
     """Responses that were read again from the safe and held against the index."""
+    results_waiting: int = 0
+    """Sessions whose tool results are not indexed yet."""
     is_index_sound: bool = True
     """Whether the rows of the index can be believed; where not, they were held against nothing."""
 

@@ -15,7 +15,7 @@ from reread.records.drift import Drift
 from reread.sessions import Session
 
 from .calls import tool_label
-from .numbers import by_version, count, duration, money, percent, shown_of
+from .numbers import by_version, count, duration, money, percent, results_waiting, shown_of
 from .terminal import WITHDRAWN, turn_lines
 from .text import harmless, one_line, ruler, shorten, table, wrap
 from .values import View, when
@@ -128,6 +128,8 @@ def health_lines(health: Health, view: View) -> Iterator[str]:
     copies = count(health.cross_file_duplicates, "line")
     yield from _wrapped(f"{count(health.orphan_parents, 'orphan parent')}, {copies} in several files", view)
     yield from _left_out(health, view)
+    if health.results_waiting:
+        yield from _wrapped(f"{results_waiting(health.results_waiting)}: `reread sync` does that now", view, "yellow")
     yield from _retention(health, view)
     yield f"prices of {health.price_table_date}"
 

@@ -315,6 +315,7 @@ def health_document(health: Health, *, with_fields: bool = False) -> Document:
             "expiring_sessions": health.expiring_sessions,
         },
         "expiring_not_archived": health.unkept_sessions,
+        "results_waiting": health.results_waiting,
         "left_out": {
             "unread": list(health.left_out.unread),
             "forgotten": list(health.left_out.forgotten),
