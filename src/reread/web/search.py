@@ -86,7 +86,8 @@ class SearchRequest(NamedTuple):
 def search(request: Request) -> HTMLResponse:
     """The page; the hits alone where a script asks for them."""
     site = pages.site_of(request)
-    values: dict[str, Any] = {"problem": "", "answer": None, "groups": [], "facets": [], "examples": EXAMPLES}
+    values: dict[str, Any] = {"problem": "", "answer": None, "groups": [], "facets": [], "waiting": ""}
+    values["examples"] = EXAMPLES
     given = {name: pages.value(request, name) for name in ("q", *FILTERS)}
     wanted = SearchRequest(given, DEFAULT_FIELDS, Filter(), SHOWN)
     try:
