@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.archive.file_history import TouchedFile, Traced
     from reread.features import summaries
-    from reread.features.edits import blame as edits_blame
+    from reread.features.edits import history as edits_history
     from reread.features.edits import shell
     from reread.sessions import Session
 else:
-    edits_blame = lazy.module("reread.features.edits.blame")
+    edits_history = lazy.module("reread.features.edits.history")
     shell = lazy.module("reread.features.edits.shell")
     summaries = lazy.module("reread.features.summaries")
 
@@ -327,7 +327,7 @@ def _file(memory: Memory, asked: File) -> str:
         found = index.touched(glob, Filter()).files or index.touched(glob, Filter(), with_shell=True).files
         traced = _traced(archive, found[0])
         # Inside: backups of the file are read from the archive as they are needed.
-        lines = edits_blame.blame(traced.history) if traced is not None else None
+        lines = edits_history.blame(traced.history) if traced is not None else None
     changes = traced.history.changes if traced is not None else []
     return views.mcp_text.file_text(views.mcp_text.FileStory(found[0], changes, lines), memory.recall)
 

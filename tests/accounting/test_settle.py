@@ -20,7 +20,7 @@ from accounting.traps import write_traps
 from reread.archive import Archive
 from reread.archive.filters import Filter
 from reread.billing import Doubt, Response, packaged_prices
-from reread.billing.settle import settle, settle_all
+from reread.billing.response import settle, settle_all
 from reread.index.meta import file_key
 from reread.index.usage_sums import cells
 from reread.ingest.cold_usage import Behind, count
@@ -85,7 +85,7 @@ def test_the_owners_day_makes_the_price() -> None:
     day = 86_400_000
     early = Response(key="msg_A", file="a", time=day * 20_000, output=1, model=OPUS)
     late = replace(early, file="b", time=day * 20_500, output=200)
-    [settled] = settle_all([late, early], packaged_prices())
+    [settled] = settle_all([late, early], packaged_prices().priced)
     assert (settled.owner, settled.file, settled.time) == ("a", "b", early.time)
     assert settled.nanodollars == 200 * 25_000
 

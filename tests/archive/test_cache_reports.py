@@ -15,7 +15,7 @@ from reread.archive.cache_report import Caching, added, caching_of, responses, s
 from reread.archive.filters import Filter
 from reread.archive.usage_report import UsageQuestion
 from reread.billing import Response, packaged_prices
-from reread.billing.settle import settle_all
+from reread.billing.response import settle_all
 from reread.errors import BadInput
 from reread.loading import SourceTree, load
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_system_line, a_usage
@@ -297,7 +297,7 @@ def test_the_totals_over_a_tree_are_the_sum_over_its_sessions(tmp_path: Path) ->
     told: list[Response] = []
     for number, session in enumerate(SourceTree([tree.source]).oldest_first()):
         told += (replace(each, file=f"{number} {each.file}") for each in responses(session, prices).responses)
-    once = list(settle_all(told, prices))
+    once = list(settle_all(told, prices.priced))
     with tree.archive() as archive:
         archive.sync()
         made = archive.billing.caching("day", timezone=UTC)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 import editing
 from editing import Desk
-from reread.features.edits.blame import BlamedLine, blame
 from reread.features.edits.changes import changes_of
-from reread.features.edits.history import histories_of, rewinds_of, sightings_of
+from reread.features.edits.history import BlamedLine, blame, histories_of, rewinds_of, sightings_of
 from reread.testing import ContentBlock, Entry, a_prompt, a_reply, build
 from sampling import examples
 

@@ -15,9 +15,16 @@ from hypothesis import strategies as st
 
 import editing
 from editing import Desk
-from reread.features.edits.blame import known_parts
 from reread.features.edits.changes import changes_of
-from reread.features.edits.history import Event, FileHistory, histories_of, is_called, rewinds_of, sightings_of
+from reread.features.edits.history import (
+    Event,
+    FileHistory,
+    histories_of,
+    is_called,
+    known_parts,
+    rewinds_of,
+    sightings_of,
+)
 from reread.features.edits.net import SessionEdits
 from reread.features.edits.patches import exact
 from reread.sessions import Session

@@ -20,7 +20,7 @@ from reread.archive.search_language import ALL_FIELDS
 from reread.cli.main import main
 from reread.index import meta
 from reread.index.text_index import indexable_bytes
-from reread.ingest.results import Progress
+from reread.ingest import Progress
 from reread.safe.safe import FoundPiece, lock
 from reread.testing import (
     Entry,

@@ -20,7 +20,7 @@ from lake.lakes import COMPARED, asked, assert_same_usage, built
 from reread.archive import Archive
 from reread.archive.filters import Filter
 from reread.billing import Doubt, Response, packaged_prices
-from reread.billing.settle import settle_all
+from reread.billing.response import settle_all
 from reread.errors import BadInput
 from reread.lake.query import LakeAnswers
 from reread.lake.tables import REQUEST, arrow_table
@@ -157,7 +157,7 @@ def by_library(told: list[Response]) -> dict[str, tuple[Any, ...]]:
             *(each.output, each.cache_read, each.cache_write_5m, each.cache_write_1h, each.web_searches, each.doubt),
             *(each.rows, each.files, prices.cost(each, each.model, each.time)),
         )
-        for each in settle_all(told, prices)
+        for each in settle_all(told, prices.priced)
     }
 
 

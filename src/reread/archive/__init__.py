@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reread.index.plain_database import PlainDatabase, PlainParts
     from reread.index.sessions import StoredSession
     from reread.index.verify import Verified
-    from reread.ingest.results import Progress, SyncResult
+    from reread.ingest import Progress, SyncResult
 
     from . import (
         answers,
@@ -61,7 +61,7 @@ _HOME = {
     "Machine": "reread.index.machine_file",
     "PlainDatabase": "reread.index.plain_database",
     "PlainParts": "reread.index.plain_database",
-    "Progress": "reread.ingest.results",
+    "Progress": "reread.ingest",
     "Project": "reread.archive.user_marks",
     "Pulled": "reread.exchange",
     "Pushed": "reread.exchange",
@@ -70,7 +70,7 @@ _HOME = {
     "Retro": "reread.archive.friction_report",
     "SearchAnswer": "reread.archive.text_search",
     "StoredSession": "reread.index.sessions",
-    "SyncResult": "reread.ingest.results",
+    "SyncResult": "reread.ingest",
     "UnpricedModel": "reread.archive.usage_report",
     "UsageReport": "reread.archive.usage_report",
     "Verified": "reread.index.verify",

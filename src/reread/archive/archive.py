@@ -16,7 +16,7 @@ from reread.config import make_config
 from reread.errors import BadInput, RereadError, StoreError, UnknownSession
 from reread.index import meta, source_state
 from reread.index.database import FILE_NAME, connect, version
-from reread.ingest.results import SyncResult
+from reread.ingest import SyncResult
 
 from .base import LOCK_SECONDS, ArchiveBase
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from reread.index import plain_database, read, read_only, schema, sql_views, verify
     from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
-    from reread.ingest.results import Report
+    from reread.ingest import Report
     from reread.live import capture
     from reread.loading import LoadedSession
     from reread.sources import tail

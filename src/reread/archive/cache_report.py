@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from reread.billing import Prices
 from reread.billing.report import Sums, Tokens, sums_of
-from reread.billing.response import Response
-from reread.billing.settle import settle_all
+from reread.billing.response import Response, settle_all
 from reread.errors import BadInput
 from reread.features.activity import throughput
 from reread.features.cache_rebuilds import chains
@@ -290,7 +289,7 @@ def responses(session: Session, prices: Prices, copied: Collection[str] = ()) ->
         for row in made["responses"]:
             told.append(replace(row, circumstance=before + row.circumstance, place=before + row.place))
             agents[file, row.key] = inline.get(row.key) or name
-    found = sorted(settle_all(told, prices), key=lambda each: -1 if each.time is None else each.time)
+    found = sorted(settle_all(told, prices.priced), key=lambda each: -1 if each.time is None else each.time)
     return SessionResponses(found, circumstances, agents)
 
 

@@ -16,19 +16,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.errors import BadInput, SafeDamaged, printable
-from reread.features.edits.blame import BlamedLine, blame, known_parts, text_of_parts
 from reread.features.edits.changes import changes_of
 from reread.features.edits.history import (
+    BlamedLine,
     CodeRewind,
     Event,
     FileHistory,
     Gap,
     ReadBackup,
     Sighting,
+    blame,
     history_of,
     is_called,
+    known_parts,
     rewinds_of,
     sightings_of,
+    text_of_parts,
 )
 from reread.features.edits.patches import Content, exact
 from reread.features.edits.shell import Action, best_matches, files_in, fits, key_of

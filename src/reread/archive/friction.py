@@ -27,8 +27,7 @@ from .friction_report import LEAST_CONFIDENCE, Labelled, Retro, RetroQuestion, k
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from reread.ingest import second_phase
-    from reread.ingest.results import Report
+    from reread.ingest import Report, second_phase
 
     from .base import ArchiveBase
     from .listing import SessionName

@@ -28,8 +28,8 @@ from reread.features.friction.patterns import (
 from reread.features.friction.refusals import Stated
 from reread.features.friction.scene import PRINTED_NAMES, Cause, FrictionKind, Moment
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
-from reread.index import friction_rows, meta, user_data
-from reread.index.friction_rows import NO_TIME, instruction_changes, prompts_in
+from reread.index import findings, meta, user_data
+from reread.index.findings import NO_TIME, instruction_changes, prompts_in
 from reread.index.meta import as_path, stored_path
 from reread.index.sessions import SessionOutline, StoredSession, session_outlines
 from reread.index.user_data import labels
@@ -84,7 +84,7 @@ class FrictionHistory:
 
     def _read(self) -> None:
         homes: dict[int, int] = {}
-        packed, typed = friction_rows.prompts_of(self._connection, self.sessions), self.typed
+        packed, typed = findings.prompts_of(self._connection, self.sessions), self.typed
         for number in self.sessions:
             is_first = True
             for time, words in prompts_in(packed.pop(number, b"")):
@@ -100,7 +100,7 @@ class FrictionHistory:
         """Every moment once, with its session."""
         names = {number: each.uuid for number, each in self.sessions.items()}
         by_session: dict[int, list[Moment]] = {}
-        for number, event in friction_rows.moments(self._connection, names):
+        for number, event in findings.moments(self._connection, names):
             by_session.setdefault(number, []).append(event)
         return list(_own(self.sessions, by_session))
 
@@ -110,7 +110,7 @@ class FrictionHistory:
         origins = {self._origins[number] for number in names if number in self._origins} & names.keys()
         told: dict[int, Material] = {}
         seen: set[int] = set()
-        for number, material in friction_rows.materials(self._connection, names):
+        for number, material in findings.materials(self._connection, names):
             if number in origins:
                 told[number] = material
             yield self._own_material(material, told.get(self._origins.get(number, -1)), seen, keeps)
@@ -140,7 +140,7 @@ def moments_of(connection: sqlite3.Connection, session: StoredSession, least_con
     labels = Labels(connection)
     return [
         event
-        for _, event in friction_rows.moments(connection, {session.id: session.row.uuid})
+        for _, event in findings.moments(connection, {session.id: session.row.uuid})
         if event.agent is None and event.confidence >= least_confidence and not labels.is_wrong(event.uuid, event.kind)
     ]
 
@@ -201,7 +201,7 @@ def kind_called(name: str) -> FrictionKind:
 
 def moment_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -> Labelled:
     """The moment at a line; raises BadInput where there is none, or lines of several begin so."""
-    found = friction_rows.homes_of(connection, _text(uuid)) if uuid else []
+    found = findings.homes_of(connection, _text(uuid)) if uuid else []
     found = found or _told_again(connection, uuid)
     lines = sorted({line for line, _, _ in found})
     if not lines:
@@ -724,7 +724,7 @@ class _Retrospect:
         return Basis(projects=projects, stated={each or "": self._ask.stated(each) for each in {*named, None}})
 
     def _outcomes(self, numbers: Collection[int]) -> Outcomes:
-        endings = friction_rows.endings_of(self._connection, numbers)
+        endings = findings.endings_of(self._connection, numbers)
         ended: Counter[str] = Counter()
         for each, count in endings.items():
             ended[each.ended] += count

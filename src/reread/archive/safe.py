@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from reread import exchange
     from reread.exchange import Pulled, Pushed
     from reread.index import carry_over
-    from reread.ingest import recount
-    from reread.ingest.results import Report, SyncResult
+    from reread.ingest import Report, SyncResult, recount
 
     from . import filters as filtering
     from . import listing, model_answers

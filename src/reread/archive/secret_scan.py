@@ -20,8 +20,7 @@ from reread.features.secrets.redact import secrets_of, secrets_of_lines
 from reread.features.secrets.shapes import EMAIL, USER
 from reread.index import read as reading
 from reread.index.database import transaction
-from reread.index.safe_reader import SafeReader
-from reread.index.secret_rows import (
+from reread.index.findings import (
     KeptSecret,
     SecretRow,
     Unread,
@@ -31,6 +30,7 @@ from reread.index.secret_rows import (
     make_digest_key,
     unread,
 )
+from reread.index.safe_reader import SafeReader
 from reread.index.sessions import StoredSession
 from reread.records import parse_or_none
 from reread.times import is_moment, moment

@@ -47,8 +47,7 @@ from .search_language import (
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from reread.ingest import second_phase
-    from reread.ingest.results import Report
+    from reread.ingest import Report, second_phase
 
     from .base import ArchiveBase
     from .listing import SessionName

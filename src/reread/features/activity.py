@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from reread.billing import Doubt
 from reread.billing.cost import Rated
-from reread.billing.settle import settle_all
+from reread.billing.response import settle_all
 from reread.records import Assistant, Record, TurnDuration
 from reread.sessions import (
     Branch,

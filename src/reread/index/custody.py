@@ -21,7 +21,7 @@ from .backup_files import give_away
 from .client_totals import forget_said
 from .conversation_rows import CopyMarker
 from .database import FILE_NAME, transaction
-from .friction_rows import forget_friction
+from .findings import forget_friction
 from .ledger import Ledger
 from .meta import as_path, session_mark, stored_path
 from .places import keys_of_places
@@ -29,9 +29,9 @@ from .rows import FileRow
 from .safe_reader import LOST, filled
 from .session_files import SessionFileReader
 from .sessions import StoredSession, forget_moves
-from .unindex import unindex
 from .user_data import content_mark, forget_mark, keep_forgotten, take_over_copy, write_copy
 from .verify import damaged_index, find_again, told
+from .words import unindex
 
 
 class ArchiveStatus(Struct, frozen=True, kw_only=True):

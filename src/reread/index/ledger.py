@@ -14,8 +14,7 @@ from msgspec.structs import astuple, replace
 
 from reread import lazy, records, sessions
 from reread.billing import Prices
-from reread.billing.response import ADVISOR, Response
-from reread.billing.settle import nearness, settle, settle_advice, settle_all
+from reread.billing.response import ADVISOR, Response, nearness, settle, settle_advice, settle_all
 
 from . import meta
 from .database import transaction
@@ -426,7 +425,7 @@ def _requests(connection: sqlite3.Connection, prices: Prices) -> None:
 
 def _moments(connection: sqlite3.Connection, before: dict[int, int | None]) -> None:
     if connection.execute("SELECT 1 FROM friction LIMIT 1").fetchone() is not None:
-        from .friction_rows import reprice_moments  # with all of friction, which a status line has no use for
+        from .findings import reprice_moments  # with all of friction, which a status line has no use for
 
         reprice_moments(connection, before)
 
@@ -454,7 +453,7 @@ def session_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[Ses
         f"SELECT file.session, {TOLD.removeprefix('SELECT ')} WHERE file.session IS NOT NULL ORDER BY file.session"
     )
     for session, inside in groupby(rows, key=lambda row: row[0]):
-        told = list(settle_all((Response(*row[1:]) for row in inside), prices))
+        told = list(settle_all((Response(*row[1:]) for row in inside), prices.priced))
         priced = [each.nanodollars for each in told if each.nanodollars is not None]
         unpriced = sum(each.total for each in told if each.nanodollars is None)
         output = sum(each.output for each in told)

@@ -20,7 +20,7 @@ from reread.safe.safe import Safe
 from . import read
 from .conversation_rows import CopyMarker
 from .database import transaction
-from .friction_rows import drop_friction
+from .findings import drop_friction
 from .ledger import Ledger
 from .machine_file import rename_rows
 from .machines import kept_machine
@@ -29,7 +29,7 @@ from .rows import FileRow
 from .safe_reader import SafeReader
 from .session_files import SessionFileReader
 from .sessions import integers
-from .unindex import unindex
+from .words import unindex
 
 PLACE = "place"
 """In the header of a piece without bytes: its path is another place of the file."""

@@ -25,7 +25,7 @@ from reread.times import EARLIEST, LATEST, moment
 from . import meta
 from .backup_files import shared_digest
 from .database import transaction
-from .friction_rows import are_prompts, is_material
+from .findings import are_prompts, is_material
 from .ledger import TOLD, SessionSums, asker, copies_of, session_sums, settled_rows
 from .meta import as_path
 from .places import PLACE

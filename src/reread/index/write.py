@@ -24,16 +24,15 @@ from .backup_files import KnownPieces, standing_for
 from .client_totals import replace_said
 from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
-from .friction_rows import drop_friction, keep_waiting, replace_friction
+from .findings import drop_friction, keep_waiting, replace_friction
 from .ledger import Ledger
 from .meta import EXTRACTOR, file_key, stored_path
 from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
-from .result_words import INSERT_WORDS, RESULT, keep_waiting_results
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
 from .safe_reader import ORDER, Piece
 from .session_files import SessionFileReader
 from .source_state import UNREAD, remember, remember_grown
-from .unindex import unindex
+from .words import INSERT_WORDS, RESULT, keep_waiting_results, unindex
 
 MIDDLE = 1 << 27
 """Blocks of sessions that are new to the archive count up from here, those of older ones down: a block's id then

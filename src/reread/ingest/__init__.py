@@ -2,3 +2,55 @@
 
 It writes through `index` and `safe`, and prints nothing.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reread.errors import SourceError
+
+
+class Progress:
+    """How far a sync has come."""
+
+    def __init__(
+        self,
+        bytes_done: int,
+        bytes_total: int,
+        sessions_done: int,
+        sessions_total: int,
+        newest_done: int = 0,
+        *,
+        phase: str = "",
+    ) -> None:
+        self.bytes_done = bytes_done
+        self.bytes_total = bytes_total
+        self.sessions_done = sessions_done
+        self.sessions_total = sessions_total
+        self.newest_done = newest_done
+        """So many of the newest sessions, without a gap, can be asked for already."""
+        self.phase = phase
+        """Which part of what was left for later is done now; empty while sessions are taken in."""
+
+
+class SyncResult:
+    """What a sync did; it counts while it runs."""
+
+    def __init__(self, *, unchanged: int = 0, vanished: int = 0, problems: list[SourceError] | None = None) -> None:
+        self.sessions = 0
+        """Sessions that were new or had grown."""
+        self.files = 0
+        self.bytes = 0
+        self.unchanged = unchanged
+        self.vanished = vanished
+        self.left_out: dict[str, int] = {}
+        """Sessions that were met and stay forgotten, with when they were: in milliseconds since 1970."""
+        self.seconds = 0.0
+        self.problems = problems if problems is not None else []
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"SyncResult({told})"
+
+
+Report = Callable[[Progress], None]

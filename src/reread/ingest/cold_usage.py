@@ -19,9 +19,8 @@ from msgspec.structs import force_setattr
 
 from reread import billing, lazy, sessions, sources
 from reread.billing import Prices
-from reread.billing.response import Response
+from reread.billing.response import Response, settle_all
 from reread.billing.scan import scan
-from reread.billing.settle import settle_all
 from reread.errors import SourceError
 from reread.index import read as reading
 from reread.index.ledger import quarter, told_elsewhere
@@ -87,7 +86,7 @@ def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Price
     known = told_elsewhere(connection, {file.key for file in files})
     # The newest files are mostly the largest: begun first, they do not keep one worker busy when the others are done.
     ordered = sorted(files, key=lambda file: -file.size)
-    responses = list(settle_all(chain(known, chain.from_iterable(_read(ordered, prices))), prices))
+    responses = list(settle_all(chain(known, chain.from_iterable(_read(ordered, prices))), prices.priced))
     return CountedAhead(_cells(responses), sum(each.rows for each in responses))
 
 

@@ -21,7 +21,7 @@ from reread.features.tool_use import paths_of
 from reread.index import read
 from reread.index.conversation_rows import EMPTY, REDACTED, SIGNED, TOLD, CopyMarker, call_digest, digest_of, write_talk
 from reread.index.database import transaction
-from reread.index.friction_rows import NO_TIME, PROMPTED
+from reread.index.findings import NO_TIME, PROMPTED
 from reread.index.ledger import response_rows
 from reread.index.meta import EDGE, digest
 from reread.index.read import StoredPiece

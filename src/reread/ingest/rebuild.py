@@ -26,8 +26,8 @@ from reread.loading import FileReader, OrphanAgentFiles
 from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place
 
+from . import Progress, Report
 from .extract import take
-from .results import Progress, Report
 from .survey import Claims, FileJob, SessionJob, joined
 
 _ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, FileKind.META})

@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from reread.errors import SafeDamaged
-from reread.index import friction_rows, meta, read
+from reread.index import findings, meta, read
 from reread.index.database import transaction
 from reread.index.read import StoredPiece
-from reread.index.result_words import (
+from reread.index.safe_reader import SafeLines
+from reread.index.session_files import SessionFileReader
+from reread.index.text_index import indexable_bytes, text_at
+from reread.index.words import (
     TextPlace,
     WaitingResults,
     pieces_with,
@@ -26,14 +29,11 @@ from reread.index.result_words import (
     waiting_results,
     write_words,
 )
-from reread.index.safe_reader import SafeLines
-from reread.index.session_files import SessionFileReader
-from reread.index.text_index import indexable_bytes, text_at
 from reread.safe.safe import Safe
 from reread.workers import ALONE_BELOW, worker_pool
 
+from . import Progress, Report
 from .extract import FrictionJob, friction_from_safe
-from .results import Progress, Report
 
 SHARE = 2_000_000
 """Bytes of lines that are read together: enough that a worker is worth asking."""
@@ -139,7 +139,7 @@ def find_friction(
     for position, (job, found) in enumerate(_each_by_workers(friction_from_safe, jobs, total), 1):
         number = waiting[position - 1][0]
         with transaction(connection):
-            friction_rows.replace_friction(connection, number, found)
+            findings.replace_friction(connection, number, found)
         done += job.size
         if report is not None:
             report(Progress(done, total, position, len(jobs), phase="friction"))

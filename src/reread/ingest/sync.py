@@ -24,10 +24,10 @@ from reread.index.write import StoreWriter
 from reread.safe.safe import Safe
 from reread.workers import ALONE_BELOW, give_back_memory, worker_pool
 
+from . import Progress, Report, SyncResult
 from .backup_survey import BackupSurvey
 from .extract import LARGE, take
 from .growth import growth
-from .results import Progress, Report, SyncResult
 from .survey import SessionJob, Survey, put_away
 
 TYPE_CHECKING = False

@@ -44,7 +44,7 @@ from .tables import BUILD, FRICTION_DAY, MOMENT, MONTH, REQUEST, RESPONSE, SESSI
 atexit.register(gc.unfreeze)
 
 NEAR = "is_sidechain, time IS NULL, time, began IS NULL, began, coalesce(epoch_ms(ended), 0), head, file"
-"""How `billing.settle.nearness` sorts copies; a test holds both against each other."""
+"""How `billing.response.nearness` sorts copies; a test holds both against each other."""
 _OWNERS = (
     *("file", "session", "is_agent_file", "is_sidechain", "is_abandoned", "time", "context", "project"),
     *("git_branch", "agent", "skill"),

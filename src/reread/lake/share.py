@@ -17,7 +17,7 @@ from reread.errors import SourceError
 from reread.features import friction
 from reread.features.secrets import Redactor, redacted_session
 from reread.features.secrets.shapes import EMAIL, USER
-from reread.index.friction_rows import NO_TIME
+from reread.index.findings import NO_TIME
 from reread.index.meta import EDGE, digest, session_mark
 from reread.index.rows import RequestContext, SessionRow
 from reread.ingest.extract import (

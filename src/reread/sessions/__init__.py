@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from reread.billing.report import Tokens
 
     from .agents import AgentKind, Subagent
-    from .builder import SessionBuilder
     from .calls import CallStatus, ToolCall, ToolOutput, split_tool_name
     from .captured import (
         Captured,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     )
     from .conversation import Conversation
     from .requests import Request, add_up, collapse, is_of_one_file, requests_of, scope_of, spoken_groups, told_in
-    from .session import Copies, FindOutput, Session
+    from .session import Copies, FindOutput, Session, SessionBuilder
     from .speaker import Speaker, kind_of
     from .tree import MAIN
     from .turns import prompt_of
@@ -53,7 +52,7 @@ _HOME = {
     "Request": ".requests",
     "Said": ".values",
     "Session": ".session",
-    "SessionBuilder": ".builder",
+    "SessionBuilder": ".session",
     "CallStatus": ".calls",
     "Step": ".values",
     "Subagent": ".agents",

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from reread.billing import Prices
 from reread.billing.report import Tokens, total_of
-from reread.billing.response import Response, advice, doubt
-from reread.billing.settle import settle_all
+from reread.billing.response import Response, advice, doubt, settle_all
 from reread.records import Assistant, Record, Spoken, Usage, User
 from reread.times import milliseconds
 

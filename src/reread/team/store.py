@@ -13,8 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 from msgspec import Struct
 
 from reread import lazy
-from reread.billing.response import Response
-from reread.billing.settle import settle, settle_all
+from reread.billing.response import Response, settle, settle_all
 from reread.errors import BadInput, RereadError, printable
 
 if TYPE_CHECKING:

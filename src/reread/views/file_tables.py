@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from reread.archive.file_history import Operation, Touched, TouchedFile, Traced
-from reread.features.edits.blame import BlamedLine, LineOrigin, LineSource, with_holes
 from reread.features.edits.changes import FileChange
-from reread.features.edits.history import Gap
+from reread.features.edits.history import BlamedLine, Gap, LineOrigin, LineSource, with_holes
 from reread.features.edits.net import FileDiff, totals
 from reread.features.edits.patches import Hunk, hunks_between
 from reread.features.edits.shell import Action

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reread.archive.answers import PathToLine, Piece
 from reread.blocks.model import CallBlock, NoticeBlock, PromptBlock, ShownBlock, ThinkingBlock, WordsBlock
 from reread.blocks.of_session import SessionBlocks, prompt_block
-from reread.features.edits.blame import BlamedLine
 from reread.features.edits.changes import FileChange
+from reread.features.edits.history import BlamedLine
 from reread.features.edits.shell import Action
 from reread.features.summaries import Failure, RanTests, SessionSummary
 from reread.features.tool_use import Decision
