@@ -273,6 +273,21 @@ def test_every_test_named_by_the_requirements_exists() -> None:
     assert not missing, "docs/requirements.md names tests that are gone: name those that took their place"
 
 
+NAMED_FILE = re.compile(r"`(?:[\w/]+/)?(\w+\.(?:py|js|html))`")
+
+
+def test_every_file_named_by_the_documents_exists() -> None:
+    known = {path.name for room in ("src", "tests", "bench", "evals") for path in (ROOT / room).rglob("*.*")}
+    pages = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+    gone = [
+        f"{page.name}: {name}"
+        for page in pages
+        for name in NAMED_FILE.findall(page.read_text("utf-8"))
+        if name not in known
+    ]
+    assert not gone, f"name the files that took their place: {gone}"
+
+
 def _tests_in(path: Path) -> set[str]:
     if not path.is_file():
         return set()
