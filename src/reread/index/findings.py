@@ -284,7 +284,7 @@ def make_digest_key(connection: sqlite3.Connection) -> bytes:
     """Inside the caller's transaction."""
     found = digest_key(connection)
     if found is None:
-        found = bytes.fromhex(os.urandom(32).hex())
+        found = os.urandom(32)
         meta.write_note(connection, meta.SECRETS, found.hex())
     return found
 
