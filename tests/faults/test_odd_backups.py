@@ -53,7 +53,7 @@ def test_other_names_are_told_and_what_a_file_manager_leaves_is_not(tmp_path: Pa
 
 
 def test_a_backup_too_large_to_hold_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reread.sources.find.LARGEST", 1 << 20)
+    monkeypatch.setattr(sys.modules["reread.sources.find"], "LARGEST", 1 << 20)  # the room has a function of that name
     config = a_config(tmp_path, {**GOOD, ODD: b"x" * (1 << 20) + b"x"})
     assert_told_once(config, "is larger than 1 MB, and not kept")
 
