@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psycopg
 
+_RUNUSER = shutil.which("runuser") or "/usr/sbin/runuser"
+"""Not on the PATH of everybody who may use it."""
 _PLACES = ("/usr/lib/postgresql", "/usr/local/opt", "/opt/homebrew/opt")
 
 
@@ -24,7 +26,7 @@ def programs() -> Path | None:
 def _as_user(*command: str | Path) -> list[str]:
     """PostgreSQL refuses to run as root."""
     words = [str(word) for word in command]
-    return ["runuser", "-u", "postgres", "--", *words] if os.name == "posix" and os.geteuid() == 0 else words
+    return [_RUNUSER, "-u", "postgres", "--", *words] if os.name == "posix" and os.geteuid() == 0 else words
 
 
 class Server:
