@@ -23,8 +23,9 @@ from reread.features.friction import (
     find_patterns,
     suggest,
 )
+from reread.features.friction.prompt_text import likeness, sketch
 from reread.features.friction.refusals import Stated
-from reread.features.friction.scene import likeness, prefix_of, sketch
+from reread.features.friction.scene import prefix_of
 from reread.features.friction.suggestions import Basis
 from reread.sessions import Session
 from reread.testing import (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reread.features.friction.patterns import AskedPrompt, Material, find_patterns
-from reread.features.friction.scene import SIZE, PackedSketches, Sketch, grouped, likeness, sketch
+from reread.features.friction.prompt_text import SIZE, PackedSketches, Sketch, grouped, likeness, sketch
 
 # Few values, so that most sketches share some.
 SKETCHES = st.lists(

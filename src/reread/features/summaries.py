@@ -21,8 +21,9 @@ from reread.records import AiTitle, CustomTitle
 from reread.records.state import PrLink
 from reread.sessions import CallStatus, Said, Session, Speaker, Thought, ToolCall, Turn
 
+from .friction.prompt_text import LONGEST_PROSE, prose_of, words_of
 from .friction.refusals import have_tests_failed, refused_by, runs_tests, why_refused
-from .friction.scene import LONGEST_PROSE, SHELLS, DetectedCall, prefix_of, prose_of, words_of
+from .friction.scene import SHELLS, DetectedCall, prefix_of
 from .tool_use import Decision, ToolCount, count_tools, decisions_of
 
 _LONGEST = 240

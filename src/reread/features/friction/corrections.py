@@ -34,24 +34,9 @@ from .phrases import (
     WITHOUT_SPACES,
     Sign,
 )
+from .prompt_text import Paste, paste_of, prose_of, quoted_error, words_of
 from .refusals import is_by_person, is_said_by_hook
-from .scene import (
-    EDITS,
-    SHELLS,
-    Cause,
-    DetectedCall,
-    Detector,
-    FrictionKind,
-    Moment,
-    Paste,
-    Scene,
-    SceneStretch,
-    paste_of,
-    prefix_of,
-    prose_of,
-    quoted_error,
-    words_of,
-)
+from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, SceneStretch, prefix_of
 
 _LOOKED_AT = 700
 """Who corrects says so early; further down stand reasons and new wishes."""

@@ -17,25 +17,10 @@ from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
 
+from .prompt_text import PackedSketches, Sketch, grouped, sketch_of_words, words_of
 from .refusals import is_by_person, is_said_by_hook, reason_given
 from .repeats import FEWEST_WORDS, decisions, rule_of, was_asked
-from .scene import (
-    EDITS,
-    SHELLS,
-    Cause,
-    DetectedCall,
-    FrictionKind,
-    Moment,
-    PackedSketches,
-    Scene,
-    Sketch,
-    grouped,
-    prefix_of,
-    quote,
-    sketch_of_words,
-    steps_in,
-    words_of,
-)
+from .scene import EDITS, SHELLS, Cause, DetectedCall, FrictionKind, Moment, Scene, prefix_of, quote, steps_in
 
 MOST_CHAINS = 120
 MOST_LINES = 60

@@ -16,7 +16,8 @@ from reread.records.system import Informational
 from reread.sessions import MAIN, CallStatus
 from reread.sessions import Speaker as Speaker
 
-from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of, words_of
+from .prompt_text import words_of
+from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of
 
 _FEEDBACK = lazy.pattern(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
 _ABORTED = "Permission prompt was aborted"

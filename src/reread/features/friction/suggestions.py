@@ -16,8 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .patterns import PatternKind, PatternMoment, RepeatedPattern
+from .prompt_text import words_of
 from .refusals import Stated, said_in
-from .scene import FrictionKind, Moment, words_of
+from .scene import FrictionKind, Moment
 
 MOST = 5
 """Few good ones are read; more are there for whoever asks."""

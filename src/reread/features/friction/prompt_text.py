@@ -1,0 +1,413 @@
+"""What a prompt says: its own words without what was pasted or quoted, and how alike two prompts are."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from math import ceil
+from typing import NamedTuple, overload
+from zlib import crc32
+
+from reread import lazy
+from reread.sessions import Speaker as Speaker
+
+LONGEST_PROSE = 4000
+"""Characters of a prompt that are looked at. Whoever writes more has pasted it."""
+
+_FENCED = lazy.pattern(r"```.*?(?:```|\Z)", re.DOTALL)
+_INLINE = lazy.pattern(r"`[^`\n]*`")
+_QUOTED = lazy.pattern(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|「[^」\n]{1,300}」|„[^“\n]{1,300}“")
+_TAGGED = lazy.pattern(r"<[A-Za-z][\w-]*>.*?</[A-Za-z][\w-]*>", re.DOTALL)
+_LINK = lazy.pattern(r"https?://\S+")
+_PASTED_LINE = lazy.pattern(
+    r"""\s*>                                                     # quoted mail
+    | (?:\S+@\S+[^\n$#%>]*|[\w.~/ -]*|[A-Z]:\\[^>\n]*)[$%\#>❯]\s   # a shell's prompt
+    | \s+(?:at|in)\ \S+[(:]                                      # frames of a stack
+    | \s*File\ "[^"]+",\ line\ \d+
+    | Traceback\ \(most\ recent
+    | \s*(?:npm|pnpm|yarn)\ (?:ERR!|warn|error)
+    | (?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|E|W)[:\ \]]
+    | \[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d
+    | [\w./\\-]+:\d+(?::\d+)?:[ ]
+    | \w*(?:Error|Exception):[ ]
+    | \s*[-=+*_~]{4,}\s*$ | \s*\|.*\|\s*$ | \s*[{}\[\]();]+,?\s*$
+    | \s*[+-]{1,3}\s?[\w@{}<(/\#"'.]+.*[;{}(),=]\s*$               # lines of a diff
+    | \s{4,}\S | \t\S""",
+    re.VERBOSE,
+)
+
+
+_BEGINS_OUTPUT = lazy.pattern(
+    r"Traceback |(?:[\w.-]+@[\w.-]+[^\n$#%>]*|~[^\n$#%>]*|[A-Z]:\\[^>\n]*)[$%#>❯] ?\S|[$%❯] ?\S|\s+at \S+\(|panic: "
+)
+
+
+@lru_cache(maxsize=256)
+def prose_of(text: str) -> str:
+    """The person's own words. Every pattern here is linear, and looks at no more than a few thousand characters."""
+    text = text[:LONGEST_PROSE]
+    if "`" in text:
+        text = _FENCED.sub(" … ", text)
+        text = _INLINE.sub(" … ", text)
+    if "<" in text:
+        text = _TAGGED.sub(" … ", text)
+    if "\n" in text:
+        text = "\n".join(_typed_lines(text))
+    if '"' in text or not text.isascii():
+        text = _QUOTED.sub(" … ", text)
+    return _LINK.sub(" … ", text) if "://" in text else text
+
+
+def _typed_lines(text: str) -> Iterator[str]:
+    """The lines without pasted ones; below a shell's prompt or a stack nothing is typed."""
+    is_output = False
+    for line in text.split("\n"):
+        if _PASTED_LINE.match(line):
+            is_output = is_output or _BEGINS_OUTPUT.match(line) is not None
+        elif not is_output:
+            yield line
+
+
+class Paste(NamedTuple):
+    """What of a prompt a machine wrote."""
+
+    lines: int = 0
+    """Lines that are not empty."""
+    output: int = 0
+    """Those of a terminal, a log, a stack, a program's result."""
+    code: int = 0
+    """Those of a source file."""
+    document: int = 0
+    """Headings, lists and tables: somebody's text, not a program's."""
+    has_prompt: bool = False
+    """A shell's prompt with a command behind it."""
+    has_stack: bool = False
+    has_fault: bool = False
+    """An error, a refusal or a failure among the output."""
+
+
+_PROMPT_LINE = lazy.pattern(
+    r"""(?:\([\w.-]+\)\ )?(?:
+      [\w.+-]+@[\w.-]+[^\n]{0,100}?[$#%❯>](?:\ |$)          # ann@desk:~/app$
+    | [A-Z]:\\[^>\n]{0,120}>
+    | PS\ [A-Z]:\\
+    | [~/][\w./~@+ -]{0,100}?\ {0,3}[$#%❯](?:\ |$)
+    | (?:➜|❯|λ|\$|%|>>>|\.\.\.)\ +\S
+    | [\w.~/-]{1,40}\ ?(?:git:\([^)]*\)|\([\w./+-]+\))\ ?[$%✗❯#>]\ )""",
+    re.VERBOSE,
+)
+_STACK_LINE = lazy.pattern(
+    r"""\s*(?:Traceback\ \(most\ recent | File\ "[^"]+",\ line\ \d+ | at\ (?:async\ )?[\w.$<>\[\] /\\-]+[(:@]
+    | at\ \S+\s\(unknown\) | goroutine\ \d+ | panic: | Caused\ by: | Exception\ in\ thread | thread\ '[^']*'\ panicked
+    | npm\ (?:ERR!|error) | \#\d+\s+(?:0x|\S+\()) | \s*\d+:\s+0x""",
+    re.VERBOSE,
+)
+_OUTPUT_LINE = lazy.pattern(
+    r"""\s*(?:
+      (?:\[?(?i:error|err|warn|warning|info|debug|trace|fatal|failed|fail|failure|hint|remote|note|usage|critical
+        |notice|panic|exception)\]?\s*[:\]!|]|(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|FAILED|FAIL|PASS|OK|E
+        |W)\b[\s:!\[])
+    | \w*(?:Error|Exception|Warning|Failure)\b:?\ ?
+    | \[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d | \[?\d\d?:\d\d:\d\d
+    | (?:HTTP/\d|GET|POST|PUT|DELETE|PATCH)\s+\S | \d{3}\s+(?:OK|Not\ Found|Forbidden|Internal|Bad)
+    | (?i:exit\ code|exit\ status|exited\ with|command\ failed|process\ completed|build\ failed|unknown\ command
+      |unrecognized|no\ such|cannot\ find|could\ not|unable\ to|permission\ denied|failed\ to|not\ found
+      |segmentation\ fault|killed|aborted)\b
+    | (?:===|---|\*\*\*|>>>|\#\#\#)\s?\S?.*(?:===|---|\*\*\*)\s*$ | [=_*~-]{6,}\s*$
+    | [│├└╭╰┌┐┘┤┬┴┼═║╔╗╚╝▶●○◆✓✔✗✖×⚠❌✅→↳⎿]\s?
+    | [\w./\\@+-]+\.\w{1,5}(?::\d+){1,2}\b
+    | [\w./\\-]+\((?:\d+,\d+|line\ \d+)\)
+    | (?:create|delete|rename)\ mode\ \d+ | \d+\ files?\ changed | commit\ [0-9a-f]{7,} | Author:\ | Date:\ +\w
+    | (?:drwx|-rw[x-])\S* | total\ \d+$ | \d+\ (?:passed|failed|tests?|errors?|warnings?)\b
+    | (?:npm|yarn|pnpm|pip|cargo|go|git|docker|make|brew|apt|rustc|ld|gcc|clang|webpack|vite|tsc|jest
+      |pytest)(?:\[\d+\])?:\s
+    | "?[\w.-]+"?\s*[:=]\s*(?:"[^"]*"|[\d.]+|true|false|null|None|\{|\[),?\s*$
+    | [{}\[\]]+,?\s*$
+    | (?:Building|Built|Compiling|Fetching|Downloading|Download|Installing|Running|Creating|Created|Starting
+      |Started|Loading|Resolving|Unpacking|Reading|Processing|Finished|Found|Looking|Checking|Copying|Removing
+      |Updating|Updated|Pushing|Cloning|Initialized|Added|Skipping|Using|Connecting|Connected|Listening|Generating
+      |Waiting|Success|Successfully)\b[^.?!]*(?:\.\.\.|:\s?\S+|/\S+|\d\S*|\.)\s*$
+    )""",
+    re.VERBOSE,
+)
+_OUTPUT_AMID = lazy.pattern(
+    r"\b(?:\d+(?:\.\d+)?\s?(?:ms|µs|ns|MB|kB|KB|GB|MiB|KiB|B/s|%)\b|[0-9a-f]{12,40}\b|0x[0-9a-f]{4,})"
+    r"|\b\d{1,2}:\d\d:\d\d\b|\s{4,}\S+\s{2,}\S|\S\s{3,}\S.*\S\s{3,}\S|\s->\s\S+$"
+)
+_CODE_LINE = lazy.pattern(
+    r"""\s*(?:(?:def|class|func|fn|function|const|let|var|import|from|export|return|if\ \(|for\ \(|while\ \(|public
+      |private|static|struct|impl|pub|use|package|async|await|type|interface|enum|SELECT|INSERT|CREATE)\b.*[({:;=]
+      |[+-]{1,3}\s?\S.*[;{}()=]\s*$|//|/\*|\#include|</?\w+[^>]*>\s*$|.*[;{]\s*$|@\w+)""",
+    re.VERBOSE,
+)
+_DOCUMENT_LINE = lazy.pattern(r"\s*(?:#{1,6} \S|[-*•] \S|\d+[.)] \S|\|.*\|\s*$|>\s)")
+_TYPED_LINE = lazy.pattern(
+    r"\b(?:i|i'm|i've|you|we|please|can|could|should|this|why|what|how|but|let's|so|my|our|it's|don't|help|fix)\b",
+    re.IGNORECASE,
+)
+_FAULT = lazy.pattern(
+    r"(?i)\b(?:errors?|fail(?:ed|ure|s|ing)?|exception|traceback|panic\w*|fatal|denied|refused|not found"
+    r"|cannot|can't|could not|undefined|unexpected|invalid|missing|no such|unable|warning|timed? ?out"
+    r"|rejected|unknown|conflict|crash\w*|abort\w*|nothing to|no (?:matching|conversations?|results?)|40[0-9]"
+    r"|50[0-9])\b|❌|✗|✖"
+)
+_ANNOUNCES = lazy.pattern(
+    r"(?i)\b(?:outputs?|logs?|errors?|error message|prints?|printed|it says|terminal|console|trace|traceback"
+    r"|result is|i (?:now |just )?(?:get|got|see)"
+    r"|ausgabe|fehlermeldung|sortie|salida|saída)\b[^\n]{0,50}:\s*$"
+    r"|(?:出力|エラー|输出|报错|错误信息)[^\n]{0,12}[：:]\s*$"
+)
+"""A line below which a machine speaks."""
+_FEWEST_TYPED = 6
+_LONGEST_QUOTE = 1500
+
+
+_MACHINE_MARKS = ":/$%>[]{}=│❯➜_*~"
+"""Without any of them, a single line was typed."""
+_TYPED = Paste(lines=1)
+
+
+def paste_of(text: str) -> Paste:
+    """How much of a prompt was not typed; linear, and no more than a few thousand characters are looked at."""
+    if "\n" not in text and not any(mark in text for mark in _MACHINE_MARKS):
+        return _TYPED
+    lines = [line for line in text[:LONGEST_PROSE].split("\n") if line.strip()]
+    output = code = document = 0
+    has_prompt = has_stack = has_fault = is_below = False
+    for line in lines:
+        kind = _kind_of_line(line)
+        if kind == "prompt" or kind == "stack":
+            is_below = True
+            has_prompt, has_stack = has_prompt or kind == "prompt", has_stack or kind == "stack"
+        elif is_below and (kind != "typed" or len(line.split()) < _FEWEST_TYPED):
+            kind = "output"
+        elif kind == "typed":
+            is_below = line.rstrip().endswith((":", "：")) and _ANNOUNCES.search(line[-120:]) is not None
+        is_output = kind in ("prompt", "stack", "output")
+        output, code, document = output + is_output, code + (kind == "code"), document + (kind == "document")
+        has_fault = has_fault or (is_output and _FAULT.search(line) is not None)
+    return Paste(len(lines), output, code, document, has_prompt, has_stack, has_fault)
+
+
+def _kind_of_line(line: str) -> str:
+    line = line[:400]
+    if line.lstrip().startswith("> ") and (bare := line.lstrip()[2:]).strip():
+        line = bare if _kind_of_line(bare) != "typed" else line
+    if _PROMPT_LINE.match(line):
+        return "prompt"
+    if _STACK_LINE.match(line):
+        return "stack"
+    if _OUTPUT_LINE.match(line):
+        return "output"
+    if _DOCUMENT_LINE.match(line):
+        return "document"
+    if _CODE_LINE.match(line):
+        return "code"
+    is_typed = _TYPED_LINE.search(line) is not None
+    return "output" if not is_typed and _OUTPUT_AMID.search(line) else "typed"
+
+
+_ERROR_AMID = lazy.pattern(
+    r"(?:\b\w*(?:Error|Exception)\b: ?\S|\b(?i:error|fatal|exception)(?i: message)?: ?['\"`]?\S+ \S+"
+    r"|\b(?i:exit code|exit status) [1-9]"
+    r"|(?i:command not found|permission denied \(|no such file or directory|is not recognized as|cannot find"
+    r" module|segmentation fault)"
+    r"|\berror (?:TS|E)\d+)"
+)
+
+
+_ERROR_SEEDS = (
+    "rror",
+    "xception",
+    "exit ",
+    "atal",
+    "not found",
+    "denied",
+    "no such",
+    "not recogn",
+    "annot find",
+    "egmentation",
+)
+
+
+def quoted_error(text: str) -> bool:
+    """Whether a line holds an error's own words: `now I get TypeError: x is not a function`."""
+    looked_at = text[:_LONGEST_QUOTE]
+    return any(seed in looked_at for seed in _ERROR_SEEDS) and _ERROR_AMID.search(looked_at) is not None
+
+
+Sketch = tuple[int, ...]
+"""Ascending hashes of 32 bits."""
+
+SIZE = 24
+_ODD = 0x9E3779B1
+LONGEST = 600
+"""Characters of a prompt that are looked at: what follows is pasted."""
+_WORDS = lazy.pattern(r"[^\W_]+(?:['’][^\W_]+)?")
+_SPACED = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
+_WITHOUT_SPACES = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
+_COMMON = """
+    a an the i you we it he she they me my your our this that these those is are was were be been am do does did done
+    to of in on at for from with by as and or but so if then than too also just now not no yes ok okay please pls can
+    could
+    would will shall should may might let lets let's i'd i'll i'm you're it's that's there here again still said told
+    asked want
+    wanted need hey hi hello thanks thank again some any all what which who how when where why s t m re ll ve d
+    der die das ein eine und oder ich du wir es ist sind bitte nicht mal noch auch zu in auf mit
+    le la les un une des et ou je tu il elle est sont que qui de du en ne pas s'il vous plaît te plait
+    el los las un una y o yo tú que de en por favor no es son se lo
+    o os as um uma e ou eu você que de em por favor não é são"""
+_SAYS_LITTLE = frozenset(_COMMON.split())
+
+
+@lru_cache(maxsize=256)
+def words_of(text: str) -> tuple[str, ...]:
+    """The words that tell what a prompt is about; for scripts without spaces, pairs of characters."""
+    lowered = text[:LONGEST].lower()
+    if lowered.isascii():  # splitting is three times as fast as a pattern, and this is done for every prompt
+        return tuple(word for word in lowered.translate(_SPACED).split() if word not in _SAYS_LITTLE)
+    words = [word for word in _WORDS.findall(lowered) if word not in _SAYS_LITTLE]
+    if _WITHOUT_SPACES.search(lowered) is None:
+        return tuple(words)
+    return tuple(part for word in words for part in _parts(word))
+
+
+def _parts(word: str) -> list[str]:
+    is_split = _WITHOUT_SPACES.search(word) is not None
+    return [word[i : i + 2] for i in range(len(word) - 1)] if is_split else [word]
+
+
+def sketch(text: str) -> Sketch:
+    """The sketch of a text; empty where it says too little to be told from others."""
+    return sketch_of_words(words_of(text))
+
+
+def sketch_of_words(words: Sequence[str]) -> Sketch:
+    single = [crc32(word.encode()) for word in words]
+    pairs = [(one * _ODD ^ other) & 0xFFFFFFFF for one, other in pairwise(single)]
+    return tuple(sorted({*single, *pairs})[:SIZE])
+
+
+def likeness(one: Sketch, other: Sketch) -> float:
+    """From 0 to 1: the share of what both say together that both say."""
+    if not one or not other:
+        return 0.0
+    mine, theirs = set(one), set(other)
+    if len(one) < SIZE and len(other) < SIZE:  # both are known whole
+        shared = len(mine & theirs)
+        return shared / (len(mine) + len(theirs) - shared)
+    both = mine | theirs
+    # Above the largest hash of a full sketch the other side is unknown.
+    limit = min((each[-1] for each in (one, other) if len(each) == SIZE), default=None)
+    seen = both if limit is None else {value for value in both if value <= limit}
+    return len(mine & theirs & seen) / len(seen)
+
+
+class PackedSketches(Sequence[Sketch]):
+    """Very many sketches, four bytes a hash: as tuples they take ten times as much."""
+
+    def __init__(self, sketches: Iterable[Sketch] = ()) -> None:
+        self.hashes, self._ends = array("I"), array("Q", [0])
+        for each in sketches:
+            self.append(each)
+
+    def append(self, each: Sketch) -> None:
+        self.hashes.extend(each)
+        self._ends.append(len(self.hashes))
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def names(self) -> array[int]:
+        """A number for each by which it is told from others: a hash of 64 bits."""
+        hashes = memoryview(self.hashes)
+        return array("q", (hash(hashes[start:end].tobytes()) for start, end in pairwise(self._ends)))
+
+    @overload
+    def __getitem__(self, number: int) -> Sketch: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Sketch]: ...
+    def __getitem__(self, number: int | slice) -> Sketch | Sequence[Sketch]:
+        if isinstance(number, slice):
+            return [self[each] for each in range(*number.indices(len(self)))]
+        return tuple(self.hashes[self._ends[number] : self._ends[number + 1]])
+
+
+def _most_alike(given: Sketch, leaders: Iterable[int], sketches: PackedSketches, alike: float) -> int | None:
+    """The leader most like a sketch, if one is alike enough; of equals the last."""
+    shared_with, size = frozenset(given).intersection, len(given)
+    best: tuple[int, float] | None = None
+    for number in leaders:
+        other = sketches[number]
+        # What both say together is never less than either sketch: most need not be looked at further.
+        if len(shared_with(other)) < alike * max(size, len(other)):
+            continue
+        found = likeness(given, other)
+        if found >= alike and (best is None or found >= best[1]):
+            best = number, found
+    return best[0] if best is not None else None
+
+
+def grouped(sketches: PackedSketches, alike: float) -> list[list[int]]:
+    """Numbers of sketches that are alike, the first in front; one that is like no other is in no group."""
+    names = sketches.names()
+    first: dict[int, int] = {}
+    for number, name in enumerate(names):
+        first.setdefault(name, number)
+    often = _Frequency((value for number in first.values() for value in sketches[number]), SIZE * len(first))
+    led = bytearray(len(sketches))
+    """Which of them follow another."""
+    holders: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = {}
+    for number, name in enumerate(names):
+        leader: int | None = first[name]
+        # What is the same as a leader is like no other as much: one that were would not lead.
+        if leader == number or led[first[name]]:
+            each = sketches[number]
+            rare = often.rarest(each, alike)
+            leaders = {leader for value in rare if value in holders for leader in holders[value]}
+            leader = _most_alike(each, sorted(leaders), sketches, alike) if leaders else None
+            if leader is None:
+                for value in rare:
+                    holders.setdefault(value, []).append(number)
+        if leader is not None:
+            led[number] = 1
+            groups.setdefault(leader, [leader]).append(number)
+    return [groups[leader] for leader in sorted(groups)]
+
+
+class _Frequency:
+    """How many sketches hold a hash, equal ones counted once, or a few more where two hashes share a place: a count of
+    each would take more than the sketches. What nobody else holds may look shared so, never the other way round, and
+    the order is the same for all, which is what `rarest` needs."""
+
+    _MOST_PLACES = 1 << 24
+    _FULL = 255
+
+    def __init__(self, hashes: Iterable[int], number: int) -> None:
+        places = min(self._MOST_PLACES, 1 << (8 * number + 1).bit_length())
+        self._mask, self._counts = places - 1, bytearray(places)
+        self._more: dict[int, int] = {}
+        counts, mask, more, full = self._counts, self._mask, self._more, self._FULL
+        for value in hashes:
+            count = counts[value & mask]
+            if count < full:
+                counts[value & mask] = count + 1
+            else:
+                more[value] = more.get(value, full) + 1
+
+    def of(self, value: int) -> int:
+        count = self._counts[value & self._mask]
+        return count if count < self._FULL else self._more.get(value, count)
+
+    def rarest(self, given: Sketch, alike: float) -> list[int]:
+        """Hashes of which two sketches share one if they are alike at all: those that fewest others hold, and so many
+        that the rest would not be enough. What nobody else holds cannot be shared: most texts have enough of that."""
+        counts, mask = self._counts, self._mask
+        found = [value for value in given if counts[value & mask] > 1]
+        enough = len(given) - ceil(alike * len(given) - 1e-9) + 1
+        unshared = len(given) - len(found)
+        return sorted(found, key=self.of)[: enough - unshared] if unshared < enough else []
