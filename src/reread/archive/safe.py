@@ -23,7 +23,6 @@ from reread.index.places import fold_copies
 from reread.index.read import outdated_sessions
 from reread.index.verify import Verified
 from reread.ingest.adopt import adopt, adopt_tail, name_of_piece
-from reread.ingest.rebuild import rebuild, renew
 from reread.ingest.second_phase import find_friction, index_results
 from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
     from reread import exchange
     from reread.exchange import Pulled, Pushed
     from reread.index import carry_over
-    from reread.ingest import Report, SyncResult, recount
+    from reread.ingest import Report, SyncResult
+    from reread.ingest import rebuild as rebuilding
 
     from . import filters as filtering
     from . import listing, model_answers
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 else:  # a sync, which happens with nearly every command, has no use for these
     exchange = lazy.module("reread.exchange")
     carry_over = lazy.module("reread.index.carry_over")
-    recount = lazy.module("reread.ingest.recount")
+    rebuilding = lazy.module("reread.ingest.rebuild")
     filtering = lazy.module("reread.archive.filters")
     listing = lazy.module("reread.archive.listing")
     model_answers = lazy.module("reread.archive.model_answers")
@@ -130,7 +130,7 @@ class ArchiveSafe:
             found = replace(found, unnamed=[each for each in found.unnamed if name_of_piece(each[0]) not in named])
         if not found.is_index_sound:
             return found
-        recounted = recount.recount(connection, archive.reader, archive.price_file, deep=deep)
+        recounted = rebuilding.recount(connection, archive.reader, archive.price_file, deep=deep)
         return replace(
             found,
             adopted=adopted,
@@ -176,7 +176,7 @@ class ArchiveSafe:
         set_aside(archive.home)
         carry_over.keep_unsafe(archive.connection, known, archive.home)
         archive.reprice()
-        sessions = rebuild(archive.connection, archive.packs, archive.price_file)
+        sessions = rebuilding.rebuild(archive.connection, archive.packs, archive.price_file)
         sessions -= self._fold_copies()
         meta.write_note(archive.connection, meta.REBUILD, meta.DONE)
         return sessions
@@ -187,7 +187,7 @@ class ArchiveSafe:
         if not meta.is_outdated(archive.connection):
             return
         if outdated_sessions(archive.connection):
-            renew(archive.connection, archive.packs, archive.price_file, report)
+            rebuilding.renew(archive.connection, archive.packs, archive.price_file, report)
         if meta.is_outdated(archive.connection):
             meta.keep_renewed(archive.connection)
 

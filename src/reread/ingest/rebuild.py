@@ -1,4 +1,6 @@
-"""The whole index again from the safe alone, when the database is lost or damaged."""
+"""The index again from the safe alone, when it is lost, damaged or of an older version; and responses read again and
+held against its rows, which a hand or a flipped bit may change.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +9,34 @@ from collections.abc import Mapping, Set
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread import sources
+from reread import lazy, sources
 from reread.billing import load_prices
-from reread.errors import SafeDamaged
+from reread.errors import SafeDamaged, printable
 from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
 from reread.index.machines import id_by_name
 from reread.index.places import PLACE, adopt_places
-from reread.index.rows import OWN, FileRow, SessionBatch
+from reread.index.rows import OWN, FileBatch, FileRow, SessionBatch
 from reread.index.safe_reader import Piece, as_last_taken, order_of
 from reread.index.session_files import SessionFileReader, source_file
 from reread.index.write import StoreWriter
 from reread.loading import FileReader, OrphanAgentFiles
 from reread.safe.safe import PieceHeader, Safe
-from reread.sources import FileKind, SourceFile, place
+from reread.sources import FileKind, SessionFiles, SourceFile, place
 
 from . import Progress, Report
 from .extract import take
 from .survey import Claims, FileJob, SessionJob, joined
+
+if TYPE_CHECKING:
+    import random
+else:
+    random = lazy.module("random")  # a sync has no use for it
 
 _ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, FileKind.META})
 
@@ -221,3 +229,61 @@ def _job(file: SourceFile, entry: Kept) -> FileJob:
     return FileJob(
         file=file, key=entry.last.file, source=entry.last.source, device=0, inode=0, generation=entry.last.generation
     )
+
+
+SAMPLE = 8_000_000
+"""Bytes of sessions that are read again unless all are wanted: a third of a second."""
+
+
+class Recounted(NamedTuple):
+    responses: int
+    wrong: list[str]
+    """A sentence for each file whose rows are not what its bytes say."""
+
+
+def recount(connection: sqlite3.Connection, files: SessionFileReader, prices: Path | None, *, deep: bool) -> Recounted:
+    """Every response of all sessions, or of some that chance chooses; what has lost bytes is passed by."""
+    found = read.session_sizes(connection)
+    total, wrong = 0, []
+    for number, uuid, _ in found if deep else _sample(found):
+        rows = read.files_of(connection, number)
+        if any(files.left_of(row).lost for row in rows):
+            continue
+        job = _whole_job(files.session_files(number, uuid), rows, prices)
+        for batch in take(job, files, is_kept=True).files:
+            kept, told = read.responses_told(connection, batch.key), _read(batch)
+            total += len(told)
+            if kept != told:
+                count = sum(kept.get(key) != told.get(key) for key in kept.keys() | told.keys())
+                wrong.append(f"index: {count} responses of {printable(batch.path)} are not what its lines say")
+    return Recounted(total, wrong)
+
+
+_Sized = list[tuple[int, str, int]]
+
+
+def _sample(found: _Sized) -> _Sized:
+    chosen: _Sized = []
+    size = 0
+    for session in random.sample(found, len(found)):
+        if size < SAMPLE:
+            chosen.append(session)
+            size += session[2]
+    return chosen
+
+
+def _whole_job(session: SessionFiles, rows: list[FileRow], prices: Path | None) -> SessionJob:
+    by_path = {file.path: file for file in session.all}
+    jobs = [
+        FileJob(file=by_path[row.path], key=row.key, source=row.source, device=0, inode=0, generation=row.generation)
+        for row in rows
+        if row.path in by_path
+    ]
+    return SessionJob(files=session, changed=tuple(jobs), prices=prices)
+
+
+def _read(batch: FileBatch) -> dict[str, tuple[object, ...]]:
+    return {
+        row.key: (batch.circumstances[row.circumstance].model, *(getattr(row, name) for name in read.COUNTED))
+        for row in batch.responses
+    }
