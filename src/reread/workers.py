@@ -7,7 +7,9 @@ import gc
 import os
 import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -19,6 +21,7 @@ ALONE_BELOW = 8_000_000
 _NUMBER = struct.Struct("<I")
 _MOST_NUMBERS = 10_000
 """As many as a pipe takes before anybody reads: 64 KiB."""
+_J = TypeVar("_J")
 _R = TypeVar("_R")
 
 
@@ -36,6 +39,21 @@ def worker_pool() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(
         os.cpu_count() or 1, mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),)
     )
+
+
+def in_order(work: Callable[[_J], _R], jobs: Iterable[_J], ahead: int) -> Generator[tuple[_J, _R], None, None]:
+    """Each job with what a pool makes of it, in their order; so many are begun before the first is asked for."""
+    waiting = iter(jobs)
+    with worker_pool() as pool:
+        try:
+            running = deque((job, pool.submit(work, job)) for job in islice(waiting, ahead))
+            while running:
+                job, answer = running.popleft()
+                found = answer.result()
+                running.extend((each, pool.submit(work, each)) for each in islice(waiting, 1))
+                yield job, found
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def is_safe_to_fork() -> bool:

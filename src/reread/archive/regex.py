@@ -18,6 +18,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
@@ -31,7 +32,7 @@ from reread.index.read import Match, StoredPiece
 from reread.index.safe_reader import SafeLines
 from reread.index.text_index import text_at
 from reread.safe.safe import Safe
-from reread.workers import is_safe_to_fork, worker_pool
+from reread.workers import in_order, is_safe_to_fork
 
 from .search_language import FIELDS, regex
 
@@ -356,16 +357,12 @@ def _try_on_all_processors(every: Iterator[TextShare], bounded: BoundedPattern) 
     if not is_safe_to_fork():
         yield from _try_here(every, bounded)
         return
-    with worker_pool() as pool:
-        try:
-            running = deque(pool.submit(_try_in_worker, share) for share in islice(every, 2 * (os.cpu_count() or 1)))
-            while running and not bounded.has_given_up:
-                answer = running.popleft().result()
-                running.extend(pool.submit(_try_in_worker, share) for share in islice(every, 1))
-                bounded.skipped += answer.skipped
-                yield answer
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with closing(in_order(_try_in_worker, every, 2 * (os.cpu_count() or 1))) as tried:
+        for _, answer in tried:
+            bounded.skipped += answer.skipped
+            yield answer
+            if bounded.has_given_up:
+                return
 
 
 @lru_cache(maxsize=1)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -30,7 +28,7 @@ from reread.index.words import (
     write_words,
 )
 from reread.safe.safe import Safe
-from reread.workers import ALONE_BELOW, worker_pool
+from reread.workers import ALONE_BELOW, in_order
 
 from . import Progress, Report
 from .extract import FrictionJob, friction_from_safe
@@ -160,14 +158,4 @@ def _each_by_workers(work: Callable[[_Job], _Found], jobs: Iterable[_Job], size:
         for job in jobs:
             yield job, work(job)
         return
-    waiting = iter(jobs)
-    with worker_pool() as pool:
-        try:
-            running = deque((job, pool.submit(work, job)) for job in islice(waiting, AHEAD))
-            while running:
-                job, answer = running.popleft()
-                found = answer.result()
-                running.extend((each, pool.submit(work, each)) for each in islice(waiting, 1))
-                yield job, found
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    yield from in_order(work, jobs, AHEAD)
