@@ -41,9 +41,18 @@ def worker_pool() -> ProcessPoolExecutor:
     )
 
 
-def in_order(work: Callable[[_J], _R], jobs: Iterable[_J], ahead: int) -> Generator[tuple[_J, _R], None, None]:
-    """Each job with what a pool makes of it, in their order; so many are begun before the first is asked for."""
+def in_order(
+    work: Callable[[_J], _R], jobs: Iterable[_J], ahead: int, size: int = ALONE_BELOW
+) -> Generator[tuple[_J, _R], None, None]:
+    """Each job with what a pool makes of it, in their order; so many are begun before the first is asked for.
+
+    Jobs that are small together, by their bytes, are done here.
+    """
     waiting = iter(jobs)
+    if size < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+        for job in waiting:
+            yield job, work(job)
+        return
     with worker_pool() as pool:
         try:
             running = deque((job, pool.submit(work, job)) for job in islice(waiting, ahead))

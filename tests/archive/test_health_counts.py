@@ -59,12 +59,29 @@ def test_agent_files_of_nobody_are_read_too(tmp_path: Path) -> None:
     assert health_of(tmp_path).files == 2
 
 
-def test_progress_is_told_for_every_session(tmp_path: Path) -> None:
+def test_progress_is_told_for_every_share_of_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reread.archive.health.SHARE", 1)
     for name in ("one", "two", "three"):
         a_session(a_prompt("q"), id=name).write(tmp_path)
     told: list[tuple[int, int]] = []
     examine(SourceTree([tmp_path]), NOW, lambda done, of: told.append((done, of)))
-    assert told == [(0, 3), (1, 3), (2, 3)]
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_workers_find_what_one_process_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = health_of(ERAS)
+    monkeypatch.setattr("reread.archive.health.SHARE", 100_000)
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
+    together = health_of(ERAS)
+    assert alone.malformed
+    assert alone.drift.unknown_types
+    assert alone.cross_file_duplicates
+    for name in ("unknown_types", "unmodelled_fields", "unexpected_values", "fields"):
+        assert list(getattr(alone.drift, name).items()) == list(getattr(together.drift, name).items())
+    alone.drift = together.drift
+    assert [str(each) for each in alone.unreadable] == [str(each) for each in together.unreadable]
+    alone.unreadable = together.unreadable
+    assert alone == together
 
 
 def test_the_shortest_retention_of_all_sources_counts(tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ WITHOUT_JSON = frozenset({"statusline", "completion", "demo", "mcp", "open", "se
 LOOKS = ("bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan")
 CODE = f"(?:{'|'.join(Style(True).paint('x', look)[2:].partition('m')[0] for look in LOOKS)})"
 STYLED = re.compile(rf"\x1b\[(?:0|{CODE}(?:;{CODE})*)m")
-PROGRESS = re.compile(r"\rreading session [\d,]+ of [\d,]+\r(?:\x1b\[K)?")
+PROGRESS = re.compile(r"\rread [\d,]+ of [\d,]+ sessions\r(?:\x1b\[K)?")
 """What the doctor draws while a person waits; nothing of it comes from a session."""
 OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"

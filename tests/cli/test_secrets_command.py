@@ -92,6 +92,39 @@ def test_a_second_question_reads_only_what_is_new(projects: Path, tmp_path: Path
         assert {place.session.row.uuid for place in places} == {ANN, BOB}
 
 
+def test_workers_find_what_one_process_finds(projects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = []
+    for home, alone_below in (("alone", 10**9), ("together", 0)):
+        monkeypatch.setattr("reread.archive.secret_scan.SHARE", 1)
+        monkeypatch.setattr("reread.workers.ALONE_BELOW", alone_below)
+        told: list[tuple[int, int]] = []
+        with Archive(tmp_path / home, [projects]) as archive:
+            archive.sync()
+            found = archive.secrets.report(tell=lambda done, of, told=told: told.append((done, of)))  # type: ignore[misc]
+        assert len(told) == 2
+        assert told[-1] == (found.read_bytes, found.read_bytes)
+        places = [[(place.uuid, place.field, place.time) for place in each.places] for each in found.secrets]
+        answers.append(([each.kind for each in found.secrets], places, found.read_bytes))
+    assert answers[0] == answers[1]
+
+
+def test_a_damaged_file_is_told_and_the_others_are_looked_through(projects: Path, tmp_path: Path) -> None:
+    with Archive(tmp_path / "kept", [projects]) as archive:
+        archive.sync()
+        [(pack, offset)] = archive.connection.execute(
+            "SELECT pack, piece.offset + stored / 2 FROM piece JOIN file ON file.id = piece.file WHERE path LIKE ?",
+            (f"%{ANN}%",),
+        ).fetchall()
+    damaged = tmp_path / "kept" / "safe" / f"{pack:06}.pack"
+    content = bytearray(damaged.read_bytes())
+    content[offset : offset + 20] = bytes(20)
+    damaged.write_bytes(content)
+    with Archive(tmp_path / "kept", [projects]) as archive:
+        found = archive.secrets.report()
+    assert found.damaged == 1
+    assert {each.kind for each in found.secrets} == {"GitHub token", "Stripe key"}
+
+
 def test_what_an_older_version_found_is_looked_for_again(
     projects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,8 +156,8 @@ def test_recorded_sessions_have_the_same_index_either_way(part: str, tmp_path: P
 
 def test_workers_find_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = a_tree(tmp_path, size=250_000, seed=6)
-    for name in ("ALONE_BELOW", "COMMIT_AFTER"):
-        monkeypatch.setattr(reread.ingest.second_phase, name, 50_000)
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", 50_000)
+    monkeypatch.setattr(reread.ingest.second_phase, "COMMIT_AFTER", 50_000)
     monkeypatch.setattr(reread.ingest.second_phase, "SHARE", 20_000)
     with tree.archive() as quick, Archive(tmp_path / "whole", [tree.source], machine="desk") as whole:
         quick.sync(is_quick=True)

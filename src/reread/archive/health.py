@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -15,10 +15,15 @@ from reread.errors import SourceError
 from reread.loading import SourceTree, read
 from reread.records import Drift, Record, Unknown
 from reread.sources import FileKind, SessionFiles, SourceFile
+from reread.workers import in_order, is_safe_to_fork
 
 from .listing import DEFAULT_CLEANUP_DAYS, SOON, cleanup_days
 
 Progress = Callable[[int, int], None]
+SHARE = 4_000_000
+"""Bytes of files that are read together: enough that a worker is worth asking."""
+AHEAD = 8
+"""Shares that may be in the workers' hands, or done and not added."""
 
 
 class Malformed(Struct, frozen=True):
@@ -73,7 +78,7 @@ def examine(
     kept: Mapping[str, int] | None = None,
     forgotten: Collection[str] = (),
 ) -> Health:
-    """Reads every line of every file once; holds the uuids of the tree and one session's records at a time.
+    """Reads every line of every file once, on all processors; holds hashes of the tree's uuids and one line at a time.
 
     `kept` are the files of the archive by path, with the bytes it has of each; `forgotten` the sessions that it is not
     to take.
@@ -95,12 +100,29 @@ def examine(
     strays = [file for file in shelf.files if file.kind is FileKind.SUBAGENT and file.session is None]
     groups = [_conversation_files(files) for files in shelf.sessions] + [[file] for file in strays]
     ledger = _Ledger(health)
-    for done, group in enumerate(groups):
+    done = 0
+    size = sum(file.size for group in groups for file in group) if is_safe_to_fork() else 0
+    for share, found in in_order(_look_through, _shares(groups), AHEAD, size):
+        ledger.add(found)
+        done += len(share)
         if progress is not None:
             progress(done, len(groups))
-        ledger.add(group)
     health.left_out = _left_out(shelf, health, kept, forgotten)
     return health
+
+
+def _shares(groups: Iterable[list[SourceFile]]) -> Iterator[list[list[SourceFile]]]:
+    """Sessions that are read together."""
+    share: list[list[SourceFile]] = []
+    size = 0
+    for group in groups:
+        share.append(group)
+        size += sum(file.size for file in group)
+        if size >= SHARE:
+            yield share
+            share, size = [], 0
+    if share:
+        yield share
 
 
 def _left_out(shelf: SourceTree, health: Health, kept: Mapping[str, int] | None, forgotten: Collection[str]) -> LeftOut:
@@ -115,32 +137,35 @@ def _left_out(shelf: SourceTree, health: Health, kept: Mapping[str, int] | None,
     return LeftOut(unread=tuple(unread), forgotten=tuple(gone), damaged=tuple(damaged))
 
 
-class _Ledger:
-    """Counts records into a `Health`, session by session."""
+class _Found:
+    """What some sessions hold, to be added to what others do."""
 
-    def __init__(self, health: Health) -> None:
-        self.health = health
-        self._known: set[int] = set()
-        """Hashes of uuids, not the uuids: a tree of a million lines should still fit."""
+    def __init__(self) -> None:
+        self.files = self.lines = self.records = self.orphan_parents = 0
+        self.malformed: list[Malformed] = []
+        self.unreadable: list[SourceError] = []
+        self.drift = Drift()
+        self.types: Counter[str] = Counter()
+        self.versions: Counter[str] = Counter()
+        self.uuids: list[set[str]] = []
+        """Of each session."""
 
     def add(self, files: list[SourceFile]) -> None:
         own: set[str] = set()
         parents: list[str] = []
         for file in files:
-            self.health.files += 1
+            self.files += 1
             try:
                 self._read(file, own, parents)
             except SourceError as problem:
-                self.health.unreadable.append(problem)
-        self.health.orphan_parents += sum(parent not in own for parent in parents)
-        hashes = {hash(uuid) for uuid in own}
-        self.health.cross_file_duplicates += len(hashes & self._known)
-        self._known |= hashes
+                self.unreadable.append(problem)
+        self.orphan_parents += sum(parent not in own for parent in parents)
+        self.uuids.append(own)
 
     def _read(self, file: SourceFile, own: set[str], parents: list[str]) -> None:
         last_line = 0
         for record in read(file.path):
-            self.health.lines += record.line != last_line
+            self.lines += record.line != last_line
             last_line = record.line
             self._count(record, file)
             if record.uuid is not None:
@@ -150,13 +175,46 @@ class _Ledger:
 
     def _count(self, record: Record, file: SourceFile) -> None:
         if isinstance(record, Unknown) and record.malformed:
-            self.health.malformed.append(Malformed(file.path, record.line, record.reason))
+            self.malformed.append(Malformed(file.path, record.line, record.reason))
             return
-        self.health.records += 1
-        self.health.types[record.type or "(no type)"] += 1
+        self.records += 1
+        self.types[record.type or "(no type)"] += 1
         if record.version:
-            self.health.versions[record.version] += 1
-        self.health.drift.add(record)
+            self.versions[record.version] += 1
+        self.drift.add(record)
+
+
+def _look_through(share: list[list[SourceFile]]) -> _Found:
+    """In a worker or not."""
+    found = _Found()
+    for group in share:
+        found.add(group)
+    return found
+
+
+class _Ledger:
+    """Adds up a `Health`."""
+
+    def __init__(self, health: Health) -> None:
+        self.health = health
+        self._known: set[int] = set()
+        """Hashes of uuids, not the uuids: a tree of a million lines should still fit."""
+
+    def add(self, found: _Found) -> None:
+        health = self.health
+        health.files += found.files
+        health.lines += found.lines
+        health.records += found.records
+        health.orphan_parents += found.orphan_parents
+        health.malformed += found.malformed
+        health.unreadable += found.unreadable
+        health.drift.join(found.drift)
+        health.types.update(found.types)
+        health.versions.update(found.versions)
+        for own in found.uuids:
+            hashes = {hash(uuid) for uuid in own}
+            health.cross_file_duplicates += len(hashes & self._known)
+            self._known |= hashes
 
 
 def _conversation_files(files: SessionFiles) -> list[SourceFile]:

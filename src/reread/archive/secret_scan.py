@@ -1,6 +1,7 @@
 """Which keys and passwords lie in past sessions, so that a person can make new ones.
 
-Every file is looked through once; what was found is kept without its value. A later question reads only what is new.
+Every file is looked through once, on all processors; what was found is kept without its value. A later question reads
+only what is new.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
+from pathlib import Path
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,10 +32,13 @@ from reread.index.findings import (
     make_digest_key,
     unread,
 )
-from reread.index.safe_reader import SafeReader
+from reread.index.read import StoredPiece
+from reread.index.safe_reader import SafeLines, SafeReader
 from reread.index.sessions import StoredSession
 from reread.records import parse_or_none
+from reread.safe.safe import Safe
 from reread.times import is_moment, moment
+from reread.workers import in_order, is_safe_to_fork
 
 from .filters import Filter, FilterOptions, make_filter
 from .listing import passing
@@ -47,6 +52,10 @@ ADVICE = (
     "Make new ones where these were issued and let the old ones expire: whoever can read these sessions can use them."
 )
 _DIGEST = 8
+SHARE = 2_000_000
+"""Bytes that are looked through together: enough that a worker is worth asking."""
+AHEAD = 8
+"""Shares that may be in the workers' hands, or done and not written."""
 
 
 class SecretPlace(NamedTuple):
@@ -133,24 +142,55 @@ class SecretScan:
             return None
         line = content if row.kind == "tool_result" else content[place.offset :].partition(b"\n")[0]
         found = secrets_of(Redactor(spared=SPARED), line)
-        return next((value for _, value in found if self._digest(value).hex() == secret.id), None)
+        return next((value for _, value in found if _digest(value, self._key or b"").hex() == secret.id), None)
 
     def _look_through(self, parts: list[Unread], tell: Callable[[int, int], None] | None) -> int:
         total = sum(part.end - part.start for part in parts)
         done = 0
         if parts and self._key is None:
             self._key = self._make_key()
-        for part in parts:
-            rows = list(self._rows(part))
-            if self._is_read_only:
-                self._passing += [KeptSecret(part.session, part.file, row) for row in rows]
-            else:
-                with transaction(self._connection):
-                    keep_secrets(self._connection, part, VERSION, rows)
-            done += part.end - part.start
+        for share, found in in_order(_look, self._shares(parts), AHEAD, total if is_safe_to_fork() else 0):
+            self._keep(share, found)
+            done += share.size
             if tell is not None:
                 tell(done, total)
         return total
+
+    def _shares(self, parts: list[Unread]) -> Iterator[_Share]:
+        some: list[_Part] = []
+        size = 0
+        for part in parts:
+            some.append(self._part(part))
+            size += part.end - part.start
+            if size >= SHARE:
+                yield self._share(some)
+                some, size = [], 0
+        if some:
+            yield self._share(some)
+
+    def _part(self, part: Unread) -> _Part:
+        return _Part(part, reading.pieces_of(self._connection, part.file, part.generation, part.start, part.end))
+
+    def _share(self, parts: list[_Part]) -> _Share:
+        return _Share(parts, self._files.folder, self._key or b"")
+
+    def _keep(self, share: _Share, found: list[list[SecretRow] | None]) -> None:
+        pairs = [
+            (part, self._look_again(part) if rows is None else rows)
+            for (part, _), rows in zip(share.parts, found, strict=True)
+        ]
+        if self._is_read_only:
+            self._passing += [KeptSecret(part.session, part.file, row) for part, rows in pairs for row in rows]
+            return
+        with transaction(self._connection):
+            for part, rows in pairs:
+                keep_secrets(self._connection, part, VERSION, rows)
+
+    def _look_again(self, part: Unread) -> list[SecretRow]:
+        """Beside a forget the pieces may only have moved."""
+        [rows] = _look(self._share([self._part(part)]))
+        self._damaged += rows is None
+        return rows or []
 
     def _make_key(self) -> bytes:
         if self._is_read_only:
@@ -158,26 +198,51 @@ class SecretScan:
         with transaction(self._connection):
             return make_digest_key(self._connection)
 
-    def _rows(self, part: Unread) -> Iterator[SecretRow]:
-        redactor = Redactor(spared=SPARED)
-        try:
-            content = self._files.line(part.file, part.generation, part.start, part.end - part.start)
-        except SafeDamaged:
-            self._damaged += 1
-            return
-        lines = [content] if part.kind == "tool_result" else content.split(b"\n")
-        offset = part.start
-        for line, secrets in zip(lines, secrets_of_lines(redactor, lines), strict=True):
-            found = dict.fromkeys(secrets)
-            if found:
-                value = parse_or_none(line) if part.kind != "tool_result" else None
-                for kind, secret in found:
-                    field = "result" if part.kind == "tool_result" else field_of(value, secret)
-                    yield SecretRow(offset, kind, self._digest(secret), _uuid(value), field, _time(value))
-            offset += len(line) + 1
 
-    def _digest(self, value: str) -> bytes:
-        return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=_DIGEST, key=self._key or b"").digest()
+class _Part(NamedTuple):
+    unread: Unread
+    pieces: list[StoredPiece]
+
+
+class _Share(NamedTuple):
+    """What is looked through together: all that a worker needs to know."""
+
+    parts: list[_Part]
+    safe: Path
+    key: bytes
+
+    @property
+    def size(self) -> int:
+        return sum(each.unread.end - each.unread.start for each in self.parts)
+
+
+def _look(share: _Share) -> list[list[SecretRow] | None]:
+    """In a worker or not: what each part holds; None where the safe has lost something of it."""
+    lines = SafeLines(Safe(share.safe))
+    return [_rows(lines, each, share.key) for each in share.parts]
+
+
+def _rows(safe: SafeLines, part: _Part, key: bytes) -> list[SecretRow] | None:
+    start, is_one_text = part.unread.start, part.unread.kind == "tool_result"
+    try:
+        content = safe.line(part.pieces, start, part.unread.end - start)
+    except SafeDamaged:
+        return None
+    lines = [content] if is_one_text else content.split(b"\n")
+    rows: list[SecretRow] = []
+    for line, secrets in zip(lines, secrets_of_lines(Redactor(spared=SPARED), lines), strict=True):
+        found = dict.fromkeys(secrets)
+        if found:
+            value = None if is_one_text else parse_or_none(line)
+            for kind, secret in found:
+                field = "result" if is_one_text else field_of(value, secret)
+                rows.append(SecretRow(start, kind, _digest(secret, key), _uuid(value), field, _time(value)))
+        start += len(line) + 1
+    return rows
+
+
+def _digest(value: str, key: bytes) -> bytes:
+    return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=_DIGEST, key=key).digest()
 
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)

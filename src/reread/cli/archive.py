@@ -388,5 +388,5 @@ def _kept(config: Config, sessions: list[str]) -> tuple[dict[str, int] | None, s
 
 
 def _progress(done: int, of: int) -> None:
-    end = "\r" if done + 1 < of else "\r\x1b[K"
-    sys.stderr.write(f"\rreading session {done + 1:,} of {of:,}{end}")
+    end = "\r" if done < of else "\r\x1b[K"
+    sys.stderr.write(f"\rread {done:,} of {of:,} sessions{end}")

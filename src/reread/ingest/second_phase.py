@@ -5,11 +5,10 @@ Whoever calls holds the lock. A stop at any point costs nothing: what was writte
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from reread.errors import SafeDamaged
 from reread.index import findings, meta, read
@@ -28,7 +27,7 @@ from reread.index.words import (
     write_words,
 )
 from reread.safe.safe import Safe
-from reread.workers import ALONE_BELOW, in_order
+from reread.workers import in_order
 
 from . import Progress, Report
 from .extract import FrictionJob, friction_from_safe
@@ -39,9 +38,6 @@ AHEAD = 12
 """Shares that may be in the workers' hands, or done and not written: enough to keep them busy during a commit."""
 COMMIT_AFTER = 16_000_000
 """Bytes of words per transaction, as many as a sync writes at once."""
-
-_Job = TypeVar("_Job")
-_Found = TypeVar("_Found")
 
 
 class _FileTexts(NamedTuple):
@@ -68,7 +64,7 @@ def index_results(
     done: list[WaitingResults] = []
     words: list[tuple[int, bytes | None]] = []
     weight = read_bytes = 0
-    for share, found in _each_by_workers(_words_of, _shares(connection, safe, waiting), total):
+    for share, found in in_order(_words_of, _shares(connection, safe, waiting), AHEAD, total):
         done += share.waiting
         words += found
         weight += sum(len(said) for _, said in found if said is not None)
@@ -134,7 +130,7 @@ def find_friction(
     jobs = [_friction_job(connection, safe, prices, *each) for each in waiting]
     total = sum(job.size for job in jobs)
     done = 0
-    for position, (job, found) in enumerate(_each_by_workers(friction_from_safe, jobs, total), 1):
+    for position, (job, found) in enumerate(in_order(friction_from_safe, jobs, AHEAD, total), 1):
         number = waiting[position - 1][0]
         with transaction(connection):
             findings.replace_friction(connection, number, found)
@@ -150,12 +146,3 @@ def _friction_job(
     pieces = {row.path: tuple(read.pieces_of(connection, row.id, row.generation)) for row in rows}
     files = SessionFileReader(connection, safe).session_files(number, uuid)
     return FrictionJob(files=files, pieces=pieces, safe=safe.folder, prices=prices, size=sum(row.taken for row in rows))
-
-
-def _each_by_workers(work: Callable[[_Job], _Found], jobs: Iterable[_Job], size: int) -> Iterator[tuple[_Job, _Found]]:
-    """In order, by all processors where there is enough to do; never far ahead of the writer."""
-    if size < ALONE_BELOW or (os.cpu_count() or 1) == 1:
-        for job in jobs:
-            yield job, work(job)
-        return
-    yield from in_order(work, jobs, AHEAD)

@@ -7,7 +7,6 @@ a second parse of each line; `decode` itself never pays for it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple, get_args, get_origin
 
@@ -73,8 +72,17 @@ class Drift:
             self.unknown_types[label] += 1
         if record.flaws:
             self.unexpected_values.update(f"{label}.{flaw}" for flaw in record.flaws)
-        for is_type, name in _unmodelled(type(record), data, label):
+        found: list[Found] = []
+        _unmodelled(type(record), data, label, found)
+        for is_type, name in found:
             (self.unknown_types if is_type else self.unmodelled_fields)[name] += 1
+
+    def join(self, later: Drift) -> None:
+        """Adds what was counted over further records."""
+        self.unknown_types.update(later.unknown_types)
+        self.unmodelled_fields.update(later.unmodelled_fields)
+        self.unexpected_values.update(later.unexpected_values)
+        self._shapes.update(later._shapes)
 
 
 def _label(record: Record) -> str:
@@ -82,58 +90,81 @@ def _label(record: Record) -> str:
     return f"{name}/{record.subtype}" if isinstance(record, System) and record.subtype else name
 
 
-def _unmodelled(kind: type[Struct], value: dict[str, Any], path: str) -> Iterator[tuple[bool, str]]:
-    """(is it a type, its name) for everything in an object that `kind` has no room for."""
-    strangers, inner = _plan(kind, tuple(value))
-    for key in strangers:
-        yield False, f"{path}.{key}"
-    for key, annotation in inner:
-        yield from _inside(annotation, value[key], f"{path}.{key}")
+Found = tuple[bool, str]
+"""Whether it is a type, and its name."""
+
+
+def _unmodelled(kind: type[Struct], value: dict[str, Any], path: str, found: list[Found]) -> None:
+    """Adds everything in an object that `kind` has no room for."""
+    strangers, inner = _plan(kind, tuple(value), path)
+    found += strangers
+    for key, room, place in inner:
+        each = value[key]
+        if type(each) is dict or type(each) is list:
+            _inside(room, each, place, found)
+
+
+class _Room:
+    """What may stand in a field, by its annotation, which is slow to look into."""
+
+    __slots__ = ("holds_structs", "items", "members", "values")
+
+    def __init__(self, annotation: Any) -> None:
+        self.members = options(annotation)
+        self.items = [_Room(get_args(member)[0]) for member in self.members if get_origin(member) is list]
+        self.values = [_Room(get_args(member)[1]) for member in self.members if get_origin(member) is dict]
+        is_struct = any(isinstance(member, type) and issubclass(member, Struct) for member in self.members)
+        self.holds_structs: bool = is_struct or any(room.holds_structs for room in (*self.items, *self.values))
+
+
+_Plan = tuple[list[Found], list[tuple[str, _Room, str]]]
 
 
 @lru_cache(maxsize=4096)
-def _plan(kind: type[Struct], keys: tuple[str, ...]) -> tuple[list[str], list[tuple[str, Any]]]:
-    """Keys without a field, and keys whose value is worth looking into. Lines of one client share few shapes."""
+def _plan(kind: type[Struct], keys: tuple[str, ...], path: str) -> _Plan:
+    """What is said of keys without a field, and the keys whose value is worth looking into, with the place of each.
+
+    Lines of one client share few shapes.
+    """
     known = dict(fields_of(kind).values())
-    found = {key: known.get(key, known.get(transcript_spelling(key))) for key in keys}
-    strangers = [key for key, annotation in found.items() if annotation is None]
-    inner = [(key, annotation) for key, annotation in found.items() if _may_hold_structs(annotation)]
-    return [key for key in strangers if key != kind.__struct_config__.tag_field], inner
+    annotations = {key: known.get(key, known.get(transcript_spelling(key))) for key in keys}
+    tag = kind.__struct_config__.tag_field
+    strangers = [key for key, annotation in annotations.items() if annotation is None and key != tag]
+    rooms = {key: _Room(annotation) for key, annotation in annotations.items()}
+    inner = [(key, room, f"{path}.{key}") for key, room in rooms.items() if room.holds_structs]
+    return [(False, f"{path}.{key}") for key in strangers], inner
 
 
-def _may_hold_structs(annotation: Any) -> bool:
-    return any(
-        get_origin(member) in (list, dict) or (isinstance(member, type) and issubclass(member, Struct))
-        for member in options(annotation)
-    )
-
-
-def _inside(annotation: Any, value: Any, path: str) -> Iterator[tuple[bool, str]]:
-    if isinstance(value, dict) and (kind := _struct_for(annotation, value.get("type"))) is not None:
-        yield from _in_struct(kind, value, path)
-        return
-    for member in options(annotation):
-        if isinstance(value, list) and get_origin(member) is list:
-            for item in value:
-                yield from _inside(get_args(member)[0], item, path)
-        elif isinstance(value, dict) and get_origin(member) is dict:
+def _inside(room: _Room, value: Any, path: str, found: list[Found]) -> None:
+    if isinstance(value, dict):
+        tag = value.get("type")
+        kind = _struct_for(room, tag if isinstance(tag, str) else None)
+        if kind is not None:
+            _in_struct(kind, value, path, found)
+            return
+        for inner in room.values:
             for item in value.values():
-                yield from _inside(get_args(member)[1], item, path)
+                _inside(inner, item, path, found)
+    elif isinstance(value, list):
+        for inner in room.items:
+            for item in value:
+                _inside(inner, item, path, found)
 
 
-def _in_struct(kind: type[Struct], value: dict[str, Any], path: str) -> Iterator[tuple[bool, str]]:
-    tag = kind.__struct_config__.tag
+def _in_struct(kind: type[Struct], value: dict[str, Any], path: str, found: list[Found]) -> None:
     if kind in _FAMILY:
-        yield True, f"{_FAMILY[kind]}/{value.get('type')}"
+        found.append((True, f"{_FAMILY[kind]}/{value.get('type')}"))
     else:
-        family = next((name for unknown, name in _FAMILY.items() if issubclass(kind, unknown.__base__ or kind)), None)
-        yield from _unmodelled(kind, value, f"{family}/{tag}" if family else path)
+        _unmodelled(kind, value, _place_of(kind) or path, found)
 
 
 @lru_cache(maxsize=4096)
-def _struct_by_tag(annotation: Any, tag: str | None) -> type[Struct] | None:
-    return struct_for(options(annotation), {"type": tag})
+def _place_of(kind: type[Struct]) -> str | None:
+    """A type that is one of a family is named by that, wherever it stands."""
+    family = next((name for unknown, name in _FAMILY.items() if issubclass(kind, unknown.__base__ or kind)), None)
+    return f"{family}/{kind.__struct_config__.tag}" if family else None
 
 
-def _struct_for(annotation: Any, tag: object) -> type[Struct] | None:
-    return _struct_by_tag(annotation, tag if isinstance(tag, str) else None)
+@lru_cache(maxsize=4096)
+def _struct_for(room: _Room, tag: str | None) -> type[Struct] | None:
+    return struct_for(room.members, {"type": tag})
