@@ -80,12 +80,21 @@ def test_a_changed_amount_is_found_and_named(tree: Tree, statement: str, named: 
         assert archive.safe.verify(deep=True).damaged == []
 
 
-def test_what_adds_up_and_is_wrong_all_the_same_is_found_from_the_kept_bytes(tree: Tree) -> None:
+@pytest.mark.parametrize("alone_below", [0, 10**9], ids=["by workers", "alone"])
+def test_what_adds_up_and_is_wrong_all_the_same_is_found_from_the_kept_bytes(
+    tree: Tree, alone_below: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Tokens that cost nothing: every sum above them can be made to agree."""
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", alone_below)
     change(tree, "UPDATE request SET rows = rows + 1 WHERE key = ONE_RESPONSE")
     with tree.archive() as archive:
         archive.connection.execute("DELETE FROM note WHERE name = 'usage_cells'")
-    assert any("are not what its lines say" in damage for damage in proved(tree, deep=True).damaged)
+    proof = proved(tree, deep=True)
+    assert [
+        damage for damage in proof.damaged if "index: 1 responses of" in damage and "not what its lines say" in damage
+    ]
+    with tree.archive() as archive:
+        assert proof.recounted == archive.connection.execute("SELECT count(*) FROM request").fetchone()[0]
 
 
 def test_the_command_says_so_and_exits_with_1(tree: Tree) -> None:

@@ -130,7 +130,7 @@ class ArchiveSafe:
             found = replace(found, unnamed=[each for each in found.unnamed if name_of_piece(each[0]) not in named])
         if not found.is_index_sound:
             return found
-        recounted = rebuilding.recount(connection, archive.reader, archive.price_file, deep=deep)
+        recounted = rebuilding.recount(connection, archive.packs, archive.price_file, deep=deep)
         return replace(
             found,
             adopted=adopted,

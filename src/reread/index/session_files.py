@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from reread.loading import INDEX, FileReader, records_of
+from reread.billing import load_prices
+from reread.loading import INDEX, FileReader, LoadedSession, load_session, records_of
 from reread.records import Record
 from reread.safe.safe import Safe
 from reread.sessions import completed
 from reread.sources import FileKind, SessionFiles, SourceFile, in_order, split
 
 from . import read
+from .read import StoredPiece
 from .rows import FileRow
-from .safe_reader import SafeReader
+from .safe_reader import SafeReader, remains
 
 
 class SessionFileReader(SafeReader, FileReader):
@@ -102,3 +105,53 @@ def source_file(row: FileRow, uuid: str) -> SourceFile:
         size=row.size,
         mtime_ns=row.mtime_ns,
     )
+
+
+class DiskAndSafe(FileReader):
+    """Sources where they are, the safe where they are gone."""
+
+    def __init__(self, safe: Path, pieces: Mapping[Path, Sequence[StoredPiece]]) -> None:
+        self._safe = Safe(safe)
+        self._pieces = pieces
+        self.has_losses = False
+        """Whether bytes of what was read are lost."""
+
+    def records(self, file: SourceFile) -> Iterator[Record]:
+        if file.path not in self._pieces:
+            yield from super().records(file)
+            return
+        for line in split(self.content(file)):
+            yield from records_of(line)
+
+    def content(self, file: SourceFile) -> bytes:
+        pieces = self._pieces.get(file.path)
+        if pieces is None:
+            return super().content(file)
+        found = remains(self._safe, pieces)
+        self.has_losses = self.has_losses or bool(found.lost)
+        return found.content
+
+
+class KeptSession(NamedTuple):
+    """A session as the safe has it: all that a worker needs to read it."""
+
+    files: SessionFiles
+    pieces: dict[Path, tuple[StoredPiece, ...]]
+    safe: Path
+    prices: Path | None
+    size: int
+
+    def load(self) -> LoadedSession:
+        return load_session(self.files, (), self.disk(), load_prices(self.prices))
+
+    def disk(self) -> DiskAndSafe:
+        return DiskAndSafe(self.safe, self.pieces)
+
+
+def kept_session(
+    connection: sqlite3.Connection, safe: Safe, prices: Path | None, number: int, uuid: str
+) -> KeptSession:
+    rows = read.files_of(connection, number)
+    pieces = {row.path: tuple(read.pieces_of(connection, row.id, row.generation)) for row in rows}
+    files = SessionFileReader(connection, safe).session_files(number, uuid)
+    return KeptSession(files=files, pieces=pieces, safe=safe.folder, prices=prices, size=sum(row.taken for row in rows))

@@ -24,13 +24,13 @@ from reread.index.places import PLACE, adopt_places, known_keys
 from reread.index.read import StoredPiece
 from reread.index.rows import FileRow
 from reread.index.safe_reader import LOST, Piece, as_last_taken, order_of
+from reread.index.session_files import DiskAndSafe
 from reread.index.source_state import look_again
 from reread.index.verify import unnamed_pieces
 from reread.index.write import StoreWriter
 from reread.safe.safe import FoundPiece, PieceHeader, Safe
 from reread.sources import FileKind, place
 
-from .extract import DiskAndSafe
 from .rebuild import Kept, backup_jobs, batch_of, is_part, session_jobs
 from .survey import FileJob
 

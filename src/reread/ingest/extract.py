@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -24,7 +23,6 @@ from reread.index.database import transaction
 from reread.index.findings import NO_TIME, PROMPTED
 from reread.index.ledger import response_rows
 from reread.index.meta import EDGE, digest
-from reread.index.read import StoredPiece
 from reread.index.rows import (
     BlockRow,
     CallRow,
@@ -40,10 +38,10 @@ from reread.index.rows import (
     SessionRow,
     ThoughtRow,
 )
-from reread.index.safe_reader import remains
+from reread.index.session_files import DiskAndSafe, KeptSession
 from reread.index.sessions import StoredSession, sessions
 from reread.index.text_index import indexable_bytes
-from reread.loading import DISK, FileReader, load_session, records_of
+from reread.loading import DISK, FileReader, load_session
 from reread.records import (
     AgentProgress,
     Assistant,
@@ -57,10 +55,10 @@ from reread.records import (
     parse_time,
 )
 from reread.records.client_input import nanodollars, number
-from reread.safe.safe import Safe, compress
+from reread.safe.safe import compress
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
 from reread.sessions.calls import MADE_BY_API, call_identity
-from reread.sources import FileKind, SessionFiles, SourceFile, split
+from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.times import milliseconds
 from reread.workers import give_back_memory
 
@@ -148,19 +146,9 @@ def friction_of(session: Session) -> FrictionBatch:
     )
 
 
-class FrictionJob(NamedTuple):
-    """A session whose moments are to be found, as the safe has it."""
-
-    files: SessionFiles
-    pieces: dict[Path, tuple[StoredPiece, ...]]
-    safe: Path
-    prices: Path | None
-    size: int
-
-
-def friction_from_safe(job: FrictionJob) -> FrictionBatch:
-    """In a worker or not: all that is needed is in the job."""
-    return friction_of(load_session(job.files, (), DiskAndSafe(job.safe, job.pieces), load_prices(job.prices)))
+def friction_from_safe(session: KeptSession) -> FrictionBatch:
+    """In a worker or not."""
+    return friction_of(session.load())
 
 
 def friction_row(event: friction.Moment) -> FrictionRow:
@@ -697,22 +685,3 @@ def _git_branches(session: Session) -> list[str]:
     found = {record.git_branch for part in parts for record in part.records if record.git_branch}
     hinted = session.hint.git_branch if session.hint is not None else None
     return sorted(found or ({hinted} if hinted else set()))
-
-
-class DiskAndSafe(FileReader):
-    """Sources where they are, the safe where they are gone."""
-
-    def __init__(self, safe: Path, pieces: Mapping[Path, Sequence[StoredPiece]]) -> None:
-        self._safe = Safe(safe)
-        self._pieces = pieces
-
-    def records(self, file: SourceFile) -> Iterator[Record]:
-        if file.path not in self._pieces:
-            yield from super().records(file)
-            return
-        for line in split(self.content(file)):
-            yield from records_of(line)
-
-    def content(self, file: SourceFile) -> bytes:
-        pieces = self._pieces.get(file.path)
-        return super().content(file) if pieces is None else remains(self._safe, pieces).content

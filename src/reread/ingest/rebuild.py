@@ -21,16 +21,17 @@ from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
 from reread.index.machines import id_by_name
 from reread.index.places import PLACE, adopt_places
-from reread.index.rows import OWN, FileBatch, FileRow, SessionBatch
+from reread.index.rows import OWN, FileRow, SessionBatch
 from reread.index.safe_reader import Piece, as_last_taken, order_of
-from reread.index.session_files import SessionFileReader, source_file
+from reread.index.session_files import KeptSession, SessionFileReader, kept_session, source_file
 from reread.index.write import StoreWriter
-from reread.loading import FileReader, OrphanAgentFiles
+from reread.loading import FileReader, OrphanAgentFiles, load_session
 from reread.safe.safe import PieceHeader, Safe
-from reread.sources import FileKind, SessionFiles, SourceFile, place
+from reread.sources import FileKind, SourceFile, place
+from reread.workers import in_order, is_safe_to_fork
 
 from . import Progress, Report
-from .extract import take
+from .extract import ExtractedRows, file_rows, take
 from .survey import Claims, FileJob, SessionJob, joined
 
 if TYPE_CHECKING:
@@ -233,6 +234,8 @@ def _job(file: SourceFile, entry: Kept) -> FileJob:
 
 SAMPLE = 8_000_000
 """Bytes of sessions that are read again unless all are wanted: a third of a second."""
+AHEAD = 8
+"""Sessions that may be in the workers' hands, or read and not compared."""
 
 
 class Recounted(NamedTuple):
@@ -241,21 +244,20 @@ class Recounted(NamedTuple):
     """A sentence for each file whose rows are not what its bytes say."""
 
 
-def recount(connection: sqlite3.Connection, files: SessionFileReader, prices: Path | None, *, deep: bool) -> Recounted:
+def recount(connection: sqlite3.Connection, safe: Safe, prices: Path | None, *, deep: bool) -> Recounted:
     """Every response of all sessions, or of some that chance chooses; what has lost bytes is passed by."""
     found = read.session_sizes(connection)
+    chosen = found if deep else _sample(found)
+    size = sum(size for *_, size in chosen) if is_safe_to_fork() else 0
+    jobs = (_recount_job(connection, safe, prices, number, uuid) for number, uuid, _ in chosen)
     total, wrong = 0, []
-    for number, uuid, _ in found if deep else _sample(found):
-        rows = read.files_of(connection, number)
-        if any(files.left_of(row).lost for row in rows):
-            continue
-        job = _whole_job(files.session_files(number, uuid), rows, prices)
-        for batch in take(job, files, is_kept=True).files:
-            kept, told = read.responses_told(connection, batch.key), _read(batch)
+    for job, answers in in_order(_responses, jobs, AHEAD, size):
+        for file, told in zip(job.changed, answers, strict=False):
+            kept = read.responses_told(connection, file.key)
             total += len(told)
             if kept != told:
                 count = sum(kept.get(key) != told.get(key) for key in kept.keys() | told.keys())
-                wrong.append(f"index: {count} responses of {printable(batch.path)} are not what its lines say")
+                wrong.append(f"index: {count} responses of {printable(file.file.location)} are not what its lines say")
     return Recounted(total, wrong)
 
 
@@ -272,18 +274,35 @@ def _sample(found: _Sized) -> _Sized:
     return chosen
 
 
-def _whole_job(session: SessionFiles, rows: list[FileRow], prices: Path | None) -> SessionJob:
-    by_path = {file.path: file for file in session.all}
+class _RecountJob(NamedTuple):
+    session: KeptSession
+    changed: list[FileJob]
+    """All its files that tell something."""
+
+
+def _recount_job(
+    connection: sqlite3.Connection, safe: Safe, prices: Path | None, number: int, uuid: str
+) -> _RecountJob:
+    session = kept_session(connection, safe, prices, number, uuid)
+    by_path = {file.path: file for file in session.files.all}
     jobs = [
         FileJob(file=by_path[row.path], key=row.key, source=row.source, device=0, inode=0, generation=row.generation)
-        for row in rows
+        for row in read.files_of(connection, number)
         if row.path in by_path
     ]
-    return SessionJob(files=session, changed=tuple(jobs), prices=prices)
+    return _RecountJob(session, jobs)
 
 
-def _read(batch: FileBatch) -> dict[str, tuple[object, ...]]:
+def _responses(job: _RecountJob) -> list[dict[str, tuple[object, ...]]]:
+    """In a worker or not: what each file tells of its responses; nothing where bytes of the session are lost."""
+    disk = job.session.disk()
+    loaded = load_session(job.session.files, (), disk, load_prices(job.session.prices))
+    rows = file_rows(job.changed, loaded, disk, with_words=False)
+    return [] if disk.has_losses else [_told(each) for each in rows]
+
+
+def _told(rows: ExtractedRows) -> dict[str, tuple[object, ...]]:
     return {
-        row.key: (batch.circumstances[row.circumstance].model, *(getattr(row, name) for name in read.COUNTED))
-        for row in batch.responses
+        row.key: (rows.circumstances[row.circumstance].model, *(getattr(row, name) for name in read.COUNTED))
+        for row in rows.responses
     }

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reread.errors import SafeDamaged
-from reread.index import findings, meta, read
+from reread.index import findings, meta
 from reread.index.database import transaction
 from reread.index.read import StoredPiece
 from reread.index.safe_reader import SafeLines
-from reread.index.session_files import SessionFileReader
+from reread.index.session_files import kept_session
 from reread.index.text_index import indexable_bytes, text_at
 from reread.index.words import (
     TextPlace,
@@ -30,7 +30,7 @@ from reread.safe.safe import Safe
 from reread.workers import in_order
 
 from . import Progress, Report
-from .extract import FrictionJob, friction_from_safe
+from .extract import friction_from_safe
 
 SHARE = 2_000_000
 """Bytes of lines that are read together: enough that a worker is worth asking."""
@@ -127,7 +127,7 @@ def find_friction(
     known yet."""
     waiting = meta.waiting_for_friction(connection, with_grown=with_grown)
     waiting = [each for each in waiting if session in (None, each[0])]
-    jobs = [_friction_job(connection, safe, prices, *each) for each in waiting]
+    jobs = [kept_session(connection, safe, prices, *each) for each in waiting]
     total = sum(job.size for job in jobs)
     done = 0
     for position, (job, found) in enumerate(in_order(friction_from_safe, jobs, AHEAD, total), 1):
@@ -137,12 +137,3 @@ def find_friction(
         done += job.size
         if report is not None:
             report(Progress(done, total, position, len(jobs), phase="friction"))
-
-
-def _friction_job(
-    connection: sqlite3.Connection, safe: Safe, prices: Path | None, number: int, uuid: str
-) -> FrictionJob:
-    rows = read.files_of(connection, number)
-    pieces = {row.path: tuple(read.pieces_of(connection, row.id, row.generation)) for row in rows}
-    files = SessionFileReader(connection, safe).session_files(number, uuid)
-    return FrictionJob(files=files, pieces=pieces, safe=safe.folder, prices=prices, size=sum(row.taken for row in rows))
