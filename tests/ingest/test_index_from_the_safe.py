@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
 from reread.index.sessions import StoredSession
+from reread.ingest import Progress
 from reread.testing import a_prompt, a_reply, a_session, a_subagent
 from trees import a_tree, append, assert_true
 
@@ -34,6 +36,52 @@ def test_a_rebuilt_index_says_what_the_old_one_said(tmp_path: Path) -> None:
         assert_true(archive, tree.truth)
         assert archive.sync().bytes == 0
         assert_true(archive, tree.truth)
+
+
+def everything(archive: Archive) -> dict[str, list[tuple[object, ...]]]:
+    tables = ("session", "file", "piece", "block", "request", "tool_call", "prompt", "thought", "friction", "outcome")
+    return {
+        table: sorted(archive.connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr)  # noqa: S608
+        for table in tables
+    }
+
+
+def test_workers_rebuild_and_renew_what_one_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = a_tree(tmp_path, size=400_000, seed=14)
+    with tree.archive() as archive:
+        archive.sync()
+        archive.safe.rebuild()
+        alone = everything(archive)
+        monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
+        monkeypatch.setattr("reread.ingest.rebuild.COMMIT_AFTER", 100_000)
+        told: list[Progress] = []
+        archive.safe.rebuild(told.append)
+        assert everything(archive) == alone
+        assert {each.phase for each in told} == {"rebuilding"}
+        assert (told[-1].bytes_done, told[-1].sessions_done) == (told[-1].bytes_total, told[-1].sessions_total)
+        archive.connection.execute("UPDATE file SET extractor = 0")
+        archive.connection.execute("UPDATE session SET tool_calls = 1000, title = 'of old'")
+        archive.sync()
+        assert archive.outdated() == 0
+        assert everything(archive)["session"] == alone["session"]
+        assert archive.safe.verify(deep=True).damaged == []
+
+
+def test_a_rebuild_asks_the_safe_for_what_the_clients_own_index_says(tmp_path: Path) -> None:
+    path = a_session(a_prompt("hello"), id=ID).write(tmp_path / "projects")
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    path.write_text("".join(json.dumps({**line, "cwd": None}) + "\n" for line in lines), "utf-8")
+    index = path.with_name("sessions-index.json")
+
+    def tell(project: str) -> None:
+        index.write_text(json.dumps({"version": 1, "entries": [{"sessionId": ID, "projectPath": project}]}), "utf-8")
+
+    tell("/srv/alpaca")
+    with a_synced(tmp_path) as archive:
+        assert found(archive).row.project == "/srv/alpaca"
+        tell("/srv/iguana")
+        archive.safe.rebuild()
+        assert found(archive).row.project == "/srv/alpaca"
 
 
 def a_synced(folder: Path) -> Archive:

@@ -257,7 +257,7 @@ class Archive(ArchiveBase):
         if source_state.has_unfinished_captures(self.wire):
             capture.adopt(self.wire)
         if full:
-            self.safe.rebuild()
+            self.safe.rebuild(report)
         elif self.is_current(is_glance=is_glance):
             if not is_quick:
                 self.finish(report)

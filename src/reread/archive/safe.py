@@ -80,7 +80,7 @@ class ArchiveSafe:
             if custody.is_lost(
                 archive.connection, archive.packs
             ):  # asked here: another process may just have rebuilt it
-                self._make_anew()
+                self._make_anew(report)
             lost, _ = self._recover()
             self._fold_copies()
             result = sync(
@@ -160,12 +160,12 @@ class ArchiveSafe:
         rows = custody.kept_files(self._archive.connection, stored)
         return [_folder(to) / custody.below(row, stored) for row in rows]
 
-    def rebuild(self) -> int:
+    def rebuild(self, report: Report | None = None) -> int:
         """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""
         with self._archive.locked():
-            return self._make_anew()
+            return self._make_anew(report)
 
-    def _make_anew(self) -> int:
+    def _make_anew(self, report: Report | None = None) -> int:
         """The same for one who holds the lock."""
         archive = self._archive
         load_prices(archive.price_file)  # before anything is done: one that cannot be read stops it
@@ -176,7 +176,7 @@ class ArchiveSafe:
         set_aside(archive.home)
         carry_over.keep_unsafe(archive.connection, known, archive.home)
         archive.reprice()
-        sessions = rebuilding.rebuild(archive.connection, archive.packs, archive.price_file)
+        sessions = rebuilding.rebuild(archive.connection, archive.packs, archive.price_file, report)
         sessions -= self._fold_copies()
         meta.write_note(archive.connection, meta.REBUILD, meta.DONE)
         return sessions

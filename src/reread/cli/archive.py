@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from reread.views.numbers import count, left_out_document, left_out_lines, resul
 
 from . import options
 from .options import is_agreed
-from .session_source import bare_archive, find, is_below, is_protected, open_archive
+from .session_source import SyncProgress, bare_archive, find, is_below, is_protected, open_archive
 from .streams import tell_lines
 
 if TYPE_CHECKING:
@@ -296,8 +297,9 @@ def _what_goes(stored: StoredSession, backups: int) -> str:
 def _rebuild(arguments: list[str]) -> int:
     given = _parser("rebuild", "  reread archive rebuild", syncs=False).parse_args(arguments)
     config = options.make_config(given)
-    with bare_archive(config) as archive:
-        sessions = archive.safe.rebuild()
+    progress = SyncProgress()
+    with bare_archive(config) as archive, closing(progress):
+        sessions = archive.safe.rebuild(progress)
     document = {"schema": "reread.rebuild/1", "sessions": sessions}
     options.show_answer(given, config, lambda: document, lambda _: [f"{count(sessions, 'session')} rebuilt"])
     return 0

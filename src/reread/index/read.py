@@ -96,6 +96,15 @@ def files_of_kind(connection: sqlite3.Connection, kind: str) -> list[FileRow]:
     return [_file(row) for row in rows]
 
 
+def own_index(connection: sqlite3.Connection, path: Path) -> FileRow | None:
+    """The client's own index of a folder, which belongs to no session."""
+    row = connection.execute(
+        f"SELECT {_FILE} FROM file WHERE session IS NULL AND kind = 'index' AND path = ?",  # noqa: S608  our own names
+        (stored_path(str(path)),),
+    ).fetchone()
+    return _file(row) if row is not None else None
+
+
 def backups_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
     rows = connection.execute(f"SELECT {_FILE} FROM file WHERE backup_of = ? ORDER BY path", (session,))  # noqa: S608
     return [_file(row) for row in rows]

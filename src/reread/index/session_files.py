@@ -78,8 +78,7 @@ class SessionFileReader(SafeReader, FileReader):
         return self.bytes_of(self._rows[file.path])
 
     def index_beside(self, trunk: SourceFile) -> bytes | None:
-        place = trunk.path.parent / INDEX
-        row = next((each for each in read.files_of_kind(self._connection, FileKind.INDEX) if each.path == place), None)
+        row = read.own_index(self._connection, trunk.path.parent / INDEX)
         return self._left(row) if row is not None else None
 
     def losses(self, file: SourceFile) -> Sequence[str]:
@@ -127,6 +126,13 @@ class DiskAndSafe(FileReader):
         pieces = self._pieces.get(file.path)
         if pieces is None:
             return super().content(file)
+        return self._content_of(pieces)
+
+    def index_beside(self, trunk: SourceFile) -> bytes | None:
+        pieces = self._pieces.get(trunk.path.parent / INDEX)
+        return super().index_beside(trunk) if pieces is None else self._content_of(pieces)
+
+    def _content_of(self, pieces: Sequence[StoredPiece]) -> bytes:
         found = remains(self._safe, pieces)
         self.has_losses = self.has_losses or bool(found.lost)
         return found.content
@@ -152,6 +158,15 @@ def kept_session(
     connection: sqlite3.Connection, safe: Safe, prices: Path | None, number: int, uuid: str
 ) -> KeptSession:
     rows = read.files_of(connection, number)
-    pieces = {row.path: tuple(read.pieces_of(connection, row.id, row.generation)) for row in rows}
+    pieces = {row.path: _pieces(connection, row) for row in rows}
     files = SessionFileReader(connection, safe).session_files(number, uuid)
+    if files.trunk is not None:
+        place = files.trunk.path.parent / INDEX
+        index = read.own_index(connection, place)
+        # What the safe has nothing of is not asked of the disk either.
+        pieces[place] = _pieces(connection, index) if index is not None else ()
     return KeptSession(files=files, pieces=pieces, safe=safe.folder, prices=prices, size=sum(row.taken for row in rows))
+
+
+def _pieces(connection: sqlite3.Connection, row: FileRow) -> tuple[StoredPiece, ...]:
+    return tuple(read.pieces_of(connection, row.id, row.generation))

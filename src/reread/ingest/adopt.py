@@ -21,7 +21,6 @@ from reread.index.custody import acknowledged_end
 from reread.index.database import transaction
 from reread.index.machines import id_by_name
 from reread.index.places import PLACE, adopt_places, known_keys
-from reread.index.read import StoredPiece
 from reread.index.rows import FileRow
 from reread.index.safe_reader import LOST, Piece, as_last_taken, order_of
 from reread.index.session_files import DiskAndSafe
@@ -182,7 +181,7 @@ def _write(
     new = {key: gain.pieces for key, gain in gains.items()}
     shown = {key: gain for key, gain in gains.items() if gain.is_shown}
     kept = {**_beside(connection, shown.values()), **{key: gain.kept for key, gain in shown.items()}}
-    disk = DiskAndSafe(safe.folder, {Path(entry.last.path): _stored(entry) for entry in kept.values()})
+    disk = DiskAndSafe(safe.folder, {Path(entry.last.path): entry.stored for entry in kept.values()})
     torn = {key for key, entry in kept.items() if entry.has_hole}
     written: set[str] = set()
     for job in session_jobs(kept, disk):
@@ -227,13 +226,6 @@ def _beside(connection: sqlite3.Connection, gains: Iterable[_Gain]) -> dict[str,
                 last = _header(row, machine)
                 found[row.key] = Kept(last, _pieces(connection, row, last))
     return found
-
-
-def _stored(entry: Kept) -> tuple[StoredPiece, ...]:
-    return tuple(
-        StoredPiece(start=header.start, length=header.length, sha256=bytes.fromhex(header.sha256), place=where)
-        for header, where in entry.pieces
-    )
 
 
 def _is_made(job: FileJob, gains: Mapping[str, _Gain]) -> bool:

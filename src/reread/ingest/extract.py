@@ -362,11 +362,11 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
 
     Raises SourceError when a file cannot be read; backups that cannot are named in the batch.
     """
-    if job.backup_of is not None:
-        return _take_backups(job, job.backup_of, _kept_bytes(disk) if is_kept else _new_bytes)
     if job.gone and job.safe is not None:
-        disk = DiskAndSafe(job.safe, {each.file.path: each.pieces for each in job.gone})
+        disk = DiskAndSafe(job.safe, job.gone)
     bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
+    if job.backup_of is not None:
+        return _take_backups(job, job.backup_of, bytes_of)
     session, moments = None, None
     if job.files is None:
         found = [_side_rows(each, disk) for each in job.changed]

@@ -5,7 +5,7 @@ held against its rows, which a hand or a flipped bit may change.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -21,11 +21,12 @@ from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
 from reread.index.machines import id_by_name
 from reread.index.places import PLACE, adopt_places
+from reread.index.read import StoredPiece
 from reread.index.rows import OWN, FileRow, SessionBatch
 from reread.index.safe_reader import Piece, as_last_taken, order_of
 from reread.index.session_files import KeptSession, SessionFileReader, kept_session, source_file
 from reread.index.write import StoreWriter
-from reread.loading import FileReader, OrphanAgentFiles, load_session
+from reread.loading import DISK, INDEX, FileReader, OrphanAgentFiles, load_session
 from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place
 from reread.workers import in_order, is_safe_to_fork
@@ -33,12 +34,15 @@ from reread.workers import in_order, is_safe_to_fork
 from . import Progress, Report
 from .extract import ExtractedRows, file_rows, take
 from .survey import Claims, FileJob, SessionJob, joined
+from .sync import COMMIT_AFTER, Packed, packed, unpacked, weight_of
 
 if TYPE_CHECKING:
     import random
 else:
     random = lazy.module("random")  # a sync has no use for it
 
+AHEAD = 4
+"""Sessions that may be in the workers' hands, or read and not written: some are large."""
 _ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, FileKind.META})
 
 
@@ -48,6 +52,15 @@ class Kept(Struct):
     last: PieceHeader
     """A piece of its newest generation."""
     pieces: list[Piece]
+
+    @property
+    def stored(self) -> tuple[StoredPiece, ...]:
+        """Where the pieces of its newest generation lie."""
+        return tuple(
+            StoredPiece(start=header.start, length=header.length, sha256=bytes.fromhex(header.sha256), place=where)
+            for header, where in self.pieces
+            if header.generation == self.last.generation
+        )
 
     @property
     def has_hole(self) -> bool:
@@ -61,7 +74,9 @@ class Kept(Struct):
         return False
 
 
-def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None) -> int:
+def rebuild(
+    connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None
+) -> int:
     """Fills an empty database from the packs; gives the number of sessions.
 
     Every piece is proved first: what is damaged is left out, and must not keep the rest out.
@@ -78,14 +93,61 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
         own = {key: entry for key, entry in kept.items() if entry.last.machine == machine_name}
         writer.adopt([(entry.last, entry.pieces) for entry in own.values()])
         files.know(machine_name)
-        torn = {key for key, entry in own.items() if entry.has_hole}
-        for job in session_jobs(own, files):
-            writer.apply([batch_of(replace(job, prices=prices), files, torn)], is_older=False)
-        for job in backup_jobs(own, history_folders(connection, machine_name)):
-            writer.apply([batch_of(job, files, torn)], is_older=False)
+        held = _Held(own, safe.folder, prices)
+        held.write(session_jobs(own, files), writer, report)
+        held.write(backup_jobs(own, history_folders(connection, machine_name)), writer)
         writer.close_books()
     adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in places])
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
+
+
+class _KeptJob(NamedTuple):
+    """All that a worker needs to read a session from the safe."""
+
+    job: SessionJob
+    torn: Set[str]
+    """Keys of those of its files that have a hole."""
+
+
+class _Held:
+    """What the safe holds of a machine, for workers to read."""
+
+    def __init__(self, kept: Mapping[str, Kept], safe: Path, prices: Path | None) -> None:
+        self._kept = kept
+        self._safe = safe
+        self._prices = prices
+        self._torn = {key for key, entry in kept.items() if entry.has_hole}
+        self._by_path = {Path(entry.last.path): entry for entry in kept.values()}
+
+    def write(self, jobs: Sequence[SessionJob], writer: StoreWriter, report: Report | None = None) -> None:
+        total = sum(job.size for job in jobs)
+        pending: list[SessionBatch] = []
+        weight = done = 0
+        for position, (kept, batch) in enumerate(in_order(_taken, map(self._job, jobs), AHEAD, total), 1):
+            pending.append(unpacked(batch))
+            weight += weight_of(pending[-1])
+            done += kept.job.size
+            if weight >= COMMIT_AFTER:
+                writer.apply(pending, is_older=False)
+                pending, weight = [], 0
+            if report is not None:
+                report(Progress(done, total, position, len(jobs), phase="rebuilding"))
+        if pending:
+            writer.apply(pending, is_older=False)
+
+    def _job(self, job: SessionJob) -> _KeptJob:
+        pieces = {each.file.path: self._kept[each.key].stored for each in job.changed}
+        if job.files is not None and job.files.trunk is not None:
+            index = job.files.trunk.path.parent / INDEX
+            # What the safe has nothing of is not asked of the disk either.
+            pieces[index] = self._by_path[index].stored if index in self._by_path else ()
+        mine = replace(job, gone=pieces, safe=self._safe, prices=self._prices)
+        return _KeptJob(mine, {each.key for each in job.changed} & self._torn)
+
+
+def _taken(kept: _KeptJob) -> Packed:
+    """In a worker or not."""
+    return packed(batch_of(kept.job, DISK, kept.torn), kept.job.size)
 
 
 def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None) -> int:
@@ -94,22 +156,32 @@ def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None
     Their words stay as they are indexed. A stop in between costs nothing: what was done is known by its version.
     """
     outdated = read.outdated_sessions(connection)
-    files = SessionFileReader(connection, safe)
     writers: dict[str, StoreWriter] = {}
-    for position, (number, uuid, machine, folder) in enumerate(outdated, 1):
+    total = sum(size for *_, size in read.session_sizes(connection))
+    jobs = (_renewal(connection, safe, prices, number, uuid) for number, uuid, *_ in outdated)
+    answers = zip(outdated, in_order(_renewed, jobs, AHEAD, total), strict=True)
+    for position, ((_, uuid, machine, folder), (_, answer)) in enumerate(answers, 1):
         if machine not in writers:
             writers[machine] = StoreWriter(connection, safe, machine, load_prices(prices))
-        rows = read.files_of(connection, number)
-        changed = tuple(_kept_job(row, uuid) for row in rows)
-        batch = take(SessionJob(files=files.session_files(number, uuid), changed=changed, prices=prices), files)
+        batch = unpacked(answer)
         if batch.session is not None:
             batch = replace(batch, session=batch.session._replace(uuid=uuid, folder=folder))
         writers[machine].apply_again(batch)
         if report is not None:
-            report(Progress(position, len(outdated), position, len(outdated)))
+            report(Progress(0, 0, position, len(outdated), phase="reading again"))
     for writer in writers.values():
         writer.close_books()
     return len(outdated)
+
+
+def _renewal(connection: sqlite3.Connection, safe: Safe, prices: Path | None, number: int, uuid: str) -> SessionJob:
+    session = kept_session(connection, safe, prices, number, uuid)
+    changed = tuple(_kept_job(row, uuid) for row in read.files_of(connection, number))
+    return SessionJob(files=session.files, changed=changed, gone=session.pieces, safe=safe.folder, prices=prices)
+
+
+def _renewed(job: SessionJob) -> Packed:
+    return packed(take(job), job.size)
 
 
 def _kept_job(row: FileRow, uuid: str) -> FileJob:
@@ -234,8 +306,6 @@ def _job(file: SourceFile, entry: Kept) -> FileJob:
 
 SAMPLE = 8_000_000
 """Bytes of sessions that are read again unless all are wanted: a third of a second."""
-AHEAD = 8
-"""Sessions that may be in the workers' hands, or read and not compared."""
 
 
 class Recounted(NamedTuple):

@@ -68,9 +68,10 @@ class SessionJob(Struct, frozen=True, kw_only=True, gc=False):
     """A session some of whose files changed. All its files are needed to tell what it amounts to."""
 
     files: SessionFiles | None
-    gone: tuple[GoneFile, ...] = ()
+    gone: dict[Path, tuple[StoredPiece, ...]] = {}
+    """Pieces of the files that are read from the safe, by path."""
     safe: Path | None = None
-    """Where the safe is, if some of its files are only there."""
+    """Where that is, if there are such."""
     strays: tuple[SourceFile, ...] = ()
     of_others: frozenset[str] = frozenset()
     """Ids that its lines may tell and that belong to other sessions of its folder."""
@@ -636,7 +637,7 @@ class Survey:
                 jobs.append(
                     SessionJob(
                         files=whole,
-                        gone=gone,
+                        gone={each.file.path: each.pieces for each in gone},
                         safe=self._safe,
                         strays=own,
                         of_others=claims.of_others(session),

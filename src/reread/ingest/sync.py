@@ -144,7 +144,7 @@ def run(
         else:
             result.problems += [SourceError(Path(path), reason) for path, reason in batch.unread]
             pending.append(batch)
-            weight += _weight(batch)
+            weight += weight_of(batch)
             result.sessions += batch.session is not None
             result.files += len(batch.files)
             result.bytes += sum(piece.length for file in batch.files for piece in file.pieces)
@@ -160,7 +160,7 @@ def run(
         writer.apply(pending[::-1], is_older=is_first)
 
 
-def _weight(batch: SessionBatch) -> int:
+def weight_of(batch: SessionBatch) -> int:
     return ROWS + sum(
         sum(len(piece.frame) for piece in file.pieces) + sum(len(block.text) for block in file.blocks)
         for file in batch.files
@@ -200,7 +200,7 @@ def _taken_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Tak
             while True:
                 while ahead < AHEAD and (each := next(waiting, None)) is not None:
                     number, job = each
-                    future = pool.submit(_take_encoded, job)
+                    future = pool.submit(take_packed, job)
                     running[future] = number, job.size
                     future.add_done_callback(done.put)
                     ahead += _ahead(job.size)
@@ -209,9 +209,10 @@ def _taken_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Tak
                     return
                 future = done.get()
                 number, size = running.pop(future)
-                answer = _decoded(future.result())
+                found = future.result()
+                answer = found if isinstance(found, SourceError) else unpacked(found)
                 ahead -= _ahead(size)
-                del future  # with the encoded bytes, which are as large as the batch
+                del future, found  # with the encoded bytes, which are as large as the batch
                 yield number, size, answer
                 del answer
         finally:
@@ -222,7 +223,11 @@ def _ahead(size: int) -> int:
     return max(SMALLEST, min(size, LARGEST))
 
 
-def _decoded(answer: bytes | SessionBatch | SourceError) -> SessionBatch | SourceError:
+Packed = bytes | SessionBatch
+"""A batch as it crosses the pipe: msgpack does several times faster than pickled structs."""
+
+
+def unpacked(answer: Packed) -> SessionBatch:
     return _batch_decoder().decode(answer) if isinstance(answer, bytes) else answer
 
 
@@ -232,17 +237,19 @@ def _batch_decoder() -> msgspec.msgpack.Decoder[SessionBatch]:
     return msgpack_decoder(SessionBatch)
 
 
-def _take_encoded(job: SessionJob) -> bytes | SessionBatch | SourceError:
-    """In a worker: msgpack crosses the pipe several times faster than pickled structs."""
+def take_packed(job: SessionJob) -> Packed | SourceError:
+    """In a worker."""
     answer = _take_or_tell(job)
-    if isinstance(answer, SourceError):
-        return answer
+    return answer if isinstance(answer, SourceError) else packed(answer, job.size)
+
+
+def packed(batch: SessionBatch, size: int) -> Packed:
     try:
-        encoded = msgspec.msgpack.encode(answer)
+        encoded = msgspec.msgpack.encode(batch)
     except UnicodeEncodeError:  # a file name that is no UTF-8; pickle takes it
-        return answer
-    if job.size >= LARGE:  # the pipe wants a copy of it: beside the batch that would be the most a worker ever holds
-        del answer
+        return batch
+    if size >= LARGE:  # the pipe wants a copy of it: beside the batch that would be the most a worker ever holds
+        del batch
         give_back_memory()
     return encoded
 
