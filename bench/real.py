@@ -320,6 +320,9 @@ JOBS = (
     Job("anything", "search --regex, without one", ("search", "--no-sync", "--regex", r"\b[a-f0-9]{7}\b.{3}#\d+"), 3),
     Job("html", f"HTML of a session of {LARGER / 1e6:.1f} MB", rounds=3),
     Job("doctor", "doctor", ("doctor",), 3),
+    Job("secrets", "secrets, the first", ("secrets", "--no-sync"), 1),
+    Job("verify", "archive verify --deep", ("archive", "verify", "--deep"), 2),
+    Job("rebuild", "archive rebuild", ("archive", "rebuild"), 2),
 )
 
 
