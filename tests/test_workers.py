@@ -75,3 +75,28 @@ def test_what_a_dead_fork_had_taken_is_done_here(fate: str) -> None:
 def test_an_error_is_raised_where_the_work_was_asked_for_and_no_process_is_left(where: str) -> None:
     fate = f"if {where}: raise ValueError('seven is odd')\n        __import__('time').sleep(0.005)"
     assert json.loads(output_of(fate)) == "seven is odd"
+
+
+KILLED = """
+import os, signal, sys
+from reread.errors import WorkerLost
+from reread.workers import in_order
+
+def work(number):
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+done = []
+try:
+    for _, found in in_order(work, range(10), 2):
+        done.append(found)
+except WorkerLost as problem:
+    print(done == list(range(len(done))), problem)
+"""
+
+
+def test_a_worker_that_is_killed_is_told_in_a_sentence() -> None:
+    run = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, check=True, timeout=60)
+    assert run.stdout.startswith(b"True a process that was helping was ended")
+    assert b"\n" not in run.stdout.strip()

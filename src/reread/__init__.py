@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
         SourceError,
         StoreError,
         UnknownSession,
+        WorkerLost,
     )
     from .live.client import Client, Hook, HostTool, query
     from .live.outgoing import Allow, Deny
@@ -70,6 +71,7 @@ _HOME = {
     "SafeFull": ".errors",
     "StoreError": ".errors",
     "UnknownSession": ".errors",
+    "WorkerLost": ".errors",
     "load": ".archive.archive",
     "read": ".loading",
     "Record": ".records",
@@ -116,6 +118,7 @@ __all__ = [
     "Tokens",
     "Unknown",
     "UnknownSession",
+    "WorkerLost",
     "__version__",
     "decode",
     "follow",

@@ -15,7 +15,8 @@
     ├── SafeError          the folder of the safe cannot be read or written
     │   ├── SafeFull       no room; nothing half-written is left
     │   └── SafeBusy       another process writes
-    └── SafeDamaged        stored bytes that cannot be proved
+    ├── SafeDamaged        stored bytes that cannot be proved
+    └── WorkerLost         a process that worked for this one was ended
 
 Unreadable *lines* are never an exception: they are values, see `reread.records.Unknown`.
 """
@@ -44,6 +45,7 @@ __all__ = [
     "SourceError",
     "StoreError",
     "UnknownSession",
+    "WorkerLost",
 ]
 
 
@@ -151,6 +153,13 @@ class SafeDamaged(RereadError):
         owner = f" ({printable(path)})" if path else ""
         super().__init__(f"the piece at byte {offset} of pack {pack}{owner} cannot be read: {reason}")
         self.pack, self.offset, self.reason, self.path = pack, offset, reason, path
+
+
+class WorkerLost(RereadError):
+    """A process that worked for this one was ended from outside: by a person, or by the system for want of memory."""
+
+    def __init__(self) -> None:
+        super().__init__("a process that was helping was ended (is memory short?); nothing is lost, run it again")
 
 
 def printable(text: str) -> str:

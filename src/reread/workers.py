@@ -13,6 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from reread.errors import WorkerLost
+
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
@@ -25,8 +27,9 @@ _J = TypeVar("_J")
 _R = TypeVar("_R")
 
 
-def worker_pool() -> ProcessPoolExecutor:
-    """As many processes as there are processors, started in a way that is named.
+@contextlib.contextmanager
+def worker_pool() -> Iterator[ProcessPoolExecutor]:
+    """As many processes as there are processors, started in a way that is named; raises WorkerLost.
 
     A fork is quickest, and asks nothing of a caller's script, but a lock that another thread holds stays held for ever
     in the child; so only a process that has one thread is forked. `forkserver` is no help: its children are not ours,
@@ -34,11 +37,16 @@ def worker_pool() -> ProcessPoolExecutor:
     """
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
 
     context = multiprocessing.get_context("fork" if is_safe_to_fork() else "spawn")
-    return ProcessPoolExecutor(
+    with ProcessPoolExecutor(
         os.cpu_count() or 1, mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),)
-    )
+    ) as pool:
+        try:
+            yield pool
+        except BrokenProcessPool as problem:
+            raise WorkerLost from problem
 
 
 def in_order(
