@@ -315,3 +315,26 @@ def test_all_that_is_not_being_written_is_looked_at_seldom_and_the_seldomer_the_
     assert due[0] == pytest.approx(2, abs=0.11)
     assert between[:2] == [10, 10], "a look of 0.2 s may happen every ten seconds"
     assert set(between[2:]) == {2}
+
+
+class Clock(threading.Event):
+    """Whoever waits for it lets time pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.pauses: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.now += timeout or 0.0
+        self.pauses.append(timeout or 0.0)
+        return len(self.pauses) > 4
+
+
+def test_what_takes_long_is_done_the_seldomer_and_never_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(time, "thread_time", lambda: clock.now)
+    work = iter([0.001, 0.5, 60.0, 0.0])
+    for _ in pace(clock, share=0.1):
+        clock.now += next(work)
+    assert clock.pauses == pytest.approx([0.1, 0.1, 4.5, 10.0, 0.1])

@@ -87,6 +87,8 @@ else:
 _REBUILD = "run `reread archive rebuild` to rebuild the index"
 _SETTLING = 2.0
 """Seconds in which a client may write a last line after its run has ended."""
+_WATCHING = 0.1
+"""The share of a processor that a watch may take: a session of 24 MB that grew all the time took 0.7 of one."""
 CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 _MOVED = {
@@ -288,7 +290,7 @@ class Archive(ArchiveBase):
         yield self.sync()
         seen = source_state.WatchedFiles(self.connection, self.machine)
         is_quiet = False
-        for is_due in tail.pace(stop):
+        for is_due in tail.pace(stop, share=_WATCHING):
             if seen.have_changed(with_old=is_due) or source_state.has_captures(self.wire):
                 yield self.sync()
                 seen = source_state.WatchedFiles(self.connection, self.machine)

@@ -27,6 +27,8 @@ SELDOM = 2.0
 """Seconds between looks at what is being written, and between those at all the rest."""
 BUSY = 0.02
 """The share of the time that looks at the rest may take: with thousands of old sessions one is no trifle."""
+LONGEST = 10.0
+"""Seconds between two looks at most, however long the first took."""
 AWAKE = 600.0
 """A session that grew within so many seconds is being written."""
 
@@ -77,19 +79,23 @@ def follow_looks(
         yield tail.look()
 
 
-def pace(stop: threading.Event, *, often: float = OFTEN, seldom: float = SELDOM) -> Iterator[bool]:
+def pace(stop: threading.Event, *, often: float = OFTEN, seldom: float = SELDOM, share: float = 1.0) -> Iterator[bool]:
     """Waits before each look, and ends when `stop` is set; says whether it is time to look at the rest, too.
 
-    That becomes rarer the longer such a look takes.
+    That becomes rarer the longer such a look takes. `share` is how much of a processor all looks may take, with what
+    this thread does about what they see.
     """
     due = time.monotonic() + seldom
-    while not stop.wait(often):
-        began = time.monotonic()
+    pause = often
+    while not stop.wait(pause):
+        began, used = time.monotonic(), time.thread_time()
         is_due = began >= due
         yield is_due
         if is_due:
             now = time.monotonic()
             due = now + max(seldom, (now - began) / BUSY)
+        used = time.thread_time() - used
+        pause = max(often, min(used / share - used, LONGEST))
 
 
 class _Seen(NamedTuple):
