@@ -53,7 +53,8 @@ class ThinkingPart(NamedTuple):
 class DiffRow(NamedTuple):
     sign: str
     number: int | None
-    html: Markup
+    html: str
+    """Of `coloured_lines`."""
     skips: bool = False
     """Whether lines of the file are left out before it."""
 
