@@ -288,23 +288,25 @@ def _common(call: ToolCall, place: EditPlace) -> Json:
 
 
 def _given(call: ToolCall) -> Json:
-    return call.input if isinstance(call.input, dict) else {}
+    given = call.input
+    return given if isinstance(given, dict) else {}
 
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _path(call: ToolCall, *keys: str) -> str | None:
-    named = {**_given(call), **twin_of(call)}
+def _path(call: ToolCall, given: Json, twin: Json, *keys: str) -> str | None:
+    named = {**given, **twin}
     found = next((named[key] for key in keys if isinstance(named.get(key), str) and named[key]), None)
     return None if found is None else absolute(found, call.record.cwd)
 
 
 def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    twin, path = twin_of(call), _path(call, "filePath", "file_path")
+    twin, given = twin_of(call), _given(call)
+    path = _path(call, given, twin, "filePath", "file_path")
     content = _text(twin.get("content"))
-    content = content if content is not None else _text(_given(call).get("content"))
+    content = content if content is not None else _text(given.get("content"))
     if path is None or content is None:
         return
     original = _text(twin.get("originalFile"))
@@ -321,7 +323,8 @@ def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
 
 
 def _edit(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    twin, given, path = twin_of(call), _given(call), _path(call, "filePath", "file_path")
+    twin, given = twin_of(call), _given(call)
+    path = _path(call, given, twin, "filePath", "file_path")
     if path is None:
         return
     original = _text(twin.get("originalFile"))
@@ -359,7 +362,8 @@ def _either(edit: Json, *keys: str) -> str | None:
 
 
 def _notebook(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    twin, path = twin_of(call), _path(call, "notebook_path")
+    twin = twin_of(call)
+    path = _path(call, _given(call), twin, "notebook_path")
     if path is None or _text(twin.get("error")):
         return
     before, after = _text(twin.get("original_file")), _text(twin.get("updated_file"))

@@ -46,7 +46,7 @@ _NOT_APPLIED = {
 _REASON = "the user said:"
 """What a person typed when they refused follows these words of the client (1.0 to 2.1)."""
 _LANGUAGES = {"command": "bash", "query": "", "pattern": "", "code": "python"}
-_NUMBERED = re.compile(r" *(\d{1,9})[→\t](.*)")
+_NUMBERED = re.compile(r"^ *(\d{1,9})[→\t](.*)$", re.MULTILINE)
 """A line of a file as the client shows it to the model."""
 _DECISIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 _SAID_BY_DIFF = frozenset(
@@ -124,15 +124,14 @@ def proposed_diffs(tool: str, given: Any, project: str | None) -> list[Diff]:
 def diff_of(path: str, lines: Sequence[DiffLine], project: str | None, why: str, *, most: int = KEPT_LINES) -> Diff:
     """Lines of a diff, coloured as what they are a part of; `most` of them."""
     colours = coloured_lines([line.text for line in lines[:most]], path=path)
-    rows = [
-        DiffRow(line.sign, line.number, html, skips)
-        for line, html, skips in zip(lines, colours, _skips(lines), strict=False)
-    ]
+    signs = [line.sign for line in lines]
+    numbers = [line.number for line in lines]
+    rows = list(map(DiffRow, signs, numbers, colours, _skips(lines)))
     end = SHOWN_DIFF if len(rows) > SHOWN_DIFF + 3 else len(rows)
     return Diff(
         path=one_line(relative(path, project) if project else path),
-        added=sum(line.sign == "+" for line in lines),
-        removed=sum(line.sign == "-" for line in lines),
+        added=signs.count("+"),
+        removed=signs.count("-"),
         rows=rows[:end],
         folded=rows[end:],
         left_out=max(0, len(lines) - most),
@@ -150,9 +149,8 @@ def listing_of(
     text = call.output.text
     if limits == WIDEST and (len(text) > LONGEST_LISTING or text.count("\n") > KEPT_LINES):
         return None
-    found = (_NUMBERED.fullmatch(line) for line in text[:LONGEST_LISTING].split("\n"))
-    numbered = (DiffLine(" ", line[2], int(line[1])) for line in found if line is not None)
-    lines = list(islice(numbered, 1 if is_plain else None))
+    found = islice(_NUMBERED.finditer(text[:LONGEST_LISTING]), 1 if is_plain else None)
+    lines = [DiffLine(" ", line[2], int(line[1])) for line in found]
     given = call.input if isinstance(call.input, dict) else {}
     path = given.get("file_path")
     if not lines:

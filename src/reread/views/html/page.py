@@ -6,7 +6,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -133,15 +133,18 @@ _SIGNS = {"+": " added", "-": " removed"}
 
 def _diff_lines(rows: Iterable[DiffRow]) -> Markup:
     """Not by a template of its own: a page may have a hundred thousand of them, and each would be filled on its own."""
-    return Markup("".join(map(_diff_line, rows)))  # noqa: S704  each is escaped
+    made = []
+    for sign, number, html, skips in rows:
+        start, middle = _around_number(sign, skips)
+        made.append(f"{start}{'' if number is None else int(number)}{middle}{html}</code></div>")
+    return Markup("".join(made))  # noqa: S704  each is escaped
 
 
-def _diff_line(row: DiffRow) -> str:
-    classes = f"line{_SIGNS.get(row.sign, '')}{' skips' if row.skips else ''}"
-    number = "" if row.number is None else int(row.number)
-    sign = row.sign if row.sign in _PLAIN_SIGNS else escape(_finished(row.sign))
-    start = f'<div class="{classes}"><span class="n" data-n="{number}"></span><span class="sign">{sign}</span>'
-    return f"{start}<code>{row.html}</code></div>"
+@lru_cache(maxsize=16)
+def _around_number(sign: str, skips: bool) -> tuple[str, str]:
+    classes = f"line{_SIGNS.get(sign, '')}{' skips' if skips else ''}"
+    sign = sign if sign in _PLAIN_SIGNS else escape(_finished(sign))
+    return f'<div class="{classes}"><span class="n" data-n="', f'"></span><span class="sign">{sign}</span><code>'
 
 
 _PLAIN_SIGNS = (" ", "+", "-")
