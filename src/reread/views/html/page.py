@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import marshal
-import os
 import re
-import sys
 from base64 import b64encode
 from collections.abc import Iterable
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
-from importlib.util import cache_from_source
-from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket, bc_magic
 from markupsafe import Markup
 
-from reread import __version__
+from reread import __version__, lazy
 from reread.sessions import Session
 from reread.views.html.content import typed
 from reread.views.numbers import count
@@ -93,28 +87,17 @@ LONGEST_LINE = 600
 
 
 class CompiledTemplates(BytecodeCache):
-    """Templates as Python compiled them, kept beside our modules and as those are: where Python may write them, for one
-    version of all that made them. Compiling them anew took a tenth of a second of every export."""
+    """Kept for one version of all that made them. Compiling them took a tenth of a second of every export."""
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        with suppress(OSError, EOFError, ValueError, TypeError):
-            version, code = self._path(bucket).read_bytes().split(b"\n", 1)
-            bucket.code = marshal.loads(code) if version == self._version(bucket) else None  # noqa: S302  as Python does
+        bucket.code = lazy.compiled(bucket.key, self._version(bucket))
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        if sys.dont_write_bytecode:
-            return
-        path = self._path(bucket)
-        part = path.with_suffix(f".{os.getpid()}.part")
-        with suppress(OSError):  # a folder that is not ours to write to
-            part.write_bytes(self._version(bucket) + b"\n" + marshal.dumps(bucket.code))
-            part.replace(path)
+        if bucket.code is not None:
+            lazy.keep_compiled(bucket.key, self._version(bucket), bucket.code)
 
-    def _path(self, bucket: Bucket) -> Path:
-        return Path(cache_from_source(__file__)).with_name(f"{bucket.key}.{sys.implementation.cache_tag}.template")
-
-    def _version(self, bucket: Bucket) -> bytes:
-        return f"{__version__} {bc_magic.hex()} {bucket.checksum}".encode()
+    def _version(self, bucket: Bucket) -> str:
+        return f"{__version__} {bc_magic.hex()} {bucket.checksum}"
 
 
 @cache
