@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reread import lazy
 from reread.blocks.model import (
     AgentBlock,
     CallBlock,
@@ -25,14 +24,12 @@ from reread.sessions import Branch, CallStatus, Session
 
 from .calls import MARKS, ending, summary, tool_label
 from .numbers import count, money, tokens
+from .session_list import mark_lines
 from .text import cells, clip, harmless, one_line, ruler, shorten, wrap
 from .values import View, when
 
 if TYPE_CHECKING:
     from reread.features.edits.patches import DiffLine
-    from reread.views import session_list
-else:  # it brings the room of the archive with it, and a page needs nothing of either: 10 ms
-    session_list = lazy.module("reread.views.session_list")
 
 YOU = "You ▸ "
 CLAUDE = "Claude ▸ "
@@ -103,7 +100,7 @@ def heading_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
     ]
     for told in (" · ".join(fact for fact in facts if fact), f"session {heading.id}"):
         yield from (paint(line, "dim") for line in wrap(one_line(told), view.width))
-    yield from session_list.mark_lines(heading.mark, view)
+    yield from mark_lines(heading.mark, view)
     for problem in heading.problems:
         yield from (paint(line, "red") for line in wrap(one_line(f"could not be read: {problem}"), view.width))
 
