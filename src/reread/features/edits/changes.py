@@ -254,11 +254,18 @@ class FileChange(Struct, frozen=True, kw_only=True):
     def _edited(self, text: str) -> str | None:
         """Strings say what was replaced, the patch what came of it; old clients show tabs in it as spaces."""
         by_strings = replaced(text, self.replacements) if self.replacements else None
+        if by_strings is not None and not self.is_by_person and self._has_no_quotes_to_keep(text, by_strings):
+            return by_strings
         by_patch = applied(self.hunks, text) if self.hunks else None
         if by_strings is None or by_patch is None:
             return by_patch if by_strings is None else by_strings
         is_patch_right = self.is_by_person or differs_in_quotes(by_strings, by_patch)
         return by_patch if is_patch_right else by_strings
+
+    def _has_no_quotes_to_keep(self, *texts: str) -> bool:
+        """Most files are ASCII before and after: then it need not be found out how a patch would leave them."""
+        lines = (line for hunk in self.hunks for line in hunk.lines)
+        return all(map(str.isascii, texts)) and all(map(str.isascii, lines))
 
 
 def changes_of(session: Session, copied: frozenset[int] = frozenset()) -> list[FileChange]:

@@ -100,10 +100,16 @@ class CompiledTemplates(BytecodeCache):
         return f"{__version__} {bc_magic.hex()} {bucket.checksum}"
 
 
+class LoadedTemplates(Environment):
+    """Templates stay as they are while we run, and a page asks some thousand times for the same dozen."""
+
+    get_template = cache(Environment.get_template)
+
+
 @cache
 def environment() -> Environment:
     """Made once: templates are loaded when they are first used."""
-    made = Environment(
+    made = LoadedTemplates(
         loader=PackageLoader("reread.views.html", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
