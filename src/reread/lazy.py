@@ -1,4 +1,5 @@
-"""Names, whole modules and regular expressions that are made when they are first used: start-up is a feature.
+"""Names, whole modules and regular expressions that are made when they are first used, and code that is compiled once:
+start-up is a feature.
 
 The seam stands at the top of a file, once, and type checkers see an import:
 
@@ -16,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Collection, Mapping
+    from pathlib import Path
+    from types import CodeType
 
 
 def fetcher(
@@ -80,3 +83,37 @@ class _Pattern:
 def pattern(source: str, flags: int = 0) -> "re.Pattern[str]":
     """A regular expression that is compiled when it is first tried: a table of them takes longer than a small sync."""
     return _Pattern(source, flags)  # type: ignore[return-value]
+
+
+def compiled(name: str, version: str) -> "CodeType | None":
+    """Code that was kept under a name, if it is of this version and whole."""
+    import marshal
+
+    try:
+        told, code = _place_of(name).read_bytes().split(b"\n", 1)
+        return marshal.loads(code) if told == version.encode() else None  # noqa: S302  ours, as our modules are
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
+
+
+def keep_compiled(name: str, version: str, code: "CodeType") -> None:
+    """Beside our own modules, as Python keeps those, and where it may: elsewhere nothing is kept."""
+    import marshal
+    import os
+    from contextlib import suppress
+
+    if sys.dont_write_bytecode:
+        return
+    place = _place_of(name)
+    part = place.with_suffix(f".{os.getpid()}.part")
+    with suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(version.encode() + b"\n" + marshal.dumps(code))
+        part.replace(place)
+
+
+def _place_of(name: str) -> "Path":
+    from importlib.util import cache_from_source
+    from pathlib import Path
+
+    return Path(cache_from_source(__file__)).with_name(f"{name}.{sys.implementation.cache_tag}.code")

@@ -12,7 +12,7 @@ from pygments.lexers import find_lexer_class_by_name, find_lexer_class_for_filen
 
 from reread.views.html import quick_lexer
 from reread.views.html.content import lexer_class_for
-from reread.views.html.quick_lexer import quickened
+from reread.views.html.quick_lexer import html_of, quickened
 
 LANGUAGES = (
     "python",
@@ -25,6 +25,7 @@ LANGUAGES = (
     "html",
     "sql",
     "c",
+    "csharp",
     "java",
     "ruby",
     "toml",
@@ -55,10 +56,10 @@ PIECES = st.sampled_from(
 OPTIONS = {"stripnl": False, "ensurenl": False, "stripall": False}
 
 
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not only after some pages of it."""
-    monkeypatch.setattr(quick_lexer, "ENOUGH", -1)
+@pytest.fixture(autouse=True, params=[-1, 1_000_000], ids=["joined", "alone"])
+def enough(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules are joined at once, not only after some pages; or never."""
+    monkeypatch.setattr(quick_lexer, "ENOUGH", request.param)
 
 
 def both(language: str) -> tuple[Lexer, Lexer]:
@@ -67,24 +68,32 @@ def both(language: str) -> tuple[Lexer, Lexer]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_tokens_of_our_own_files_are_the_same_in_any_language(language: str) -> None:
+def test_our_own_files_look_the_same_in_any_language(language: str) -> None:
     plain, quick = both(language)
-    for path in (Path(__file__), Path(quick_lexer.__file__), *Path(__file__).parents[1].glob("*.md")):
+    for path in (Path(__file__), Path(quick_lexer.__file__), *Path(__file__).parents[2].glob("*.md")):
         text = path.read_text("utf-8")
-        assert list(quick.get_tokens(text)) == list(plain.get_tokens(text))
+        assert html_of(quick, text) == html_of(plain, text)
 
 
 @given(st.sampled_from(LANGUAGES), st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=30).map("".join))
-def test_the_tokens_of_anything_are_the_same(language: str, text: str) -> None:
+def test_anything_looks_the_same(language: str, text: str) -> None:
     plain, quick = both(language)
-    assert list(quick.get_tokens(text)) == list(plain.get_tokens(text))
+    assert html_of(quick, text) == html_of(plain, text)
 
 
 def test_a_rule_that_refers_to_its_own_groups_is_tried_alone() -> None:
     plain, quick = both("bash")
     text = "cat <<'END' | sort\n$x\nEND\necho ${y:-1}\n"
     assert type(quick) is not type(plain)
-    assert list(quick.get_tokens(text)) == list(plain.get_tokens(text))
+    assert html_of(quick, text) == html_of(plain, text)
+
+
+def test_what_a_rule_asks_of_its_own_lexer_is_escaped_once() -> None:
+    _, quick = both("markdown")
+    assert html_of(quick, "# a < *b* &\n") == '<span class="c-gh"># a &lt; *b* &amp;</span>\n'
+    assert html_of(quick, "- a < *b* &\n") == (
+        '<span class="c-k">-</span> a &lt; <span class="c-ge">*b*</span> &amp;\n'
+    )
 
 
 def test_a_file_name_leads_to_the_lexer_that_pygments_would_choose() -> None:

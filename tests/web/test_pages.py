@@ -447,6 +447,20 @@ def test_the_files_a_session_changed_are_told(tmp_path: Path) -> None:
         assert "notes.txt +2 −1" in " ".join(site.part("/s/edited/changes").text.split())
 
 
+def test_a_whole_file_is_shown_in_its_colours_and_escaped_once(tmp_path: Path) -> None:
+    code, path = "return a < 1\n", "/p/code.py"
+    a_session(
+        a_prompt("write"),
+        a_reply(a_tool_call("Write", {"file_path": path, "content": code})),
+        a_tool_result("ok", twin={"type": "create", "filePath": path, "content": code}),
+        id="written",
+        cwd="/p",
+    ).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        shown = site.get("/s/written/changes?file=0").text.partition("whole-file")[2]
+    assert '<span class="c-k">return</span> a <span class="c-o">&lt;</span> <span class="c-mi">1</span>' in shown
+
+
 def test_files_that_only_a_backup_knows_are_told_right_when_their_source_is_gone(tmp_path: Path) -> None:
     name, notes = "848ba454-0000-4000-8000-000000000000", "/p/notes.txt"
     time = "2026-01-05T09:00:04.500Z"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.features import secrets
     from reread.features.secrets import redact
-    from reread.views import secret_list
+    from reread.views import secret_list, session_list
     from reread.views.values import Document
 
     from .session_source import Opened
@@ -35,6 +35,7 @@ else:  # their patterns take a tenth of a second, and most exports are of somebo
     secrets = lazy.module("reread.features.secrets")
     redact = lazy.module("reread.features.secrets.redact")
     secret_list = lazy.module("reread.views.secret_list")
+    session_list = lazy.module("reread.views.session_list")
 
 
 class ExportSource(NamedTuple):
@@ -266,11 +267,9 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
 
 @contextmanager
 def _opened(given: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
-    from reread.views.session_list import kept_fields
-
     given.json, asked = given.json or given.format == "json", given.json  # what the archive knows is asked for JSON
     with open_session(given, config) as opened:
-        kept = kept_fields(opened.kept) if opened.kept is not None else None
+        kept = session_list.kept_fields(opened.kept) if opened.kept is not None else None
         yield ExportSource(opened.session, lambda: transcript_of(opened, given.session), kept)
     given.json = asked
 

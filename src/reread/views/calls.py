@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -69,9 +70,15 @@ def tool_label(name: str) -> str:
 def _value(value: Any, project: str | None) -> str:
     if not isinstance(value, str):
         return _compact(value)
-    return relative(value, project) if project and value.startswith(project) else value
+    return shown_path(value, project)
 
 
+def shown_path(path: str, project: str | None) -> str:
+    """Below the project without the project's own part."""
+    return relative(path, project) if project and path.startswith(project) else path
+
+
+@lru_cache(maxsize=256)  # a session comes back to its files
 def relative(path: str, project: str) -> str:
     """A path below the project without the project's own part; Windows paths by their own rules."""
     kind = PureWindowsPath if "\\" in project else PurePosixPath

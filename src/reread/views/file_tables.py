@@ -14,7 +14,7 @@ from reread.features.edits.shell import Action
 from reread.features.tool_use import Decision
 from reread.sessions import Session
 
-from .calls import relative
+from .calls import shown_path
 from .numbers import count
 from .text import Style, cells, harmless, ruler, shorten, shorten_path, table, wrap
 from .values import Document, View, utc, when
@@ -396,11 +396,6 @@ def stat_lines(session: Session, diffs: Sequence[FileDiff], view: View) -> Itera
         yield f"{name}{' ' * (width - cells(name))} │ {added + removed:>4} {drawn}".rstrip()
     added, removed = totals(diffs)
     yield view.style.paint(f"{count(len(diffs), 'file')}, {added:,} added, {removed:,} removed", "dim")
-
-
-def shown_path(path: str, project: str | None) -> str:
-    """Below the project without the project's own part."""
-    return relative(path, project) if project and path.startswith(project) else path
 
 
 def _gaps(gaps: Sequence[Gap], view: View) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from reread.archive.listing import SOON
+from reread import lazy
 
 from .numbers import count, money, nano, percent, shown_of, tokens
 from .text import clip, one_line, shorten, table, wrap
@@ -13,11 +13,13 @@ from .values import Document, View, dollars, utc, when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.archive import listing
     from reread.archive.listing import Listed
     from reread.archive.lost_sessions import LostSession
     from reread.archive.usage_report import Period
     from reread.marks import Mark
-
+else:  # it brings the index with it, and whoever shows one session needs nothing of either: 10 ms
+    listing = lazy.module("reread.archive.listing")
 
 STAR = "★"
 _BRIEF_TAGS = 2
@@ -177,7 +179,7 @@ def fate(each: Listed, now: datetime, *, is_short: bool = False) -> str:
     """Whether the source is gone or will soon be; the archive keeps the session either way."""
     if not each.stored.present:
         return "only here"
-    if each.expires is None or each.expires - now > SOON:
+    if each.expires is None or each.expires - now > listing.SOON:
         return ""
     left = max(timedelta(), each.expires - now)
     if not left.days:
@@ -186,7 +188,7 @@ def fate(each: Listed, now: datetime, *, is_short: bool = False) -> str:
 
 
 def is_expiring(each: Listed, now: datetime) -> bool:
-    return each.expires is not None and each.expires - now <= SOON
+    return each.expires is not None and each.expires - now <= listing.SOON
 
 
 def overview_lines(
@@ -209,7 +211,9 @@ def overview_lines(
     yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
     if expiring:
         yield ""
-        warning = f"Claude Code deletes {count(expiring, 'session')} within {SOON.days} days; they are kept here"
+        warning = (
+            f"Claude Code deletes {count(expiring, 'session')} within {listing.SOON.days} days; they are kept here"
+        )
         yield from (view.style.paint(line, "yellow") for line in wrap(warning, view.width))
     yield ""
     hint = "reread show @last    reread search WORDS    reread serve    reread --help"

@@ -10,7 +10,8 @@ from reread.archive.model_answers import ModelAnswer
 from reread.features.edits.net import FileDiff, totals
 from reread.features.summaries import Commit, Failure, OpenPoint, RanTests, SessionSummary, SummaryStep
 
-from .file_tables import decision_document, shown_path
+from .calls import shown_path
+from .file_tables import decision_document
 from .numbers import count, duration, money, tokens
 from .session_list import last_part
 from .text import harmless, shorten, wrap

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -279,7 +280,7 @@ def _content(diff: FileDiff) -> dict[str, Any]:
     """The whole file, where it is known."""
     text = diff.after.text if diff.after is not None else None
     lines = text.split("\n") if text is not None else []
-    shown = coloured_lines(lines[:LONGEST_FILE], path=diff.path)
+    shown = list(map(Markup, coloured_lines(lines[:LONGEST_FILE], path=diff.path)))
     return {
         "is_known": diff.is_known,
         "is_there": diff.after is None or diff.after.text is not None,

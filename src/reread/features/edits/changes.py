@@ -254,11 +254,18 @@ class FileChange(Struct, frozen=True, kw_only=True):
     def _edited(self, text: str) -> str | None:
         """Strings say what was replaced, the patch what came of it; old clients show tabs in it as spaces."""
         by_strings = replaced(text, self.replacements) if self.replacements else None
+        if by_strings is not None and not self.is_by_person and self._has_no_quotes_to_keep(text, by_strings):
+            return by_strings
         by_patch = applied(self.hunks, text) if self.hunks else None
         if by_strings is None or by_patch is None:
             return by_patch if by_strings is None else by_strings
         is_patch_right = self.is_by_person or differs_in_quotes(by_strings, by_patch)
         return by_patch if is_patch_right else by_strings
+
+    def _has_no_quotes_to_keep(self, *texts: str) -> bool:
+        """Most files are ASCII before and after: then it need not be found out how a patch would leave them."""
+        lines = (line for hunk in self.hunks for line in hunk.lines)
+        return all(map(str.isascii, texts)) and all(map(str.isascii, lines))
 
 
 def changes_of(session: Session, copied: frozenset[int] = frozenset()) -> list[FileChange]:
@@ -288,23 +295,25 @@ def _common(call: ToolCall, place: EditPlace) -> Json:
 
 
 def _given(call: ToolCall) -> Json:
-    return call.input if isinstance(call.input, dict) else {}
+    given = call.input
+    return given if isinstance(given, dict) else {}
 
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _path(call: ToolCall, *keys: str) -> str | None:
-    named = {**_given(call), **twin_of(call)}
+def _path(call: ToolCall, given: Json, twin: Json, *keys: str) -> str | None:
+    named = {**given, **twin}
     found = next((named[key] for key in keys if isinstance(named.get(key), str) and named[key]), None)
     return None if found is None else absolute(found, call.record.cwd)
 
 
 def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    twin, path = twin_of(call), _path(call, "filePath", "file_path")
+    twin, given = twin_of(call), _given(call)
+    path = _path(call, given, twin, "filePath", "file_path")
     content = _text(twin.get("content"))
-    content = content if content is not None else _text(_given(call).get("content"))
+    content = content if content is not None else _text(given.get("content"))
     if path is None or content is None:
         return
     original = _text(twin.get("originalFile"))
@@ -321,7 +330,8 @@ def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
 
 
 def _edit(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    twin, given, path = twin_of(call), _given(call), _path(call, "filePath", "file_path")
+    twin, given = twin_of(call), _given(call)
+    path = _path(call, given, twin, "filePath", "file_path")
     if path is None:
         return
     original = _text(twin.get("originalFile"))
@@ -359,7 +369,8 @@ def _either(edit: Json, *keys: str) -> str | None:
 
 
 def _notebook(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    twin, path = twin_of(call), _path(call, "notebook_path")
+    twin = twin_of(call)
+    path = _path(call, _given(call), twin, "notebook_path")
     if path is None or _text(twin.get("error")):
         return
     before, after = _text(twin.get("original_file")), _text(twin.get("updated_file"))

@@ -109,7 +109,8 @@ def _numbered(call: ToolCall) -> dict[str, Any] | None:
 
     A file that ends with a newline has a last number without text. What is long may have been cut.
     """
-    given = call.input if isinstance(call.input, dict) else {}
+    given = call.input
+    given = given if isinstance(given, dict) else {}
     if call.output is None or {"offset", "limit", "pages"} & given.keys():
         return None
     shown = call.output.text.split("\n")
@@ -136,10 +137,11 @@ def _commands(session: Session) -> Iterator[Sighting]:
     """Files that shell commands write to by what they say, where the client did not compare them before and after."""
     where = Whereabouts(session)
     for done in calls_of(session):
-        given = done.call.input if isinstance(done.call.input, dict) else {}
-        text = given.get("command")
-        is_told = "bashEditDiff" in twin_of(done.call)
-        if done.call.name != "Bash" or done.call.status is not CallStatus.OK or is_told or not isinstance(text, str):
+        if done.call.name != "Bash" or done.call.status is not CallStatus.OK:
+            continue
+        given = done.call.input
+        text = given.get("command") if isinstance(given, dict) else None
+        if not isinstance(text, str) or "bashEditDiff" in twin_of(done.call):
             continue
         for named in files_in(text, done.call.record.cwd):
             if named.action in (Action.WRITE, Action.EDIT) and named.program not in _KEEPING:

@@ -216,7 +216,7 @@ def _shown(line: str) -> str:
 
 def _is_one_text(lines: Sequence[str]) -> bool:
     """Only the last line may lack its newline."""
-    return all(line.endswith("\n") for line in lines[:-1])
+    return {line[-1:] for line in lines[:-1]} <= {"\n"}
 
 
 def inverted(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:

@@ -11,7 +11,7 @@ from reread.features.edits.net import BranchOutcome, Comparison, FileDiff, Parte
 from reread.features.edits.net import BranchSide as ComparedWay
 from reread.records import Text
 from reread.sessions import Notice, Said, Session, Step, ToolCall, Turn
-from reread.views.file_tables import shown_path
+from reread.views.calls import shown_path
 from reread.views.numbers import count
 from reread.views.text import one_line, shorten
 

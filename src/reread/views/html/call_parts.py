@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
@@ -24,10 +24,11 @@ from reread.views.permissions import NO_PLAN_TOLD, in_words, questions_of, reaso
 from reread.views.text import one_line, tabbed
 
 from .content import KEPT_LINES, USUAL, WIDEST, CutLimits, Picture, coloured, coloured_lines, cut, pictures, words
-from .parts import Diff, DiffRow, PagePart, Todo
+from .parts import Diff, PagePart, Todo
 
 SHOWN_DIFF = 40
 """Lines of a diff before the fold."""
+_SIGNS = {"+": " added", "-": " removed"}
 LONGEST_POINT = 240
 LONGEST_INLINE = 100
 LONGEST_PROSE = 20_000
@@ -46,7 +47,7 @@ _NOT_APPLIED = {
 _REASON = "the user said:"
 """What a person typed when they refused follows these words of the client (1.0 to 2.1)."""
 _LANGUAGES = {"command": "bash", "query": "", "pattern": "", "code": "python"}
-_NUMBERED = re.compile(r" *(\d{1,9})[→\t](.*)")
+_NUMBERED = re.compile(r"^ *(\d{1,9})[→\t](.*)$", re.MULTILINE)
 """A line of a file as the client shows it to the model."""
 _DECISIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 _SAID_BY_DIFF = frozenset(
@@ -123,21 +124,43 @@ def proposed_diffs(tool: str, given: Any, project: str | None) -> list[Diff]:
 
 def diff_of(path: str, lines: Sequence[DiffLine], project: str | None, why: str, *, most: int = KEPT_LINES) -> Diff:
     """Lines of a diff, coloured as what they are a part of; `most` of them."""
-    colours = coloured_lines([line.text for line in lines[:most]], path=path)
-    rows = [
-        DiffRow(line.sign, line.number, html, skips)
-        for line, html, skips in zip(lines, colours, _skips(lines), strict=False)
-    ]
+    signs, texts, numbers = ([*column] for column in zip(*lines, strict=True)) if lines else ([], [], [])
+    return _diff(path, project, signs, numbers, texts, most)._replace(not_applied=why)
+
+
+def _diff(
+    path: str,
+    project: str | None,
+    signs: Sequence[str],
+    numbers: Sequence[int | None],
+    texts: Sequence[str],
+    most: int = KEPT_LINES,
+) -> Diff:
+    """By columns: an object for each line of what a session read took as long as its HTML."""
+    columns = zip(signs, numbers, coloured_lines(texts[:most], path=path), _skips(signs, numbers), strict=False)
+    rows = [_diff_line(sign, number, html, skips) for sign, number, html, skips in columns]
     end = SHOWN_DIFF if len(rows) > SHOWN_DIFF + 3 else len(rows)
     return Diff(
         path=one_line(relative(path, project) if project else path),
-        added=sum(line.sign == "+" for line in lines),
-        removed=sum(line.sign == "-" for line in lines),
+        added=signs.count("+"),
+        removed=signs.count("-"),
         rows=rows[:end],
         folded=rows[end:],
-        left_out=max(0, len(lines) - most),
-        not_applied=why,
+        left_out=max(0, len(texts) - most),
+        not_applied="",
     )
+
+
+def _diff_line(sign: str, number: int | None, html: str, skips: bool) -> str:
+    start, middle = _around_number(sign, skips)
+    return f"{start}{'' if number is None else int(number)}{middle}{html}</code></div>"
+
+
+@lru_cache(maxsize=16)
+def _around_number(sign: str, skips: bool) -> tuple[str, str]:
+    classes = f"line{_SIGNS.get(sign, '')}{' skips' if skips else ''}"
+    shown = escape(tabbed(sign).encode("utf-8", "replace").decode())
+    return f'<div class="{classes}"><span class="n" data-n="', f'"></span><span class="sign">{shown}</span><code>'
 
 
 def listing_of(
@@ -150,25 +173,26 @@ def listing_of(
     text = call.output.text
     if limits == WIDEST and (len(text) > LONGEST_LISTING or text.count("\n") > KEPT_LINES):
         return None
-    found = (_NUMBERED.fullmatch(line) for line in text[:LONGEST_LISTING].split("\n"))
-    numbered = (DiffLine(" ", line[2], int(line[1])) for line in found if line is not None)
-    lines = list(islice(numbered, 1 if is_plain else None))
-    given = call.input if isinstance(call.input, dict) else {}
-    path = given.get("file_path")
-    if not lines:
+    shown = text[:LONGEST_LISTING]
+    first = _NUMBERED.search(shown)
+    if first is None:
         return None
-    made = diff_of(path if isinstance(path, str) else "", lines, project, "")
+    lines = [first.groups()] if is_plain else _NUMBERED.findall(shown)
+    numbers, texts = [int(number) for number, _ in lines], [line for _, line in lines]
+    path = call.input.get("file_path") if isinstance(call.input, dict) else None
+    made = _diff(path if isinstance(path, str) else "", project, [" "] * len(lines), numbers, texts)
     return made._replace(left_out=made.left_out + text.count("\n", LONGEST_LISTING))
 
 
-def _skips(lines: Sequence[DiffLine]) -> Iterator[bool]:
+def _skips(signs: Sequence[str], numbers: Sequence[int | None]) -> Iterator[bool]:
     """For each line whether the one before it is not the one before it in the file."""
     following: int | None = None
-    for line in lines:
-        is_new = line.sign != "-" and line.number is not None
-        yield is_new and following is not None and line.number != following
-        if is_new and line.number is not None:
-            following = line.number + 1
+    for sign, number in zip(signs, numbers, strict=True):
+        if sign == "-" or number is None:
+            yield False
+        else:
+            yield following is not None and number != following
+            following = number + 1
 
 
 def todos_of(call: CallBlock) -> list[Todo]:

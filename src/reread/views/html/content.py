@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup, escape
 from pygments.lexers import find_lexer_class, find_lexer_class_by_name, get_all_lexers
-from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
 from reread import lazy
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
     from pygments.lexer import Lexer
-    from pygments.token import _TokenType
 
     from reread.views.html import quick_lexer
 else:
@@ -188,7 +186,8 @@ LONGEST_COLOURED_LINE = 2_000
 
 def coloured(text: str, *, language: str = "", path: str = "") -> Markup:
     """Text as code of a language, or of what a file's name tells."""
-    return Markup("\n").join(_coloured_lines(text.split("\n"), language, path, MOST_COLOURED))
+    lines = _coloured_lines(text.split("\n"), language, path, MOST_COLOURED)
+    return Markup("\n".join(lines))  # noqa: S704  each is escaped
 
 
 _most_in_diffs = ContextVar("most_in_diffs", default=MOST_COLOURED)
@@ -210,20 +209,20 @@ def is_sent_later() -> bool:
     return _most_in_diffs.get() == 0
 
 
-def coloured_lines(lines: Sequence[str], *, language: str = "", path: str = "") -> list[Markup]:
-    """The same line by line, as many as were given; what stands around a line decides about its colours, too."""
+def coloured_lines(lines: Sequence[str], *, language: str = "", path: str = "") -> Sequence[str]:
+    """The same line by line, as many as were given; what stands around a line decides about its colours, too. Plain
+    strings, though they are HTML: a page may have a hundred thousand of them."""
     return _coloured_lines(lines, language, path, _most_in_diffs.get())
 
 
-def _coloured_lines(lines: Sequence[str], language: str, path: str, most: int) -> list[Markup]:
-    clean = [tabbed(line).replace("\n", " ") for line in lines]
-    if sum(map(len, clean)) > most or max(map(len, clean), default=0) > LONGEST_COLOURED_LINE:
-        return [escape(line) for line in clean]
-    lexer = _lexer(language.lower(), PurePosixPath(path.replace("\\", "/")).name)
-    if lexer is None:
-        return [escape(line) for line in clean]
-    found = _coloured_text(lexer, "\n".join(clean))
-    return list(found) if len(found) == len(clean) else [escape(line) for line in clean]
+def _coloured_lines(lines: Sequence[str], language: str, path: str, most: int) -> Sequence[str]:
+    text = "\n".join(lines)
+    if tabbed(text) != text or text.count("\n") >= len(lines):
+        text = "\n".join([tabbed(line).replace("\n", " ") for line in lines])
+    is_short = len(text) < most + len(lines) and max(map(len, text.split("\n"))) <= LONGEST_COLOURED_LINE
+    lexer = _lexer(language.lower(), PurePosixPath(path.replace("\\", "/")).name) if is_short else None
+    found = _coloured_text(lexer, text) if lexer is not None else ()
+    return found if len(found) == len(lines) else quick_lexer.escaped(text).split("\n")[: len(lines)]
 
 
 @cache
@@ -276,52 +275,9 @@ def _lexers_by_pattern() -> dict[str, list[str]]:
 
 
 @lru_cache(maxsize=128)
-def _coloured_text(lexer: Lexer, text: str) -> tuple[Markup, ...]:
+def _coloured_text(lexer: Lexer, text: str) -> Sequence[str]:
     """Kept for a while: a fifth of what a session reads it has read before."""
-    return tuple(_tokens_by_line(lexer, text))
-
-
-def _tokens_by_line(lexer: Lexer, text: str) -> list[Markup]:
-    made: list[str] = []
-    plain: list[str] = []  # most tokens have no colour: a run of them is escaped at once
-    for kind, value in lexer.get_tokens(text):
-        name = _css_class(kind)
-        if not name:
-            plain.append(value)
-            continue
-        if plain:
-            made.append(_escaped("".join(plain)))
-            plain = []
-        made.append(_span(name, value) if len(value) < LONGEST_SPAN_KEPT else _span.__wrapped__(name, value))
-    made.append(_escaped("".join(plain)))
-    return [Markup(line) for line in "".join(made).split("\n")]  # noqa: S704  every token is escaped
-
-
-LONGEST_SPAN_KEPT = 40
-"""Characters: names and signs come again and again, sentences do not."""
-
-
-@lru_cache(maxsize=8192)
-def _span(name: str, value: str) -> str:
-    """A token in its colour, in each of its lines."""
-    return "\n".join(f'<span class="{name}">{_escaped(part)}</span>' if part else "" for part in value.split("\n"))
-
-
-def _escaped(text: str) -> str:
-    """As `escape` does it, without an object for each of a hundred thousand tokens."""
-    if text.isalnum() or not text:
-        return text
-    shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return shown.replace("'", "&#39;").replace('"', "&#34;")
-
-
-@cache
-def _css_class(kind: _TokenType) -> str:
-    """`k`, `s1`: Pygments' own short names; its first letter is what the style sheet goes by."""
-    while kind not in STANDARD_TYPES and kind.parent is not None:
-        kind = kind.parent
-    name = STANDARD_TYPES.get(kind, "")
-    return "" if name in ("", "w", "p", "n") else f"c-{name[:2]}"
+    return quick_lexer.html_of(lexer, text).split("\n")
 
 
 MOST_PARSED = 200_000

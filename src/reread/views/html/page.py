@@ -10,9 +10,11 @@ from functools import cache
 from hashlib import sha256
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket, bc_magic
+from markupsafe import Markup
 
+from reread import __version__, lazy
 from reread.sessions import Session
 from reread.views.html.content import typed
 from reread.views.numbers import count
@@ -21,11 +23,6 @@ from reread.views.values import utc
 
 from . import parts
 from .session import page_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from reread.views.html.parts import DiffRow
-
 
 MADE = "Made with reread from a Claude Code transcript. Costs are list prices, a lower bound."
 
@@ -89,10 +86,30 @@ def _digest(text: str) -> str:
 LONGEST_LINE = 600
 
 
+class CompiledTemplates(BytecodeCache):
+    """Kept for one version of all that made them. Compiling them took a tenth of a second of every export."""
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = lazy.compiled(bucket.key, self._version(bucket))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if bucket.code is not None:
+            lazy.keep_compiled(bucket.key, self._version(bucket), bucket.code)
+
+    def _version(self, bucket: Bucket) -> str:
+        return f"{__version__} {bc_magic.hex()} {bucket.checksum}"
+
+
+class LoadedTemplates(Environment):
+    """Templates stay as they are while we run, and a page asks some thousand times for the same dozen."""
+
+    get_template = cache(Environment.get_template)
+
+
 @cache
 def environment() -> Environment:
-    """Made once: templates are compiled when they are first used."""
-    made = Environment(
+    """Made once: templates are loaded when they are first used."""
+    made = LoadedTemplates(
         loader=PackageLoader("reread.views.html", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -100,6 +117,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        bytecode_cache=CompiledTemplates(),
     )
     made.filters |= {"moment": _moment, "counted": count, "token": _token, "shortened": _shortened, "typed": typed}
     made.filters["diff_lines"] = _diff_lines
@@ -128,23 +146,8 @@ def _moment(time: datetime | None) -> Markup:
     )
 
 
-_SIGNS = {"+": " added", "-": " removed"}
-
-
-def _diff_lines(rows: Iterable[DiffRow]) -> Markup:
-    """Not by a template of its own: a page may have a hundred thousand of them, and each would be filled on its own."""
-    return Markup("".join(map(_diff_line, rows)))  # noqa: S704  each is escaped
-
-
-def _diff_line(row: DiffRow) -> str:
-    classes = f"line{_SIGNS.get(row.sign, '')}{' skips' if row.skips else ''}"
-    number = "" if row.number is None else int(row.number)
-    sign = row.sign if row.sign in _PLAIN_SIGNS else escape(_finished(row.sign))
-    start = f'<div class="{classes}"><span class="n" data-n="{number}"></span><span class="sign">{sign}</span>'
-    return f"{start}<code>{row.html}</code></div>"
-
-
-_PLAIN_SIGNS = (" ", "+", "-")
+def _diff_lines(rows: Iterable[str]) -> Markup:
+    return Markup("".join(rows))  # noqa: S704  each is made by `diff_of`, escaped
 
 
 def _token(text: str) -> str:

@@ -50,20 +50,13 @@ class ThinkingPart(NamedTuple):
     kind: str = "thought"
 
 
-class DiffRow(NamedTuple):
-    sign: str
-    number: int | None
-    html: Markup
-    skips: bool = False
-    """Whether lines of the file are left out before it."""
-
-
 class Diff(NamedTuple):
     path: str
     added: int
     removed: int
-    rows: list[DiffRow]
-    folded: list[DiffRow]
+    rows: list[str]
+    """The lines, each as HTML: a page may have a hundred thousand of them."""
+    folded: list[str]
     left_out: int
     not_applied: str
     """Why, where it was not; empty where it was."""

@@ -23,7 +23,7 @@ from reread.features.edits.net import FileDiff, SessionEdits, totals
 from reread.features.edits.patches import numbered
 from reread.records import Record, User
 from reread.sessions import Branch, Conversation, Session, Subagent, Tokens, ToolCall, Turn
-from reread.views.file_tables import shown_path
+from reread.views.calls import shown_path
 from reread.views.numbers import count, duration, money, tokens
 from reread.views.terminal import NOTICE_LOOKS
 from reread.views.text import one_line, shorten
