@@ -29,7 +29,7 @@ from zlib import adler32, crc32
 from reread.errors import SafeDamaged
 from reread.features.search_text import Field
 from reread.index.read import Match, StoredPiece
-from reread.index.safe_reader import SafeLines
+from reread.index.safe_reader import IN_ORDER, SafeLines
 from reread.index.text_index import text_at
 from reread.safe.safe import Safe
 from reread.workers import in_order, is_safe_to_fork
@@ -297,6 +297,11 @@ class ReadText(NamedTuple):
         words = self.text.encode("utf-8", "surrogatepass")
         return len(words), crc32(words), adler32(words)
 
+    def says_the_same_as(self, other: ReadText) -> bool:
+        if self.left_out is None and other.left_out is None:
+            return self.text == other.text
+        return self.sums == other.sums
+
     def without_text(self) -> ReadText:
         return self._replace(text="", left_out=self.sums)
 
@@ -399,7 +404,7 @@ class _ShareReader:
         self.unreadable = 0
 
     def texts(self) -> Iterator[str]:
-        lines = SafeLines(Safe(self._share.safe))
+        lines = SafeLines(Safe(self._share.safe), IN_ORDER)
         for pieces, matches in self._share.files:
             for match in matches:
                 try:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from reread.errors import BadInput, NoWords, printable
 from reread.features.search_text import Field
-from reread.index.text_index import Occurrence, has_token, is_unspaced, occurrences, pieces_of, query_tokens
+from reread.index.text_index import Occurrence, counted, has_token, is_unspaced, occurrences, pieces_of, query_tokens
 
 __all__ = [
     "Candidate",
@@ -368,7 +368,7 @@ _MOST_COUNTED = 200
 def query_hits(terms: Sequence[Term], text: str) -> Hits:
     """What a text has of a query's terms; those to be left out do not count."""
     wanted = [term for term in terms if not term.negated]
-    found = [_counted(term, text) for term in wanted]
+    found = [counted(text, term.text, is_prefix=term.is_prefix, most=_MOST_COUNTED) for term in wanted]
     in_order = Term(" ".join(term.text for term in wanted), wanted[-1].is_prefix) if len(wanted) > 1 else None
     return Hits(
         terms=sum(1 for number, _ in found if number),
@@ -377,11 +377,6 @@ def query_hits(terms: Sequence[Term], text: str) -> Hits:
         has_phrase=any(term.is_phrase and number for term, (number, _) in zip(wanted, found, strict=True))
         or (in_order is not None and next(in_order.found_in(text), None) is not None),
     )
-
-
-def _counted(term: Term, text: str) -> tuple[int, bool]:
-    found = [occurrence for occurrence, _ in zip(term.found_in(text), range(_MOST_COUNTED), strict=False)]
-    return len(found), any(occurrence.is_word for occurrence in found)
 
 
 def rank(candidates: Iterable[Candidate], now: datetime) -> list[Candidate]:

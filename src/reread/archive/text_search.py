@@ -21,7 +21,7 @@ from reread.index import meta
 from reread.index import read as reading
 from reread.index.database import snapshot
 from reread.index.read import Match
-from reread.index.safe_reader import SafeReader
+from reread.index.safe_reader import IN_ORDER, SafeReader
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
 from reread.index.text_index import folded
 from reread.index.user_data import Noted, matching, noted_words
@@ -314,7 +314,7 @@ class Searcher:
         """The uuids of the lines of one session that answer, the newest at most."""
         query = parse(text, fields)
         found = reading.matches(self._connection, query.match, below=None, limit=limit, sessions=[session])
-        return {read.uuid for match in found if (read := self._read(match)) is not None and read.uuid}
+        return {read.uuid for read in self._reads(found) if read.uuid}
 
     def _own(
         self, noted: Iterable[Noted], terms: tuple[Term, ...], wanted: Filter, chosen: list[int] | None
@@ -345,8 +345,7 @@ class Searcher:
             below = window[-1].id
 
     def _ranked(self, window: list[Match], query: SearchQuery, wanted: Filter) -> list[tuple[float, ReadText]]:
-        reads = [read for match in window if (read := self._read(match)) is not None]
-        reads = [read for read in reads if wanted.keeps_time(_time(read.match))]
+        reads = self._reads([match for match in window if wanted.keeps_time(_time(match))])
         return [(self._candidate(read, query).score(self._now), read) for read in reads]
 
     def _candidate(self, read: ReadText, query: SearchQuery) -> Candidate:
@@ -354,9 +353,15 @@ class Searcher:
         field = FIELDS[read.match.field]
         return Candidate(key=read.match.id, time=_time(read.match), field=field, hits=found, length=len(read.text))
 
-    def _read(self, match: Match) -> ReadText | None:
+    def _reads(self, window: list[Match]) -> list[ReadText]:
+        """What can be read, in the order of the window, read file by file."""
+        by_place = sorted(window, key=lambda match: (match.file, match.generation, match.offset))
+        found = {match.id: self._read(match, pieces) for match, pieces in self._with_pieces(by_place)}
+        return [read for match in window if (read := found[match.id]) is not None]
+
+    def _read(self, match: Match, pieces: list[reading.StoredPiece]) -> ReadText | None:
         try:
-            line = self._files.line(match.file, match.generation, match.offset, match.length)
+            line = self._files.line(match.file, match.generation, match.offset, match.length, pieces)
         except SafeDamaged:
             self._hidden += 1
             return None
@@ -398,20 +403,29 @@ class _Seen:
     """A resume or a fork copies lines with their uuid: they are one hit."""
 
     def __init__(self) -> None:
-        self._copies: dict[tuple[str, TextSums], list[ReadText]] = {}
+        self._copies: dict[str, list[list[ReadText]]] = {}
+        """By uuid, the copies of each of its texts."""
 
     def is_first(self, read: ReadText) -> bool:
         if read.uuid is None:
             return True
-        copies = self._copies.setdefault((read.uuid, read.sums), [])
+        copies = self._with(read)
+        if copies is None:
+            self._copies.setdefault(read.uuid, []).append([read])
+            return True
         copies.append(read)
-        return len(copies) == 1
+        return False
 
     def has(self, read: ReadText) -> bool:
-        return read.uuid is not None and (read.uuid, read.sums) in self._copies
+        return self._with(read) is not None
 
     def copies(self, read: ReadText) -> list[ReadText]:
-        return [read] if read.uuid is None else self._copies[read.uuid, read.sums]
+        return self._with(read) or [read]
+
+    def _with(self, read: ReadText) -> list[ReadText] | None:
+        """The text with its copies; few lines are copied, so hardly two texts are ever compared."""
+        texts = self._copies.get(read.uuid, ()) if read.uuid is not None else ()
+        return next((copies for copies in texts if copies[0].says_the_same_as(read)), None)
 
 
 def _original(copies: Iterable[StoredSession]) -> StoredSession:
@@ -519,4 +533,4 @@ class ArchiveText:
             return self._searcher().lines_in(_asked(query), chosen_fields(fields), stored.id, MOST_HITS)
 
     def _searcher(self, now: datetime | None = None) -> Searcher:
-        return Searcher(self._archive.connection, self._archive.line_reader(), now or datetime.now(UTC))
+        return Searcher(self._archive.connection, self._archive.line_reader(IN_ORDER), now or datetime.now(UTC))
