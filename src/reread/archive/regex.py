@@ -9,7 +9,7 @@ Many texts are read and tried by all processors: a share of them is where they l
 
 from __future__ import annotations
 
-import os
+import pickle
 import queue
 import re
 import struct
@@ -18,9 +18,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
-from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self
@@ -32,7 +30,7 @@ from reread.index.read import Match, StoredPiece
 from reread.index.safe_reader import IN_ORDER, SafeLines
 from reread.index.text_index import text_at
 from reread.safe.safe import Safe
-from reread.workers import in_order, is_safe_to_fork
+from reread.workers import share_out
 
 from .search_language import FIELDS, regex
 
@@ -48,8 +46,12 @@ _COUNT = struct.Struct("<i")
 _START = 10.0
 """Seconds that the process may take to be there, on a machine at its limits."""
 
+_PAUSE = 0.05
+"""Seconds for which the process keeps its answers together: each one told by itself takes as long as finding it."""
+
 _WORKER = """
 import re, struct
+from time import monotonic
 count = struct.Struct("<i")
 source, sink = open(0, "rb"), open(1, "wb")
 def texts():
@@ -59,11 +61,12 @@ def texts():
             return
         yield source.read(count.unpack(head)[0]).decode("utf-8", "surrogatepass")
 said = texts()
-pattern, most = re.compile(next(said), re.MULTILINE), int(next(said))
+pattern, most, pause = re.compile(next(said), re.MULTILINE), int(next(said)), float(next(said))
 sink.write(count.pack(0))
 sink.flush()
 for number in said:
     batch = [next(said) for _ in range(int(number))]
+    due = monotonic() + pause
     for text in batch:
         found = None
         spans = []
@@ -73,7 +76,10 @@ for number in said:
                 if len(spans) >= 2 * most:
                     break
         sink.write(count.pack(-1 if found is None else len(spans)) + b"".join(map(count.pack, spans)))
-        sink.flush()
+        if monotonic() >= due:
+            sink.flush()
+            due = monotonic() + pause
+    sink.flush()
 """
 
 
@@ -159,6 +165,7 @@ class BoundedPattern:
         self._patience = patience
         self._is_quick = not _REPEATS.search(pattern) and pattern.count("?") <= _MOST_OPTIONS
         self._worker: _Worker | None = None
+        self._pause = _PAUSE
         is_plain = not self._compiled.flags & (re.IGNORECASE | re.VERBOSE)
         self.required = required_words(pattern) if is_plain else ()
         self.skipped = 0
@@ -196,18 +203,21 @@ class BoundedPattern:
 
     def _try_batch(self, batch: Sequence[str]) -> Iterator[Tried]:
         while batch and not self.has_given_up:
-            self._worker = self._worker or _Worker(self._compiled.pattern)
+            self._worker = self._worker or _Worker(self._compiled.pattern, self._pause)
             self._worker.send(batch)
-            for done in range(len(batch)):
-                answer = self._worker.receive(self._patience)
-                if answer is None:
-                    batch = batch[done + 1 :]
-                    break
+            done = 0
+            while done < len(batch) and (answer := self._worker.receive(self._patience)) is not None:
+                done += 1
                 yield answer
-            else:
+            batch = batch[done:]
+            if not batch:
                 return
-            self.skipped += 1
             self.close()
+            if self._pause:  # it may have answers that were not told yet: from now on each is told at once
+                self._pause = 0.0
+                continue
+            batch = batch[1:]
+            self.skipped += 1
             yield Tried(is_found=False, took_too_long=True)
 
 
@@ -217,9 +227,9 @@ def _tried(compiled: re.Pattern[str], text: str) -> Tried:
 
 
 class _Worker:
-    """A process that holds one pattern against texts; it is sent them in batches and answers one by one."""
+    """A process that holds one pattern against texts; it is sent them in batches and answers in their order."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, pause: float) -> None:
         self._process = subprocess.Popen(  # noqa: S603  our own program
             [sys.executable, "-I", "-S", "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -228,7 +238,7 @@ class _Worker:
         self._input: IO[bytes] = self._process.stdin
         self._listener = threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True)
         self._listener.start()
-        self._write([pattern, str(MOST_SPANS)])
+        self._write([pattern, str(MOST_SPANS), str(pause)])
         self.receive(_START)
 
     def send(self, batch: Sequence[str]) -> None:
@@ -267,8 +277,10 @@ class _Worker:
 
 SHARE = 1_500
 """Texts that are read and tried in one go."""
-FEW = 6
-"""Shares for which no processes are started: that takes as long as trying two of them."""
+FEW = 4
+"""Shares for which no other process is started: that takes as long as trying one of them."""
+MANY = 64
+"""Shares that are handed out together: their places are held in memory."""
 
 
 TextSums = tuple[int, int, int]
@@ -342,42 +354,33 @@ def shares(
         yield TextShare(pattern, safe, files, shown)
 
 
-def try_shares(every: Iterable[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
+def try_shares(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
     """The answers in the order of the shares; fewer where the pattern was given up."""
-    waiting = iter(every)
-    first = list(islice(waiting, FEW))
-    is_much = len(first) == FEW and (os.cpu_count() or 1) > 1
-    yield from (_try_on_all_processors if is_much else _try_here)(chain(first, waiting), bounded)
+    while (together := list(islice(every, MANY))) and not bounded.has_given_up:
+        if len(together) < FEW:
+            yield from _in_turn(together, range(len(together)), bounded).values()
+        else:
+            yield from _on_all_processors(together, bounded)
 
 
-def _try_here(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
-    for share in every:
+def _on_all_processors(together: Sequence[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
+    def work(numbers: Iterator[int]) -> dict[int, ShareTried]:
+        with BoundedPattern(bounded.pattern) as own:
+            return _in_turn(together, numbers, own)
+
+    answers: dict[int, ShareTried] = {}
+    for part in share_out(len(together), work, pickle.dumps, pickle.loads):
+        answers.update(part)
+    for number in range(len(together)):
         if bounded.has_given_up:
             return
-        yield _try_share(share, bounded)
+        bounded.skipped += answers[number].skipped
+        yield answers[number]
 
 
-def _try_on_all_processors(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
-    """Only where a fork will do: other ways run the caller's script again, and cost more than they save."""
-    if not is_safe_to_fork():
-        yield from _try_here(every, bounded)
-        return
-    with closing(in_order(_try_in_worker, every, 2 * (os.cpu_count() or 1))) as tried:
-        for _, answer in tried:
-            bounded.skipped += answer.skipped
-            yield answer
-            if bounded.has_given_up:
-                return
-
-
-@lru_cache(maxsize=1)
-def _own_pattern(pattern: str) -> BoundedPattern:
-    """One for each worker: starting its process takes as long as a share."""
-    return BoundedPattern(pattern)
-
-
-def _try_in_worker(share: TextShare) -> ShareTried:
-    return _try_share(share, _own_pattern(share.pattern))
+def _in_turn(together: Sequence[TextShare], numbers: Iterable[int], bounded: BoundedPattern) -> dict[int, ShareTried]:
+    """What is left once the pattern was given up is taken as well, so that nobody else tries it."""
+    return {number: _try_share(together[number], bounded) for number in numbers if not bounded.has_given_up}
 
 
 def _try_share(share: TextShare, bounded: BoundedPattern) -> ShareTried:
@@ -426,6 +429,6 @@ _VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKI
 def _lacks(match: Match, line: bytes, words: Iterable[bytes]) -> bool:
     """Whether a text certainly lacks a word, by its line. What a reply says stands in its line letter by letter, unless
     the writer gave letters by their numbers; what a person typed is put together from several places."""
-    if match.field not in _VERBATIM or match.kind == "capture" or b'"assistant"' not in line or b"\\u00" in line:
+    if match.field not in _VERBATIM or match.kind == "capture" or all(word in line for word in words):
         return False
-    return any(word not in line for word in words)
+    return b'"assistant"' in line and b"\\u00" not in line
