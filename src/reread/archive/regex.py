@@ -88,23 +88,27 @@ _COUNTED = re.compile(r"\{\d*,?\d*\}")
 _CLASS = re.compile(r"\[\^?\]?(?:[^]\\]|\\.)*+\]", re.DOTALL)
 _NUMBERED = frozenset("xuUN0123456789")
 """What a backslash may be followed by that says a letter by its number or its name."""
+_OTHER_CASES = frozenset("iksIKS")
+"""To `(?i)` these are also letters beyond ASCII, such as the sign of Kelvin."""
 
 
-def required_words(pattern: str) -> tuple[bytes, ...]:
-    """Letters and digits that whatever a pattern matches holds, the longest first: a text without them need not be
-    tried. What stands in groups is left out, and nothing is known of a pattern with alternatives or other flags."""
-    found: list[str] = []
+def required_words(pattern: str, *, is_caseless: bool = False) -> tuple[tuple[bytes, ...], ...]:
+    """Letters and digits of which one row stands in whatever a pattern matches: a text without them need not be tried.
+
+    A row for each alternative, the longest first; none where one has no such words. What stands in groups is left out.
+    """
+    rows: list[list[str]] = [[]]
     run: list[str] = []
 
     def end() -> None:
-        found.extend(["".join(run)] if len(run) >= _SHORTEST else [])
+        rows[-1].extend(["".join(run)] if len(run) >= _SHORTEST else [])
         run.clear()
 
     place = 0
     while place < len(pattern):
         letter, step = pattern[place], 1
-        if letter.isascii() and letter.isalnum():
-            run.append(letter)
+        if letter.isascii() and letter.isalnum() and not (is_caseless and letter in _OTHER_CASES):
+            run.append(letter.lower() if is_caseless else letter)
             place += 1
             continue
         if letter in "?*{":  # the letter before it may be missing
@@ -116,12 +120,16 @@ def required_words(pattern: str) -> tuple[bytes, ...]:
         elif letter in "[(":
             skipped = _end_of_class(pattern, place) if letter == "[" else _end_of_group(pattern, place)
             step = skipped - place
-        if letter == "|" or step <= 0 or (letter == "\\" and pattern[place + 1 : place + 2] in _NUMBERED):
+        if step <= 0 or (letter == "\\" and pattern[place + 1 : place + 2] in _NUMBERED):
             return ()
         end()
+        if letter == "|":
+            rows.append([])
         place += step
     end()
-    return tuple(word.encode() for word in sorted(found, key=len, reverse=True))
+    if len(rows) > _MOST_OPTIONS or not all(rows):
+        return ()
+    return tuple(tuple(word.encode() for word in sorted(row, key=len, reverse=True)) for row in rows)
 
 
 def _end_of_class(pattern: str, start: int) -> int:
@@ -166,8 +174,9 @@ class BoundedPattern:
         self._is_quick = not _REPEATS.search(pattern) and pattern.count("?") <= _MOST_OPTIONS
         self._worker: _Worker | None = None
         self._pause = _PAUSE
-        is_plain = not self._compiled.flags & (re.IGNORECASE | re.VERBOSE)
-        self.required = required_words(pattern) if is_plain else ()
+        self._is_caseless = bool(self._compiled.flags & re.IGNORECASE)
+        is_spaced = self._compiled.flags & re.VERBOSE
+        self.required = () if is_spaced else required_words(pattern, is_caseless=self._is_caseless)
         self.skipped = 0
         """Texts that took too long."""
 
@@ -182,6 +191,11 @@ class BoundedPattern:
     @property
     def has_given_up(self) -> bool:
         return self.skipped >= MOST_SKIPPED
+
+    def is_ruled_out(self, said: bytes) -> bool:
+        """Whether it certainly matches nothing of what is said."""
+        said = said.lower() if self._is_caseless else said
+        return bool(self.required) and all(any(word not in said for word in row) for row in self.required)
 
     def try_each(self, texts: Iterable[str]) -> Iterator[Tried]:
         """One answer for each text, in their order; fewer where it gave up."""
@@ -384,7 +398,7 @@ def _in_turn(together: Sequence[TextShare], numbers: Iterable[int], bounded: Bou
 
 
 def _try_share(share: TextShare, bounded: BoundedPattern) -> ShareTried:
-    reader, before = _ShareReader(share, bounded.required), bounded.skipped
+    reader, before = _ShareReader(share, bounded), bounded.skipped
     found: list[ReadText] = []
     shown: set[tuple[str | None, TextSums]] = set()
     for answer in bounded.try_each(reader.texts()):
@@ -399,9 +413,9 @@ def _try_share(share: TextShare, bounded: BoundedPattern) -> ShareTried:
 class _ShareReader:
     """The texts of a share, but for those that certainly lack a word that is required."""
 
-    def __init__(self, share: TextShare, required: tuple[bytes, ...]) -> None:
+    def __init__(self, share: TextShare, bounded: BoundedPattern) -> None:
         self._share = share
-        self._required = required
+        self._bounded = bounded
         self.waiting: deque[ReadText] = deque()
         """What was handed out and is not answered."""
         self.unreadable = 0
@@ -415,20 +429,21 @@ class _ShareReader:
                 except SafeDamaged:
                     self.unreadable += 1
                     continue
-                if self._required and _lacks(match, line, self._required):
+                if self._bounded.required and _is_verbatim(match) and self._is_ruled_out(line):
                     continue
                 read = ReadText.of(match, line)
                 if read is not None:
                     self.waiting.append(read)
                     yield read.text
 
+    def _is_ruled_out(self, line: bytes) -> bool:
+        """By a line of a reply; writers may give letters by their numbers."""
+        return self._bounded.is_ruled_out(line) and b'"assistant"' in line and b"\\u00" not in line
+
 
 _VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL))
 
 
-def _lacks(match: Match, line: bytes, words: Iterable[bytes]) -> bool:
-    """Whether a text certainly lacks a word, by its line. What a reply says stands in its line letter by letter, unless
-    the writer gave letters by their numbers; what a person typed is put together from several places."""
-    if match.field not in _VERBATIM or match.kind == "capture" or all(word in line for word in words):
-        return False
-    return b'"assistant"' in line and b"\\u00" not in line
+def _is_verbatim(match: Match) -> bool:
+    """Whether a text stands in its line letter by letter; what a person typed is put together from several places."""
+    return match.field in _VERBATIM and match.kind != "capture"
