@@ -195,7 +195,13 @@ class BoundedPattern:
     def is_ruled_out(self, said: bytes) -> bool:
         """Whether it certainly matches nothing of what is said."""
         said = said.lower() if self._is_caseless else said
-        return bool(self.required) and all(any(word not in said for word in row) for row in self.required)
+        for row in self.required:
+            for word in row:
+                if word not in said:
+                    break
+            else:
+                return False
+        return bool(self.required)
 
     def try_each(self, texts: Iterable[str]) -> Iterator[Tried]:
         """One answer for each text, in their order; fewer where it gave up."""

@@ -81,16 +81,16 @@ class SafeLines:
         return self._line_across(pieces, offset, length)
 
     def _line_across(self, pieces: Sequence[StoredPiece], offset: int, length: int) -> bytes:
-        end = offset + length
-        holding = [piece for piece in pieces if piece.start + piece.length > offset and piece.start < end]
-        end = offset
-        for piece in holding:
-            if piece.start > end:
+        parts: list[bytes] = []
+        reached, end = offset, offset + length
+        for piece in pieces:
+            if piece.start + piece.length <= offset or piece.start >= end:
+                continue
+            if piece.start > reached:
                 raise SafeDamaged(piece.place.pack, piece.place.offset, "the bytes before it are lost")
-            end = piece.start + piece.length
-        data = b"".join(self._piece(piece.place, 0, piece.length) for piece in holding)
-        start = offset - holding[0].start if holding else 0
-        return data[start : start + length]
+            reached = piece.start + piece.length
+            parts.append(self._piece(piece.place, 0, piece.length)[max(0, offset - piece.start) : end - piece.start])
+        return b"".join(parts)
 
 
 class SafeReader:
