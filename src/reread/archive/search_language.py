@@ -25,6 +25,7 @@ __all__ = [
     "SearchQuery",
     "Term",
     "fields_of",
+    "is_correctable",
     "parse",
     "query_hits",
     "rank",
@@ -274,7 +275,7 @@ def suggest(word: str, vocabulary: Iterable[tuple[str, int]]) -> list[str]:
     Two edits, one where the word is short or begins with another letter: typing errors seldom hit the first.
     """
     word = word.lower()
-    if len(word) < 3 or not word.isalnum() or is_unspaced(word[0]):
+    if not is_correctable(word):
         return []
     near = [
         (distance, term[0] != word[0], -documents, term)
@@ -282,6 +283,11 @@ def suggest(word: str, vocabulary: Iterable[tuple[str, int]]) -> list[str]:
         if (distance := _distance(word, term, allowed)) is not None and term != word
     ]
     return [term for *_, term in sorted(near)[:_MOST_SUGGESTED]]
+
+
+def is_correctable(word: str) -> bool:
+    """Whether there is enough of a word to say what else it may have meant."""
+    return len(word) >= 3 and word.isalnum() and not is_unspaced(word[0])
 
 
 def _similar(word: str, vocabulary: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:

@@ -39,6 +39,7 @@ from .search_language import (
     SearchQuery,
     Term,
     fields_of,
+    is_correctable,
     parse,
     query_hits,
     suggest,
@@ -210,7 +211,9 @@ class Searcher:
         self._now = now
         self._hidden = 0
 
-    def search(self, text: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
+    def search(
+        self, text: str, fields: frozenset[Field], wanted: Filter, limit: int, *, suggests: bool
+    ) -> SearchAnswer:
         query = parse(text, fields)
         chosen = self._chosen(wanted)
         found: list[tuple[float, ReadText]] = []
@@ -231,7 +234,7 @@ class Searcher:
             terms=query.terms,
             total=max(total, len(found)) + len(own),
             hits=hits[:limit],
-            suggestions=[] if hits or self._hidden else self._suggestions(query),
+            suggestions=[] if hits or self._hidden or not suggests else self._suggestions(query),
             hidden=self._hidden,
         )
 
@@ -388,7 +391,7 @@ class Searcher:
         found: list[str] = []
         for term in query.terms:
             word = term.text.lower()
-            if term.negated or not re.fullmatch(r"\w+", word):
+            if term.negated or not is_correctable(word):
                 continue
             near = reading.vocabulary(self._connection, word[:1], word[:1] + "\U0010ffff")
             if not any(known == word for known, _ in near):
@@ -476,6 +479,7 @@ class ArchiveText:
         limit: int = 20,
         *,
         is_regex: bool = False,
+        suggests: bool = True,
         now: datetime | None = None,
         timezone: Zone | None = None,
         report: Report | None = None,
@@ -483,7 +487,8 @@ class ArchiveText:
     ) -> SearchAnswer:
         """The best of the newest matches in all fields but tool results, unless others are named.
 
-        With `is_regex` every text is held against a pattern.
+        With `is_regex` every text is held against a pattern. Who asks at each letter of a word, and shows no
+        suggestions, says so: for them the words of a whole letter are gone through.
         """
         chosen, scope, most = chosen_fields(fields), make_filter(wanted, filters, timezone), positive(limit, "limit")
         if is_regex:  # which reads the texts themselves
@@ -495,7 +500,7 @@ class ArchiveText:
             self.index_waiting(self._waiting(scope), report)
         searcher = self._searcher(now)
         with snapshot(self._archive.connection):
-            answer = searcher.search(query, chosen, scope, most)
+            answer = searcher.search(query, chosen, scope, most, suggests=suggests)
             return replace(answer, waiting=self.count_waiting(scope)) if is_about_results else answer
 
     def count_waiting(self, wanted: Filter | None = None) -> int:
