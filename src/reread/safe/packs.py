@@ -241,13 +241,16 @@ class PackFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._packs: dict[int, Path] = {}
 
     @property
     def journal(self) -> Path:
         return self.path / JOURNAL
 
     def pack(self, number: int) -> Path:
-        return self.path / f"{number:06}.pack"
+        if number not in self._packs:  # asked for each piece that is read, which opens it
+            self._packs[number] = self.path / f"{number:06}.pack"
+        return self._packs[number]
 
     def counting(self) -> dict[int, Path]:
         """The packs that count: with an unfinished forget the new ones, also before they have their names."""
