@@ -181,6 +181,7 @@ def test_a_mistyped_word_brings_the_words_it_may_have_meant(archive: Archive) ->
     assert (answer.hits, answer.total, answer.suggestions) == ([], 0, ["narwhal"])
     assert archive.search("narwhal").suggestions == []
     assert archive.search("zzzzzz").suggestions == []
+    assert archive.text.search("narwahl", suggests=False).suggestions == []
 
 
 def test_a_suggestion_is_found_where_the_search_looked(archive: Archive) -> None:

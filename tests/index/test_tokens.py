@@ -7,13 +7,14 @@ import random
 import re
 import sqlite3
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reread.features.search_text import tool_text
-from reread.index.text_index import has_token, indexable, is_unspaced, occurrences, query_tokens
+from reread.index.text_index import counted, folded, has_token, indexable, is_unspaced, occurrences, query_tokens
 
 TOKENIZER = "unicode61 remove_diacritics 2"
 HAN_AND_KANA = st.text("検索機能東京中文測試ひらがなカタカナー한국어검색", min_size=2, max_size=30)
@@ -187,6 +188,28 @@ def test_offsets_stay_right_beside_letters_that_grow_when_folded() -> None:
 def test_a_part_of_a_word_is_not_marked_as_the_word() -> None:
     found = list(occurrences("user UserName users", "user", is_prefix=False))
     assert [(one.start, one.is_word) for one in found] == [(0, True), (5, False)]
+
+
+@given(
+    text=st.lists(
+        st.sampled_from(["ana", "Ana", "ANA", "n", "N", "a", "A", "é", "a\u0301", "索", "_", " ", "→", "–", "1", "🫠"]),
+        max_size=60,
+    ).map("".join),
+    wanted=st.sampled_from(["ana", "a", "n", "Ana", "an", "ana n", "é", "索", "1"]),
+    is_prefix=st.booleans(),
+    most=st.integers(1, 8),
+)
+def test_counting_a_word_is_counting_where_it_stands(text: str, wanted: str, is_prefix: bool, most: int) -> None:
+    found = list(islice(occurrences(text, wanted, is_prefix=is_prefix), most))
+    said = counted(text, wanted, is_prefix=is_prefix, most=most)
+    assert said == (len(found), any(one.is_word for one in found))
+
+
+def test_every_letter_loses_its_case() -> None:
+    for code in range(128, 0x20000):  # nothing behind it has a case
+        beside = f"{chr(code)}A"
+        is_by_table = re.match("[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]", beside)
+        assert folded(beside) == (folded(f"{beside}\u00e9")[:2] if is_by_table else beside.lower())
 
 
 def test_a_tools_input_is_its_strings_in_order_without_keys() -> None:

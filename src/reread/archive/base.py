@@ -112,9 +112,9 @@ class ArchiveBase:
         """Reads the files of sessions out of the safe."""
         return session_files.SessionFileReader(self.connection, self.packs)
 
-    def line_reader(self) -> safe_reader.SafeReader:
-        """Reads single lines and files out of the safe."""
-        return safe_reader.SafeReader(self.connection, self.packs)
+    def line_reader(self, held: int = 32) -> safe_reader.SafeReader:
+        """Reads single lines and files out of the safe; so many pieces are held for the next line."""
+        return safe_reader.SafeReader(self.connection, self.packs, held)
 
     def kept_backups(self) -> backup_files.KeptBackups:
         """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,

@@ -9,7 +9,7 @@ Many texts are read and tried by all processors: a share of them is where they l
 
 from __future__ import annotations
 
-import os
+import pickle
 import queue
 import re
 import struct
@@ -18,9 +18,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
-from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self
@@ -29,10 +27,10 @@ from zlib import adler32, crc32
 from reread.errors import SafeDamaged
 from reread.features.search_text import Field
 from reread.index.read import Match, StoredPiece
-from reread.index.safe_reader import SafeLines
+from reread.index.safe_reader import IN_ORDER, SafeLines
 from reread.index.text_index import text_at
 from reread.safe.safe import Safe
-from reread.workers import in_order, is_safe_to_fork
+from reread.workers import share_out
 
 from .search_language import FIELDS, regex
 
@@ -48,8 +46,12 @@ _COUNT = struct.Struct("<i")
 _START = 10.0
 """Seconds that the process may take to be there, on a machine at its limits."""
 
+_PAUSE = 0.05
+"""Seconds for which the process keeps its answers together: each one told by itself takes as long as finding it."""
+
 _WORKER = """
 import re, struct
+from time import monotonic
 count = struct.Struct("<i")
 source, sink = open(0, "rb"), open(1, "wb")
 def texts():
@@ -59,11 +61,12 @@ def texts():
             return
         yield source.read(count.unpack(head)[0]).decode("utf-8", "surrogatepass")
 said = texts()
-pattern, most = re.compile(next(said), re.MULTILINE), int(next(said))
+pattern, most, pause = re.compile(next(said), re.MULTILINE), int(next(said)), float(next(said))
 sink.write(count.pack(0))
 sink.flush()
 for number in said:
     batch = [next(said) for _ in range(int(number))]
+    due = monotonic() + pause
     for text in batch:
         found = None
         spans = []
@@ -73,7 +76,10 @@ for number in said:
                 if len(spans) >= 2 * most:
                     break
         sink.write(count.pack(-1 if found is None else len(spans)) + b"".join(map(count.pack, spans)))
-        sink.flush()
+        if monotonic() >= due:
+            sink.flush()
+            due = monotonic() + pause
+    sink.flush()
 """
 
 
@@ -82,23 +88,27 @@ _COUNTED = re.compile(r"\{\d*,?\d*\}")
 _CLASS = re.compile(r"\[\^?\]?(?:[^]\\]|\\.)*+\]", re.DOTALL)
 _NUMBERED = frozenset("xuUN0123456789")
 """What a backslash may be followed by that says a letter by its number or its name."""
+_OTHER_CASES = frozenset("iksIKS")
+"""To `(?i)` these are also letters beyond ASCII, such as the sign of Kelvin."""
 
 
-def required_words(pattern: str) -> tuple[bytes, ...]:
-    """Letters and digits that whatever a pattern matches holds, the longest first: a text without them need not be
-    tried. What stands in groups is left out, and nothing is known of a pattern with alternatives or other flags."""
-    found: list[str] = []
+def required_words(pattern: str, *, is_caseless: bool = False) -> tuple[tuple[bytes, ...], ...]:
+    """Letters and digits of which one row stands in whatever a pattern matches: a text without them need not be tried.
+
+    A row for each alternative, the longest first; none where one has no such words. What stands in groups is left out.
+    """
+    rows: list[list[str]] = [[]]
     run: list[str] = []
 
     def end() -> None:
-        found.extend(["".join(run)] if len(run) >= _SHORTEST else [])
+        rows[-1].extend(["".join(run)] if len(run) >= _SHORTEST else [])
         run.clear()
 
     place = 0
     while place < len(pattern):
         letter, step = pattern[place], 1
-        if letter.isascii() and letter.isalnum():
-            run.append(letter)
+        if letter.isascii() and letter.isalnum() and not (is_caseless and letter in _OTHER_CASES):
+            run.append(letter.lower() if is_caseless else letter)
             place += 1
             continue
         if letter in "?*{":  # the letter before it may be missing
@@ -110,12 +120,16 @@ def required_words(pattern: str) -> tuple[bytes, ...]:
         elif letter in "[(":
             skipped = _end_of_class(pattern, place) if letter == "[" else _end_of_group(pattern, place)
             step = skipped - place
-        if letter == "|" or step <= 0 or (letter == "\\" and pattern[place + 1 : place + 2] in _NUMBERED):
+        if step <= 0 or (letter == "\\" and pattern[place + 1 : place + 2] in _NUMBERED):
             return ()
         end()
+        if letter == "|":
+            rows.append([])
         place += step
     end()
-    return tuple(word.encode() for word in sorted(found, key=len, reverse=True))
+    if len(rows) > _MOST_OPTIONS or not all(rows):
+        return ()
+    return tuple(tuple(word.encode() for word in sorted(row, key=len, reverse=True)) for row in rows)
 
 
 def _end_of_class(pattern: str, start: int) -> int:
@@ -159,8 +173,10 @@ class BoundedPattern:
         self._patience = patience
         self._is_quick = not _REPEATS.search(pattern) and pattern.count("?") <= _MOST_OPTIONS
         self._worker: _Worker | None = None
-        is_plain = not self._compiled.flags & (re.IGNORECASE | re.VERBOSE)
-        self.required = required_words(pattern) if is_plain else ()
+        self._pause = _PAUSE
+        self._is_caseless = bool(self._compiled.flags & re.IGNORECASE)
+        is_spaced = self._compiled.flags & re.VERBOSE
+        self.required = () if is_spaced else required_words(pattern, is_caseless=self._is_caseless)
         self.skipped = 0
         """Texts that took too long."""
 
@@ -175,6 +191,17 @@ class BoundedPattern:
     @property
     def has_given_up(self) -> bool:
         return self.skipped >= MOST_SKIPPED
+
+    def is_ruled_out(self, said: bytes) -> bool:
+        """Whether it certainly matches nothing of what is said."""
+        said = said.lower() if self._is_caseless else said
+        for row in self.required:
+            for word in row:
+                if word not in said:
+                    break
+            else:
+                return False
+        return bool(self.required)
 
     def try_each(self, texts: Iterable[str]) -> Iterator[Tried]:
         """One answer for each text, in their order; fewer where it gave up."""
@@ -196,18 +223,21 @@ class BoundedPattern:
 
     def _try_batch(self, batch: Sequence[str]) -> Iterator[Tried]:
         while batch and not self.has_given_up:
-            self._worker = self._worker or _Worker(self._compiled.pattern)
+            self._worker = self._worker or _Worker(self._compiled.pattern, self._pause)
             self._worker.send(batch)
-            for done in range(len(batch)):
-                answer = self._worker.receive(self._patience)
-                if answer is None:
-                    batch = batch[done + 1 :]
-                    break
+            done = 0
+            while done < len(batch) and (answer := self._worker.receive(self._patience)) is not None:
+                done += 1
                 yield answer
-            else:
+            batch = batch[done:]
+            if not batch:
                 return
-            self.skipped += 1
             self.close()
+            if self._pause:  # it may have answers that were not told yet: from now on each is told at once
+                self._pause = 0.0
+                continue
+            batch = batch[1:]
+            self.skipped += 1
             yield Tried(is_found=False, took_too_long=True)
 
 
@@ -217,9 +247,9 @@ def _tried(compiled: re.Pattern[str], text: str) -> Tried:
 
 
 class _Worker:
-    """A process that holds one pattern against texts; it is sent them in batches and answers one by one."""
+    """A process that holds one pattern against texts; it is sent them in batches and answers in their order."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, pause: float) -> None:
         self._process = subprocess.Popen(  # noqa: S603  our own program
             [sys.executable, "-I", "-S", "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -228,7 +258,7 @@ class _Worker:
         self._input: IO[bytes] = self._process.stdin
         self._listener = threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True)
         self._listener.start()
-        self._write([pattern, str(MOST_SPANS)])
+        self._write([pattern, str(MOST_SPANS), str(pause)])
         self.receive(_START)
 
     def send(self, batch: Sequence[str]) -> None:
@@ -267,8 +297,10 @@ class _Worker:
 
 SHARE = 1_500
 """Texts that are read and tried in one go."""
-FEW = 6
-"""Shares for which no processes are started: that takes as long as trying two of them."""
+FEW = 4
+"""Shares for which no other process is started: that takes as long as trying one of them."""
+MANY = 64
+"""Shares that are handed out together: their places are held in memory."""
 
 
 TextSums = tuple[int, int, int]
@@ -296,6 +328,11 @@ class ReadText(NamedTuple):
             return self.left_out
         words = self.text.encode("utf-8", "surrogatepass")
         return len(words), crc32(words), adler32(words)
+
+    def says_the_same_as(self, other: ReadText) -> bool:
+        if self.left_out is None and other.left_out is None:
+            return self.text == other.text
+        return self.sums == other.sums
 
     def without_text(self) -> ReadText:
         return self._replace(text="", left_out=self.sums)
@@ -337,46 +374,37 @@ def shares(
         yield TextShare(pattern, safe, files, shown)
 
 
-def try_shares(every: Iterable[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
+def try_shares(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
     """The answers in the order of the shares; fewer where the pattern was given up."""
-    waiting = iter(every)
-    first = list(islice(waiting, FEW))
-    is_much = len(first) == FEW and (os.cpu_count() or 1) > 1
-    yield from (_try_on_all_processors if is_much else _try_here)(chain(first, waiting), bounded)
+    while (together := list(islice(every, MANY))) and not bounded.has_given_up:
+        if len(together) < FEW:
+            yield from _in_turn(together, range(len(together)), bounded).values()
+        else:
+            yield from _on_all_processors(together, bounded)
 
 
-def _try_here(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
-    for share in every:
+def _on_all_processors(together: Sequence[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
+    def work(numbers: Iterator[int]) -> dict[int, ShareTried]:
+        with BoundedPattern(bounded.pattern) as own:
+            return _in_turn(together, numbers, own)
+
+    answers: dict[int, ShareTried] = {}
+    for part in share_out(len(together), work, pickle.dumps, pickle.loads):
+        answers.update(part)
+    for number in range(len(together)):
         if bounded.has_given_up:
             return
-        yield _try_share(share, bounded)
+        bounded.skipped += answers[number].skipped
+        yield answers[number]
 
 
-def _try_on_all_processors(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
-    """Only where a fork will do: other ways run the caller's script again, and cost more than they save."""
-    if not is_safe_to_fork():
-        yield from _try_here(every, bounded)
-        return
-    with closing(in_order(_try_in_worker, every, 2 * (os.cpu_count() or 1))) as tried:
-        for _, answer in tried:
-            bounded.skipped += answer.skipped
-            yield answer
-            if bounded.has_given_up:
-                return
-
-
-@lru_cache(maxsize=1)
-def _own_pattern(pattern: str) -> BoundedPattern:
-    """One for each worker: starting its process takes as long as a share."""
-    return BoundedPattern(pattern)
-
-
-def _try_in_worker(share: TextShare) -> ShareTried:
-    return _try_share(share, _own_pattern(share.pattern))
+def _in_turn(together: Sequence[TextShare], numbers: Iterable[int], bounded: BoundedPattern) -> dict[int, ShareTried]:
+    """What is left once the pattern was given up is taken as well, so that nobody else tries it."""
+    return {number: _try_share(together[number], bounded) for number in numbers if not bounded.has_given_up}
 
 
 def _try_share(share: TextShare, bounded: BoundedPattern) -> ShareTried:
-    reader, before = _ShareReader(share, bounded.required), bounded.skipped
+    reader, before = _ShareReader(share, bounded), bounded.skipped
     found: list[ReadText] = []
     shown: set[tuple[str | None, TextSums]] = set()
     for answer in bounded.try_each(reader.texts()):
@@ -391,15 +419,15 @@ def _try_share(share: TextShare, bounded: BoundedPattern) -> ShareTried:
 class _ShareReader:
     """The texts of a share, but for those that certainly lack a word that is required."""
 
-    def __init__(self, share: TextShare, required: tuple[bytes, ...]) -> None:
+    def __init__(self, share: TextShare, bounded: BoundedPattern) -> None:
         self._share = share
-        self._required = required
+        self._bounded = bounded
         self.waiting: deque[ReadText] = deque()
         """What was handed out and is not answered."""
         self.unreadable = 0
 
     def texts(self) -> Iterator[str]:
-        lines = SafeLines(Safe(self._share.safe))
+        lines = SafeLines(Safe(self._share.safe), IN_ORDER)
         for pieces, matches in self._share.files:
             for match in matches:
                 try:
@@ -407,20 +435,21 @@ class _ShareReader:
                 except SafeDamaged:
                     self.unreadable += 1
                     continue
-                if self._required and _lacks(match, line, self._required):
+                if self._bounded.required and _is_verbatim(match) and self._is_ruled_out(line):
                     continue
                 read = ReadText.of(match, line)
                 if read is not None:
                     self.waiting.append(read)
                     yield read.text
 
+    def _is_ruled_out(self, line: bytes) -> bool:
+        """By a line of a reply; writers may give letters by their numbers."""
+        return self._bounded.is_ruled_out(line) and b'"assistant"' in line and b"\\u00" not in line
+
 
 _VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL))
 
 
-def _lacks(match: Match, line: bytes, words: Iterable[bytes]) -> bool:
-    """Whether a text certainly lacks a word, by its line. What a reply says stands in its line letter by letter, unless
-    the writer gave letters by their numbers; what a person typed is put together from several places."""
-    if match.field not in _VERBATIM or match.kind == "capture" or b'"assistant"' not in line or b"\\u00" in line:
-        return False
-    return any(word not in line for word in words)
+def _is_verbatim(match: Match) -> bool:
+    """Whether a text stands in its line letter by letter; what a person typed is put together from several places."""
+    return match.field in _VERBATIM and match.kind != "capture"

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from reread.errors import BadInput, NoWords, printable
 from reread.features.search_text import Field
-from reread.index.text_index import Occurrence, has_token, is_unspaced, occurrences, pieces_of, query_tokens
+from reread.index.text_index import Occurrence, counted, has_token, is_unspaced, occurrences, pieces_of, query_tokens
 
 __all__ = [
     "Candidate",
@@ -25,6 +25,7 @@ __all__ = [
     "SearchQuery",
     "Term",
     "fields_of",
+    "is_correctable",
     "parse",
     "query_hits",
     "rank",
@@ -274,7 +275,7 @@ def suggest(word: str, vocabulary: Iterable[tuple[str, int]]) -> list[str]:
     Two edits, one where the word is short or begins with another letter: typing errors seldom hit the first.
     """
     word = word.lower()
-    if len(word) < 3 or not word.isalnum() or is_unspaced(word[0]):
+    if not is_correctable(word):
         return []
     near = [
         (distance, term[0] != word[0], -documents, term)
@@ -282,6 +283,11 @@ def suggest(word: str, vocabulary: Iterable[tuple[str, int]]) -> list[str]:
         if (distance := _distance(word, term, allowed)) is not None and term != word
     ]
     return [term for *_, term in sorted(near)[:_MOST_SUGGESTED]]
+
+
+def is_correctable(word: str) -> bool:
+    """Whether there is enough of a word to say what else it may have meant."""
+    return len(word) >= 3 and word.isalnum() and not is_unspaced(word[0])
 
 
 def _similar(word: str, vocabulary: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
@@ -368,7 +374,7 @@ _MOST_COUNTED = 200
 def query_hits(terms: Sequence[Term], text: str) -> Hits:
     """What a text has of a query's terms; those to be left out do not count."""
     wanted = [term for term in terms if not term.negated]
-    found = [_counted(term, text) for term in wanted]
+    found = [counted(text, term.text, is_prefix=term.is_prefix, most=_MOST_COUNTED) for term in wanted]
     in_order = Term(" ".join(term.text for term in wanted), wanted[-1].is_prefix) if len(wanted) > 1 else None
     return Hits(
         terms=sum(1 for number, _ in found if number),
@@ -377,11 +383,6 @@ def query_hits(terms: Sequence[Term], text: str) -> Hits:
         has_phrase=any(term.is_phrase and number for term, (number, _) in zip(wanted, found, strict=True))
         or (in_order is not None and next(in_order.found_in(text), None) is not None),
     )
-
-
-def _counted(term: Term, text: str) -> tuple[int, bool]:
-    found = [occurrence for occurrence, _ in zip(term.found_in(text), range(_MOST_COUNTED), strict=False)]
-    return len(found), any(occurrence.is_word for occurrence in found)
 
 
 def rank(candidates: Iterable[Candidate], now: datetime) -> list[Candidate]:

@@ -21,7 +21,7 @@ from reread.index import meta
 from reread.index import read as reading
 from reread.index.database import snapshot
 from reread.index.read import Match
-from reread.index.safe_reader import SafeReader
+from reread.index.safe_reader import IN_ORDER, SafeReader
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
 from reread.index.text_index import folded
 from reread.index.user_data import Noted, matching, noted_words
@@ -39,6 +39,7 @@ from .search_language import (
     SearchQuery,
     Term,
     fields_of,
+    is_correctable,
     parse,
     query_hits,
     suggest,
@@ -210,7 +211,9 @@ class Searcher:
         self._now = now
         self._hidden = 0
 
-    def search(self, text: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
+    def search(
+        self, text: str, fields: frozenset[Field], wanted: Filter, limit: int, *, suggests: bool
+    ) -> SearchAnswer:
         query = parse(text, fields)
         chosen = self._chosen(wanted)
         found: list[tuple[float, ReadText]] = []
@@ -231,7 +234,7 @@ class Searcher:
             terms=query.terms,
             total=max(total, len(found)) + len(own),
             hits=hits[:limit],
-            suggestions=[] if hits or self._hidden else self._suggestions(query),
+            suggestions=[] if hits or self._hidden or not suggests else self._suggestions(query),
             hidden=self._hidden,
         )
 
@@ -314,7 +317,7 @@ class Searcher:
         """The uuids of the lines of one session that answer, the newest at most."""
         query = parse(text, fields)
         found = reading.matches(self._connection, query.match, below=None, limit=limit, sessions=[session])
-        return {read.uuid for match in found if (read := self._read(match)) is not None and read.uuid}
+        return {read.uuid for read in self._reads(found) if read.uuid}
 
     def _own(
         self, noted: Iterable[Noted], terms: tuple[Term, ...], wanted: Filter, chosen: list[int] | None
@@ -345,8 +348,7 @@ class Searcher:
             below = window[-1].id
 
     def _ranked(self, window: list[Match], query: SearchQuery, wanted: Filter) -> list[tuple[float, ReadText]]:
-        reads = [read for match in window if (read := self._read(match)) is not None]
-        reads = [read for read in reads if wanted.keeps_time(_time(read.match))]
+        reads = self._reads([match for match in window if wanted.keeps_time(_time(match))])
         return [(self._candidate(read, query).score(self._now), read) for read in reads]
 
     def _candidate(self, read: ReadText, query: SearchQuery) -> Candidate:
@@ -354,9 +356,15 @@ class Searcher:
         field = FIELDS[read.match.field]
         return Candidate(key=read.match.id, time=_time(read.match), field=field, hits=found, length=len(read.text))
 
-    def _read(self, match: Match) -> ReadText | None:
+    def _reads(self, window: list[Match]) -> list[ReadText]:
+        """What can be read, in the order of the window, read file by file."""
+        by_place = sorted(window, key=lambda match: (match.file, match.generation, match.offset))
+        found = {match.id: self._read(match, pieces) for match, pieces in self._with_pieces(by_place)}
+        return [read for match in window if (read := found[match.id]) is not None]
+
+    def _read(self, match: Match, pieces: list[reading.StoredPiece]) -> ReadText | None:
         try:
-            line = self._files.line(match.file, match.generation, match.offset, match.length)
+            line = self._files.line(match.file, match.generation, match.offset, match.length, pieces)
         except SafeDamaged:
             self._hidden += 1
             return None
@@ -383,7 +391,7 @@ class Searcher:
         found: list[str] = []
         for term in query.terms:
             word = term.text.lower()
-            if term.negated or not re.fullmatch(r"\w+", word):
+            if term.negated or not is_correctable(word):
                 continue
             near = reading.vocabulary(self._connection, word[:1], word[:1] + "\U0010ffff")
             if not any(known == word for known, _ in near):
@@ -398,20 +406,29 @@ class _Seen:
     """A resume or a fork copies lines with their uuid: they are one hit."""
 
     def __init__(self) -> None:
-        self._copies: dict[tuple[str, TextSums], list[ReadText]] = {}
+        self._copies: dict[str, list[list[ReadText]]] = {}
+        """By uuid, the copies of each of its texts."""
 
     def is_first(self, read: ReadText) -> bool:
         if read.uuid is None:
             return True
-        copies = self._copies.setdefault((read.uuid, read.sums), [])
+        copies = self._with(read)
+        if copies is None:
+            self._copies.setdefault(read.uuid, []).append([read])
+            return True
         copies.append(read)
-        return len(copies) == 1
+        return False
 
     def has(self, read: ReadText) -> bool:
-        return read.uuid is not None and (read.uuid, read.sums) in self._copies
+        return self._with(read) is not None
 
     def copies(self, read: ReadText) -> list[ReadText]:
-        return [read] if read.uuid is None else self._copies[read.uuid, read.sums]
+        return self._with(read) or [read]
+
+    def _with(self, read: ReadText) -> list[ReadText] | None:
+        """The text with its copies; few lines are copied, so hardly two texts are ever compared."""
+        texts = self._copies.get(read.uuid, ()) if read.uuid is not None else ()
+        return next((copies for copies in texts if copies[0].says_the_same_as(read)), None)
 
 
 def _original(copies: Iterable[StoredSession]) -> StoredSession:
@@ -462,6 +479,7 @@ class ArchiveText:
         limit: int = 20,
         *,
         is_regex: bool = False,
+        suggests: bool = True,
         now: datetime | None = None,
         timezone: Zone | None = None,
         report: Report | None = None,
@@ -469,7 +487,8 @@ class ArchiveText:
     ) -> SearchAnswer:
         """The best of the newest matches in all fields but tool results, unless others are named.
 
-        With `is_regex` every text is held against a pattern.
+        With `is_regex` every text is held against a pattern. Who asks at each letter of a word, and shows no
+        suggestions, says so: for them the words of a whole letter are gone through.
         """
         chosen, scope, most = chosen_fields(fields), make_filter(wanted, filters, timezone), positive(limit, "limit")
         if is_regex:  # which reads the texts themselves
@@ -481,7 +500,7 @@ class ArchiveText:
             self.index_waiting(self._waiting(scope), report)
         searcher = self._searcher(now)
         with snapshot(self._archive.connection):
-            answer = searcher.search(query, chosen, scope, most)
+            answer = searcher.search(query, chosen, scope, most, suggests=suggests)
             return replace(answer, waiting=self.count_waiting(scope)) if is_about_results else answer
 
     def count_waiting(self, wanted: Filter | None = None) -> int:
@@ -519,4 +538,4 @@ class ArchiveText:
             return self._searcher().lines_in(_asked(query), chosen_fields(fields), stored.id, MOST_HITS)
 
     def _searcher(self, now: datetime | None = None) -> Searcher:
-        return Searcher(self._archive.connection, self._archive.line_reader(), now or datetime.now(UTC))
+        return Searcher(self._archive.connection, self._archive.line_reader(IN_ORDER), now or datetime.now(UTC))

@@ -240,23 +240,24 @@ def matches(
             ORDER BY search.rowid DESC LIMIT ?""",  # noqa: S608  integers only
         (expression, below if below is not None else 1 << 62, limit),
     )
-    return [_match(row) for row in rows]
+    return [Match(*row) for row in rows]
 
 
 def blocks(connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequence[int] | None) -> Iterator[Match]:
     """All blocks of some fields, in some sessions or in all, newest first."""
-    chosen = "" if sessions is None else f"AND file.session IN ({integers(sessions)})"
+    chosen = "" if sessions is None else f"WHERE session IN ({integers(sessions)})"
+    told = connection.execute(f"SELECT id, session, kind, generation FROM file {chosen}")  # noqa: S608  integers only
+    files = {number: about for number, *about in told}  # looked up here: a join takes a quarter longer
+    inside = "" if sessions is None else f"AND file IN ({integers(list(files))})"
     rows = connection.execute(
-        f"""SELECT {_MATCH} FROM block CROSS JOIN file ON file.id = block.file
-            WHERE block.field IN ({integers(fields)}) {chosen}
-            ORDER BY block.id DESC"""  # noqa: S608  integers only
+        f"""SELECT id, file, offset, length, part, field, time FROM block
+            WHERE field IN ({integers(fields)}) {inside}
+            ORDER BY id DESC"""  # noqa: S608  integers only
     )
-    for row in rows:
-        yield _match(row)
-
-
-def _match(row: Sequence[Any]) -> Match:
-    return Match(*row)
+    for number, file, offset, length, part, field, time in rows:
+        if file in files:
+            session, kind, generation = files[file]
+            yield Match(number, session, file, offset, length, part, field, time, kind, generation)
 
 
 def count_matches(connection: sqlite3.Connection, expression: str, sessions: Sequence[int] | None) -> int:

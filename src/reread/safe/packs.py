@@ -49,6 +49,8 @@ __all__ = [
 ]
 
 
+Buffered = bytes
+"""`Pack` has a method of that name."""
 _USUAL_HEAD = 1024
 _CHUNK = 1 << 20
 
@@ -78,13 +80,14 @@ class Pack:
 
     def read(self, place: PiecePlace, *, hashed: bool = True) -> tuple[PieceHeader, bytes] | Damage:
         """The raw bytes of one piece, proved; without the hash they are proved by the CRC of the frame."""
-        head = self._head(place.offset)
+        block = self.bytes(place.offset, max(place.stored, _USUAL_HEAD))  # at once: a call of the system less
+        head = self._head_in(block, place.offset)
         if not head.intact or head.end != place.end:
             return self._damage(head, place.end, "its header is damaged")
         header = decode(head.header, PieceHeader)
         if header is None:
             return self._damage(head, place.end, "its header is not understood")
-        frame = self.bytes(head.frame_at, head.frame_length)
+        frame = memoryview(block)[head.frame_at - place.offset : place.stored]
         if len(frame) != head.frame_length or zlib.crc32(frame) != head.frame_sum:
             return self._damage(head, place.end, "its bytes are damaged")
         raw = unpack(frame, header.length)
@@ -117,7 +120,10 @@ class Pack:
         return FoundPiece(header, PiecePlace(self.number, offset, head.end - offset))
 
     def _head(self, offset: int) -> Head:
-        block = self.bytes(offset, _USUAL_HEAD)
+        return self._head_in(self.bytes(offset, _USUAL_HEAD), offset)
+
+    def _head_in(self, block: Buffered, offset: int) -> Head:
+        """Of what begins here, by its first bytes."""
         marked = block.startswith(MAGIC)
         if len(block) < PRELUDE.size:
             return Head(offset, marked, intact=False)
@@ -235,13 +241,16 @@ class PackFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._packs: dict[int, Path] = {}
 
     @property
     def journal(self) -> Path:
         return self.path / JOURNAL
 
     def pack(self, number: int) -> Path:
-        return self.path / f"{number:06}.pack"
+        if number not in self._packs:  # asked for each piece that is read, which opens it
+            self._packs[number] = self.path / f"{number:06}.pack"
+        return self._packs[number]
 
     def counting(self) -> dict[int, Path]:
         """The packs that count: with an unfinished forget the new ones, also before they have their names."""

@@ -227,7 +227,7 @@ class Head(Struct, frozen=True):
             return None
 
 
-def unpack(frame: bytes, length: int) -> bytes | None:
+def unpack(frame: bytes | memoryview, length: int) -> bytes | None:
     zstd = _zstd()
     try:
         # Asked first: a frame that claims another size must not be given the memory for it.

@@ -248,7 +248,7 @@ def _hits(site: pages.Site, typed: str) -> list[Offer]:
     """The best few places of the text; letters that are no query yet have none."""
 
     def ask(archive: Archive) -> list[Offer]:
-        answer = archive.search(typed, DEFAULT_FIELDS, Filter(), MOST_HITS)
+        answer = archive.text.search(typed, DEFAULT_FIELDS, Filter(), MOST_HITS, suggests=False)
         return [
             Offer(
                 "text",
