@@ -33,7 +33,7 @@ from reread.index.findings import (
     unread,
 )
 from reread.index.read import StoredPiece
-from reread.index.safe_reader import SafeLines, SafeReader
+from reread.index.safe_reader import IN_ORDER, SafeLines, SafeReader
 from reread.index.sessions import StoredSession
 from reread.records import parse_or_none
 from reread.safe.safe import Safe
@@ -218,7 +218,7 @@ class _Share(NamedTuple):
 
 def _look(share: _Share) -> list[list[SecretRow] | None]:
     """In a worker or not: what each part holds; None where the safe has lost something of it."""
-    lines = SafeLines(Safe(share.safe))
+    lines = SafeLines(Safe(share.safe), IN_ORDER)
     return [_rows(lines, each, share.key) for each in share.parts]
 
 
