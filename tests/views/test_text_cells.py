@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.views.text import OBEYED, Style, cells, harmless, printed, ruler, shorten, table, wrap
+from reread.views.text import OBEYED, Style, cells, harmless, printed, ruler, shorten, tabbed, table, wrap
 
 TEXTS = st.text(
     st.one_of(
@@ -18,6 +18,11 @@ TEXTS = st.text(
     ),
     max_size=200,
 )
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_ascii_text_loses_what_a_terminal_obeys_as_any_other_does(text: str) -> None:
+    assert tabbed(text) == tabbed(text + "é").removesuffix("é")
 
 
 @pytest.mark.parametrize(

