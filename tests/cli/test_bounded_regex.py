@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import sys
 from pathlib import Path
 from string import ascii_letters, digits
 
@@ -54,6 +56,20 @@ def test_a_pattern_that_is_stuck_everywhere_is_given_up(monkeypatch: pytest.Monk
     with BoundedPattern(ENDLESS, patience=0.1) as bounded:
         assert len(list(bounded.try_each([STUCK] * 10))) == 3
         assert bounded.has_given_up
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_process_that_nobody_waits_for_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex, "_ALONE", 1)
+    worker = regex._Worker(ENDLESS, 0.0)
+    try:
+        worker.send(["aa"])
+        worker._process.send_signal(signal.SIGINT)  # is for whoever asked, and answers go on
+        assert worker.receive(60) == regex.Tried(True, ((0, 2),))
+        worker.send([STUCK])
+        assert worker._process.wait(60) == -signal.SIGALRM
+    finally:
+        worker.end()
 
 
 def test_what_is_no_pattern_is_refused() -> None:

@@ -49,11 +49,16 @@ _START = 10.0
 _PAUSE = 0.05
 """Seconds for which the process keeps its answers together: each one told by itself takes as long as finding it."""
 
+_ALONE = 10
+"""Seconds after which the process ends on a text: nobody is there any more who would have ended it."""
+
 _WORKER = """
-import re, struct
+import re, signal, struct
 from time import monotonic
 count = struct.Struct("<i")
 source, sink = open(0, "rb"), open(1, "wb")
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+alarm = getattr(signal, "alarm", abs)
 def texts():
     while True:
         head = source.read(4)
@@ -62,12 +67,14 @@ def texts():
         yield source.read(count.unpack(head)[0]).decode("utf-8", "surrogatepass")
 said = texts()
 pattern, most, pause = re.compile(next(said), re.MULTILINE), int(next(said)), float(next(said))
+alone = int(next(said))
 sink.write(count.pack(0))
 sink.flush()
 for number in said:
     batch = [next(said) for _ in range(int(number))]
     due = monotonic() + pause
     for text in batch:
+        alarm(alone)
         found = None
         spans = []
         for found in pattern.finditer(text):
@@ -79,6 +86,7 @@ for number in said:
         if monotonic() >= due:
             sink.flush()
             due = monotonic() + pause
+    alarm(0)
     sink.flush()
 """
 
@@ -258,7 +266,7 @@ class _Worker:
         self._input: IO[bytes] = self._process.stdin
         self._listener = threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True)
         self._listener.start()
-        self._write([pattern, str(MOST_SPANS), str(pause)])
+        self._write([pattern, str(MOST_SPANS), str(pause), str(_ALONE)])
         self.receive(_START)
 
     def send(self, batch: Sequence[str]) -> None:
