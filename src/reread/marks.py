@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from reread.errors import BadInput, printable
+from reread.lazy import NamedTuple
 
 
 class Mark(NamedTuple):

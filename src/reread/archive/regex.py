@@ -23,7 +23,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple, Self
+from typing import IO, Self
 from zlib import adler32, crc32
 
 from reread.errors import SafeDamaged
@@ -31,6 +31,7 @@ from reread.features.search_text import Field
 from reread.index.read import Match, StoredPiece
 from reread.index.safe_reader import SafeLines
 from reread.index.text_index import text_at
+from reread.lazy import NamedTuple
 from reread.safe.safe import Safe
 from reread.workers import in_order, is_safe_to_fork
 

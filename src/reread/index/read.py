@@ -6,10 +6,11 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from reread.lazy import NamedTuple
 from reread.safe.safe import PiecePlace
 
 from .meta import EXTRACTOR, FIELDS, as_path, stored_path

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -43,6 +43,7 @@ from reread.index.rows import (
 from reread.index.safe_reader import remains
 from reread.index.sessions import StoredSession, sessions
 from reread.index.text_index import indexable_bytes
+from reread.lazy import NamedTuple
 from reread.loading import DISK, FileReader, load_session, records_of
 from reread.records import (
     AgentProgress,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from reread.index.rows import OWN, FileBatch, FileRow, SessionBatch
 from reread.index.safe_reader import Piece, as_last_taken, order_of
 from reread.index.session_files import SessionFileReader, source_file
 from reread.index.write import StoreWriter
+from reread.lazy import NamedTuple
 from reread.loading import FileReader, OrphanAgentFiles
 from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SessionFiles, SourceFile, place

@@ -9,7 +9,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from reread.errors import SafeDamaged
 from reread.index import findings, meta, read
@@ -27,6 +27,7 @@ from reread.index.words import (
     waiting_results,
     write_words,
 )
+from reread.lazy import NamedTuple
 from reread.safe.safe import Safe
 from reread.workers import ALONE_BELOW, in_order
 

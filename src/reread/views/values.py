@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from reread import lazy
+from reread.lazy import NamedTuple
 
 from .text import OBEYED, Style
 
