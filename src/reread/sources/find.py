@@ -17,6 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from reread import lazy
 from reread.errors import RefusedBackup, SourceError
 from reread.lazy import NamedTuple
 
@@ -371,7 +372,7 @@ def _only(files: list[SourceFile], *kinds: FileKind) -> tuple[SourceFile, ...]:
 FOLDER = "file-history"
 LARGEST = 128 << 20
 """A larger backup is not kept: it would have to be held in memory, and is not text that anybody edits."""
-_NAME = re.compile(r"[0-9A-Za-z]+@v\d+")
+_NAME = lazy.pattern(r"[0-9A-Za-z]+@v\d+")
 
 
 def history_of(project: Path) -> Path | None:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.archive.billing import REASONS, Reconciled
 from reread.archive.usage_report import Accounting, FiveHourBlock, ModelUse, UsageReport, UsageRow, block
 from reread.billing.report import Tokens
@@ -295,7 +296,7 @@ def usage_chart(report: UsageReport, zone: tzinfo | None) -> Chart:
 
 _FAMILIES = {"opus": (0, 3), "sonnet": (1, 5), "haiku": (2, 4)}
 """Two colours each, so that a model and the one after it are told apart."""
-_VERSION = re.compile(r"\d{1,2}(?!\d)")
+_VERSION = lazy.pattern(r"\d{1,2}(?!\d)")
 
 
 def model_colour(model: str) -> int | None:
