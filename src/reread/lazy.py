@@ -69,7 +69,7 @@ def module(name: str) -> ModuleType:
 class _Pattern:
     """Stands for a regular expression until it is first tried; from then on each method is that of the real one."""
 
-    def __init__(self, source: str | bytes, flags: int) -> None:
+    def __init__(self, source: "str | bytes", flags: int) -> None:
         self._source = source
         self._flags = flags
 
@@ -92,7 +92,7 @@ if not TYPE_CHECKING:
         """`typing.NamedTuple` compiles the text of every type, which takes longer than all the rest: a thirtieth of a
         small sync, or of a list. Here it stays text."""
 
-        def __new__(cls, name: str, _bases: tuple[type, ...], body: dict[str, object]) -> type:
+        def __new__(cls, name: str, _bases: "tuple[type, ...]", body: "dict[str, object]") -> type:
             types = body.get("__annotations__", {})
             defaults = [body[field] for field in types if field in body]
             made = namedtuple(name, types, defaults=defaults, module=body["__module__"])
