@@ -45,7 +45,7 @@ else:
     tool_use = lazy.module("reread.features.tool_use")
     summaries = lazy.module("reread.features.summaries")
 
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_UUID = lazy.pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 INDEX = "sessions-index.json"
 _PEEK = 20
 """How many records are read to learn whose a file is: the first may belong to nobody."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from reread import lazy
 from reread.errors import BadInput, printable
+from reread.lazy import NamedTuple
 
 
 class Mark(NamedTuple):
@@ -40,7 +40,7 @@ def tag_key(tag: str) -> str:
     return tag.casefold()
 
 
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = lazy.pattern(r"[A-Za-z]:")
 
 
 def below(path: str, folder: str) -> str | None:

@@ -10,7 +10,8 @@ import pytest
 import reread.archive.billing
 import reread.ingest.cold_usage
 from reread.archive import Archive, UsageReport
-from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_usage
+from reread.billing.scan import scan
+from reread.testing import Entry, a_line, a_prompt, a_reply, a_session, a_subagent, a_usage
 from trees import Tree, a_tree, append, cells_in, cells_of, merged
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
@@ -151,3 +152,39 @@ def test_odd_rows_are_counted_alike_by_both(tmp_path: Path, oddity: dict[str, ob
         counted = ahead(archive)
         archive.sync()
         assert sums(archive.usage("day", timezone=UTC)) == sums(counted)
+
+
+@pytest.mark.parametrize(
+    ("between", "is_scanned"),
+    [
+        pytest.param(b'{"type":"system","timestamp":"2026-03-02T10:00:00.000Z"}', True, id="dated"),
+        pytest.param(b'{"type":"system","subtype":"init"}', True, id="no time"),
+        pytest.param(b'{"type":"new-kind","timestamp":"2026-03-04T10:00:00.000Z"}', True, id="an unknown line"),
+        pytest.param(b'{"type":"system","timestamp":"2026-03-02T10:00:00+01:00"}', False, id="another form of time"),
+        pytest.param(b'{"type":"system","timestamp":1772445600}', False, id="a number"),
+        pytest.param(b'{"type":"system","timestamp":"2026-13-02T10:00:00.000Z"}', False, id="no time there is"),
+        pytest.param(b'{"type":"user","timestamp":"2026-03-02T10:00:00.000Z"', False, id="a line that was cut"),
+        pytest.param(b'{"type":"system"}{"timestamp":"2026-03-02T10:00:00.000Z"}', False, id="two in one"),
+    ],
+)
+def test_rows_of_a_stream_without_times_take_that_of_the_line_before(
+    tmp_path: Path, between: bytes, is_scanned: bool
+) -> None:
+    """The first has none before it, the last two share what the line between tells, if it tells one."""
+    session = a_session(
+        a_reply("one", "two", id="msg_first", timestamp=None),
+        a_prompt("go", timestamp="2026-03-01T10:00:00.000Z"),
+        a_reply("three", id="msg_dated_before", timestamp=None),
+        a_line("cut here"),
+        a_reply("four", id="msg_between", timestamp=None),
+        a_reply("five", id="msg_last", timestamp=None),
+        id=ID,
+    ).write(tmp_path / "projects")
+    lines = session.read_bytes().splitlines()
+    session.write_bytes(b"\n".join(between if b"cut here" in line else line for line in lines) + b"\n")
+    assert (scan(session.read_bytes(), "key") is not None) is is_scanned
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        counted = ahead(archive)
+        archive.sync()
+        assert sums(archive.usage("day", timezone=UTC)) == sums(counted)
+        assert counted.totals.requests == 4

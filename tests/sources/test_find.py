@@ -182,7 +182,7 @@ def deny(monkeypatch: pytest.MonkeyPatch, denied: Path) -> None:
         return scandir(folder)
 
     monkeypatch.setattr(os, "scandir", refusing)
-    monkeypatch.setattr(os, "access", lambda path, mode: path != denied and access(path, mode))
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != denied and access(path, mode))
 
 
 @pytest.mark.parametrize("denied", ["closed", "closed/a.jsonl"])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from fnmatch import fnmatch
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from reread import lazy
 from reread.config import zone_called
 from reread.errors import BadInput, printable
+from reread.lazy import NamedTuple
 from reread.marks import NO_MOVES, Moves, tag_name
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from reread.marks import Mark
     from reread.sessions import Conversation, Session, ToolCall
 
-_AGO = re.compile(r"(\d{1,5})\s*([mhdw])")
+_AGO = lazy.pattern(r"(\d{1,5})\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -12,8 +11,9 @@ from functools import lru_cache
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
 from reread.index.machines import ids_called, sessions_on
 from reread.index.meta import known_sources
@@ -38,6 +38,7 @@ from reread.index.sessions import (
     unfinished_since,
 )
 from reread.index.sessions import ids_called as session_ids_called
+from reread.lazy import NamedTuple
 from reread.marks import NO_MARK, NO_MOVES, Mark, Moves
 
 from .filters import Filter
@@ -81,7 +82,7 @@ def _period(path: Path) -> float | None:
     return float(days)
 
 
-_WORKTREE = re.compile(r"[/\\]\.(?:claude[/\\])?worktrees[/\\][^/\\]+")
+_WORKTREE = lazy.pattern(r"[/\\]\.(?:claude[/\\])?worktrees[/\\][^/\\]+")
 """Where Claude Code makes worktrees, and where people commonly do. Nothing on disk leads from one to its project."""
 
 

@@ -10,25 +10,30 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.billing.report import Sums, Tokens, added, shares, total
 from reread.errors import BadInput
 from reread.index import client_totals, usage_sums
 from reread.index import usage_sums as ledger
 from reread.index.sessions import moves
+from reread.lazy import NamedTuple
 from reread.times import moment
 
 from .filters import Filter
-from .listing import name_of
-from .status import told_apart, window_end, window_starts
 
 if TYPE_CHECKING:
     from reread.billing import Prices
     from reread.index.rows import RequestContext
+
+    from . import listing, status
+else:
+    listing = lazy.module("reread.archive.listing")
+    status = lazy.module("reread.archive.status")
 
 
 QUARTER_SECONDS = 900
@@ -103,7 +108,7 @@ def block_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int,
     `told` are the windows that are known, by their beginning in seconds, as `windows.told_apart` gives them.
     """
     numbers = list(quarters)
-    starts = window_starts((number for number in numbers if 0 <= number < LAST_QUARTER), told)
+    starts = status.window_starts((number for number in numbers if 0 <= number < LAST_QUARTER), told)
     texts = {start: _text(start) for start in set(starts.values())}
     return {number: texts[starts[number]] if number in starts else None for number in numbers}
 
@@ -118,7 +123,7 @@ def block(row: UsageRow, now: datetime, told: Sequence[int] = ()) -> FiveHourBlo
         return None
     start = datetime.fromisoformat(row.key)
     seconds = int(start.timestamp())
-    end = datetime.fromtimestamp(window_end(seconds, told), UTC)
+    end = datetime.fromtimestamp(status.window_end(seconds, told), UTC)
     minutes = (row.last - row.first).total_seconds() / 60
     left = (end - now).total_seconds() / 60
     is_open = now < end
@@ -145,8 +150,6 @@ def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, Requ
     if wanted.model or wanted.tool:
         how = [number for number, each in known.items() if is_manner(each, wanted)]
     if wanted.file or wanted.sources or wanted.machine or wanted.asks_for_marks:
-        from .listing import passing_ids
-
         of_sessions = Filter(  # what is asked of whole sessions; responses know the rest themselves
             file=wanted.file,
             sources=wanted.sources,
@@ -155,7 +158,7 @@ def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, Requ
             tags=wanted.tags,
             without_hidden=wanted.without_hidden,
         )
-        homes = ledger.files_of_sessions(connection, passing_ids(connection, of_sessions))
+        homes = ledger.files_of_sessions(connection, listing.passing_ids(connection, of_sessions))
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
     return ledger.ResponseFilter(where=where, how=how, homes=homes, since=since, until=until)
 
@@ -333,7 +336,8 @@ def _placed(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Usag
                 UsageCell(tool, model, share) for tool, share in zip(tools, shares(sums, len(tools)), strict=True)
             )
         elif ask.by == "project":
-            yield UsageCell(name_of(known[where].project, moved, folds_worktrees=ask.folds_worktrees), model, sums)
+            project = listing.name_of(known[where].project, moved, folds_worktrees=ask.folds_worktrees)
+            yield UsageCell(project, model, sums)
         else:
             yield UsageCell(_KEYS[ask.by](known[where]), model, sums)
 
@@ -460,7 +464,7 @@ def ahead(
 
 
 def _told_windows(connection: sqlite3.Connection, ask: UsageQuestion) -> tuple[int, ...]:
-    return tuple(told_apart(client_totals.windows(connection))) if ask.by == "block" else ()
+    return tuple(status.told_apart(client_totals.windows(connection))) if ask.by == "block" else ()
 
 
 def shown_model(raw: str | None, prices: Prices) -> str | None:

@@ -6,7 +6,6 @@ one sentence with file, model and field.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Mapping
 from datetime import date
 from decimal import Decimal
@@ -15,6 +14,7 @@ from typing import Any, Literal, NoReturn
 import msgspec
 from msgspec import Struct
 
+from reread import lazy
 from reread.errors import BadInput, printable
 
 Origin = Literal["table", "user"]
@@ -141,15 +141,15 @@ def _parts(own: PriceFile) -> list[str]:
     return sorted([*parts, "web_search"] if own.web_search is not None else parts)
 
 
-_REGION = re.compile(r"^(?:(us-gov|us|eu|jp|au|apac|global)\.)?anthropic\.")
+_REGION = lazy.pattern(r"^(?:(us-gov|us|eu|jp|au|apac|global)\.)?anthropic\.")
 _STEPS = (
-    re.compile(r"\[[^\]]*\]$"),
-    re.compile(r"^.*/"),
+    lazy.pattern(r"\[[^\]]*\]$"),
+    lazy.pattern(r"^.*/"),
     _REGION,
-    re.compile(r"@.*$"),
-    re.compile(r":\d+$"),
-    re.compile(r"-v\d+$"),
-    re.compile(r"-\d{8}$"),
+    lazy.pattern(r"@.*$"),
+    lazy.pattern(r":\d+$"),
+    lazy.pattern(r"-v\d+$"),
+    lazy.pattern(r"-\d{8}$"),
 )
 """What is taken off a name, one after the other, until the name is known."""
 
@@ -186,7 +186,7 @@ _LONG = ("above_prompt_tokens", *PER_TOKEN)
 _ROW = ("from_date", *PER_TOKEN, "long_context", "aliases")
 _FIXED = {"schema": 1, "currency": "USD", "unit": "per million tokens, decimal strings"}
 """What a file may say about itself, and nothing else: another currency would be taken for dollars."""
-_DECIMAL = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,12})?")
+_DECIMAL = lazy.pattern(r"-?[0-9]{1,6}(\.[0-9]{1,12})?")
 """Large and exact enough for every price, and small enough that no product of it takes long."""
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+
+from reread.lazy import NamedTuple
 
 from .money import in_dollars
 
@@ -148,9 +150,10 @@ _NOTHING = Sums._make(None if i in (_MONEY, _FIRST, _LAST) else 0 for i in range
 
 def added(rows: Iterable[Sums]) -> Sums:
     """The sum of sums; money is None when none of them has a price."""
+    rows = tuple(rows)
+    if len(rows) < 2:  # six of ten: most models of a day have one cell
+        return rows[0] if rows else _NOTHING
     columns = list(zip(*rows, strict=True))
-    if not columns:
-        return _NOTHING
     money, first, last = ([value for value in columns[i] if value is not None] for i in (_MONEY, _FIRST, _LAST))
     counts = [*map(sum, columns[:_MONEY]), sum(money) if money else None, *map(sum, columns[_MONEY + 1 : _FIRST])]
     return Sums._make([*counts, min(first, default=None), max(last, default=None)])

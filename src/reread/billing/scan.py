@@ -1,8 +1,8 @@
 """Responses straight from the bytes of a transcript, several times faster than decoding every line.
 
-Only what leaves no doubt is read this way. A file with ids of gateways, rows without a time, rows of one response in
-the main conversation and in a sidechain, or events of a stream (they have the final counts) is for the full reading. A
-usage that counts no tokens is not seen.
+Only what leaves no doubt is read this way. A file with ids of gateways, rows of one response with and without a time or
+in the main conversation and in a sidechain, or events of a stream (they have the final counts) is for the full reading.
+A usage that counts no tokens is not seen.
 """
 
 from __future__ import annotations
@@ -45,13 +45,17 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class _Rows(Struct, gc=False):
-    """The rows of one response so far: the counts of the winning one, in the client's own form of time."""
+    """The rows of one response so far, with the counts of the winning one."""
 
-    time: str
+    start: int
+    """Of the line of the first."""
+    time: str | None
+    """The earliest, in the client's own form; None where none has one."""
     is_sidechain: bool
     model: str | None = None
     version: str | None = None
     usage: Usage = Usage()
+    output: int = 0
     stop_reason: str | None = None
     web_searches: int = 0
     rows: int = 0
@@ -61,22 +65,33 @@ def scan(content: bytes, file: str, head: str = "") -> list[Response] | None:
     """The responses of the file with this key and beginning, in the order of their first rows; None where the full
     reading is due."""
     found: dict[str, _Rows] = {}
-    find, rfind = content.find, content.rfind
-    position = find(_MARK)
-    while position >= 0:
-        end = find(b"\n", position)
-        end = len(content) if end < 0 else end
-        line = content[rfind(b"\n", 0, position) + 1 : end]
+    for start, end in reversed(_marked(content)):
+        line = content[start:end]
         try:
             row = _decode(line)
         except FAILURES:
-            if not all(_take(found, row) for row in _salvaged(line)):
+            if not all(row.timestamp is not None and _take(found, row, start) for row in _salvaged(line)):
                 return None
         else:
-            if row.type == "stream_event" or (row.type == "assistant" and not _take(found, row)):
+            if row.type == "stream_event" or (row.type == "assistant" and not _take(found, row, start)):
                 return None
-        position = find(_MARK, end)
-    return _responses(found, file, head)
+    try:
+        return _responses(found, _Clock(content), file, head)
+    except FAILURES:
+        return None
+
+
+def _marked(content: bytes) -> list[tuple[int, int]]:
+    """Where the lines with a mark begin and end, the last line first: usage stands near the end of its line, so that
+    looking from behind takes a fifth less."""
+    found = []
+    find, rfind = content.find, content.rfind
+    position = rfind(_MARK)
+    while position >= 0:
+        start, end = rfind(b"\n", 0, position) + 1, find(b"\n", position)
+        found.append((start, end if end >= 0 else len(content)))
+        position = rfind(_MARK, 0, start)
+    return found
 
 
 def _salvaged(line: bytes) -> list[Assistant]:
@@ -84,25 +99,29 @@ def _salvaged(line: bytes) -> list[Assistant]:
     return [record for record in records.decode_all(line) if isinstance(record, Assistant)]
 
 
-def _take(found: dict[str, _Rows], row: _Line | Assistant) -> bool:
+def _take(found: dict[str, _Rows], row: _Line | Assistant, start: int) -> bool:
     """Adds a row to its response: most output wins, on a tie the last. False when the row leaves a doubt."""
     message = row.message
     if message is None or (usage := message.usage) is None or message.model == SYNTHETIC_MODEL:
         return True
     name, time, is_sidechain = message.id, row.timestamp, row.is_sidechain is True
-    if name is None or type(time) is not str or len(time) != _USUAL_TIME or time[-1] != "Z":
+    if name is None or (time is not None and (type(time) is not str or len(time) != _USUAL_TIME or time[-1] != "Z")):
         return False
     known = found.get(name)
     if known is None:
         if not name.startswith("msg_"):
             return False
-        known = found[name] = _Rows(time, is_sidechain)
+        known = found[name] = _Rows(start, time, is_sidechain)
     elif known.is_sidechain is not is_sidechain:
         return False
+    elif time is None or known.time is None:
+        if time is not known.time:
+            return False
     elif time < known.time:
         known.time = time
-    if (usage.output_tokens or 0) >= (known.usage.output_tokens or 0):
-        known.model, known.usage, known.version = message.model, usage, row.version
+    output = usage.output_tokens or 0
+    if output >= known.output:
+        known.model, known.usage, known.version, known.output = message.model, usage, row.version, output
     served = usage.server_tool_use
     if served is not None and served.web_search_requests:
         known.web_searches = max(known.web_searches, served.web_search_requests)
@@ -112,19 +131,46 @@ def _take(found: dict[str, _Rows], row: _Line | Assistant) -> bool:
     return True
 
 
-def _responses(found: dict[str, _Rows], file: str, head: str) -> list[Response] | None:
-    try:
-        times = [int(datetime.fromisoformat(each.time).timestamp() * 1000) for each in found.values()]
-    except (ValueError, OverflowError):
-        return None
+class _Clock:
+    """The time of the last dated line before a place, which is that of rows without one; places come in order."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._seen = 0
+        self._time: str | None = None
+
+    def before(self, place: int) -> str | None:
+        """Raises one of FAILURES when a line leaves a doubt."""
+        end = place
+        while end > self._seen:
+            start = self._content.rfind(b"\n", 0, end - 1) + 1
+            time = _decode(self._content[start:end]).timestamp
+            if time is not None:
+                if len(time) != _USUAL_TIME or time[-1] != "Z":
+                    raise ValueError(time)
+                self._time = time
+                break
+            end = start
+        self._seen = place
+        return self._time
+
+
+def _responses(found: dict[str, _Rows], clock: _Clock, file: str, head: str) -> list[Response]:
+    """Raises one of FAILURES when a time leaves a doubt."""
+    times = [_milliseconds(each.time or clock.before(each.start)) for each in found.values()]
+    told = [time for time in times if time is not None]
+    began, ended = min(told, default=None), max(told, default=None)
     made: list[Response] = []
-    began, ended = min(times, default=None), max(times, default=None)
     for (key, each), time in zip(found.items(), times, strict=True):
         usage = each.usage
-        unsure = 0 if each.stop_reason is not None else doubt(None, each.version, usage.output_tokens or 0)
+        unsure = 0 if each.stop_reason is not None else doubt(None, each.version, each.output)
         about: tuple[Any, ...] = (key, file, head, began, ended, time, each.is_sidechain, each.model, unsure, each.rows)
         response = Response(*counts_of(usage, each.web_searches), *about)
         made.append(response)
         if usage.iterations:
             made.extend(advice(response, usage))
     return made
+
+
+def _milliseconds(time: str | None) -> int | None:
+    return None if time is None else int(datetime.fromisoformat(time).timestamp() * 1000)

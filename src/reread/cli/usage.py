@@ -13,7 +13,6 @@ from reread import archive as archives
 from reread import lazy, views
 from reread.config import expanded
 from reread.errors import BadInput
-from reread.views.charts import Chart, chart_lines
 
 from . import options
 from .session_source import (
@@ -40,11 +39,13 @@ if TYPE_CHECKING:
     from reread.archive.usage_report import UnpricedModel
     from reread.billing import ModelPrices, Prices
     from reread.config import Config
+    from reread.views import charts
     from reread.views.charts import svg
 
     from . import team
 else:
     team = lazy.module("reread.cli.team")
+    charts = lazy.module("reread.views.charts")
     svg = lazy.module("reread.views.charts.svg")
     billing = lazy.module("reread.billing")
     loading = lazy.module("reread.loading")
@@ -53,12 +54,12 @@ else:
 TERMINAL = "-"
 
 
-def save_chart(chart: Chart, target: str, config: Config) -> None:
+def save_chart(chart: charts.Chart, target: str, config: Config) -> None:
     """Prints the chart for `-`, else writes the file whole or not at all. Raises `BadInput` for what cannot be."""
     check_target(target, config)
     if target == TERMINAL:
         view = options.make_view(config)
-        options.print_lines(chart_lines(chart, view.width, view.style))
+        options.print_lines(charts.chart_lines(chart, view.width, view.style))
         return
     path = expanded(target)
     write_whole(path, _DRAWINGS[path.suffix.lower()](chart))
@@ -75,15 +76,15 @@ def check_target(target: str, config: Config) -> None:
     refuse_sources(path, config)
 
 
-def _svg(chart: Chart) -> bytes:
+def _svg(chart: charts.Chart) -> bytes:
     return svg.chart_svg(chart).encode()
 
 
-def _png(chart: Chart) -> bytes:
+def _png(chart: charts.Chart) -> bytes:
     return svg.chart_png(chart)
 
 
-_DRAWINGS: dict[str, Callable[[Chart], bytes]] = {".svg": _svg, ".png": _png}
+_DRAWINGS: dict[str, Callable[[charts.Chart], bytes]] = {".svg": _svg, ".png": _png}
 
 
 USAGE_EXAMPLES = """\

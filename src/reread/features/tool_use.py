@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from reread import lazy
 from reread.records import User
 from reread.sessions import CallStatus, Conversation, ToolCall, split_tool_name
 
@@ -82,11 +83,11 @@ def sum_tools(sums: Iterable[tuple[str, str, int, float]]) -> list[ToolCount]:
 
 
 ASKING = "AskUserQuestion"
-_SAID = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
+_SAID = lazy.pattern(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
 """How the result's text gives answers where its twin is missing."""
-_SAID_SO_FAR = re.compile(r'^- "(.*?)"\n[ \t]*Answer: (.*)$', re.MULTILINE)
+_SAID_SO_FAR = lazy.pattern(r'^- "(.*?)"\n[ \t]*Answer: (.*)$', re.MULTILINE)
 """How it gives those of a person who then chose to talk instead."""
-_REASON = re.compile(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
+_REASON = lazy.pattern(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
 _CANNED = ("The user wants to clarify these questions", "The user has indicated they have provided enough answers")
 """What the client writes in the person's name when they leave the questions for the conversation."""
 

@@ -6,15 +6,21 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from reread.safe.safe import PiecePlace
+from reread import lazy
+from reread.lazy import NamedTuple
 
 from .meta import EXTRACTOR, FIELDS, as_path, stored_path
 from .rows import FileRow
 from .sessions import integers
+
+if TYPE_CHECKING:
+    from reread.safe import safe
+else:
+    safe = lazy.module("reread.safe.safe")
 
 _FILE = ", ".join({"location": "path"}.get(name, name) for name in FileRow.__struct_fields__)
 
@@ -23,7 +29,7 @@ class StoredPiece(Struct, frozen=True, kw_only=True):
     start: int
     length: int
     sha256: bytes
-    place: PiecePlace
+    place: safe.PiecePlace
 
 
 class Match(Struct, frozen=True):
@@ -222,7 +228,7 @@ def pieces_of(
     )
     return [
         StoredPiece(
-            start=row[0], length=row[1], sha256=row[2], place=PiecePlace(pack=row[3], offset=row[4], stored=row[5])
+            start=row[0], length=row[1], sha256=row[2], place=safe.PiecePlace(pack=row[3], offset=row[4], stored=row[5])
         )
         for row in rows
     ]

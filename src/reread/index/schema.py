@@ -16,6 +16,8 @@ import re
 from collections.abc import Callable
 from sqlite3 import Connection, DatabaseError, complete_statement, sqlite_version_info
 
+from reread import lazy
+
 from .meta import FIELDS
 
 _FILES = """
@@ -469,7 +471,7 @@ _SEARCHABLE = """
 CREATE VIEW searchable AS
 SELECT id, NULL AS result, NULL AS tool, NULL AS text, NULL AS thinking, NULL AS prompt, NULL AS title FROM block;
 """
-_UNNAMED = re.compile(r"\bREFERENCES (\w+)\b(?!\()")
+_UNNAMED = lazy.pattern(r"\bREFERENCES (\w+)\b(?!\()")
 
 
 def _opened(sql: str) -> str:
@@ -621,7 +623,7 @@ CHECKS = {
 
 IS_STRICT = sqlite_version_info >= (3, 37)
 """Whether this SQLite knows tables whose columns hold their type and nothing else."""
-_TABLE = re.compile(r"(?s)(.*?CREATE TABLE (\w+) \()(.*)\)( WITHOUT ROWID)?;(\s*)\Z")
+_TABLE = lazy.pattern(r"(?s)(.*?CREATE TABLE (\w+) \()(.*)\)( WITHOUT ROWID)?;(\s*)\Z")
 
 
 def _strict(statement: str) -> str:

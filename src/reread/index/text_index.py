@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import islice
 from operator import add
-from typing import NamedTuple
 
 from msgspec import Struct
 
+from reread import lazy
 from reread.features.search_text import texts_of
+from reread.lazy import NamedTuple
 from reread.records import ProgressLine, decode
 
 __all__ = [
@@ -47,9 +48,9 @@ _RUNS = f"([{_UNSPACED}]+)"
 _LAST_RUN = f"[{_UNSPACED}]+\\Z"
 _UNEVEN = "[\u0e00-\u17ff\u3099\u309a\ua960-\ua97c\ud7b0-\ud7fb\uf900-\ufaff\uff66-\uff9f\U0002f800-\U0002fa1f]"
 """Letters that may be written in two ways, or carry marks."""
-_HALF_WIDTH = re.compile("[\uff66-\uff9f]")
+_HALF_WIDTH = lazy.pattern("[\uff66-\uff9f]")
 _PIECES = f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+"
-_ASCII_PIECES = re.compile(r"[^\W_]+")
+_ASCII_PIECES = lazy.pattern(r"[^\W_]+")
 
 
 @cache
@@ -59,27 +60,27 @@ def _late(pattern: str) -> re.Pattern[str]:
 
 
 # unicode61 (3.40) takes code points newer than its table, young emoji among them, for letters: "done🫠" is one token.
-_EMOJI = re.compile("[\U0001f000-\U0001faff]+")
-_ESCAPES = re.compile(r"\x1b\[[0-9;:?<=>]*[!-/]*[@-~]")
-_DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*,[!#-&*-;=?-\[\]^_a-z|~]{100,}")
+_EMOJI = lazy.pattern("[\U0001f000-\U0001faff]+")
+_ESCAPES = lazy.pattern(r"\x1b\[[0-9;:?<=>]*[!-/]*[@-~]")
+_DATA_URL = lazy.pattern(r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*,[!#-&*-;=?-\[\]^_a-z|~]{100,}")
 
 _ARROW = "→".encode()
-_LINE_NUMBER = re.compile(rb"\n *+[0-9]++" + _ARROW)
+_LINE_NUMBER = lazy.pattern(rb"\n *+[0-9]++" + _ARROW)
 """The client puts one before every line of a file it shows: words nobody looks for, between those of a phrase. Without
 the pluses that give nothing back it takes half as long again."""
 
 _LONGEST_WORD = 200
-_BLOB = re.compile(r"[A-Za-z0-9+/=_-]{201,}")
+_BLOB = lazy.pattern(r"[A-Za-z0-9+/=_-]{201,}")
 _BLOB_RUN = b"x" * (_LONGEST_WORD + 1)
 _STRIDE = 8
 _BLOB_SAMPLE = b"x" * (_LONGEST_WORD // _STRIDE)
-_SEGMENT = re.compile(r"[A-Za-z0-9]+")
+_SEGMENT = lazy.pattern(r"[A-Za-z0-9]+")
 _LONG_SEGMENT = 16
 """Base64 has a `+` or `/` every 32 characters on average; a long path has a separator every eight."""
 
-_NAME_TAIL = re.compile(rb"A(?:(?<=aA)|(?<=AA)aa)[aA0]*")
+_NAME_TAIL = lazy.pattern(rb"A(?:(?<=aA)|(?<=AA)aa)[aA0]*")
 """A name from its first inner border on, as kinds. With a literal in front the engine jumps from capital to capital."""
-_PART = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PART = lazy.pattern(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LONGEST_NAME = 80
 
 
@@ -103,7 +104,7 @@ _KINDS = _table(
         "?": bytes([0xEF, 0xF0]),
     }
 )
-_RARE = re.compile(rb"\xef[\xa4-\xab\xbd\xbe]|\xf0[\xa0-\xbf]")
+_RARE = lazy.pattern(rb"\xef[\xa4-\xab\xbd\xbe]|\xf0[\xa0-\xbf]")
 """Unspaced scripts behind the first bytes that mostly begin emoji and their selectors."""
 _BLOB_KINDS = _table({"x": _LOWER + _UPPER + _DIGITS + b"+/=_-"})
 
@@ -256,7 +257,7 @@ class _Folding(dict[int, str]):
 _FOLDING = _Folding()
 _MARKS = "[\u0300-\u036f]*+"
 """All of them: what a letter gives back would be tried as a gap, which for 20,000 marks takes eleven seconds."""
-_ONLY_MARKS = re.compile(_MARKS)
+_ONLY_MARKS = lazy.pattern(_MARKS)
 _NEEDS_TABLE = "[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]"
 _ASCII = bytes(range(128))
 _MAY_FOLD = re.compile(rb"[\xc3-\xe1\xea]|\xe2(?:[\x84\x85\x92\x93\xb0-\xb7]|\x86[\x80-\x88])|\xef[^\xb8]|\xf0[^\x9f]")

@@ -7,13 +7,12 @@ SQLite proves how its pages hang together, not what stands in them: of a damaged
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from reread import sources
+from reread import lazy, sources
 from reread.billing import Prices
 from reread.billing.response import Response
 from reread.errors import RereadError, SafeDamaged, printable
@@ -304,7 +303,7 @@ def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
     )
 
 
-_OF_VALUES = re.compile(r"CHECK constraint failed in |non-\w+ value in |NULL value in ")
+_OF_VALUES = lazy.pattern(r"CHECK constraint failed in |non-\w+ value in |NULL value in ")
 """What SQLite says of rows in a STRICT table; these are found, and reported, as in any other table."""
 _TYPES = {
     "INTEGER": ("integer", "null"),

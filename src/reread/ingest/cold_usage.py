@@ -10,14 +10,15 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from io import FileIO
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import force_setattr
 
-from reread import billing, lazy, sessions, sources
+from reread import billing, records, sessions, sources
 from reread.billing import Prices
 from reread.billing.response import Response, settle_all
 from reread.billing.scan import scan
@@ -27,13 +28,9 @@ from reread.index.ledger import quarter, told_elsewhere
 from reread.index.machines import names_of
 from reread.index.meta import EDGE, digest
 from reread.index.rows import FileKeys
+from reread.lazy import NamedTuple
 from reread.sources import FileKind, SourceFile, opens_array
 from reread.workers import ALONE_BELOW, is_safe_to_fork, share_out, worker_pool
-
-if TYPE_CHECKING:
-    from reread import loading
-else:
-    loading = lazy.module("reread.loading")  # for the few files whose bytes leave a doubt
 
 _SHARE = 2_000_000
 """Source bytes a worker takes at a time: little enough to share the work evenly."""
@@ -182,7 +179,8 @@ def _scanned(files: Iterable[Behind], prices: Prices) -> _Told:
     found = _Told([], [])
     for job in files:
         try:
-            content = Path(job.location).read_bytes()
+            with FileIO(job.location) as file:  # a fifth less than through a path and a buffer
+                content = file.read()
         except OSError:
             continue
         responses = None if opens_array(content) else scan(content, job.key, digest(content[:EDGE]).hex())
@@ -200,11 +198,13 @@ def _read_in_full(files: Iterable[Behind], prices: Prices) -> _Told:
         try:
             with Path(job.location).open("rb") as file:
                 head = digest(file.read(EDGE)).hex()
-            records = tuple(loading.read(Path(job.location)))
+            lines = list(sources.read(Path(job.location)))
         except (OSError, SourceError):
             continue
-        requests = sessions.Conversation(sessions.with_final_counts(records), id="").requests
-        told = sessions.told_in(job.key, requests, sessions.scope_of(records), head)
+        told_by = [record for line in lines for record in records.decode_all(line.raw, line.number, line.offset)]
+        is_stream = any(record.type == "stream_event" for record in told_by)
+        requests = sessions.requests_in(sessions.with_final_counts(told_by) if is_stream else told_by)
+        told = sessions.told_in(job.key, requests, sessions.scope_of(told_by), head)
         responses = [response for _, response in told]
         _price(responses, prices)
         found.responses.extend(responses)

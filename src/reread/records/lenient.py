@@ -7,10 +7,13 @@ import re
 from datetime import UTC, datetime
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Raw, Struct
+
+from reread import lazy
+from reread.lazy import NamedTuple
 
 Timestamp = str | int | float | None
 
@@ -77,7 +80,7 @@ FAILURES = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
 """All that decoding hostile bytes may raise; UnicodeDecodeError and JSONDecodeError are ValueErrors."""
 
 _PADDING = "\ufeff\0 \t\r\n"
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = lazy.pattern("[\ud800-\udfff]")
 _LONGEST_INT = 4000
 """Python refuses to read integers of more than 4,300 digits."""
 

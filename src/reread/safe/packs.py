@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 import zlib
 from collections.abc import Iterator, Set
@@ -16,6 +15,7 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.errors import SafeError
 from reread.home import JOURNAL, make_private, sync_folder
 
@@ -221,7 +221,7 @@ def walk(path: Path, number: int, offset: int = 0, *, proved: bool = False) -> I
 
 
 _WAY_OUT = "`reread archive rebuild` makes do without it, and what was to be forgotten may have to be forgotten again"
-_PACK_NAME = re.compile(r"(\d{6,})\.pack")
+_PACK_NAME = lazy.pattern(r"(\d{6,})\.pack")
 
 
 class Rewrite(Struct, frozen=True):

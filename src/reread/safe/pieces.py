@@ -9,7 +9,6 @@ copied as it is, and stays readable where bytes before it were lost.
 from __future__ import annotations
 
 import json
-import re
 import struct
 import threading
 import zlib
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from reread import lazy
 from reread.decoders import json_decoder
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ LEVEL = 2
 
 PRELUDE = struct.Struct("<8sIIII")
 HEADER_LIMIT = 1 << 20
-_NAMES = {name: re.compile(rb'"%s": ?("(?:[^"\\]|\\.)*")' % name.encode()) for name in ("file", "path")}
+_NAMES = {name: lazy.pattern(rb'"%s": ?("(?:[^"\\]|\\.)*")' % name.encode()) for name in ("file", "path")}
 
 S = TypeVar("S", bound=Struct)
 

@@ -22,7 +22,17 @@ if TYPE_CHECKING:
         with_final_counts,
     )
     from .conversation import Conversation
-    from .requests import Request, add_up, collapse, is_of_one_file, requests_of, scope_of, spoken_groups, told_in
+    from .requests import (
+        Request,
+        add_up,
+        collapse,
+        is_of_one_file,
+        requests_in,
+        requests_of,
+        scope_of,
+        spoken_groups,
+        told_in,
+    )
     from .session import Copies, FindOutput, Session, SessionBuilder
     from .speaker import Speaker, kind_of
     from .tree import MAIN
@@ -68,6 +78,7 @@ _HOME = {
     "scope_of": ".requests",
     "kind_of": ".speaker",
     "prompt_of": ".turns",
+    "requests_in": ".requests",
     "requests_of": ".requests",
     "split_tool_name": ".calls",
     "spoken_groups": ".requests",
@@ -113,6 +124,7 @@ __all__ = [
     "is_of_one_file",
     "kind_of",
     "prompt_of",
+    "requests_in",
     "requests_of",
     "scope_of",
     "split_tool_name",

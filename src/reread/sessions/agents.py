@@ -11,7 +11,6 @@ Seven kinds of evidence link an agent to its call; the first that hits wins.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -19,6 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.billing import Prices
 from reread.records import (
     AgentMeta,
@@ -53,11 +53,11 @@ class AgentKind(StrEnum):
 
 
 _KIND_BY_ID = (
-    (re.compile(r"^a?prompt_suggestion"), AgentKind.PROMPT_SUGGESTION),
-    (re.compile(r"^a?compact"), AgentKind.COMPACTION),
-    (re.compile(r"^a?side_question"), AgentKind.SIDE_QUESTION),
+    (lazy.pattern(r"^a?prompt_suggestion"), AgentKind.PROMPT_SUGGESTION),
+    (lazy.pattern(r"^a?compact"), AgentKind.COMPACTION),
+    (lazy.pattern(r"^a?side_question"), AgentKind.SIDE_QUESTION),
 )
-_AGENT_ID_IN_TEXT = re.compile(r"\bagentId:\s*([\w-]+)")
+_AGENT_ID_IN_TEXT = lazy.pattern(r"\bagentId:\s*([\w-]+)")
 _task_id = tag("task-id")
 _tool_use_id = tag("tool-use-id")
 

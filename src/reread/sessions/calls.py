@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread import lazy
 from reread.records import Assistant, Record, ResultTwin, ServerToolUse, Spoken, ToolResult, ToolUse, User, result_twin
 
 from .captured import ToolPermission, Withdrawal, WithdrawnBlock
@@ -56,7 +57,7 @@ _REJECTIONS = (
 )
 _INTERRUPT = "[Request interrupted by user"
 """The whole result in 1.0.x; after `Exit code 137` in 2.0 and 2.1.50."""
-_PERSISTED = re.compile(r"<persisted-output>.*?saved to:?\s*(\S[^\n]*)", re.DOTALL)
+_PERSISTED = lazy.pattern(r"<persisted-output>.*?saved to:?\s*(\S[^\n]*)", re.DOTALL)
 
 
 class CallStatus(StrEnum):

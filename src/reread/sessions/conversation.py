@@ -28,7 +28,7 @@ from reread.records import (
 
 from .calls import ToolCall, pair_calls
 from .captured import ToolPermission, WithdrawnBlock
-from .requests import Key, Request, add_up, requests_of, spoken_groups, with_times
+from .requests import Key, Request, add_up, repeats_in, requests_of, spoken_groups, with_times
 from .speaker import Speaker, kind_of
 from .tree import BranchWriter, Tree, grow
 from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
@@ -64,15 +64,8 @@ class Conversation:
 
     @cached_property
     def repeats(self) -> frozenset[int]:
-        """`id()` of lines that say again what a line with the same uuid said; `/compact` in 2.1.197 writes such."""
-        first: dict[str, Record] = {}
-        return frozenset(
-            id(record)
-            for record in self.records
-            if record.uuid is not None
-            and (known := first.setdefault(record.uuid, record)) is not record
-            and _says_the_same(record, known)
-        )
+        """`id()` of lines that say again what an earlier one said."""
+        return repeats_in(self.records)
 
     @cached_property
     def distinct(self) -> tuple[Record, ...]:
@@ -282,12 +275,6 @@ def _reply_blocks(record: Record) -> Sequence[Block]:
     if type(record) is Assistant:
         return record.blocks
     return (record.block,) if isinstance(record, WithdrawnBlock) else ()
-
-
-def _says_the_same(one: Record, other: Record) -> bool:
-    if type(one) is not type(other) or one.timestamp != other.timestamp:
-        return False
-    return not isinstance(one, Spoken) or one.message == getattr(other, "message", None)
 
 
 def _message(group: list[Spoken]) -> Message:

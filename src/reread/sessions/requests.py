@@ -50,6 +50,31 @@ class Request(Response, frozen=True, kw_only=True, gc=True):
         yield from advice(self, self.usage)
 
 
+def requests_in(records: Sequence[Record]) -> list[Request]:
+    """The requests of one file, as those of its `Conversation`, without what else a conversation is."""
+    repeats = repeats_in(records)
+    spoken = (record for record in records if isinstance(record, Spoken) and id(record) not in repeats)
+    return list(with_times(requests_of(spoken_groups(spoken)), records))
+
+
+def repeats_in(records: Iterable[Record]) -> frozenset[int]:
+    """`id()` of lines that say again what a line with the same uuid said; `/compact` in 2.1.197 writes such."""
+    first: dict[str, Record] = {}
+    return frozenset(
+        id(record)
+        for record in records
+        if record.uuid is not None
+        and (known := first.setdefault(record.uuid, record)) is not record
+        and _says_the_same(record, known)
+    )
+
+
+def _says_the_same(one: Record, other: Record) -> bool:
+    if type(one) is not type(other) or one.timestamp != other.timestamp:
+        return False
+    return not isinstance(one, Spoken) or one.message == getattr(other, "message", None)
+
+
 def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
     """User lines one by one, assistant lines by the response they belong to, in the order of their first lines.
 

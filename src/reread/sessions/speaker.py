@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from enum import StrEnum
 
+from reread import lazy
 from reread.records import (
     Attachment,
     Image,
@@ -74,9 +75,9 @@ _INJECTED = "|".join(
         "local-command-caveat",
     )
 )
-_INJECTED_TAGS = re.compile(rf"<({_INJECTED})>.*?</\1>\s*", re.DOTALL)
+_INJECTED_TAGS = lazy.pattern(rf"<({_INJECTED})>.*?</\1>\s*", re.DOTALL)
 """Known tags only: removing every `<...>` would destroy JSX, generics and HTML in what people typed."""
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ANSI = lazy.pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
 def kind_of(user: User) -> Speaker:
@@ -186,7 +187,7 @@ def was_typed_while_busy(record: Record) -> bool:
     return isinstance(body, QueuedCommand) and body.command_mode in (None, "prompt")
 
 
-_OUTPUT_TAGS = re.compile(r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>")
+_OUTPUT_TAGS = lazy.pattern(r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>")
 
 
 def local_output(text: str) -> str:

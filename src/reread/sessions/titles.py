@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from reread import lazy
 from reread.records import (
     AiTitle,
     Attachment,
@@ -27,9 +28,9 @@ _ERROR_OPENINGS = ("Invalid API key", "API Error", "Credit balance is too low", 
 """Old clients summarised a failed session with the error text itself."""
 
 
-_MESSAGE = re.compile(r"<(teammate|agent)-message\b([^>]*)>(.*?)(?:</\1-message>|$)", re.DOTALL)
-_SUMMARY = re.compile(r"""\bsummary="([^"]+)\"""")
-_SENTENCE = re.compile(r"(.+?[.!?…])(?:\s|$)")
+_MESSAGE = lazy.pattern(r"<(teammate|agent)-message\b([^>]*)>(.*?)(?:</\1-message>|$)", re.DOTALL)
+_SUMMARY = lazy.pattern(r"""\bsummary="([^"]+)\"""")
+_SENTENCE = lazy.pattern(r"(.+?[.!?…])(?:\s|$)")
 _MARKUP = "#*_`> -"
 _in_summary = tag("summary")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 from msgspec import Struct
 
+from reread import lazy
 from reread.records import (
     ApiError,
     Assistant,
@@ -82,7 +82,7 @@ OPENS_TURN = TYPED | {Speaker.AGENT_PROMPT}
 _NO_RESPONSE = "No response requested."
 """Put in the model's mouth when a session is resumed."""
 _ERROR_OPENINGS = ("API Error", "Invalid API key", "Credit balance is too low", "Prompt is too long")
-_TEAM_TAGS = re.compile(r"</?(?:teammate|agent)-message[^>]*>")
+_TEAM_TAGS = lazy.pattern(r"</?(?:teammate|agent)-message[^>]*>")
 _MAY_GIVE_NOTICE = (System, Attachment, Unknown, QueueOperation)
 _MAY_GO_UNANSWERED = frozenset({Speaker.COMMAND, Speaker.SHELL})
 

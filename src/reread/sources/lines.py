@@ -7,11 +7,13 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, cast
 
 import msgspec
 
+from reread import lazy
 from reread.errors import SourceError
+from reread.lazy import NamedTuple
 
 __all__ = [
     "HEAD",
@@ -96,11 +98,12 @@ def looks_binary(head: bytes) -> bool:
 
 
 _BOM = b"\xef\xbb\xbf"
-_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
-_OPENING_OF_RECORDS = re.compile(_OPENING.pattern + rb"\s*(?:[{\]]|\Z)")
-_GAP = re.compile(rb"[\s,]*+")
+_ARRAY = rb"(?:\xef\xbb\xbf)?\s*\["
+_OPENING = lazy.pattern(_ARRAY)
+_OPENING_OF_RECORDS = lazy.pattern(_ARRAY + rb"\s*(?:[{\]]|\Z)")
+_GAP = lazy.pattern(rb"[\s,]*+")
 # Possessive, so that a string of 100 MB costs no backtracking memory; a lone quote is a string cut short.
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\],]', re.DOTALL)
+_TOKEN = lazy.pattern(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\],]', re.DOTALL)
 _DECODER = msgspec.json.Decoder(list[msgspec.Raw])
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
+
+from reread import lazy
 
 from .numbers import duration, size
 
@@ -21,7 +22,7 @@ _CODES = {
     "magenta": "35",
     "cyan": "36",
 }
-_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+_ESCAPE = lazy.pattern(r"\x1b\[[0-9;]*m")
 
 OBEYED = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -29,14 +30,14 @@ OBEYED = (
 )
 """What a terminal obeys, and what makes a line read as what it is not: overrides of direction, unseen letters. The
 joiners stay, for they spell emoji and Persian. None of these is printable, as Python has it."""
-_OBEYED = re.compile(rf"[{OBEYED}](?:(?<=\x1b)\[[0-?]*[ -/]*[@-~])?")
+_OBEYED = lazy.pattern(rf"[{OBEYED}](?:(?<=\x1b)\[[0-?]*[ -/]*[@-~])?")
 """One of them; a sequence that sets colours or moves the cursor goes as a whole."""
-_OBEYED_IN_ASCII = bytes(code for code in range(128) if _OBEYED.match(chr(code)))
-UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*)?\Z")
+_OBEYED_IN_ASCII = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
+UNFINISHED = lazy.pattern(r"\x1b(?:\[[0-?]*[ -/]*)?\Z")
 """A sequence that the next piece of a text may end."""
 _BREAKS = dict.fromkeys("\x0b\x0c\x85\u2028\u2029", "\n")
 _LOOK = f"(?:{'|'.join(_CODES.values())})"
-_FOREIGN = re.compile(rf"[{OBEYED}\n](?<!\x1b(?=\[(?:0|{_LOOK}(?:;{_LOOK})*)m))")
+_FOREIGN = lazy.pattern(rf"[{OBEYED}\n](?<!\x1b(?=\[(?:0|{_LOOK}(?:;{_LOOK})*)m))")
 """One of them that begins no colour of ours."""
 
 
@@ -204,13 +205,13 @@ def ruler(label: str, width: int) -> str:
     return head + "─" * max(0, width - cells(head))
 
 
-_PIECES = re.compile(r"\n|\t| +|[^ \t\n]+")
-_BULLET = re.compile(r"[-*+•–]|\d{1,3}[.)]")
+_PIECES = lazy.pattern(r"\n|\t| +|[^ \t\n]+")
+_BULLET = lazy.pattern(r"[-*+•–]|\d{1,3}[.)]")
 _TAB = 4
 _NARROWEST = 8
 
-_CUT_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{0,3}$")
-_CUT_WORD = re.compile(r"[,:]\s*[-+.\w]*$")
+_CUT_ESCAPE = lazy.pattern(r"\\u[0-9a-fA-F]{0,3}$")
+_CUT_WORD = lazy.pattern(r"[,:]\s*[-+.\w]*$")
 
 Paint = Callable[[str], str]
 

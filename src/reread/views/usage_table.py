@@ -8,18 +8,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.archive.billing import REASONS, Reconciled
 from reread.archive.usage_report import Accounting, FiveHourBlock, ModelUse, UsageReport, UsageRow, block
 from reread.billing.report import Tokens
 
-from .charts import Chart, Series
 from .numbers import count, money, nano, percent, tokens
-from .session_list import last_part
 from .text import cells, harmless, one_line, shorten, shorten_path, table, wrap
 from .values import Document, View, dollars, tokens_document, utc, when
+
+if TYPE_CHECKING:
+    from . import charts, session_list
+else:
+    charts = lazy.module("reread.views.charts")
+    session_list = lazy.module("reread.views.session_list")
 
 Reconciliation = Mapping[str, Reconciled] | None
 """By session what the client said; None where nobody asked."""
@@ -276,17 +282,18 @@ def accounting_line(accounting: Accounting, *, is_recorded: bool = False) -> str
 _STEPS = {"day": 1, "week": 7}
 
 
-def usage_chart(report: UsageReport, zone: tzinfo | None) -> Chart:
+def usage_chart(report: UsageReport, zone: tzinfo | None) -> charts.Chart:
     rows = charted_rows(report)
     models = dict.fromkeys(shown(each.model) for each in report.models)
     is_priced = report.totals.nanodollars is not None
-    return Chart(
+    return charts.Chart(
         title=f"{'Cost' if is_priced else 'Tokens'} by {report.by}",
         subtitle="at list prices, from transcripts: a lower bound" if is_priced else "",
         footnote=accounting_line(report.accounting, is_recorded=report.is_recorded),
         labels=tuple(_label(report.by, row, zone) for row in rows),
         series=tuple(
-            Series(model, tuple(_value(row, model, is_priced) for row in rows), model_colour(model)) for model in models
+            charts.Series(model, tuple(_value(row, model, is_priced) for row in rows), model_colour(model))
+            for model in models
         ),
         kind="time" if report.by in TIMES else "names",
         unit="dollars" if is_priced else "tokens",
@@ -295,7 +302,7 @@ def usage_chart(report: UsageReport, zone: tzinfo | None) -> Chart:
 
 _FAMILIES = {"opus": (0, 3), "sonnet": (1, 5), "haiku": (2, 4)}
 """Two colours each, so that a model and the one after it are told apart."""
-_VERSION = re.compile(r"\d{1,2}(?!\d)")
+_VERSION = lazy.pattern(r"\d{1,2}(?!\d)")
 
 
 def model_colour(model: str) -> int | None:
@@ -309,7 +316,7 @@ def _label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
     return row.title if by == "session" and row.title else row_label(by, row, zone).strip()
 
 
-def projects_chart(report: UsageReport) -> Chart:
+def projects_chart(report: UsageReport) -> charts.Chart:
     """A report by project as areas: what each took, and which models of it."""
     chart = usage_chart(report, None)
     names = short_names([row.key or "" for row in report.rows])
@@ -318,20 +325,21 @@ def projects_chart(report: UsageReport) -> Chart:
 
 def short_names(paths: Sequence[str]) -> list[str]:
     """The last part of each path, and the one before it where several end alike."""
-    endings = Counter(map(last_part, paths))
-    return [_ending(path, 1 if endings[last_part(path)] == 1 else 2) for path in paths]
+    last = [session_list.last_part(path) for path in paths]
+    endings = Counter(last)
+    return [_ending(path, 1 if endings[end] == 1 else 2) for path, end in zip(paths, last, strict=True)]
 
 
 def _ending(path: str, parts: int) -> str:
     return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-parts:])
 
 
-def activity_chart(report: UsageReport, first: date, last: date) -> Chart:
+def activity_chart(report: UsageReport, first: date, last: date) -> charts.Chart:
     """A report by day as a calendar from one day to another: requests of each."""
     known = {row.key: row.tokens.requests for row in report.rows}
     days = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
     values = tuple(known.get(day, 0) for day in days)
-    return Chart(title="Activity", labels=tuple(days), series=(Series("requests", values),), kind="days")
+    return charts.Chart(title="Activity", labels=tuple(days), series=(charts.Series("requests", values),), kind="days")
 
 
 def charted_rows(report: UsageReport) -> list[UsageRow]:

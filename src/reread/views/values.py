@@ -5,12 +5,12 @@ Imports nothing of a session.
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from reread import lazy
+from reread.lazy import NamedTuple
 
 from .text import OBEYED, Style
 
@@ -24,7 +24,7 @@ else:
 
 Document = dict[str, Any]
 
-_OBEYED = re.compile(f"[{OBEYED}]")
+_OBEYED = lazy.pattern(f"[{OBEYED}]")
 _LETTERS = bytes(range(0x20, 0x7F))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
@@ -15,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.views.numbers import money, tokens
 from reread.views.text import one_line
 
@@ -139,7 +139,7 @@ _OTHER = 0.75
 _NARROWEST = 0.22
 _BOLD = 1.05
 _ELLIPSIS = "…"
-_NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
+_NOT_XML = lazy.pattern("[\ud800-\udfff\ufffe\uffff]")
 """What an XML document may not hold, besides the controls."""
 
 
@@ -381,7 +381,7 @@ DARK = Theme(
 )
 
 
-_DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
+_DATE = lazy.pattern(r"(\d{4})-(\d\d)(?:-(\d\d))?")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAY_STEPS = (1, 2, 5, 7, 10, 14)
 _MONTH_STEPS = (1, 2, 3, 6, 12)
