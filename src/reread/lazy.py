@@ -1,5 +1,5 @@
-"""What makes start-up quick: names, whole modules and regular expressions that are made when they are first used, named
-tuples that are made without looking at their types, and code that is compiled once.
+"""What makes start-up quick: names, whole modules and regular expressions that are made when they are first used, and
+code that is compiled once.
 
 The seam stands at the top of a file, once, and type checkers see an import:
 
@@ -10,7 +10,6 @@ The seam stands at the top of a file, once, and type checkers see an import:
 """
 
 import sys
-from collections import namedtuple
 from importlib import import_module
 from types import ModuleType
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import CodeType
     from typing import AnyStr
-    from typing import NamedTuple as NamedTuple
 
 
 def fetcher(
@@ -86,25 +84,6 @@ class _Pattern:
 def pattern(source: "AnyStr", flags: int = 0) -> "re.Pattern[AnyStr]":
     """A regular expression that is compiled when it is first tried: a table of them takes longer than a small sync."""
     return _Pattern(source, flags)  # type: ignore[return-value]
-
-
-if not TYPE_CHECKING:
-
-    class _Fields(type):
-        """`typing.NamedTuple` compiles the text of every type, which takes longer than all the rest: a thirtieth of a
-        small sync, or of a list. Here it stays text."""
-
-        def __new__(cls, name: str, _bases: "tuple[type, ...]", body: "dict[str, object]") -> type:
-            types = body.get("__annotations__", {})
-            defaults = [body[field] for field in types if field in body]
-            made = namedtuple(name, types, defaults=defaults, module=body["__module__"])
-            made.__annotations__ = types
-            for key, value in body.items():
-                if key not in types and key not in ("__module__", "__annotations__"):
-                    setattr(made, key, value)
-            return made
-
-    NamedTuple = type.__new__(_Fields, "NamedTuple", (), {})
 
 
 def compiled(name: str, version: str) -> "CodeType | None":

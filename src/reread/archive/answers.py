@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -19,7 +19,6 @@ from reread.features.tool_use import ASKING, Decision, ToolCount, count_tools, d
 from reread.index import conversation_rows
 from reread.index.conversation_rows import TalkRow, Window, tool_sums
 from reread.index.sessions import StoredSession, moves, sessions
-from reread.lazy import NamedTuple
 from reread.records import Assistant, QueueOperation, Record, RedactedThinking, Thinking, User, decode
 from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Subagent, Thought, ToolCall, Turn
 from reread.sessions.calls import call_identity

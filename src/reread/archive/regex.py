@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, NamedTuple, Self
 from zlib import adler32, crc32
 
 from reread.errors import SafeDamaged
@@ -29,7 +29,6 @@ from reread.features.search_text import Field
 from reread.index.read import Match, StoredPiece
 from reread.index.safe_reader import IN_ORDER, SafeLines
 from reread.index.text_index import text_at
-from reread.lazy import NamedTuple
 from reread.safe.safe import Safe
 from reread.workers import share_out
 

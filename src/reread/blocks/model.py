@@ -11,11 +11,10 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from reread.lazy import NamedTuple
 from reread.marks import NO_MARK, Mark
 from reread.records import Record
 from reread.sessions import CallStatus, Speaker, Tokens, ToolPermission

@@ -6,11 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from reread import archive as archives
 from reread import lazy, views
 from reread.errors import BadInput
-from reread.lazy import NamedTuple
 
 from . import options, session_source
 from .session_source import ShareProgress, asked_archive, open_rows, open_session, open_sessions

@@ -7,12 +7,12 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from reread.billing import Prices
 from reread.errors import SafeDamaged, SafeError, StoreError, printable
-from reread.lazy import NamedTuple
 from reread.safe.packs import make_private
 from reread.safe.safe import Damage, PieceHeader, PiecePlace, Rewrite, Safe
 

@@ -8,14 +8,13 @@ import struct
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import force_setattr
 
 from reread.decoders import msgpack_decoder
 from reread.features import friction  # its names are fetched when used: a writer of rows needs none of them
-from reread.lazy import NamedTuple
 from reread.safe.pieces import decompress, decompress_if_whole
 from reread.times import is_moment, moment
 

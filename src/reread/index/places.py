@@ -10,10 +10,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from reread.billing import Prices
 from reread.errors import SafeDamaged
-from reread.lazy import NamedTuple
 from reread.safe.pieces import PieceHeader, seal
 from reread.safe.safe import Safe
 

@@ -11,9 +11,9 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from reread.errors import SafeDamaged
-from reread.lazy import NamedTuple
 from reread.safe.pieces import PieceHeader, PiecePlace
 from reread.safe.safe import Safe
 

@@ -7,11 +7,10 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reread.errors import RereadError, StoreError
 from reread.home import write_durably
-from reread.lazy import NamedTuple
 from reread.marks import NO_MARK, MarkChange
 
 from .meta import as_path, stored_path

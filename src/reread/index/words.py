@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from reread.errors import SafeDamaged
-from reread.lazy import NamedTuple
 
 from . import read
 from .meta import FIELDS

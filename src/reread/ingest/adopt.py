@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -26,7 +27,6 @@ from reread.index.session_files import DiskAndSafe
 from reread.index.source_state import look_again
 from reread.index.verify import unnamed_pieces
 from reread.index.write import StoreWriter
-from reread.lazy import NamedTuple
 from reread.safe.safe import FoundPiece, PieceHeader, Safe
 from reread.sources import FileKind, place
 

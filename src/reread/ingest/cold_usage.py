@@ -13,7 +13,7 @@ from functools import partial
 from io import FileIO
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -28,7 +28,6 @@ from reread.index.ledger import quarter, told_elsewhere
 from reread.index.machines import names_of
 from reread.index.meta import EDGE, digest
 from reread.index.rows import FileKeys
-from reread.lazy import NamedTuple
 from reread.sources import FileKind, SourceFile, opens_array
 from reread.workers import ALONE_BELOW, is_safe_to_fork, share_out, worker_pool
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +26,6 @@ from reread.index.rows import OWN, FileRow, SessionBatch
 from reread.index.safe_reader import Piece, as_last_taken, order_of
 from reread.index.session_files import KeptSession, SessionFileReader, kept_session, source_file
 from reread.index.write import StoreWriter
-from reread.lazy import NamedTuple
 from reread.loading import DISK, INDEX, FileReader, OrphanAgentFiles, load_session
 from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from reread.errors import SafeDamaged
 from reread.index import findings, meta
@@ -25,7 +26,6 @@ from reread.index.words import (
     waiting_results,
     write_words,
 )
-from reread.lazy import NamedTuple
 from reread.safe.safe import Safe
 from reread.workers import in_order
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +25,6 @@ from reread.index.rows import OWN, FileKeys, FileRow
 from reread.index.session_files import source_file
 from reread.index.sessions import names_by_id
 from reread.index.user_data import content_marks
-from reread.lazy import NamedTuple
 from reread.loading import DISK, FileReader, OrphanAgentFiles, has_own_name, ids_of
 from reread.safe.safe import Safe
 from reread.sessions import Session

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from typing import Any, get_args, get_origin
+from typing import Any, NamedTuple, get_args, get_origin
 
 from msgspec import Struct
-
-from reread.lazy import NamedTuple
 
 from .attachments import UnknownAttachment
 from .base import Record, Unknown

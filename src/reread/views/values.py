@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reread import lazy
-from reread.lazy import NamedTuple
 
 from .text import OBEYED, Style
 
