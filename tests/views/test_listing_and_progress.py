@@ -10,7 +10,7 @@ import pytest
 from reread.archive.listing import Listed
 from reread.index.sessions import SessionRow, StoredSession
 from reread.views.numbers import size
-from reread.views.session_list import fate, is_expiring, last_part, marks, unique
+from reread.views.session_list import fate, last_part, marks, unique
 from reread.views.text import bar_line, cells, plain_line
 from reread.views.values import encoded
 
@@ -59,7 +59,7 @@ def listed(*, left: timedelta | None = None, present: bool = True, **counts: int
 )
 def test_a_coming_deletion_is_said_when_it_is_near(left: timedelta | None, said: str) -> None:
     assert fate(listed(left=left), NOW) == said
-    assert is_expiring(listed(left=left), NOW) is bool(said)
+    assert listed(left=left).expires_soon(NOW) is bool(said)
 
 
 def test_a_source_that_is_gone_is_said() -> None:

@@ -115,6 +115,9 @@ class Listed(NamedTuple):
     copied: CopiedFrom = NOTHING_COPIED
     """What it holds of other sessions, which its cost has, too: costs of a list may add up to more than was spent."""
 
+    def expires_soon(self, now: datetime) -> bool:
+        return self.expires is not None and self.expires - now <= SOON
+
     @property
     def id(self) -> str:
         """What the archive finds it by."""

@@ -185,8 +185,6 @@ def main(arguments: list[str] | None = None) -> int:
         return code
     _stand_in_for_closed_streams()
     _speak_utf8()
-    # Records hold no cycles, and a command ends soon: rarer collections read a tree a fifth faster.
-    gc.set_threshold(100_000, 50, 100)
     try:
         code = run(arguments)
         sys.stdout.flush()

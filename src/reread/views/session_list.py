@@ -179,16 +179,12 @@ def fate(each: Listed, now: datetime, *, is_short: bool = False) -> str:
     """Whether the source is gone or will soon be; the archive keeps the session either way."""
     if not each.stored.present:
         return "only here"
-    if each.expires is None or each.expires - now > listing.SOON:
+    if each.expires is None or not each.expires_soon(now):
         return ""
     left = max(timedelta(), each.expires - now)
     if not left.days:
         return "deleted soon"
     return f"{left.days} d left" if is_short else f"deleted in {left.days} d"
-
-
-def is_expiring(each: Listed, now: datetime) -> bool:
-    return each.expires is not None and each.expires - now <= listing.SOON
 
 
 def overview_lines(

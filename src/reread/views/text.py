@@ -90,7 +90,11 @@ def cells(text: str) -> int:
     text = _ESCAPE.sub("", text) if "\x1b" in text else text
     if text.isascii():
         return len(text)
-    return sum(_cell(character) for character in text)
+    others = _BEYOND_ASCII.findall(text)
+    return len(text) - len(others) + sum(map(_cell, others))
+
+
+_BEYOND_ASCII = lazy.pattern(r"[^\x00-\x7f]")
 
 
 @cache  # a long session asks some millions of times, of a few hundred characters
