@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 else:
     random = lazy.module("random")  # a sync has no use for it
 
-AHEAD = 4
+AHEAD = 8
 """Sessions that may be in the workers' hands, or read and not written: some are large."""
 _ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, FileKind.META})
 
