@@ -111,6 +111,8 @@ def keep_compiled(name: str, version: str, code: "CodeType") -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(version.encode() + b"\n" + marshal.dumps(code))
         part.replace(place)
+    with suppress(OSError):  # where somebody holds the other open, as Windows has it
+        part.unlink(missing_ok=True)
 
 
 def _place_of(name: str) -> "Path":

@@ -73,6 +73,20 @@ def in_order(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
+def in_shares(items: Iterable[_J], size_of: Callable[[_J], int], enough: int) -> Iterator[list[_J]]:
+    """Items in their order, so many together that a worker is worth asking."""
+    share: list[_J] = []
+    size = 0
+    for item in items:
+        share.append(item)
+        size += size_of(item)
+        if size >= enough:
+            yield share
+            share, size = [], 0
+    if share:
+        yield share
+
+
 def is_safe_to_fork() -> bool:
     """Threads of C libraries count, too, and Linux alone tells of those; elsewhere a fork is unsafe or unknown."""
     if sys.platform != "linux":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -15,13 +15,13 @@ from reread.errors import SourceError
 from reread.loading import SourceTree, read
 from reread.records import Drift, Record, Unknown
 from reread.sources import FileKind, SessionFiles, SourceFile
-from reread.workers import in_order, is_safe_to_fork
+from reread.workers import in_order, in_shares, is_safe_to_fork
 
 from .listing import DEFAULT_CLEANUP_DAYS, SOON, cleanup_days
 
 Progress = Callable[[int, int], None]
 SHARE = 4_000_000
-"""Bytes of files that are read together: enough that a worker is worth asking."""
+"""Bytes of files that are read together."""
 AHEAD = 8
 """Shares that may be in the workers' hands, or done and not added."""
 
@@ -101,28 +101,14 @@ def examine(
     groups = [_conversation_files(files) for files in shelf.sessions] + [[file] for file in strays]
     ledger = _Ledger(health)
     done = 0
-    size = sum(file.size for group in groups for file in group) if is_safe_to_fork() else 0
-    for share, found in in_order(_look_through, _shares(groups), AHEAD, size):
+    size = sum(map(_size, groups)) if is_safe_to_fork() else 0
+    for share, found in in_order(_look_through, in_shares(groups, _size, SHARE), AHEAD, size):
         ledger.add(found)
         done += len(share)
         if progress is not None:
             progress(done, len(groups))
     health.left_out = _left_out(shelf, health, kept, forgotten)
     return health
-
-
-def _shares(groups: Iterable[list[SourceFile]]) -> Iterator[list[list[SourceFile]]]:
-    """Sessions that are read together."""
-    share: list[list[SourceFile]] = []
-    size = 0
-    for group in groups:
-        share.append(group)
-        size += sum(file.size for file in group)
-        if size >= SHARE:
-            yield share
-            share, size = [], 0
-    if share:
-        yield share
 
 
 def _left_out(shelf: SourceTree, health: Health, kept: Mapping[str, int] | None, forgotten: Collection[str]) -> LeftOut:
@@ -215,6 +201,10 @@ class _Ledger:
             hashes = {hash(uuid) for uuid in own}
             health.cross_file_duplicates += len(hashes & self._known)
             self._known |= hashes
+
+
+def _size(files: list[SourceFile]) -> int:
+    return sum(file.size for file in files)
 
 
 def _conversation_files(files: SessionFiles) -> list[SourceFile]:

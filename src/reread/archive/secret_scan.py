@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
+from operator import attrgetter
 from pathlib import Path
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,7 +39,7 @@ from reread.index.sessions import StoredSession
 from reread.records import parse_or_none
 from reread.safe.safe import Safe
 from reread.times import is_moment, moment
-from reread.workers import in_order, is_safe_to_fork
+from reread.workers import in_order, in_shares, is_safe_to_fork
 
 from .filters import Filter, FilterOptions, make_filter
 from .listing import passing
@@ -53,7 +54,7 @@ ADVICE = (
 )
 _DIGEST = 8
 SHARE = 2_000_000
-"""Bytes that are looked through together: enough that a worker is worth asking."""
+"""Bytes that are looked through together."""
 AHEAD = 8
 """Shares that may be in the workers' hands, or done and not written."""
 
@@ -156,17 +157,8 @@ class SecretScan:
                 tell(done, total)
         return total
 
-    def _shares(self, parts: list[Unread]) -> Iterator[_Share]:
-        some: list[_Part] = []
-        size = 0
-        for part in parts:
-            some.append(self._part(part))
-            size += part.end - part.start
-            if size >= SHARE:
-                yield self._share(some)
-                some, size = [], 0
-        if some:
-            yield self._share(some)
+    def _shares(self, parts: Iterable[Unread]) -> Iterator[_Share]:
+        return map(self._share, in_shares(map(self._part, parts), attrgetter("size"), SHARE))
 
     def _part(self, part: Unread) -> _Part:
         return _Part(part, reading.pieces_of(self._connection, part.file, part.generation, part.start, part.end))
@@ -203,6 +195,10 @@ class _Part(NamedTuple):
     unread: Unread
     pieces: list[StoredPiece]
 
+    @property
+    def size(self) -> int:
+        return self.unread.end - self.unread.start
+
 
 class _Share(NamedTuple):
     """What is looked through together: all that a worker needs to know."""
@@ -213,7 +209,7 @@ class _Share(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(each.unread.end - each.unread.start for each in self.parts)
+        return sum(each.size for each in self.parts)
 
 
 def _look(share: _Share) -> list[list[SecretRow] | None]:

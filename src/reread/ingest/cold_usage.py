@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import FileIO
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from reread.index.machines import names_of
 from reread.index.meta import EDGE, digest
 from reread.index.rows import FileKeys
 from reread.sources import FileKind, SourceFile, opens_array
-from reread.workers import ALONE_BELOW, is_safe_to_fork, share_out, worker_pool
+from reread.workers import ALONE_BELOW, in_shares, is_safe_to_fork, share_out, worker_pool
 
 _SHARE = 2_000_000
 """Source bytes a worker takes at a time: little enough to share the work evenly."""
@@ -140,7 +141,7 @@ _Reader = Callable[[Iterable[Behind], Prices], _Told]
 def _on_all_processors(reader: _Reader, files: Sequence[Behind], prices: Prices) -> list[_Told]:
     if sum(job.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
         return [reader(files, prices)]
-    shares = list(_shares(files))
+    shares = list(in_shares(files, attrgetter("size"), _SHARE))
     if is_safe_to_fork():
         return share_out(
             len(shares),
@@ -150,19 +151,6 @@ def _on_all_processors(reader: _Reader, files: Sequence[Behind], prices: Prices)
         )
     with worker_pool() as pool:
         return list(map(_decode, pool.map(partial(_encoded, reader, price_file=prices.user_file), shares)))
-
-
-def _shares(files: Iterable[Behind]) -> Iterator[list[Behind]]:
-    share: list[Behind] = []
-    size = 0
-    for job in files:
-        share.append(job)
-        size += job.size
-        if size >= _SHARE:
-            yield share
-            share, size = [], 0
-    if share:
-        yield share
 
 
 def _encoded(reader: _Reader, files: list[Behind], price_file: Path | None) -> bytes:

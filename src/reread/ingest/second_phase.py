@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,13 +28,13 @@ from reread.index.words import (
     write_words,
 )
 from reread.safe.safe import Safe
-from reread.workers import in_order
+from reread.workers import in_order, in_shares
 
 from . import Progress, Report
 from .extract import friction_from_safe
 
 SHARE = 2_000_000
-"""Bytes of lines that are read together: enough that a worker is worth asking."""
+"""Bytes of lines that are read together."""
 AHEAD = 12
 """Shares that may be in the workers' hands, or done and not written: enough to keep them busy during a commit."""
 COMMIT_AFTER = 16_000_000
@@ -41,18 +42,20 @@ COMMIT_AFTER = 16_000_000
 
 
 class _FileTexts(NamedTuple):
-    kind: str
+    waiting: WaitingResults
     pieces: list[StoredPiece]
     places: list[TextPlace]
+
+    @property
+    def size(self) -> int:
+        return sum(place.length for place in self.places)
 
 
 class _Share(NamedTuple):
     """Texts of some files: all that a worker needs to know."""
 
-    waiting: list[WaitingResults]
     files: list[_FileTexts]
     safe: Path
-    size: int
 
 
 def index_results(
@@ -65,10 +68,10 @@ def index_results(
     words: list[tuple[int, bytes | None]] = []
     weight = read_bytes = 0
     for share, found in in_order(_words_of, _shares(connection, safe, waiting), AHEAD, total):
-        done += share.waiting
+        done += [each.waiting for each in share.files]
         words += found
         weight += sum(len(said) for _, said in found if said is not None)
-        read_bytes += share.size
+        read_bytes += sum(each.size for each in share.files)
         if weight >= COMMIT_AFTER:
             _write(connection, done, words)
             done, words, weight = [], [], 0
@@ -84,19 +87,13 @@ def _write(connection: sqlite3.Connection, done: list[WaitingResults], words: li
 
 
 def _shares(connection: sqlite3.Connection, safe: Safe, waiting: Iterable[WaitingResults]) -> Iterator[_Share]:
-    some: list[WaitingResults] = []
-    files: list[_FileTexts] = []
-    size = 0
-    for each in waiting:
-        places = places_of(connection, each)
-        some.append(each)
-        files.append(_FileTexts(each.kind, pieces_with(connection, each) if places else [], places))
-        size += sum(place.length for place in places)
-        if size >= SHARE:
-            yield _Share(some, files, safe.folder, size)
-            some, files, size = [], [], 0
-    if some:
-        yield _Share(some, files, safe.folder, size)
+    files = (_texts_of(connection, each) for each in waiting)
+    return (_Share(share, safe.folder) for share in in_shares(files, attrgetter("size"), SHARE))
+
+
+def _texts_of(connection: sqlite3.Connection, waiting: WaitingResults) -> _FileTexts:
+    places = places_of(connection, waiting)
+    return _FileTexts(waiting, pieces_with(connection, waiting) if places else [], places)
 
 
 def _words_of(share: _Share) -> list[tuple[int, bytes | None]]:
@@ -110,7 +107,7 @@ def _words(lines: SafeLines, file: _FileTexts, place: TextPlace) -> bytes | None
         line = lines.line(file.pieces, place.offset, place.length)
     except SafeDamaged:
         return None
-    found = text_at(file.kind, line, place.part) if len(line) == place.length else None
+    found = text_at(file.waiting.kind, line, place.part) if len(line) == place.length else None
     return indexable_bytes(found.text, with_parts=False) if found is not None else None
 
 
