@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
+
+from reread.testing import a_prompt, a_session
+from reread.workers import is_alone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
 
@@ -100,3 +105,50 @@ def test_a_worker_that_is_killed_is_told_in_a_sentence() -> None:
     run = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, check=True, timeout=60)
     assert run.stdout.startswith(b"True a process that was helping was ended")
     assert b"\n" not in run.stdout.strip()
+
+
+UNGUARDED = """
+import threading, time
+print("runs", flush=True)
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()  # so that nothing can be forked
+import reread
+from reread import workers
+workers.ALONE_BELOW = 0
+with reread.open(HOME, [SOURCE]) as archive:
+    print(archive.sync().sessions)
+"""
+
+
+def test_a_callers_script_without_a_guard_is_run_once(tmp_path: Path) -> None:
+    for number in range(3):
+        a_session(a_prompt("hello"), id=f"0a1b2c3d-1111-4222-8333-44445555666{number}").write(tmp_path / "projects")
+    script = tmp_path / "script.py"
+    code = UNGUARDED.replace("HOME", repr(str(tmp_path / "home"))).replace("SOURCE", repr(str(tmp_path / "projects")))
+    script.write_text(code, "utf-8")
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, check=False, timeout=60)
+    assert (run.stdout.split(), run.stderr) == ([b"runs", b"3"], b"")
+
+
+@pytest.mark.parametrize(
+    ("program", "has_script", "may"),
+    [
+        ("/usr/bin/reread", True, True),
+        ("C:/venv/Scripts/reread", True, True),
+        ("/lib/python3.12/site-packages/reread/__main__.py", True, True),
+        ("/home/ann/tool.py", True, False),
+        ("", False, True),
+        ("-c", False, True),
+    ],
+)
+def test_whose_processes_may_be_started_anew(
+    program: str, has_script: bool, may: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = ModuleType("__main__")
+    if has_script:
+        main.__file__ = program
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    monkeypatch.setattr(sys, "argv", [program])
+    monkeypatch.setattr("reread.workers.is_safe_to_fork", lambda: False)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    assert is_alone(10**9) is not may
+    assert is_alone(10)

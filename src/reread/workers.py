@@ -57,7 +57,7 @@ def in_order(
     Jobs that are small together, by their bytes, are done here.
     """
     waiting = iter(jobs)
-    if size < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+    if is_alone(size):
         for job in waiting:
             yield job, work(job)
         return
@@ -85,6 +85,19 @@ def in_shares(items: Iterable[_J], size_of: Callable[[_J], int], enough: int) ->
             share, size = [], 0
     if share:
         yield share
+
+
+def is_alone(size: int) -> bool:
+    """Whether this process does so many bytes best by itself, or must."""
+    return size < ALONE_BELOW or (os.cpu_count() or 1) == 1 or not (is_safe_to_fork() or _may_start_anew())
+
+
+def _may_start_anew() -> bool:
+    """A process that is not forked runs the main script once more: our own program may, a prompt or a notebook has
+    none, but a caller's script would do all that it does a second time, unless it is guarded against that."""
+    main, program = sys.modules.get("__main__"), Path(sys.argv[0] if sys.argv else "")
+    has_script = getattr(main, "__spec__", None) is not None or hasattr(main, "__file__")
+    return not has_script or program.stem == "reread" or program.parts[-2:] == ("reread", "__main__.py")
 
 
 def is_safe_to_fork() -> bool:

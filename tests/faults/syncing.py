@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from reread import workers
 from reread.archive import Archive
 from reread.errors import RereadError
 from reread.ingest import sync
@@ -34,9 +35,9 @@ def started(
 
 
 def main(home: str, source: str, *limits: str) -> int:
-    for name, value in zip(("COMMIT_AFTER", "ALONE_BELOW"), limits, strict=False):
-        assert isinstance(getattr(sync, name), int)
-        setattr(sync, name, int(value))
+    for (module, name), value in zip(((sync, "COMMIT_AFTER"), (workers, "ALONE_BELOW")), limits, strict=False):
+        assert isinstance(getattr(module, name), int)
+        setattr(module, name, int(value))
     print("begun", flush=True)  # noqa: T201
     try:
         with Archive(Path(home), [Path(source)], machine="desk") as archive:

@@ -154,7 +154,7 @@ def test_any_name_a_file_system_takes_is_taken_and_given_back(tmp_path: Path, na
 
 
 def test_names_that_are_not_utf_8_pass_between_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reread.ingest.sync.ALONE_BELOW", 0)
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
     path = a_good_session(tmp_path / "source")
     path.parent.rename(path.parent.with_name(os.fsdecode(b"caf\xe9")))
     with taken(tmp_path) as archive:

@@ -63,7 +63,7 @@ def test_recorded_sessions_count_the_same_ahead_and_afterwards(part: str, tmp_pa
 
 
 def test_counting_by_workers_gives_the_same_cells(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reread.ingest.cold_usage, "ALONE_BELOW", 0)
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
     monkeypatch.setattr(reread.ingest.cold_usage, "_SHARE", 100_000)
     with tree.archive() as archive:
         assert cells_in(ahead(archive)) == merged(tree.truth.cells)

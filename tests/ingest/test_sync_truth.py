@@ -78,7 +78,7 @@ def test_every_cell_is_true_after_appends_and_a_resumed_copy(tmp_path: Path) -> 
 
 def test_a_tree_read_by_workers_is_the_same_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = a_tree(tmp_path, size=400_000, seed=5)
-    monkeypatch.setattr(reread.ingest.sync, "ALONE_BELOW", 0)
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
     monkeypatch.setattr(reread.ingest.sync, "COMMIT_AFTER", 100_000)
     with tree.archive() as archive:
         archive.sync()

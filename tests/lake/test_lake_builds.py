@@ -234,7 +234,7 @@ def test_of_two_builds_at_once_one_says_that_the_other_came_first(tmp_path: Path
 
 def test_workers_make_the_same_rows(tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built(tmp_path / "alone", tree.source)
-    monkeypatch.setattr("reread.lake.build.ALONE_BELOW", 0)
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
     plan = make_plan(list_files([str(tree.source)], []), {})
     tasks = [ShareTask(str(tmp_path / "lake"), [job], ShareOptions(what="ledger")) for job in plan.jobs[:4]]
     assert sum(done.sessions for done in run_local(tasks)) == 4

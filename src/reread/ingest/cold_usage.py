@@ -6,7 +6,6 @@ files counts once, by the same rules as in the ledger.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -30,7 +29,7 @@ from reread.index.machines import names_of
 from reread.index.meta import EDGE, digest
 from reread.index.rows import FileKeys
 from reread.sources import FileKind, SourceFile, opens_array
-from reread.workers import ALONE_BELOW, in_shares, is_safe_to_fork, share_out, worker_pool
+from reread.workers import in_shares, is_alone, is_safe_to_fork, share_out, worker_pool
 
 _SHARE = 2_000_000
 """Source bytes a worker takes at a time: little enough to share the work evenly."""
@@ -139,7 +138,7 @@ _Reader = Callable[[Iterable[Behind], Prices], _Told]
 
 
 def _on_all_processors(reader: _Reader, files: Sequence[Behind], prices: Prices) -> list[_Told]:
-    if sum(job.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+    if is_alone(sum(job.size for job in files)):
         return [reader(files, prices)]
     shares = list(in_shares(files, attrgetter("size"), _SHARE))
     if is_safe_to_fork():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections import deque
@@ -22,7 +21,7 @@ from reread.index.meta import keep_left_out
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
 from reread.safe.safe import Safe
-from reread.workers import ALONE_BELOW, give_back_memory, worker_pool
+from reread.workers import give_back_memory, is_alone, worker_pool
 
 from . import Progress, Report, SyncResult
 from .backup_survey import BackupSurvey
@@ -173,7 +172,7 @@ Taken = tuple[int, int, SessionBatch | SourceError]
 
 def _taken(jobs: deque[SessionJob], total: int) -> Iterator[Taken]:
     waiting = _used_up(jobs)
-    if total < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+    if is_alone(total):
         for number, job in waiting:
             yield number, job.size, _take_or_tell(job)
         return

@@ -22,7 +22,7 @@ from reread.billing import load_prices
 from reread.errors import BadInput
 from reread.index.meta import EXTRACTOR
 from reread.times import milliseconds
-from reread.workers import ALONE_BELOW, worker_pool
+from reread.workers import is_alone, worker_pool
 
 from .delta import DeltaLake, WrittenFile
 from .plan import (
@@ -235,7 +235,7 @@ def write_share(task: ShareTask) -> ShareDone:
 def run_local(tasks: Sequence[ShareTask]) -> Iterator[ShareDone]:
     """In processes of this machine; little is done in this one."""
     size = sum(job.size for task in tasks for job in task.jobs)
-    if size < ALONE_BELOW or len(tasks) < 2 or (os.cpu_count() or 1) == 1:
+    if is_alone(size) or len(tasks) < 2:
         yield from map(write_share, tasks)
         return
     with worker_pool() as pool:
