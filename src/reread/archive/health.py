@@ -15,7 +15,7 @@ from reread.errors import SourceError
 from reread.loading import SourceTree, read
 from reread.records import Drift, Record, Unknown
 from reread.sources import FileKind, SessionFiles, SourceFile
-from reread.workers import in_order, in_shares, is_safe_to_fork
+from reread.workers import in_order, in_shares
 
 from .listing import DEFAULT_CLEANUP_DAYS, SOON, cleanup_days
 
@@ -101,8 +101,8 @@ def examine(
     groups = [_conversation_files(files) for files in shelf.sessions] + [[file] for file in strays]
     ledger = _Ledger(health)
     done = 0
-    size = sum(map(_size, groups)) if is_safe_to_fork() else 0
-    for share, found in in_order(_look_through, in_shares(groups, _size, SHARE), AHEAD, size):
+    shares = in_shares(groups, _size, SHARE)
+    for share, found in in_order(_look_through, shares, AHEAD, sum(map(_size, groups))):
         ledger.add(found)
         done += len(share)
         if progress is not None:

@@ -39,7 +39,7 @@ from reread.index.sessions import StoredSession
 from reread.records import parse_or_none
 from reread.safe.safe import Safe
 from reread.times import is_moment, moment
-from reread.workers import in_order, in_shares, is_safe_to_fork
+from reread.workers import in_order, in_shares
 
 from .filters import Filter, FilterOptions, make_filter
 from .listing import passing
@@ -150,7 +150,7 @@ class SecretScan:
         done = 0
         if parts and self._key is None:
             self._key = self._make_key()
-        for share, found in in_order(_look, self._shares(parts), AHEAD, total if is_safe_to_fork() else 0):
+        for share, found in in_order(_look, self._shares(parts), AHEAD, total):
             self._keep(share, found)
             done += share.size
             if tell is not None:

@@ -147,8 +147,9 @@ class KeptSession(NamedTuple):
     prices: Path | None
     size: int
 
-    def load(self) -> LoadedSession:
-        return load_session(self.files, (), self.disk(), load_prices(self.prices))
+    def load(self, disk: DiskAndSafe | None = None) -> LoadedSession:
+        """By a reader that can be asked afterwards whether anything was lost, where that matters."""
+        return load_session(self.files, (), disk or self.disk(), load_prices(self.prices))
 
     def disk(self) -> DiskAndSafe:
         return DiskAndSafe(self.safe, self.pieces)

@@ -26,10 +26,10 @@ from reread.index.rows import OWN, FileRow, SessionBatch
 from reread.index.safe_reader import Piece, as_last_taken, order_of
 from reread.index.session_files import KeptSession, SessionFileReader, kept_session, source_file
 from reread.index.write import StoreWriter
-from reread.loading import DISK, INDEX, FileReader, OrphanAgentFiles, load_session
+from reread.loading import DISK, INDEX, FileReader, OrphanAgentFiles
 from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place
-from reread.workers import in_order, is_safe_to_fork
+from reread.workers import in_order
 
 from . import Progress, Report
 from .extract import ExtractedRows, file_rows, take
@@ -318,7 +318,7 @@ def recount(connection: sqlite3.Connection, safe: Safe, prices: Path | None, *, 
     """Every response of all sessions, or of some that chance chooses; what has lost bytes is passed by."""
     found = read.session_sizes(connection)
     chosen = found if deep else _sample(found)
-    size = sum(size for *_, size in chosen) if is_safe_to_fork() else 0
+    size = sum(size for *_, size in chosen)
     jobs = (_recount_job(connection, safe, prices, number, uuid) for number, uuid, _ in chosen)
     total, wrong = 0, []
     for job, answers in in_order(_responses, jobs, AHEAD, size):
@@ -366,8 +366,7 @@ def _recount_job(
 def _responses(job: _RecountJob) -> list[dict[str, tuple[object, ...]]]:
     """In a worker or not: what each file tells of its responses; nothing where bytes of the session are lost."""
     disk = job.session.disk()
-    loaded = load_session(job.session.files, (), disk, load_prices(job.session.prices))
-    rows = file_rows(job.changed, loaded, disk, with_words=False)
+    rows = file_rows(job.changed, job.session.load(disk), disk, with_words=False)
     return [] if disk.has_losses else [_told(each) for each in rows]
 
 
