@@ -130,6 +130,7 @@ class SecretScan:
         read = self._look_through(unread(self._connection, VERSION, chosen), tell)
         rows = [*kept_secrets(self._connection, chosen), *self._passing]
         found = [each for each in _grouped(rows, chosen, wanted) if each.places]
+        found.sort(key=_order)
         found.sort(key=lambda each: each.last or _BEGINNING, reverse=True)
         return SecretsAnswer(found[: wanted.limit], len(found), read, self._damaged)
 
@@ -244,13 +245,19 @@ def _digest(value: str, key: bytes) -> bytes:
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
+def _order(secret: ExposedSecret) -> tuple[str, str, int]:
+    """Of secrets that were seen last at one moment, by what they and their sessions are: not by who came first."""
+    place = secret.places[0]
+    return secret.kind, place.session.row.uuid, place.offset
+
+
 def _grouped(rows: Iterable[KeptSecret], chosen: dict[int, StoredSession], wanted: Filter) -> Iterator[ExposedSecret]:
     groups: dict[bytes, list[KeptSecret]] = {}
     for row in rows:
         if wanted.keeps_time(moment(row.row.time)):
             groups.setdefault(row.row.digest, []).append(row)
     for digest, group in groups.items():
-        group.sort(key=lambda each: (each.row.time or 0, each.file, each.row.offset))
+        group.sort(key=lambda each: (each.row.time or 0, chosen[each.session].row.uuid, each.row.offset, each.file))
         lines: dict[object, KeptSecret] = {}
         for each in group:
             lines.setdefault(each.row.uuid or (each.file, each.row.offset), each)
