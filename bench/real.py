@@ -268,8 +268,9 @@ _NAME = "b0000000-0000-4000-8000-00000000beef"
 def _session_of(tree: Path, size: int) -> list[bytes]:
     """Lines of recorded sessions, one behind the other as one conversation, up to this size; each once, if they do."""
     lines: list[bytes] = []
-    written, last = 0, None
+    written, last, clock = 0, None, _Clock()
     for content in _large_first(tree):
+        clock.begin_again()
         for line in content.splitlines(keepends=True):
             try:
                 record = json.loads(line)
@@ -280,11 +281,33 @@ def _session_of(tree: Path, size: int) -> list[bytes]:
             if record.get("parentUuid") is None and last is not None:
                 record["parentUuid"] = last
             last = record["uuid"]
-            lines.append(json.dumps({**record, "sessionId": _NAME}, separators=(",", ":")).encode() + b"\n")
+            record |= {"sessionId": _NAME, "timestamp": clock.told(record.get("timestamp"))}
+            lines.append(json.dumps(record, separators=(",", ":")).encode() + b"\n")
             written += len(lines[-1])
             if written >= size:
                 return lines
     return lines
+
+
+class _Clock:
+    """Times of sessions that follow each other: each begins when the one before it has ended."""
+
+    def __init__(self) -> None:
+        self._latest: datetime | None = None
+        self._later: timedelta | None = None
+
+    def begin_again(self) -> None:
+        self._later = None
+
+    def told(self, stamp: object) -> object:
+        if not isinstance(stamp, str):
+            return stamp
+        time = datetime.fromisoformat(stamp)
+        if self._later is None:
+            self._later = timedelta() if self._latest is None else self._latest - time + timedelta(minutes=1)
+        time += self._later
+        self._latest = time if self._latest is None else max(time, self._latest)
+        return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _large_first(tree: Path) -> Iterator[bytes]:

@@ -71,17 +71,56 @@ class Chain(Struct, frozen=True, kw_only=True):
     requests: tuple[Measured, ...]
 
 
-def chains(conversation: Conversation, prices: Prices, copied: Collection[str] = ()) -> list[Chain]:
-    """The chains of a file; `copied` names the requests that were made in another session."""
+class LastRequest(NamedTuple):
+    """What a request is held against: the one before it."""
+
+    prompt: int
+    written: int
+    model: str | None
+    version: str | None
+    session: str | None
+    is_forked: bool
+    is_copied: bool
+
+
+class Walked(NamedTuple):
+    """How far a walk over a conversation came: all that the requests which follow are held against."""
+
+    last: LastRequest | None = None
+    marks: tuple[str, ...] = ()
+    """What was noted since then."""
+    used_at: int | None = None
+    lifetime: int | None = None
+    time: int = EARLIEST
+    """No line before it is later than this."""
+
+
+def chains(
+    conversation: Conversation, prices: Prices, copied: Collection[str] = (), after: Walked | None = None
+) -> list[Chain]:
+    """The chains of a file, or of the lines that follow what was walked before; `copied` names the requests that were
+    made in another session."""
+    found = []
+    for agent, requests in _by_agent(conversation).items():
+        walk = _Walk(conversation if agent is None else None, prices, frozenset(copied), after)
+        found.append(Chain(agent=agent, requests=tuple(walk.measure(requests))))
+    return found
+
+
+def walked(conversation: Conversation, prices: Prices, after: Walked | None = None) -> Walked | None:
+    """Where a walk over its own requests ends; None where lines are older than what was walked before them."""
+    walk = _Walk(conversation, prices, frozenset(), after)
+    for _ in walk.measure(_by_agent(conversation).get(None, ())):
+        pass
+    return walk.end() if walk.is_in_order else None
+
+
+def _by_agent(conversation: Conversation) -> dict[str | None, list[Request]]:
     inline = _inline_agents(conversation)
-    by_agent: dict[str | None, list[Request]] = {}
+    found: dict[str | None, list[Request]] = {}
     for request in conversation.requests:
         agent = inline.get(id(request.winner)) if request.is_sidechain else None
-        by_agent.setdefault(agent, []).append(request)
-    found = []
-    for agent, requests in by_agent.items():
-        walk = _Walk(conversation if agent is None else None, prices, frozenset(copied))
-        found.append(Chain(agent=agent, requests=tuple(walk.measure(requests))))
+        found.setdefault(agent, []).append(request)
     return found
 
 
@@ -125,28 +164,47 @@ class _Before(NamedTuple):
     """A request as the ones after it see it."""
 
     position: int
-    request: Request
+    request: LastRequest
+
+
+_NEVER, _LONG_BEFORE, _JUST_BEFORE = -3, -2, -1
+"""Positions before the first line: of what was not noted, of the last request, and of what was noted since."""
 
 
 class _Walk:
     """Goes through a chain once. Without a conversation there are no marks and no branches to look at."""
 
-    def __init__(self, conversation: Conversation | None, prices: Prices, copied: frozenset[str]) -> None:
+    def __init__(
+        self,
+        conversation: Conversation | None,
+        prices: Prices,
+        copied: frozenset[str],
+        after: Walked | None = None,
+    ) -> None:
         self._conversation = conversation
         self._prices = prices
         self._copied = copied
         self._segments = _segments(conversation) if conversation is not None else {}
         self._last: dict[int, _Before] = {}
         """The newest request of each segment of the tree."""
-        self._marks: dict[tuple[str, int], int] = {}
-        self._used_at: int | None = None
-        self._lifetime: int | None = None
+        after = after or Walked()
+        if after.last is not None:
+            self._last[0] = _Before(_LONG_BEFORE, after.last)
+        self._marks: dict[tuple[str, int], int] = {(mark, 0): _JUST_BEFORE for mark in after.marks}
+        self._used_at = after.used_at
+        self._lifetime = after.lifetime
+        self._time = after.time
+        self.is_in_order = True
+        """Whether no line is older than what was walked before."""
 
     def measure(self, requests: Sequence[Request]) -> Iterator[Measured]:
         events = [self._event(request.lines[0], request) for request in requests]
         if self._conversation is not None:
             events += [self._event(record, None, mark) for mark, record in _marks(self._conversation)]
         events.sort(key=lambda event: event[:2])
+        if events:
+            self.is_in_order = events[0].time >= self._time
+            self._time = events[-1].time
         for position, event in enumerate(events):
             if event.request is None:
                 self._marks[event.mark, event.segment] = position
@@ -160,21 +218,39 @@ class _Walk:
 
     def _measured(self, position: int, segment: int, request: Request) -> Measured:
         path = self._path(segment)
-        before = max((self._last[each] for each in path if each in self._last), default=None)
+        before = self._before(path)
         rebuild = self._rebuild(request, before, path) if before is not None else None
         saved = self._prices.savings(request, request.model, request.time)
-        self._last[segment] = _Before(position, request)
+        self._last[segment] = _Before(position, self._as_last(request))
         self._used_at = request.time
         if _written(request):
             self._lifetime = _HOUR if request.cache_write_1h >= request.cache_write_5m else _FIVE_MINUTES
         return Measured(request=request, saved=saved, rebuild=rebuild)
+
+    def end(self) -> Walked:
+        """On the branch that the conversation ended on."""
+        path = self._path(self._conversation.tree.active) if self._conversation is not None else [0]
+        before = self._before(path)
+        since = before.position if before is not None else _LONG_BEFORE
+        marks = tuple(mark for mark in (COMPACTION, RESUMED_OR_FORKED) if self._is_marked(mark, since, path))
+        last = before.request if before is not None else None
+        return Walked(last, marks, self._used_at, self._lifetime, self._time)
+
+    def _before(self, path: list[int]) -> _Before | None:
+        return max((self._last[each] for each in path if each in self._last), default=None)
+
+    def _as_last(self, request: Request) -> LastRequest:
+        line = request.winner
+        is_copied = bool(self._copied) and self._is_copied(request)
+        about = request.model, line.version, line.session_id, bool(line.forked_from)
+        return LastRequest(request.prompt, _written(request), *about, is_copied)
 
     def _path(self, segment: int) -> list[int]:
         """The segments of the tree that lead to this one: only what was said on them is in the prompt."""
         return self._conversation.tree.path(segment) if self._segments and self._conversation is not None else [0]
 
     def _rebuild(self, request: Request, before: _Before, path: list[int]) -> Rebuild | None:
-        if 2 * request.cache_read >= before.request.prompt or _written(request) <= _written(before.request):
+        if 2 * request.cache_read >= before.request.prompt or _written(request) <= before.request.written:
             return None
         reason, missed = _told(request)
         lost = before.request.prompt - request.cache_read if missed is None else missed
@@ -192,7 +268,7 @@ class _Walk:
             return COMPACTION
         if request.model != before.request.model:
             return MODEL_CHANGED
-        if request.winner.version != before.request.winner.version:
+        if request.winner.version != before.request.version:
             return VERSION_CHANGED
         if self._is_expired(request.time):
             return EXPIRED
@@ -200,7 +276,7 @@ class _Walk:
         return RESUMED_OR_FORKED if is_resumed or self._is_forked(request, before.request) else UNKNOWN
 
     def _is_marked(self, mark: str, since: int, path: list[int]) -> bool:
-        return any(self._marks.get((mark, segment), -1) > since for segment in path)
+        return any(self._marks.get((mark, segment), _NEVER) > since for segment in path)
 
     def _is_expired(self, time: int | None) -> bool:
         """Every use of the cache makes it live on, so what counts is the newest request, whatever branch it is on."""
@@ -208,10 +284,10 @@ class _Walk:
             return False
         return time - self._used_at > self._lifetime
 
-    def _is_forked(self, request: Request, before: Request) -> bool:
-        mine, other = request.winner, before.winner
-        is_other_session = mine.session_id != other.session_id or (not mine.forked_from and bool(other.forked_from))
-        return is_other_session or (self._is_copied(before) and not self._is_copied(request))
+    def _is_forked(self, request: Request, before: LastRequest) -> bool:
+        mine = request.winner
+        is_other_session = mine.session_id != before.session or (not mine.forked_from and before.is_forked)
+        return is_other_session or (before.is_copied and not self._is_copied(request))
 
     def _is_copied(self, request: Request) -> bool:
         return request.name_in("") in self._copied

@@ -37,9 +37,10 @@ def write_talk(
     calls: Iterable[CallRow],
     prompts: Iterable[PromptRow],
     thoughts: Iterable[ThoughtRow],
+    since: int = 0,
 ) -> None:
-    """What a file tells now, in place of what it told before; what it tells again is left as it is. Inside the caller's
-    transaction."""
+    """What a file tells now from a line on, in place of what it told before; what it tells again is left as it is.
+    Inside the caller's transaction."""
     told: dict[str, list[_Values]] = {
         "tool_call": [
             (file, c.id, session, c.name, c.status, c.time, c.seconds, c.path, c.digest, 0, c.offset, c.length)
@@ -49,7 +50,7 @@ def write_talk(
         "thought": [(file, t.offset, t.part, t.length, t.time, t.state, t.characters, t.digest, 0) for t in thoughts],
     }
     for table, rows in told.items():
-        _replace(connection, table, file, rows)
+        _replace(connection, table, file, rows, since)
     connection.execute("UPDATE file SET has_talk = 1 WHERE id = ?", (file,))
 
 
@@ -57,19 +58,20 @@ _Values = tuple[object, ...]
 _KEYS = {"tool_call": ("file", "id"), "prompt": ("file", "offset", "part"), "thought": ("file", "offset", "part")}
 
 
-def _replace(connection: sqlite3.Connection, table: str, file: int, rows: Sequence[_Values]) -> None:
+def _replace(connection: sqlite3.Connection, table: str, file: int, rows: Sequence[_Values], since: int) -> None:
     names = _KEYS[table]
     size = len(names)
-    found = connection.execute(f"SELECT * FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
-    flag = [name for name, *_ in found.description].index("is_copy")
-    before = {row[:size]: (*row[:flag], 0, *row[flag + 1 :]) for row in found}  # which of them counts is settled later
+    later = " AND offset >= ?" if since else ""
+    told = connection.execute(f"SELECT * FROM {table} WHERE file = ?{later}", (file, since) if since else (file,))  # noqa: S608  our own names
+    flag = [name for name, *_ in told.description].index("is_copy")
+    before = {row[:size]: (*row[:flag], 0, *row[flag + 1 :]) for row in told}  # which of them counts is settled later
     gone = before.keys() - {row[:size] for row in rows}
     connection.executemany(
         f"DELETE FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in names)}",  # noqa: S608
         gone,
     )
     new = [row for row in rows if before.get(row[:size]) != row]
-    marks = ", ".join("?" * len(found.description))
+    marks = ", ".join("?" * len(told.description))
     connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", new)  # noqa: S608
 
 

@@ -91,25 +91,36 @@ class Ledger:
         """What a file tells now, in place of what it told before; what it tells again is left as it is."""
         numbers = [self._circumstances.id_of(each) for each in batch.circumstances]
         rows = [(file, row.key, row.request_id, numbers[row.circumstance], *_values(row)) for row in batch.responses]
-        told = self._connection.execute(_SELECT, (file,)).fetchall()
-        before = {row[_KEY]: row for row in told}
+        before = self._told_before(file, rows if batch.since else None)
         new = [row for row in rows if before.get(row[_KEY]) != row]
         gone = before.keys() - {row[_KEY] for row in rows}
         self._drop_rows(file, gone.union(row[_KEY] for row in new if row[_KEY] in before))
         self._connection.executemany(_INSERT, new)
         self._quarters.update(quarter(row[_TIME]) for row in new)
         times = [row.time for row in batch.responses if row.time is not None]
+        if batch.since:
+            times += [time for time in self._span(file) if time is not None]
         is_elsewhere = self._move(file, (min(times, default=None), max(times, default=None)))
-        if is_elsewhere or len(new) == len(rows):
+        if is_elsewhere or (len(new) == len(rows) and not batch.since):
             self._files.add(file)
         else:
             self._keys.update(row[_KEY] for row in new if self._is_told_elsewhere(asker(row[_KEY]), file))
 
+    def _told_before(self, file: int, rows: Sequence[tuple[Any, ...]] | None) -> dict[str, tuple[Any, ...]]:
+        """By key: what a file told, of all or of some responses."""
+        if rows is None:
+            return {row[_KEY]: row for row in self._connection.execute(_SELECT, (file,))}
+        found = (self._connection.execute(f"{_SELECT} AND key = ?", (file, row[_KEY])).fetchone() for row in rows)
+        return {row[_KEY]: row for row in found if row is not None}
+
+    def _span(self, file: int) -> tuple[int | None, int | None]:
+        found = self._connection.execute("SELECT first_request, last_request FROM file WHERE id = ?", (file,))
+        began, ended = found.fetchone()
+        return began, ended
+
     def _move(self, file: int, span: tuple[int | None, int | None]) -> bool:
         """Keeps when a file began and ended; whether that may decide otherwise about what it shares with others."""
-        began, ended = self._connection.execute(
-            "SELECT first_request, last_request FROM file WHERE id = ?", (file,)
-        ).fetchone()
+        began, ended = self._span(file)
         if span == (began, ended):
             return False
         self._connection.execute("UPDATE file SET first_request = ?, last_request = ? WHERE id = ?", (*span, file))
@@ -287,7 +298,11 @@ class ResponseRows(TypedDict):
 
 
 def response_rows(
-    conversation: Conversation, file: str, prices: Prices | None = None, measured: Iterable[Chain] | None = None
+    conversation: Conversation,
+    file: str,
+    prices: Prices | None = None,
+    measured: Iterable[Chain] | None = None,
+    scope: str | None = None,
 ) -> ResponseRows:
     """Every response of the file with this key, and a row for each advisor it asked.
 
@@ -299,7 +314,7 @@ def response_rows(
     by_key = {each.request.identity: each for chain in found for each in chain.requests}
     numbers: dict[RequestContext, int] = {}
     rows = []
-    scope = sessions.scope_of(conversation.records)
+    scope = sessions.scope_of(conversation.records) if scope is None else scope
     for request, told in sessions.told_in(file, conversation.requests, scope):
         circumstance = _circumstance(request, told, _agent(conversation, request))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}

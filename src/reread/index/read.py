@@ -359,3 +359,11 @@ def lines_with_calls(connection: sqlite3.Connection, file: int) -> list[CallLine
         (file, _TOOL),
     )
     return [CallLine(*row) for row in rows]
+
+
+def closed_part_of(connection: sqlite3.Connection, key: str) -> bytes:
+    """What is known of the first lines of a file; empty where nothing is."""
+    found = connection.execute(
+        "SELECT state FROM closed_part JOIN file ON file.id = closed_part.file WHERE file.key = ?", (key,)
+    ).fetchone()
+    return b"" if found is None else bytes(found[0])

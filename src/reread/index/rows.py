@@ -199,6 +199,8 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     thoughts: list[ThoughtRow] = []
     results_wait: bool = False
     """Whether the blocks of tool results have no words yet."""
+    since: int = 0
+    """Rows of prompts, thoughts, calls and responses are those of the lines from here on; the others stay."""
 
 
 class SessionBatch(Struct, frozen=True, kw_only=True):
@@ -213,6 +215,8 @@ class SessionBatch(Struct, frozen=True, kw_only=True):
     """The session that the files are backups of; it is known already."""
     unread: list[tuple[str, str]] = []
     """Path and reason of files that could not be read, where the others do not need them."""
+    part: bytes = b""
+    """What the first lines of its transcript amount to, which the next sync goes on from; empty where it cannot."""
 
 
 class FileKeys:

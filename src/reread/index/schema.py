@@ -436,6 +436,18 @@ CREATE TABLE result_waits (
 """
 
 
+_CLOSED_PARTS = """
+-- What the first lines of a transcript amount to, once nothing that follows can change it: a sync goes on from there.
+CREATE TABLE closed_part (
+    file INTEGER PRIMARY KEY REFERENCES file(id),
+    state BLOB NOT NULL
+);
+CREATE TRIGGER closed_part_of_forgotten_file BEFORE DELETE ON file BEGIN
+    DELETE FROM closed_part WHERE file = OLD.id;
+END;
+"""
+
+
 _SECRETS = """
 -- A key or a password that lies in a file: where, and of which kind; never the value itself.
 CREATE TABLE secret (
@@ -586,6 +598,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "losses_by_responses": _script(_LOSSES),
     "friction_waits": _script(_FRICTION_WAITS),
     "result_waits": _script(_RESULT_WAITS),
+    "closed_parts": _script(_CLOSED_PARTS),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -664,6 +677,7 @@ _TABLES = _opened(
             _RESULT_WAITS,
             _SEARCHABLE,
             _SECRETS,
+            _CLOSED_PARTS,
         )
     )
 ).strip()

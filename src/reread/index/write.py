@@ -95,8 +95,11 @@ class StoreWriter:
                     if file.withdrawn:
                         unindex(self._connection, SessionFileReader(self._connection, self._safe), row, file.withdrawn)
                     self._facts(row, session, file)
-                    replace_said(self._connection, row, stored_path(file.said_of) or name, self._machine, file.said)
+                    if not file.since:
+                        replace_said(self._connection, row, stored_path(file.said_of) or name, self._machine, file.said)
                     blocks.append((row, file))
+                if session is not None:
+                    self._keep_part(session, batch.part)
                 if session is not None and batch.friction is not None:
                     replace_friction(self._connection, session, batch.friction)
                 elif session is not None:
@@ -208,9 +211,20 @@ class StoreWriter:
             ],
         )
 
+    def _keep_part(self, session: int, part: bytes) -> None:
+        """What was counted of the first lines of a session stands only as long as nothing else of it is written."""
+        self._connection.execute(
+            "DELETE FROM closed_part WHERE file IN (SELECT id FROM file WHERE session = ?)", (session,)
+        )
+        if part:
+            self._connection.execute(
+                "INSERT INTO closed_part SELECT id, ? FROM file WHERE session = ? AND kind = 'transcript'",
+                (part, session),
+            )
+
     def _facts(self, row: int, session: int | None, file: FileBatch) -> None:
         self._copies.will_change(row)
-        write_talk(self._connection, row, session, file.calls, file.prompts, file.thoughts)
+        write_talk(self._connection, row, session, file.calls, file.prompts, file.thoughts, file.since)
         self._copies.changed(row)
         self._ledger.replace(row, file)
 

@@ -12,9 +12,10 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import astuple, replace
 
-from reread.billing import Response, load_prices
+from reread.billing import Prices, Response, load_prices
 from reread.errors import SourceError
 from reread.features import friction  # fetched when used: not every sync looks for it
+from reread.features.cache_rebuilds import chains
 from reread.features.search_text import Field, FieldText, texts_of
 from reread.features.tool_use import paths_of
 from reread.index import read
@@ -58,10 +59,13 @@ from reread.records.client_input import nanodollars, number
 from reread.safe.safe import compress
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
 from reread.sessions.calls import MADE_BY_API, call_identity
+from reread.sessions.titles import names_of
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.times import milliseconds
 from reread.workers import give_back_memory
 
+from . import growth
+from .growth import ClosedPart
 from .survey import FileJob, SessionJob, name_of
 
 _LONGEST_MS = 1e12
@@ -367,20 +371,43 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
     bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
     if job.backup_of is not None:
         return _take_backups(job, job.backup_of, bytes_of)
-    session, moments = None, None
+    session, moments, part = None, None, b""
     if job.files is None:
         found = [_side_rows(each, disk) for each in job.changed]
+    elif (gone_on := _gone_on(job)) is not None:
+        found, session, part = gone_on
     else:
-        loaded = load_session(job.files, job.strays, disk, load_prices(job.prices))
+        prices = load_prices(job.prices)
+        loaded = load_session(job.files, job.strays, disk, prices)
         found = file_rows(job.changed, loaded, disk)
         session = session_row(loaded, job)
         moments = friction_of(loaded) if job.with_friction else None
+        part = _closed(loaded, job, prices) if job.part is not None else b""
         del loaded
     # Only now, when the records are gone: beside a large session its compressed bytes would cost another third.
     if job.size >= LARGE:
         give_back_memory()
     files = [_file_batch(each, rows, bytes_of(each)) for each, rows in zip(job.changed, found, strict=True)]
-    return SessionBatch(session=session, files=files, friction=moments)
+    return SessionBatch(session=session, files=files, friction=moments, part=part)
+
+
+def _gone_on(job: SessionJob) -> tuple[list[ExtractedRows], SessionRow, bytes] | None:
+    """What a session amounts to that only grew, by its last lines; None where all of it must be read."""
+    if not job.part or job.files is None:
+        return None
+    prices = load_prices(job.prices)
+    part = growth.unpacked(job.part, prices)
+    tail = growth.tail_of(part, job.files, prices) if part is not None else None
+    if part is None or tail is None:
+        return None
+    rows = [_transcript_rows(each, tail, with_words=True, part=part) for each in job.changed]
+    row = part.row_with(session_row(tail, job), names_of(tail))
+    return rows, row, _closed(tail, job, prices, part)
+
+
+def _closed(session: Session, job: SessionJob, prices: Prices, before: ClosedPart | None = None) -> bytes:
+    part = growth.closed_part(session, lambda head: session_row(head, job), prices, before)
+    return growth.packed(part) if part is not None else b""
 
 
 def _take_backups(job: SessionJob, session: int, bytes_of: Callable[[FileJob], _Taken]) -> SessionBatch:
@@ -413,6 +440,8 @@ class ExtractedRows(NamedTuple):
     """The session that was said of; empty for the one that the file belongs to."""
     prompts: Sequence[PromptRow] = ()
     thoughts: Sequence[ThoughtRow] = ()
+    since: int = 0
+    """The rows are those of the lines from here on: what the lines before say is known."""
 
 
 def file_rows(
@@ -434,7 +463,10 @@ def file_rows(
     return found
 
 
-def _transcript_rows(job: FileJob, conversation: Conversation, with_words: bool) -> ExtractedRows:
+def _transcript_rows(
+    job: FileJob, conversation: Conversation, with_words: bool, part: ClosedPart | None = None
+) -> ExtractedRows:
+    """What a transcript says, or its lines behind a part that is closed."""
     records = conversation.records
     readable, end = records, 0
     is_torn = bool(records) and _is_unfinished(records[-1])
@@ -447,17 +479,26 @@ def _transcript_rows(job: FileJob, conversation: Conversation, with_words: bool)
         blocks=list(_blocks(new, conversation, job)),
         indexed=end,
         is_torn=is_torn,
-        lines=len({record.line for record in records}),
-        malformed=sum(type(record) is Unknown and record.malformed for record in readable),
+        lines=len({record.line for record in records}) + (part.lines if part is not None else 0),
+        malformed=sum(type(record) is Unknown and record.malformed for record in readable)
+        + (part.malformed if part is not None else 0),
         withdrawn=_withdrawn(job, conversation),
         calls=call_rows(conversation),
         prompts=prompt_rows(conversation) if isinstance(conversation, Session) else (),
         thoughts=thought_rows(conversation),
-        **response_rows(conversation, job.key),
+        **response_rows(conversation, job.key, **_after(part, conversation)),
+        since=part.end if part is not None else 0,
         said=said_rows(conversation),
         # Runs of one session that were saved as streams are files each, and add up.
         said_of=conversation.id if records and records[0].is_frame else "",
     )
+
+
+def _after(part: ClosedPart | None, conversation: Conversation) -> dict[str, Any]:
+    """How the responses behind a closed part are named and measured."""
+    if part is None:
+        return {}
+    return {"measured": chains(conversation, conversation.prices, after=part.walked), "scope": part.scope}
 
 
 def _capture_rows(job: FileJob, session: Session, with_words: bool) -> ExtractedRows:
@@ -551,6 +592,7 @@ def _file_batch(job: FileJob, rows: ExtractedRows, taken: _Taken) -> FileBatch:
         prompts=list(rows.prompts),
         thoughts=list(rows.thoughts),
         results_wait=job.results_wait,
+        since=rows.since,
     )
 
 
@@ -604,13 +646,21 @@ def _is_unfinished(record: Record) -> bool:
 def _withdrawn(job: FileJob, conversation: Conversation) -> list[int]:
     """Lines that were indexed before others came that say the same.
 
-    Those of the queue, which only a new prompt can say again, and progress lines of agents whose file turned up.
+    Those of the queue, which only a new prompt can say again or a person take back, and progress lines of agents whose
+    file turned up.
     """
     old = [record for record in conversation.records if record.offset < job.indexed]
     found = [record.offset for record in old if _is_claimed(record, job.claimed)] if job.claimed else []
-    if any(prompt.record.offset >= job.indexed for prompt in conversation.prompts):
+    if any(record.offset >= job.indexed for record in _that_may_say_again(conversation)):
         found += [record.offset for record in old if _is_said_again(record, conversation)]
     return found
+
+
+def _that_may_say_again(conversation: Conversation) -> Iterator[Record]:
+    yield from (prompt.record for prompt in conversation.prompts)
+    yield from (
+        each for each in conversation.beside.get(QueueOperation, ()) if getattr(each, "operation", "") == "popAll"
+    )
 
 
 def _is_claimed(record: Record, agents: frozenset[str]) -> bool:

@@ -1,23 +1,55 @@
-"""What a sync reads where files only grew: their sessions alone, however many others there are.
+"""What a sync reads where files only grew: their sessions alone, and of a transcript only the lines at its end.
 
-Nothing is concluded here that a walk would not conclude: whatever is not plainly a known session with a longer file
-is left to the walk.
+Nothing is concluded here that a walk and a reading of the whole would not conclude: whatever is not plainly a known
+session with a longer file is left to the walk, and lines that may change what others amount to are read with them.
+
+What the first lines of a transcript amount to is kept once they are closed: once nothing that may follow them can
+change it.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from zlib import crc32
 
+import msgspec
 from msgspec import Struct
 
+from reread import sources
+from reread.billing import Prices
+from reread.decoders import msgpack_decoder
+from reread.features.cache_rebuilds import Walked, walked
 from reread.index import read
-from reread.index.meta import file_key
+from reread.index.meta import EXTRACTOR, file_key
 from reread.index.rows import FileRow
+from reread.index.sessions import SessionRow
 from reread.index.source_state import changed_states
-from reread.loading import has_own_name
+from reread.loading import has_own_name, records_of
+from reread.records import (
+    AgentProgress,
+    Assistant,
+    CostState,
+    LastPrompt,
+    ProgressLine,
+    Record,
+    Result,
+    Summary,
+    ToolResult,
+    ToolUse,
+    Unknown,
+    User,
+)
+from reread.sessions import Session, Speaker, kind_of, scope_of
+from reread.sessions.agents import AGENT_TOOLS
+from reread.sessions.session import SessionSourceFile
+from reread.sessions.titles import TitleParts, names_of
+from reread.sessions.tree import is_settled
+from reread.sessions.turns import OPENS_TURN
 from reread.sources import FileKind, SessionFiles, SourceFile, place
 from reread.sources.find import FOLDER, config_folders
 
@@ -115,3 +147,272 @@ def _files(rows: Iterable[FileRow], sources: dict[str, Path]) -> dict[SourceFile
             return None
         found[SourceFile(str(row.path), *where, status.st_size, status.st_mtime_ns)] = sources[row.source]
     return found
+
+
+LONG = 250_000
+"""Bytes of a transcript from which on it is worth while: a shorter one is read in a few milliseconds."""
+_FAR = 400
+"""Lines before the last among which a place to cut is looked for."""
+_TRIES = 3
+"""Places that are tried: each costs as much as the lines before it do without their decoding."""
+_REPLAYING = "1.0."
+"""Versions that wrote the history again under new ids: what they add can change what was there."""
+
+
+class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
+    """What the first lines of a transcript amount to, together with the agents of its session."""
+
+    extractor: int
+    """The version of what made the rows, and the prices that money was counted with."""
+    prices: str
+    end: int
+    """Where the next line begins, and its number."""
+    number: int
+    lines: int
+    malformed: int
+    tip: str
+    """The last line that others can follow: the next one must."""
+    scope: str
+    names: TitleParts
+    walked: Walked
+    row: SessionRow
+    ids: bytes
+    """Short digests of all ids: what comes back to one of them cannot be read by itself."""
+
+    def row_with(self, tail: SessionRow, names: TitleParts) -> SessionRow:
+        """What the session amounts to, with the lines behind these."""
+        first, more = self.row, dict(zip(_SUMS, (getattr(tail, name) for name in _SUMS), strict=True))
+        return tail._replace(
+            **{name: getattr(first, name) + value for name, value in more.items()},
+            project=first.project,
+            title=self.names.renamed(names).title() or first.title,
+            started=min((time for time in (first.started, tail.started) if time is not None), default=None),
+            ended=max((time for time in (first.ended, tail.ended) if time is not None), default=None),
+            versions=list(dict.fromkeys((*first.versions, *tail.versions))),
+            models=sorted({*first.models, *tail.models}),
+            git_branches=sorted({*first.git_branches, *tail.git_branches}),
+            nanodollars=_sum(first.nanodollars, tail.nanodollars),
+            branches=first.branches + tail.branches - 1,  # the one that goes on is in both
+        )
+
+
+_SUMS = (
+    *("prompts", "turns", "requests", "tool_calls", "tool_errors", "thoughts", "output_tokens", "unpriced_tokens"),
+    *("subagents", "compactions"),
+)
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return one if other is None else other if one is None else one + other
+
+
+RowOf = Callable[[Session], SessionRow]
+
+
+def can_go_on(files: SessionFiles) -> bool:
+    """Whether a session is one transcript, perhaps with agents, whose first lines are worth keeping count of."""
+    is_named = any(file.kind is FileKind.TITLE for file in files.others)
+    return files.trunk is not None and files.trunk.size >= LONG and not files.captures and not is_named
+
+
+def packed(part: ClosedPart) -> bytes:
+    """With a checksum: of a sum nothing else would show that a bit of it was lost. Empty where a text is no Unicode."""
+    try:
+        content = msgspec.msgpack.encode(part)
+    except UnicodeEncodeError:
+        return b""
+    return struct.pack("<I", crc32(content)) + content
+
+
+def unpacked(state: bytes, prices: Prices) -> ClosedPart | None:
+    """None for one of another version or of other prices, or a damaged one."""
+    if state[:4] != struct.pack("<I", crc32(state[4:])):
+        return None
+    try:
+        part = msgpack_decoder(ClosedPart).decode(state[4:])
+    except msgspec.ValidationError:  # of another version, with other fields
+        return None
+    return part if (part.extractor, part.prices) == (EXTRACTOR, prices.digest) else None
+
+
+def tail_of(part: ClosedPart, files: SessionFiles, prices: Prices) -> Session | None:
+    """The lines behind a closed part, as a session by themselves; None where they cannot be read so."""
+    if files.trunk is None:
+        return None
+    lines = sources.read_lines(files.trunk.path, start=part.end, number=part.number)
+    records = [record for line in lines for record in records_of(line)]
+    known = frozenset(struct.unpack(f"<{len(part.ids) // _DIGEST}I", part.ids))
+    if any(_digest(name) in known for record in records for name in _ids(record)):
+        return None
+    if not all(need >= 0 for need in _needs(records, 0, part.tip)) or not any(map(_is_talk, records)):
+        return None
+    own = [SessionSourceFile(str(file.path), file.size) for file in files.all]
+    tail = Session(records, id=files.id, files=own, prices=prices)
+    if tail.traceless or walked(tail, prices, part.walked) is None:
+        return None
+    return tail
+
+
+def closed_part(session: Session, row_of: RowOf, prices: Prices, before: ClosedPart | None = None) -> ClosedPart | None:
+    """The first lines of a session that are closed by now; the one `before`, made longer by the first of these lines.
+
+    None where there are none that are.
+    """
+    for end in islice(_cuts(session.records, before.tip if before is not None else None), _TRIES):
+        head, rest = session.until(end), Session(session.records[end:], id=session.id, prices=prices)
+        then = walked(head, prices, before.walked if before is not None else None)
+        if then is not None and _is_closed(head) and walked(rest, prices, then) is not None:
+            found = _part(head, then, rest.records[0], row_of(head), prices, before)
+            if found is not None:
+                return found
+    return before
+
+
+def _part(
+    head: Session, then: Walked, following: Record, row: SessionRow, prices: Prices, before: ClosedPart | None
+) -> ClosedPart | None:
+    own = names_of(head)
+    if before is None and not _is_known(row, own, head):
+        return None
+    agents = () if before is not None else (agent.records for agent in head.subagents)
+    ids = {_digest(name) for records in (head.records, *agents) for record in records for name in _ids(record)}
+    return ClosedPart(
+        extractor=EXTRACTOR,
+        prices=prices.digest,
+        end=following.offset,
+        number=following.line,
+        lines=len({record.line for record in head.records}) + (before.lines if before is not None else 0),
+        malformed=sum(map(_is_malformed, head.records)) + (before.malformed if before is not None else 0),
+        tip=next(record.uuid for record in reversed(head.line) if record.uuid is not None),
+        scope=before.scope if before is not None else scope_of(head.records),
+        names=before.names.renamed(own) if before is not None else own,
+        walked=then,
+        row=before.row_with(row, own) if before is not None else row,
+        ids=(before.ids if before is not None else b"") + struct.pack(f"<{len(ids)}I", *ids),
+    )
+
+
+def _is_known(row: SessionRow, names: TitleParts, head: Session) -> bool:
+    """Whether a session says what it is: of one that does not, other files are asked, or lines that are yet to come."""
+    if row.project is None or row.started is None or names.own is None or head.records[0].offset:
+        return False
+    conversations = (head, *(agent for agent in head.subagents if not agent.is_recorded_inline))
+    told = [request.identity for each in conversations for request in each.requests]
+    return len(told) == len(set(told))
+
+
+def _is_closed(head: Session) -> bool:
+    """Whether nothing that follows its last line can change what these lines amount to."""
+    tree, line = head.tree, head.line
+    if any(record.is_frame or record.is_sidechain for record in line) or head.traceless:
+        return False
+    if any(version.startswith(_REPLAYING) for version in head.versions):
+        return False
+    last = next((i for i in reversed(range(len(line))) if line[i].uuid is not None), -1)
+    is_active = last >= 0 and tree.segment_of[last] == tree.active
+    return is_active and _is_answered(head) and is_settled(line, head.kinds)
+
+
+def _is_answered(head: Session) -> bool:
+    """Whether the last that was typed is sure to open a turn: a command does if the model answers it."""
+    for i in reversed(range(len(head.line))):
+        record = head.line[i]
+        if type(record) is Assistant and not record.is_synthetic and not record.is_api_error_message:
+            return True
+        if head.kinds.get(i) in OPENS_TURN:
+            return head.kinds[i] in (Speaker.PROMPT, Speaker.AGENT_PROMPT)
+    return True
+
+
+def _cuts(records: Sequence[Record], tip: str | None) -> Iterator[int]:
+    """Places where the lines behind need nothing of those before but the last of them, the last place first; enough is
+    left behind to tell where the conversation stands."""
+    first = max(0, len(records) - _FAR)
+    needs = _needs(records, first, tip)
+    last = next((i for i in reversed(range(len(records))) if _is_talk(records[i])), 0)
+    reach = len(records)
+    for cut in range(len(records) - 1, first, -1):
+        reach = min(reach, needs[cut - first])
+        if reach < 0:
+            return
+        if reach == cut <= last and records[cut].line != records[cut - 1].line:
+            yield cut
+
+
+def _needs(records: Sequence[Record], first: int, tip: str | None) -> list[int]:
+    """For every line from the first on the place of what it says something about, its own if it stands alone; -1 if
+    that is none of these lines, or may be any. To follow the line before it is no need: that is what a tip is for."""
+    places: dict[str, int] = {}
+    for i, record in enumerate(records):
+        for name in _ids(record):
+            places.setdefault(name, i)
+    before = (record.uuid for record in reversed(records[:first]) if record.uuid and not record.is_sidechain)
+    tip = next(before, tip)
+    found = []
+    for i, record in enumerate(records[first:], first):
+        asked = [*_ids(record), *_answered(record)]
+        if record.uuid is not None and record.parent_uuid != tip:
+            asked.append(record.parent_uuid or "")
+        found.append(min((i, *(places.get(name, -1) for name in asked))) if _can_stand_behind(record) else -1)
+        if record.uuid is not None and not record.is_sidechain:
+            tip = record.uuid
+    return found
+
+
+def _ids(record: Record) -> Iterator[str]:
+    """What a line is known by, and what it makes known."""
+    if record.uuid is not None:
+        yield record.uuid
+    if type(record) is Assistant and record.message is not None:
+        if record.message.id is not None:
+            yield record.message.id
+        yield from (block.id or "" for block in record.blocks if isinstance(block, ToolUse))
+
+
+def _answered(record: Record) -> Iterator[str]:
+    """Lines and calls that a line names."""
+    if isinstance(record, User):
+        yield from (block.tool_use_id or "" for block in record.blocks if type(block) is ToolResult)
+    elif isinstance(record, LastPrompt) and record.leaf_uuid is not None:
+        yield record.leaf_uuid
+
+
+def _can_stand_behind(record: Record) -> bool:
+    """Whether a line says nothing of lines far before it, beyond the ids that it names."""
+    if record.is_frame or record.is_sidechain or isinstance(record, Summary | CostState | Result):
+        return False
+    if (record.version or "").startswith(_REPLAYING):
+        return False
+    if isinstance(record, ProgressLine):
+        return not isinstance(record.progress, AgentProgress)
+    if isinstance(record, User):
+        return kind_of(record) is not Speaker.TASK_NOTIFICATION
+    return not isinstance(record, Assistant) or _is_plain_reply(record)
+
+
+def _is_plain_reply(record: Assistant) -> bool:
+    """One of the API itself, with a time, that starts no agent and whose calls have ids."""
+    uses = [block for block in record.blocks if isinstance(block, ToolUse)]
+    name = record.message.id if record.message is not None else None
+    is_of_api = name is None or name.startswith("msg_")
+    return is_of_api and record.time is not None and all(use.id and use.name not in AGENT_TOOLS for use in uses)
+
+
+def _is_talk(record: Record) -> bool:
+    """Whether it tells where a conversation stands."""
+    if isinstance(record, LastPrompt):
+        return record.leaf_uuid is not None
+    is_said = type(record) is Assistant or (isinstance(record, User) and kind_of(record) is not Speaker.META)
+    return is_said and record.team_name is None
+
+
+def _is_malformed(record: Record) -> bool:
+    return type(record) is Unknown and record.malformed
+
+
+_DIGEST = 4
+
+
+def _digest(name: str) -> int:
+    """Of four bytes: two ids with the same cost a reading of the whole, and nothing else."""
+    return crc32(name.encode("utf-8", "surrogatepass"))

@@ -82,6 +82,8 @@ class SessionJob(Struct, frozen=True, kw_only=True, gc=False):
     """The session that all of them are backups of; nothing else of it is read then."""
     with_friction: bool = True
     """Whether moments of friction are found, too: a fifth of what reading a session costs."""
+    part: bytes | None = None
+    """Of a transcript that only grew: what its first lines amount to, empty where nobody knows yet."""
 
     @property
     def size(self) -> int:

@@ -18,6 +18,7 @@ from reread.decoders import msgpack_decoder
 from reread.errors import RefusedBackup, SourceError
 from reread.features import friction
 from reread.index.meta import keep_left_out
+from reread.index.read import closed_part_of
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
 from reread.safe.safe import Safe
@@ -26,7 +27,7 @@ from reread.workers import give_back_memory, is_alone, worker_pool
 from . import Progress, Report, SyncResult
 from .backup_survey import BackupSurvey
 from .extract import LARGE, take
-from .growth import growth
+from .growth import can_go_on, growth
 from .survey import SessionJob, Survey, put_away
 
 TYPE_CHECKING = False
@@ -79,7 +80,7 @@ def sync(
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
     jobs = deque(_quick(survey.jobs) if is_quick else survey.jobs)
     if grown is not None:
-        jobs = deque(replace(job, with_friction=False) for job in jobs)
+        jobs = deque(replace(job, with_friction=False, part=_part_of(connection, job)) for job in jobs)
     survey.jobs.clear()
     survey.release()
     run(jobs, writer, result, report, is_first=survey.is_first)
@@ -102,6 +103,15 @@ def sync(
     put_away(connection, machine, survey.waiting, survey.names)
     result.seconds = time.monotonic() - began
     return result
+
+
+def _part_of(connection: sqlite3.Connection, job: SessionJob) -> bytes | None:
+    """What is known of the first lines of a transcript that grew, and nothing else of its session."""
+    files, changed = job.files, job.changed
+    if files is None or files.trunk is None or len(changed) != 1 or changed[0].file.path != files.trunk.path:
+        return None
+    is_plain = not (job.gone or job.strays or job.of_others or changed[0].claimed or changed[0].is_rewritten)
+    return closed_part_of(connection, changed[0].key) if is_plain and can_go_on(files) else None
 
 
 def _quick(jobs: Sequence[SessionJob]) -> Iterator[SessionJob]:

@@ -186,6 +186,10 @@ class Session(Conversation):
             return self
         return Session(self.transcript, id=self.id, agents=self._agents, prices=self._prices)
 
+    def until(self, place: int) -> Session:
+        """The same session when its transcript had only so many records; its agents stay as they are."""
+        return Session(self.records[:place], id=self.id, agents=self._agents, files=self._files, prices=self._prices)
+
     def rewritten(self, change: Callable[[Any], Any]) -> Session:
         """The same session with everything it was made of, side files included, as `change` gives it back."""
         agents = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from reread import lazy
 from reread.records import (
@@ -45,13 +46,34 @@ def title_of(
     return _one_line(hint) if hint and hint.strip() else conversation.id
 
 
+class TitleParts(NamedTuple):
+    """What a conversation may be called: lines that follow may give it other names of the first two kinds, and no line
+    takes the third."""
+
+    given: str | None
+    suggested: str | None
+    own: str | None
+
+    def title(self) -> str | None:
+        """None where nothing of this says anything."""
+        return next((_one_line(name) for name in self if name and name.strip()), None)
+
+    def renamed(self, later: TitleParts) -> TitleParts:
+        """With what lines say that follow."""
+        return TitleParts(later.given or self.given, later.suggested or self.suggested, self.own)
+
+
+def names_of(conversation: Conversation) -> TitleParts:
+    """Those that come before what the model or an agent said."""
+    own = next((name for name in _first_words(conversation) if name and name.strip()), None)
+    return TitleParts(_last(conversation, CustomTitle), _last(conversation, AiTitle), own)
+
+
 def _choices(conversation: Conversation, title_file: str | None, agents: Sequence[Subagent]) -> Iterator[str | None]:
     yield _last(conversation, CustomTitle)
     yield title_file
     yield _last(conversation, AiTitle)
-    yield _summary(conversation)
-    yield _leading_command(conversation)
-    yield next((prompt.text for prompt in conversation.prompts if prompt.text.strip()), None)
+    yield from _first_words(conversation)
     yield _last(conversation, LastPrompt)
     yield _first_command(conversation)
     yield from _tasks(conversation)
@@ -59,6 +81,12 @@ def _choices(conversation: Conversation, title_file: str | None, agents: Sequenc
     yield _first_sentence(conversation)
     yield from (record.text for record in conversation.beside.get(Summary, ()))
     yield from _goals(conversation)
+
+
+def _first_words(conversation: Conversation) -> Iterator[str | None]:
+    yield _summary(conversation)
+    yield _leading_command(conversation)
+    yield next((prompt.text for prompt in conversation.prompts if prompt.text.strip()), None)
 
 
 _FIELD: dict[type[Record], str] = {

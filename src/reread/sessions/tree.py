@@ -74,7 +74,7 @@ class Tree(Struct, frozen=True):
 def grow(records: Sequence[Record], kinds: Mapping[int, Speaker]) -> Tree:
     """The tree of a file's records; `kinds` classifies its user lines by index."""
     links = _Links(records)
-    order = _reading_order(links.parent) if links.has_forward_link else list(range(len(records)))
+    order = links.order()
     holds = _held_below(records, kinds, order, links.parent)
     forks = _Forks(records, holds)
     segment_of, segments = _cut(records, order, links, forks)
@@ -108,6 +108,10 @@ class _Links:
             self.first_child[parent] = child
         else:
             self.several.setdefault(parent, [self.first_child[parent]]).append(child)
+
+    def order(self) -> list[int]:
+        """In which the lines are read."""
+        return _reading_order(self.parent) if self.has_forward_link else list(range(len(self.parent)))
 
     def _parents(self, records: Sequence[Record]) -> list[int]:
         parents = [-1] * len(records)
@@ -162,9 +166,7 @@ def _held_below(
     records: Sequence[Record], kinds: Mapping[int, Speaker], order: list[int], parents: list[int]
 ) -> list[int]:
     """For every record what it and all below it hold, gathered from the leaves up."""
-    own = [TALK | MORE if type(record) is Assistant and not record.is_synthetic else 0 for record in records]
-    for i, kind in kinds.items():
-        own[i] = _KIND_HOLDS.get(kind, 0)
+    own = _held(records, kinds)
     holds = own.copy()
     for i in reversed(order):
         parent = parents[i]
@@ -172,6 +174,50 @@ def _held_below(
             # A prompt below something else that was said no longer comes first.
             holds[parent] |= holds[i] & ~LEADS if own[parent] else holds[i]
     return holds
+
+
+def _held(records: Sequence[Record], kinds: Mapping[int, Speaker]) -> list[int]:
+    """What every record holds by itself."""
+    own = [TALK | MORE if type(record) is Assistant and not record.is_synthetic else 0 for record in records]
+    for i, kind in kinds.items():
+        own[i] = _KIND_HOLDS.get(kind, 0)
+    return own
+
+
+def is_settled(records: Sequence[Record], kinds: Mapping[int, Speaker]) -> bool:
+    """Whether nothing that may follow the last line can make or unmake a branch before it."""
+    links = _Links(records)
+    order = links.order()
+    last = next((i for i in reversed(range(len(records))) if records[i].uuid is not None), -1)
+    if last < 0 or last in links.repeated or links.parent[last] < 0 or links.first_child[last] >= 0:
+        return False
+    if any(links.parent[i] >= 0 for i in order[order.index(last) + 1 :]):  # what follows must come after it
+        return False
+    own = _held(records, kinds)
+    forks = _Forks(records, _held_below(records, kinds, order, links.parent))
+    return all(_stands(last, below, own, links, forks) for below in range(1, 2 * MORE))
+
+
+def _stands(node: int, below: int, own: list[int], links: _Links, forks: _Forks) -> bool:
+    """Whether every fork above a line stays what it is, should lines below it hold more than now."""
+    while node >= 0:
+        if own[node]:
+            below &= ~LEADS
+        before = forks.holds[node]
+        if before | below == before:  # and so it is for all above
+            return True
+        if forks.records[node].parent_uuid is None and below & ~before & (LEADS | MORE):  # it may begin a branch
+            return False
+        beside = links.several.get(links.parent[node])
+        if beside is not None:
+            now = forks.starts(beside)
+            forks.holds[node] = before | below
+            then = forks.starts(beside)
+            forks.holds[node] = before
+            if now != then:
+                return False
+        node = links.parent[node]
+    return True
 
 
 class _Forks:
