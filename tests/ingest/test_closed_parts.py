@@ -94,6 +94,8 @@ class Story:
         self._random = random
         self._lines: list[Line] = []
         self._open: list[str] = []
+        self._promised: list[str] = []
+        """Lines and calls that were named before they came."""
         self._count = 0
         self._minute = 0
 
@@ -109,6 +111,8 @@ class Story:
 
     def _name(self) -> str:
         self._count += 1
+        if self._promised and self._random.random() < 0.2:
+            return self._promised.pop()
         return f"{self._count:032x}"
 
     def _add(self, kind: str, **fields: Any) -> Line:
@@ -172,6 +176,19 @@ class Story:
 
     def _orphan(self) -> None:
         self._prompt(parentUuid="nobody")
+
+    def _promise(self) -> str:
+        self._promised.append(f"later-{len(self._promised)}-{self._count}")
+        return self._promised[-1]
+
+    def _child_before_parent(self) -> None:
+        self._prompt(parentUuid=self._promise())
+
+    def _result_before_call(self) -> None:
+        self._user([{"type": "tool_result", "tool_use_id": f"toolu_{self._promise()}", "content": "done"}])
+
+    def _summary_before_line(self) -> None:
+        self._lines.append({"type": "summary", "summary": "in short, later", "leafUuid": self._promise()})
 
     def _result_elsewhere(self) -> None:
         self._result()
@@ -270,7 +287,7 @@ class Story:
         self._lines.append({})
 
 
-_PLAIN = {"_name", "_add", "_last_uuid", "_any_uuid", "_user", "_prompt", "_reply", "_result"}
+_PLAIN = {"_name", "_add", "_last_uuid", "_any_uuid", "_user", "_prompt", "_reply", "_result", "_promise"}
 _ODD = sorted(name for name in vars(Story) if name.startswith("_") and not name.startswith("__") and name not in _PLAIN)
 
 
@@ -377,5 +394,18 @@ def test_a_session_that_is_forgotten_leaves_nothing_of_it(tmp_path: Path) -> Non
         both.grow(b"".join(lines[:30]))
         both.grow(b"".join(lines[30:34]))
         trunk(tmp_path, 0).unlink()
-        both.on.safe.forget([both.on.find(IDS[0])])
+        both.on.safe.forget(IDS[0])
         assert both.on.connection.execute("SELECT count(*) FROM closed_part").fetchone() == (0,)
+
+
+def test_a_queued_prompt_that_was_taken_back_is_not_found_any_more(tmp_path: Path) -> None:
+    """It is edited in the input box, and what is sent then has a line of its own."""
+    queued = {"type": "queue-operation", "sessionId": IDS[0], "timestamp": "2026-03-01T11:00:00.000Z"}
+    asked = json.dumps(queued | {"operation": "enqueue", "content": "an iguana"}).encode() + b"\n"
+    back = json.dumps(queued | {"operation": "popAll", "content": "an iguana"}).encode() + b"\n"
+    with Both(tmp_path) as both:
+        both.grow(b"".join(plain_steps(2)))
+        both.grow(asked)
+        assert both.on.search("iguana").total == 1
+        both.grow(back)
+        assert both.on.search("iguana").total == 0

@@ -48,7 +48,7 @@ from reread.sessions import Session, Speaker, kind_of, scope_of
 from reread.sessions.agents import AGENT_TOOLS
 from reread.sessions.session import SessionSourceFile
 from reread.sessions.titles import TitleParts, names_of
-from reread.sessions.tree import is_settled
+from reread.sessions.tree import is_settled, joined_after
 from reread.sessions.turns import OPENS_TURN
 from reread.sources import FileKind, SessionFiles, SourceFile, place
 from reread.sources.find import FOLDER, config_folders
@@ -177,7 +177,11 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
     walked: Walked
     row: SessionRow
     ids: bytes
-    """Short digests of all ids: what comes back to one of them cannot be read by itself."""
+    """Short digests of all ids that are told or named: what comes back to one of them cannot be read by itself."""
+
+    def is_met_by(self, records: Iterable[Record]) -> bool:
+        known = frozenset(struct.unpack(f"<{len(self.ids) // _DIGEST}I", self.ids))
+        return any(_digest(name) in known for record in records for name in _ids(record))
 
     def row_with(self, tail: SessionRow, names: TitleParts) -> SessionRow:
         """What the session amounts to, with the lines behind these."""
@@ -241,8 +245,7 @@ def tail_of(part: ClosedPart, files: SessionFiles, prices: Prices) -> Session | 
         return None
     lines = sources.read_lines(files.trunk.path, start=part.end, number=part.number)
     records = [record for line in lines for record in records_of(line)]
-    known = frozenset(struct.unpack(f"<{len(part.ids) // _DIGEST}I", part.ids))
-    if any(_digest(name) in known for record in records for name in _ids(record)):
+    if part.is_met_by(records):
         return None
     if not all(need >= 0 for need in _needs(records, 0, part.tip)) or not any(map(_is_talk, records)):
         return None
@@ -263,7 +266,7 @@ def closed_part(session: Session, row_of: RowOf, prices: Prices, before: ClosedP
         then = walked(head, prices, before.walked if before is not None else None)
         if then is not None and _is_closed(head) and walked(rest, prices, then) is not None:
             found = _part(head, then, rest.records[0], row_of(head), prices, before)
-            if found is not None:
+            if found is not None and not found.is_met_by(rest.records):
                 return found
     return before
 
@@ -275,7 +278,8 @@ def _part(
     if before is None and not _is_known(row, own, head):
         return None
     agents = () if before is not None else (agent.records for agent in head.subagents)
-    ids = {_digest(name) for records in (head.records, *agents) for record in records for name in _ids(record)}
+    told = (record for records in (head.records, *agents) for record in records)
+    ids = {_digest(name) for record in told for name in (*_ids(record), *_named(record))}
     return ClosedPart(
         extractor=EXTRACTOR,
         prices=prices.digest,
@@ -350,9 +354,9 @@ def _needs(records: Sequence[Record], first: int, tip: str | None) -> list[int]:
     tip = next(before, tip)
     found = []
     for i, record in enumerate(records[first:], first):
-        asked = [*_ids(record), *_answered(record)]
-        if record.uuid is not None and record.parent_uuid != tip:
-            asked.append(record.parent_uuid or "")
+        asked = {*_ids(record), *_named(record)}
+        if tip is not None and record.parent_uuid == tip:
+            asked.discard(tip)
         found.append(min((i, *(places.get(name, -1) for name in asked))) if _can_stand_behind(record) else -1)
         if record.uuid is not None and not record.is_sidechain:
             tip = record.uuid
@@ -366,22 +370,26 @@ def _ids(record: Record) -> Iterator[str]:
     if type(record) is Assistant and record.message is not None:
         if record.message.id is not None:
             yield record.message.id
-        yield from (block.id or "" for block in record.blocks if isinstance(block, ToolUse))
+        yield from (block.id for block in record.blocks if isinstance(block, ToolUse) and block.id)
 
 
-def _answered(record: Record) -> Iterator[str]:
-    """Lines and calls that a line names."""
+def _named(record: Record) -> Iterator[str]:
+    """Lines and calls that a line names, whether they are there or not."""
+    if record.parent_uuid is not None:
+        yield record.parent_uuid
     if isinstance(record, User):
-        yield from (block.tool_use_id or "" for block in record.blocks if type(block) is ToolResult)
-    elif isinstance(record, LastPrompt) and record.leaf_uuid is not None:
+        yield from (block.tool_use_id for block in record.blocks if type(block) is ToolResult and block.tool_use_id)
+    elif isinstance(record, LastPrompt | Summary) and record.leaf_uuid is not None:
         yield record.leaf_uuid
+    else:
+        yield from joined_after(record)
 
 
 def _can_stand_behind(record: Record) -> bool:
     """Whether a line says nothing of lines far before it, beyond the ids that it names."""
     if record.is_frame or record.is_sidechain or isinstance(record, Summary | CostState | Result):
         return False
-    if (record.version or "").startswith(_REPLAYING):
+    if (record.uuid is not None and record.parent_uuid is None) or (record.version or "").startswith(_REPLAYING):
         return False
     if isinstance(record, ProgressLine):
         return not isinstance(record.progress, AgentProgress)
