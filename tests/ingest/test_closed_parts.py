@@ -409,3 +409,58 @@ def test_a_queued_prompt_that_was_taken_back_is_not_found_any_more(tmp_path: Pat
         assert both.on.search("iguana").total == 1
         both.grow(back)
         assert both.on.search("iguana").total == 0
+
+
+def said(kind: str, name: str, parent: str | None, content: Any, minute: int, **fields: Any) -> bytes:
+    message = {"id": f"msg_{name:0>20}", "role": kind, "model": "claude-opus-4-8", "content": content}
+    line = {
+        "type": kind,
+        "uuid": name,
+        "parentUuid": parent,
+        "sessionId": IDS[0],
+        "timestamp": f"2026-03-01T12:{minute:02d}:00.000Z",
+        "message": message | ({"usage": {"output_tokens": 3}} if kind == "assistant" else {}),
+    }
+    return json.dumps(line | fields).encode() + b"\n"
+
+
+LAST = "11-assistant-done"
+COMMAND = (
+    "<command-name>/review</command-name><command-message>review</command-message><command-args>all</command-args>"
+)
+CALL = [{"type": "tool_use", "id": "toolu_00000000000000000late", "name": "Bash", "input": {"command": "ls"}}]
+RESULT = [{"type": "tool_result", "tool_use_id": "toolu_00000000000000000late", "content": "no", "is_error": True}]
+LATER = {
+    "a command is answered": (
+        [said("user", "c", LAST, COMMAND, 1), said("user", "m", "c", "a caveat", 2, isMeta=True)],
+        [said("assistant", "a", "m", "here", 3), said("user", "p", "a", "more", 4)],
+        ("turns", 14),
+    ),
+    "a call gets its result after another reply": (
+        [said("assistant", "a", LAST, CALL, 1), said("assistant", "b", "a", "meanwhile", 2)],
+        [said("user", "r", "b", RESULT, 3), said("assistant", "d", "r", "failed", 4)],
+        ("tool_errors", 1),
+    ),
+    "somebody goes back": (
+        [said("user", "p", LAST, "this way", 1), said("assistant", "a", "p", "here", 2)],
+        [said("user", "q", LAST, "rather that way", 3), said("assistant", "b", "q", "here", 4)],
+        ("branches", 2),
+    ),
+    "a response goes on": (
+        [said("assistant", "a", LAST, "first", 1), said("user", "p", "a", "and?", 2)],
+        [said("assistant", "b", "p", "more of it", 3, message={"id": f"msg_{'a':0>20}", "role": "assistant"})],
+        ("requests", 25),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LATER)
+def test_what_comes_later_changes_what_was_there(what: str, tmp_path: Path) -> None:
+    before, later, (column, expected) = LATER[what]
+    with Both(tmp_path) as both:
+        lines = list(plain_steps(12))
+        both.grow(b"".join(lines[:40]))
+        both.grow(b"".join(lines[40:]))
+        for line in (*before, *later):
+            both.grow(line)
+        assert both.on.connection.execute(f"SELECT {column} FROM session").fetchone() == (expected,)  # noqa: S608  our own names
