@@ -203,8 +203,11 @@ class Story:
 
     def _gateway(self) -> None:
         self._reply()
-        if self._lines[-1] and "message" in self._lines[-1]:
-            self._lines[-1]["message"] = self._lines[-1]["message"] | {"id": "chatcmpl-1"}
+        name = self._random.choice(("chatcmpl-1", f"chatcmpl-{self._count}"))
+        for line in self._lines[-self._random.choice((1, 2)) :]:
+            if line and line["type"] == "assistant":
+                line["message"] = line["message"] | {"id": name}
+                line["requestId"] = self._random.choice((None, line.get("requestId")))
 
     def _without_time(self) -> None:
         self._reply(timestamp=None)

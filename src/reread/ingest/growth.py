@@ -176,6 +176,7 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
     names: TitleParts
     walked: Walked
     row: SessionRow
+    has_agents: bool
     ids: bytes
     """Short digests of all ids that are told or named: what comes back to one of them cannot be read by itself."""
 
@@ -247,7 +248,7 @@ def tail_of(part: ClosedPart, files: SessionFiles, prices: Prices) -> Session | 
     records = [record for line in lines for record in records_of(line)]
     if part.is_met_by(records):
         return None
-    if not all(need >= 0 for need in _needs(records, 0, part.tip)) or not any(map(_is_talk, records)):
+    if not all(need >= 0 for need in _needs(records, 0, part.tip, part.has_agents)) or not any(map(_is_talk, records)):
         return None
     own = [SessionSourceFile(str(file.path), file.size) for file in files.all]
     tail = Session(records, id=files.id, files=own, prices=prices)
@@ -261,7 +262,8 @@ def closed_part(session: Session, row_of: RowOf, prices: Prices, before: ClosedP
 
     None where there are none that are.
     """
-    for end in islice(_cuts(session.records, before.tip if before is not None else None), _TRIES):
+    tip, has_agents = (before.tip, before.has_agents) if before is not None else (None, bool(session.subagents))
+    for end in islice(_cuts(session.records, tip, has_agents), _TRIES):
         head, rest = session.until(end), Session(session.records[end:], id=session.id, prices=prices)
         then = walked(head, prices, before.walked if before is not None else None)
         if then is not None and _is_closed(head) and walked(rest, prices, then) is not None:
@@ -292,6 +294,7 @@ def _part(
         names=before.names.renamed(own) if before is not None else own,
         walked=then,
         row=before.row_with(row, own) if before is not None else row,
+        has_agents=before.has_agents if before is not None else bool(head.subagents),
         ids=(before.ids if before is not None else b"") + struct.pack(f"<{len(ids)}I", *ids),
     )
 
@@ -328,11 +331,11 @@ def _is_answered(head: Session) -> bool:
     return True
 
 
-def _cuts(records: Sequence[Record], tip: str | None) -> Iterator[int]:
+def _cuts(records: Sequence[Record], tip: str | None, has_agents: bool) -> Iterator[int]:
     """Places where the lines behind need nothing of those before but the last of them, the last place first; enough is
     left behind to tell where the conversation stands."""
     first = max(0, len(records) - _FAR)
-    needs = _needs(records, first, tip)
+    needs = _needs(records, first, tip, has_agents)
     last = next((i for i in reversed(range(len(records))) if _is_talk(records[i])), 0)
     reach = len(records)
     for cut in range(len(records) - 1, first, -1):
@@ -343,7 +346,7 @@ def _cuts(records: Sequence[Record], tip: str | None) -> Iterator[int]:
             yield cut
 
 
-def _needs(records: Sequence[Record], first: int, tip: str | None) -> list[int]:
+def _needs(records: Sequence[Record], first: int, tip: str | None, has_agents: bool) -> list[int]:
     """For every line from the first on the place of what it says something about, its own if it stands alone; -1 if
     that is none of these lines, or may be any. To follow the line before it is no need: that is what a tip is for."""
     places: dict[str, int] = {}
@@ -357,7 +360,8 @@ def _needs(records: Sequence[Record], first: int, tip: str | None) -> list[int]:
         asked = {*_ids(record), *_named(record)}
         if tip is not None and record.parent_uuid == tip:
             asked.discard(tip)
-        found.append(min((i, *(places.get(name, -1) for name in asked))) if _can_stand_behind(record) else -1)
+        is_plain = _can_stand_behind(record) and not (has_agents and _may_tell_of_agents(record))
+        found.append(min((i, *(places.get(name, -1) for name in asked))) if is_plain else -1)
         if record.uuid is not None and not record.is_sidechain:
             tip = record.uuid
     return found
@@ -370,7 +374,7 @@ def _ids(record: Record) -> Iterator[str]:
     if type(record) is Assistant and record.message is not None:
         if record.message.id is not None:
             yield record.message.id
-        yield from (block.id for block in record.blocks if isinstance(block, ToolUse) and block.id)
+        yield from (use.id for use in _uses(record) if use.id)
 
 
 def _named(record: Record) -> Iterator[str]:
@@ -393,17 +397,18 @@ def _can_stand_behind(record: Record) -> bool:
         return False
     if isinstance(record, ProgressLine):
         return not isinstance(record.progress, AgentProgress)
-    if isinstance(record, User):
-        return kind_of(record) is not Speaker.TASK_NOTIFICATION
-    return not isinstance(record, Assistant) or _is_plain_reply(record)
+    return not isinstance(record, Assistant) or (record.time is not None and all(use.id for use in _uses(record)))
 
 
-def _is_plain_reply(record: Assistant) -> bool:
-    """One of the API itself, with a time, that starts no agent and whose calls have ids."""
-    uses = [block for block in record.blocks if isinstance(block, ToolUse)]
-    name = record.message.id if record.message is not None else None
-    is_of_api = name is None or name.startswith("msg_")
-    return is_of_api and record.time is not None and all(use.id and use.name not in AGENT_TOOLS for use in uses)
+def _may_tell_of_agents(record: Record) -> bool:
+    """Whether a line may say by whom an agent was started."""
+    if isinstance(record, Assistant):
+        return any(use.name in AGENT_TOOLS for use in _uses(record))
+    return isinstance(record, User) and kind_of(record) is Speaker.TASK_NOTIFICATION
+
+
+def _uses(record: Assistant) -> list[ToolUse]:
+    return [block for block in record.blocks if isinstance(block, ToolUse)]
 
 
 def _is_talk(record: Record) -> bool:
