@@ -189,6 +189,11 @@ def test_a_suggestion_is_found_where_the_search_looked(archive: Archive) -> None
         assert archive.search(word).total
 
 
+def test_only_for_the_mistyped_of_several_words_others_are_suggested(archive: Archive) -> None:
+    assert archive.search("lazy narwahl").suggestions == ["narwhal"]
+    assert archive.search("lazy wombat").suggestions == []
+
+
 def test_of_equal_texts_the_newer_comes_first(tmp_path: Path) -> None:
     ages = {ANN: 1, BOB: 90}
     for session, days in ages.items():

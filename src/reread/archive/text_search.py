@@ -393,9 +393,8 @@ class Searcher:
             word = term.text.lower()
             if term.negated or not is_correctable(word):
                 continue
-            near = reading.vocabulary(self._connection, word[:1], word[:1] + "\U0010ffff")
-            if not any(known == word for known, _ in near):
-                found += suggest(word, near)
+            if not reading.vocabulary(self._connection, word, word + "\0"):
+                found += suggest(word, reading.vocabulary(self._connection, word[:1], word[:1] + "\U0010ffff"))
         return [word for word in dict.fromkeys(found) if self._occurs(word, query.fields)]
 
     def _occurs(self, word: str, fields: frozenset[Field]) -> bool:
