@@ -216,6 +216,14 @@ def test_a_tools_input_is_its_strings_in_order_without_keys() -> None:
     value = {"command": "ls", "count": 3, "edits": [{"old": "a", "new": "b"}, None], "deep": {"x": {"y": "c"}}}
     assert tool_text(value) == "ls\na\nb\nc"
     assert tool_text("plain") == "plain"
+@pytest.mark.parametrize("said", ["rethinker ", "inThink ", "thinkTank", "東think京 ", "THINKing ", "Rethink "])
+@pytest.mark.parametrize("times", [1, 3_000])
+def test_counting_a_word_inside_of_longer_ones_is_counting_where_it_stands(said: str, times: int) -> None:
+    text = f"{said * times} think"
+    found = list(islice(occurrences(text, "think", is_prefix=False), 200))
+    assert counted(text, "think", is_prefix=False, most=200) == (len(found), any(each.is_word for each in found))
+
+
     assert tool_text(None) == ""
 
 

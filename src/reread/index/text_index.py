@@ -292,6 +292,10 @@ def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurren
 
 class Counted(NamedTuple):
     """How often a word or phrase stands in a text."""
+_MOST_INSIDE = 2_000
+"""A longer text mostly has enough whole words near its beginning, and `occurrences` stops there."""
+
+
 
     number: int
     has_word: bool
@@ -306,9 +310,11 @@ def counted(text: str, wanted: str, *, is_prefix: bool, most: int) -> Counted:
         (word,) = pieces
         # Nearly all are whole words, which nobody needs to look at one by one.
         everywhere = folded.count(word)
-        inside = [match.span() for match in islice(_inside(word).finditer(folded), 2 * most)]
-        parts = sum(1 for start, end in inside if _is_edge(text, start) and _is_edge(text, end))
-        if len(inside) < 2 * most and parts < most:
+        inside = [match.span() for match in islice(_inside(word).finditer(folded), _MOST_INSIDE)]
+        # Nearly all the others are as `the` in `other`: without a capital no part of a name begins or ends there.
+        names = [at for at in inside if not ((said := text[at[0] - 1 : at[1] + 1]).islower() and said.isascii())]
+        parts = sum([_is_edge(text, start) and _is_edge(text, end) for start, end in names])
+        if len(inside) < _MOST_INSIDE and parts < most:
             words = everywhere - len(inside)
             return Counted(min(words + parts, most), words > 0)
     found = list(islice(occurrences(text, wanted, is_prefix=is_prefix), most))
@@ -317,6 +323,7 @@ def counted(text: str, wanted: str, *, is_prefix: bool, most: int) -> Counted:
 
 def pieces_of(wanted: str) -> tuple[str, ...]:
     """The words of a word or phrase that must follow each other, folded as texts are."""
+@lru_cache(maxsize=256)  # asked anew for every text
     wanted = wanted.translate(_FOLDING)
     return tuple((_ASCII_PIECES if wanted.isascii() else _late(_PIECES)).findall(wanted))
 
@@ -367,9 +374,9 @@ def _is_edge(text: str, at: int) -> bool:
 def _is_in_name(text: str, at: int) -> bool:
     """Whether a part of a name may begin or end here, between two letters."""
     before, after = text[at - 1], text[at]
-    if is_unspaced(before) or is_unspaced(after):
+    if after.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower()):
         return True
-    return after.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower())
+    return not (before.isascii() and after.isascii()) and (is_unspaced(before) or is_unspaced(after))
 
 
 class BlockText(NamedTuple):
