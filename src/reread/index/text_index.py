@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
+from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import islice
@@ -290,12 +292,12 @@ def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurren
             yield Occurrence(start, end, is_at_start and is_at_end)
 
 
-class Counted(NamedTuple):
-    """How often a word or phrase stands in a text."""
 _MOST_INSIDE = 2_000
 """A longer text mostly has enough whole words near its beginning, and `occurrences` stops there."""
 
 
+class Counted(NamedTuple):
+    """How often a word or phrase stands in a text."""
 
     number: int
     has_word: bool
@@ -321,9 +323,9 @@ def counted(text: str, wanted: str, *, is_prefix: bool, most: int) -> Counted:
     return Counted(len(found), any(each.is_word for each in found))
 
 
+@lru_cache(maxsize=256)  # asked anew for every text
 def pieces_of(wanted: str) -> tuple[str, ...]:
     """The words of a word or phrase that must follow each other, folded as texts are."""
-@lru_cache(maxsize=256)  # asked anew for every text
     wanted = wanted.translate(_FOLDING)
     return tuple((_ASCII_PIECES if wanted.isascii() else _late(_PIECES)).findall(wanted))
 
@@ -401,3 +403,52 @@ def text_at(kind: str, content: bytes, part: int) -> BlockText | None:
         record = as_said(record)
     texts = texts_of(record)
     return BlockText(record.uuid, texts[part].text) if part < len(texts) else None
+
+
+TextName = tuple[bytes, int, int, int, str]
+"""The hash of the piece that a text lies in; where in it the line begins, how long it is, which part, of which kind."""
+
+
+class HeldTexts:
+    """The texts that searches read last: the next one, a letter or a filter later, mostly finds the same.
+
+    Texts and not pieces: those of a search take 1 MB, their pieces 24. A text goes by the hash of its piece, so that
+    its name never stands for another, whatever a sync or a forget moves meanwhile. Damage that comes later does not
+    hide it: it was proved when it was read.
+    """
+
+    def __init__(self, most: int = 4 << 20) -> None:
+        self._most = most
+        self._size = 0
+        self._texts: OrderedDict[TextName, BlockText] = OrderedDict()
+        self._forgotten: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def get(self, name: TextName) -> BlockText | None:
+        found = self._texts.get(name)
+        if found is not None:
+            self._texts.move_to_end(name)
+        return found
+
+    def hold(self, name: TextName, text: BlockText) -> None:
+        """In place of those that were not asked for the longest; not what would take the place of many."""
+        if _size(text) > self._most // 8:
+            return
+        self._texts[name] = text
+        self._size += _size(text)
+        while self._size > self._most:
+            self._size -= _size(self._texts.popitem(last=False)[1])
+
+    def forget(self, forgotten: dict[str, int]) -> None:
+        """Lets go of all where something was forgotten since: nobody could find it, but its words would stay here."""
+        if forgotten != self._forgotten:
+            self._forgotten = forgotten
+            self._texts.clear()
+            self._size = 0
+
+
+def _size(text: BlockText) -> int:
+    """With about what its name takes."""
+    return sys.getsizeof(text.text) + 500
