@@ -224,6 +224,14 @@ def test_counting_a_word_inside_of_longer_ones_is_counting_where_it_stands(said:
     assert counted(text, "think", is_prefix=False, most=200) == (len(found), any(each.is_word for each in found))
 
 
+@pytest.mark.parametrize("said", ["tea", "tEa ", "isT ", "東t京 ", "T", "TEa "])
+@pytest.mark.parametrize("times", [1, 3_000])
+def test_counting_a_letter_is_counting_where_it_stands(said: str, times: int) -> None:
+    text = f"t {said * times} t"
+    found = list(islice(occurrences(text, "t", is_prefix=False), 200))
+    assert counted(text, "t", is_prefix=False, most=200) == (len(found), any(each.is_word for each in found))
+
+
 def test_every_letter_loses_its_case() -> None:
     for code in range(128, 0x20000):  # nothing behind it has a case
         beside = f"{chr(code)}A"

@@ -8,7 +8,7 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import chain, islice
 from operator import add
 from typing import NamedTuple
 
@@ -307,20 +307,37 @@ class Counted(NamedTuple):
 def counted(text: str, wanted: str, *, is_prefix: bool, most: int) -> Counted:
     """What `occurrences` finds, the first few at most."""
     pieces = pieces_of(wanted)
-    folded, is_plain = _folded(text)
-    if len(pieces) == 1 and is_plain and not is_prefix and wanted.isascii():
+    if len(pieces) == 1 and not is_prefix and wanted.isascii() and _folded(text)[1]:
         (word,) = pieces
-        # Nearly all are whole words, which nobody needs to look at one by one.
-        everywhere = folded.count(word)
-        inside = [match.span() for match in islice(_inside(word).finditer(folded), _MOST_INSIDE)]
-        # Nearly all the others are as `the` in `other`: without a capital no part of a name begins or ends there.
-        names = [at for at in inside if not ((said := text[at[0] - 1 : at[1] + 1]).islower() and said.isascii())]
-        parts = sum([_is_edge(text, start) and _is_edge(text, end) for start, end in names])
-        if len(inside) < _MOST_INSIDE and parts < most:
-            words = everywhere - len(inside)
+        is_letter = len(word) == 1 and word.isalpha()
+        words, parts = _count_letter(text, word, most) if is_letter else _count_word(text, word, most)
+        if parts < most:
             return Counted(min(words + parts, most), words > 0)
     found = list(islice(occurrences(text, wanted, is_prefix=is_prefix), most))
     return Counted(len(found), any(each.is_word for each in found))
+
+
+def _count_word(text: str, word: str, most: int) -> tuple[int, int]:
+    """How often it is a whole word, and how often a part of a name; `most` parts where it would take long to tell."""
+    folded = _folded(text)[0]
+    # Nearly all are whole words, which nobody needs to look at one by one.
+    everywhere = folded.count(word)
+    inside = [match.span() for match in islice(_inside(word).finditer(folded), _MOST_INSIDE)]
+    if len(inside) == _MOST_INSIDE:
+        return 0, most
+    # Nearly all the others are as `the` in `other`: without a capital no part of a name begins or ends there.
+    names = [at for at in inside if not ((said := text[at[0] - 1 : at[1] + 1]).islower() and said.isascii())]
+    return everywhere - len(inside), sum([_is_edge(text, start) and _is_edge(text, end) for start, end in names])
+
+
+def _count_letter(text: str, letter: str, most: int) -> tuple[int, int]:
+    """The same for one letter, up to `most` words: it stands in nearly all others, and only near capitals as a part."""
+    words = sum(1 for _ in islice(_alone(letter).finditer(_folded(text)[0]), most))
+    every = chain(_inside(letter.upper()).finditer(text), _beside_capital(letter).finditer(text))
+    inside = [match.span() for match in islice(every, _MOST_INSIDE)]
+    if len(inside) == _MOST_INSIDE:
+        return 0, most
+    return words, sum([_is_edge(text, start) and _is_edge(text, end) for start, end in inside])
 
 
 @lru_cache(maxsize=256)  # asked anew for every text
@@ -346,6 +363,19 @@ def _folded(text: str) -> tuple[str, bool]:
         return raw.lower().decode("utf-8", "surrogatepass"), True
     # Without accented letters `lower` does it, fifty times faster than the table.
     return (text.translate(_FOLDING), False) if _late(_NEEDS_TABLE).search(text) else (text.lower(), True)
+
+
+@lru_cache(maxsize=256)
+def _alone(word: str) -> re.Pattern[str]:
+    """Where a word has no letter or digit before or behind it; the word comes first, so that `re` can jump."""
+    return re.compile(rf"{word}(?![^\W_])(?<![^\W_]{word})")
+
+
+@lru_cache(maxsize=256)
+def _beside_capital(word: str) -> re.Pattern[str]:
+    """Where a capital is behind a word, or any letter or digit that is not of ASCII is beside it."""
+    other = r"(?![\0-\x7f])[^\W_]"
+    return re.compile(rf"{word}(?:(?=[A-Z]|{other})|(?<={other}{word}))")
 
 
 @lru_cache(maxsize=256)
