@@ -447,7 +447,7 @@ class HeldTexts:
     hide it: it was proved when it was read.
     """
 
-    def __init__(self, most: int = 4 << 20) -> None:
+    def __init__(self, most: int = 8 << 20) -> None:
         self._most = most
         self._size = 0
         self._texts: OrderedDict[TextName, BlockText] = OrderedDict()
