@@ -239,6 +239,13 @@ def test_every_letter_loses_its_case() -> None:
         assert folded(beside) == (folded(f"{beside}\u00e9")[:2] if is_by_table else beside.lower())
 
 
+@pytest.mark.parametrize("number", [3, 1_000])
+def test_letters_lose_their_accents_however_many_different_ones_there_are(number: int) -> None:
+    letters = [chr(code) for code in range(0xC0, 0xC0 + number)]
+    assert folded("Ab" + "".join(letters)) == "ab" + "".join(folded(letter) for letter in letters)
+    assert folded("\u00c9t\u00c9 \u2260") == "ete ="
+
+
 def test_a_tools_input_is_its_strings_in_order_without_keys() -> None:
     value = {"command": "ls", "count": 3, "edits": [{"old": "a", "new": "b"}, None], "deep": {"x": {"y": "c"}}}
     assert tool_text(value) == "ls\na\nb\nc"

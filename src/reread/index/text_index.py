@@ -260,10 +260,13 @@ _FOLDING = _Folding()
 _MARKS = "[\u0300-\u036f]*+"
 """All of them: what a letter gives back would be tried as a gap, which for 20,000 marks takes eleven seconds."""
 _ONLY_MARKS = lazy.pattern(_MARKS)
+_MARK = "[\u0300-\u036f]"
 _NEEDS_TABLE = "[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]"
 _ASCII = bytes(range(128))
 _MAY_FOLD = re.compile(rb"[\xc3-\xe1\xea]|\xe2(?:[\x84\x85\x92\x93\xb0-\xb7]|\x86[\x80-\x88])|\xef[^\xb8]|\xf0[^\x9f]")
 """First bytes of what has another case or a mark; not of quotes, dashes, arrows, boxes, emoji, Han and Hangul."""
+_MOST_REPLACED = 200
+"""Letters of one text: a table of all there are has thousands."""
 _GAP = r"(?:\n *[0-9]+→|[\W_])"
 _REST_OF_WORD = f"[^\\W_{_UNSPACED}]*"
 
@@ -276,9 +279,9 @@ def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurren
     pieces = pieces_of(wanted)
     if not pieces:
         return
-    folded, is_plain = _folded(text)
+    folded, _, has_marks = _folded(text)
     last = len(text)
-    for match in _pattern(pieces, is_plain).finditer(folded):
+    for match in _pattern(pieces, has_marks).finditer(folded):
         start, end = match.span()
         # Most are inside of other words, and a common word is found ten thousand times in a search: nothing is called
         # or asked twice for those.
@@ -307,9 +310,9 @@ class Counted(NamedTuple):
 def counted(text: str, wanted: str, *, is_prefix: bool, most: int) -> Counted:
     """What `occurrences` finds, the first few at most."""
     pieces = pieces_of(wanted)
-    if len(pieces) == 1 and not is_prefix and wanted.isascii() and _folded(text)[1]:
+    if len(pieces) == 1 and not is_prefix and wanted.isascii() and not _folded(text).has_marks:
         (word,) = pieces
-        is_letter = len(word) == 1 and word.isalpha()
+        is_letter = len(word) == 1 and word.isalpha() and not _folded(text).has_accents
         words, parts = _count_letter(text, word, most) if is_letter else _count_word(text, word, most)
         if parts < most:
             return Counted(min(words + parts, most), words > 0)
@@ -319,7 +322,7 @@ def counted(text: str, wanted: str, *, is_prefix: bool, most: int) -> Counted:
 
 def _count_word(text: str, word: str, most: int) -> tuple[int, int]:
     """How often it is a whole word, and how often a part of a name; `most` parts where it would take long to tell."""
-    folded = _folded(text)[0]
+    folded = _folded(text).text
     # Nearly all are whole words, which nobody needs to look at one by one.
     everywhere = folded.count(word)
     inside = [match.span() for match in islice(_inside(word).finditer(folded), _MOST_INSIDE)]
@@ -332,7 +335,7 @@ def _count_word(text: str, word: str, most: int) -> tuple[int, int]:
 
 def _count_letter(text: str, letter: str, most: int) -> tuple[int, int]:
     """The same for one letter, up to `most` words: it stands in nearly all others, and only near capitals as a part."""
-    words = sum(1 for _ in islice(_alone(letter).finditer(_folded(text)[0]), most))
+    words = sum(1 for _ in islice(_alone(letter).finditer(_folded(text).text), most))
     every = chain(_inside(letter.upper()).finditer(text), _beside_capital(letter).finditer(text))
     inside = [match.span() for match in islice(every, _MOST_INSIDE)]
     if len(inside) == _MOST_INSIDE:
@@ -349,20 +352,42 @@ def pieces_of(wanted: str) -> tuple[str, ...]:
 
 def folded(text: str) -> str:
     """As long as the text, lower-case and without diacritics."""
-    return _folded(text)[0]
+    return _folded(text).text
+
+
+class _Folded(NamedTuple):
+    text: str
+    has_accents: bool = False
+    """Whether other letters than those of ASCII may have become such."""
+    has_marks: bool = False
+    """Whether some stand by themselves, behind their letter."""
 
 
 @lru_cache(maxsize=1)  # all terms of a query look at one text before the next
-def _folded(text: str) -> tuple[str, bool]:
-    """The same, and whether letters stand in it without marks."""
+def _folded(text: str) -> _Folded:
     if text.isascii():
-        return text.lower(), True
+        return _Folded(text.lower())
     raw = text.encode("utf-8", "surrogatepass")
+    others = raw.translate(None, _ASCII)
     # Bytes have the case of ASCII alone, and for texts with a dash or an arrow that is all: a third of the time.
-    if _MAY_FOLD.search(raw.translate(None, _ASCII)) is None:
-        return raw.lower().decode("utf-8", "surrogatepass"), True
-    # Without accented letters `lower` does it, fifty times faster than the table.
-    return (text.translate(_FOLDING), False) if _late(_NEEDS_TABLE).search(text) else (text.lower(), True)
+    lowered = raw.lower().decode("utf-8", "surrogatepass")
+    if _MAY_FOLD.search(others) is None:
+        return _Folded(lowered)
+    letters = "".join(set(others.decode("utf-8", "surrogatepass")))
+    if _late(_NEEDS_TABLE).search(letters) is None:
+        return _Folded(text.lower())
+    has_marks = _late(_MARK).search(letters) is not None
+    return _Folded(_without_accents(lowered, letters), has_accents=True, has_marks=has_marks)
+
+
+def _without_accents(text: str, letters: str) -> str:
+    """A letter at a time: most texts have few that change, and going by the table takes up to fifteen times as long."""
+    changing = [letter for letter in letters if letter.translate(_FOLDING) != letter]
+    if len(changing) > _MOST_REPLACED:
+        return text.translate(_FOLDING)
+    for letter in changing:
+        text = text.replace(letter, letter.translate(_FOLDING))
+    return text
 
 
 @lru_cache(maxsize=256)
@@ -385,12 +410,12 @@ def _inside(word: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=256)
-def _pattern(pieces: tuple[str, ...], is_plain: bool) -> re.Pattern[str]:
+def _pattern(pieces: tuple[str, ...], has_marks: bool) -> re.Pattern[str]:
     pattern = ""
     for before, piece in zip(("", *pieces), pieces, strict=False):
         is_loose = is_unspaced(before[-1:]) or is_unspaced(piece[0])
         gap = "" if not before else f"{_GAP}*" if is_loose else f"{_GAP}+"
-        pattern += gap + (re.escape(piece) if is_plain else "".join(re.escape(letter) + _MARKS for letter in piece))
+        pattern += gap + ("".join(re.escape(letter) + _MARKS for letter in piece) if has_marks else re.escape(piece))
     return re.compile(pattern)
 
 
