@@ -189,6 +189,11 @@ def test_a_suggestion_is_found_where_the_search_looked(archive: Archive) -> None
         assert archive.search(word).total
 
 
+def test_only_for_the_mistyped_of_several_words_others_are_suggested(archive: Archive) -> None:
+    assert archive.search("lazy narwahl").suggestions == ["narwhal"]
+    assert archive.search("lazy wombat").suggestions == []
+
+
 def test_of_equal_texts_the_newer_comes_first(tmp_path: Path) -> None:
     ages = {ANN: 1, BOB: 90}
     for session, days in ages.items():
@@ -265,6 +270,39 @@ def test_hits_come_from_the_safe_when_the_source_is_gone(tmp_path: Path) -> None
         archive.sync()
         assert texts(archive.search("narwhal")) == ["a lazy narwhal sleeps"]
         assert texts(archive.search("narw", is_regex=True)) == ["a lazy narwhal sleeps"]
+
+
+def test_what_a_search_has_read_the_next_one_need_not_read_again(tmp_path: Path) -> None:
+    anns().write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
+        archive.sync()
+        before = archive.search("brown", now=NOW)
+        [pack] = (tmp_path / "home" / "safe").glob("*.pack")
+        pack.unlink()
+        assert archive.search("brown", now=NOW) == before
+        assert archive.search("narwhal").hidden == 1
+    with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
+        assert (archive.search("brown").hits, archive.search("brown").hidden) == ([], 2)
+
+
+def test_a_line_that_was_rewritten_is_read_again(tmp_path: Path) -> None:
+    path = anns().write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
+        archive.sync()
+        assert texts(archive.search("narwhal")) == ["a lazy narwhal sleeps"]
+        path.write_bytes(path.read_bytes().replace(b"a lazy narwhal sleeps", b"a busy narwhal sleeps"))
+        archive.sync()
+        assert texts(archive.search("narwhal")) == ["a busy narwhal sleeps"]
+
+
+def test_what_was_forgotten_stays_in_no_memory(tmp_path: Path) -> None:
+    anns().write(tmp_path / "projects")
+    bobs().write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
+        archive.sync()
+        assert archive.search("brown").total == len(archive.held_texts) == 3
+        archive.safe.forget(BOB)
+        assert archive.search("narwhal").total == len(archive.held_texts) == 1
 
 
 def test_the_total_of_a_filtered_search_does_not_depend_on_the_limit(tmp_path: Path) -> None:

@@ -14,7 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reread.features.search_text import tool_text
-from reread.index.text_index import counted, folded, has_token, indexable, is_unspaced, occurrences, query_tokens
+from reread.index.text_index import (
+    BlockText,
+    HeldTexts,
+    TextName,
+    counted,
+    folded,
+    has_token,
+    indexable,
+    is_unspaced,
+    occurrences,
+    query_tokens,
+)
 
 TOKENIZER = "unicode61 remove_diacritics 2"
 HAN_AND_KANA = st.text("検索機能東京中文測試ひらがなカタカナー한국어검색", min_size=2, max_size=30)
@@ -205,11 +216,34 @@ def test_counting_a_word_is_counting_where_it_stands(text: str, wanted: str, is_
     assert said == (len(found), any(one.is_word for one in found))
 
 
+@pytest.mark.parametrize("said", ["rethinker ", "inThink ", "thinkTank", "東think京 ", "THINKing ", "Rethink "])
+@pytest.mark.parametrize("times", [1, 3_000])
+def test_counting_a_word_inside_of_longer_ones_is_counting_where_it_stands(said: str, times: int) -> None:
+    text = f"{said * times} think"
+    found = list(islice(occurrences(text, "think", is_prefix=False), 200))
+    assert counted(text, "think", is_prefix=False, most=200) == (len(found), any(each.is_word for each in found))
+
+
+@pytest.mark.parametrize("said", ["tea", "tEa ", "isT ", "東t京 ", "T", "TEa "])
+@pytest.mark.parametrize("times", [1, 3_000])
+def test_counting_a_letter_is_counting_where_it_stands(said: str, times: int) -> None:
+    text = f"t {said * times} t"
+    found = list(islice(occurrences(text, "t", is_prefix=False), 200))
+    assert counted(text, "t", is_prefix=False, most=200) == (len(found), any(each.is_word for each in found))
+
+
 def test_every_letter_loses_its_case() -> None:
     for code in range(128, 0x20000):  # nothing behind it has a case
         beside = f"{chr(code)}A"
         is_by_table = re.match("[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]", beside)
         assert folded(beside) == (folded(f"{beside}\u00e9")[:2] if is_by_table else beside.lower())
+
+
+@pytest.mark.parametrize("number", [3, 1_000])
+def test_letters_lose_their_accents_however_many_different_ones_there_are(number: int) -> None:
+    letters = [chr(code) for code in range(0xC0, 0xC0 + number)]
+    assert folded("Ab" + "".join(letters)) == "ab" + "".join(folded(letter) for letter in letters)
+    assert folded("\u00c9t\u00c9 \u2260") == "ete ="
 
 
 def test_a_tools_input_is_its_strings_in_order_without_keys() -> None:
@@ -224,3 +258,38 @@ def test_a_very_deep_input_is_no_problem() -> None:
     for _ in range(10_000):
         value = [value]
     assert tool_text(value) == "core"
+
+
+def named(number: int) -> TextName:
+    return b"a hash", number, 10, 0, "session"
+
+
+def a_text(size: int = 1_000) -> BlockText:
+    return BlockText("an id", "x" * size)
+
+
+def test_of_held_texts_those_go_that_nobody_asked_for_the_longest() -> None:
+    held = HeldTexts(20_000)
+    for number in range(20):
+        held.hold(named(number), a_text())
+        assert held.get(named(0)) == a_text()
+    still = [number for number in range(20) if held.get(named(number))]
+    assert still == [0, *range(20 - len(still) + 1, 20)]
+    assert 10 < len(still) < 14  # about 1.5 KB each, with its name
+
+
+def test_a_text_that_would_take_the_room_of_many_is_not_held() -> None:
+    held = HeldTexts(20_000)
+    held.hold(named(1), a_text())
+    held.hold(named(2), a_text(10_000))
+    assert (held.get(named(1)), held.get(named(2))) == (a_text(), None)
+
+
+def test_no_text_is_held_any_longer_once_something_is_forgotten() -> None:
+    held = HeldTexts()
+    held.forget({"a file": 1})
+    held.hold(named(1), a_text())
+    held.forget({"a file": 1})
+    assert held.get(named(1)) == a_text()
+    held.forget({"a file": 1, "another": 2})
+    assert held.get(named(1)) is None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reread import billing, loading
     from reread.archive import listing
     from reread.billing import Prices, money
-    from reread.index import backup_files, ledger, machines, read_only, safe_reader, session_files
+    from reread.index import backup_files, ledger, machines, read_only, safe_reader, session_files, text_index
     from reread.index.machine_file import Machine
     from reread.index.sessions import StoredSession
     from reread.loading import LoadedSession
@@ -40,6 +40,7 @@ else:
     money = lazy.module("reread.billing.money")
     ledger = lazy.module("reread.index.ledger")
     listing = lazy.module("reread.archive.listing")
+    text_index = lazy.module("reread.index.text_index")
     loading = lazy.module("reread.loading")
 
 LOCK_SECONDS = 120.0
@@ -66,9 +67,9 @@ class ArchiveBase:
         """Which file the database was when it was opened."""
 
     def close(self) -> None:
-        for name in ("reader", "connection", "packs"):
+        for name in ("reader", "held_texts", "connection", "packs"):
             opened = self.__dict__.pop(name, None)
-            if name != "reader" and opened is not None:
+            if name in ("connection", "packs") and opened is not None:
                 opened.close()
 
     @property
@@ -115,6 +116,11 @@ class ArchiveBase:
     def line_reader(self, held: int = 32) -> safe_reader.SafeReader:
         """Reads single lines and files out of the safe; so many pieces are held for the next line."""
         return safe_reader.SafeReader(self.connection, self.packs, held)
+
+    @cached_property
+    def held_texts(self) -> text_index.HeldTexts:
+        """What searches read last."""
+        return text_index.HeldTexts()
 
     def kept_backups(self) -> backup_files.KeptBackups:
         """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,

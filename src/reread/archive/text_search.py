@@ -23,7 +23,7 @@ from reread.index.database import snapshot
 from reread.index.read import Match
 from reread.index.safe_reader import IN_ORDER, SafeReader
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
-from reread.index.text_index import folded
+from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text_at
 from reread.index.user_data import Noted, matching, noted_words
 from reread.times import moment
 
@@ -205,10 +205,11 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
 class Searcher:
     """Asks the index, and reads the found lines from the safe."""
 
-    def __init__(self, connection: sqlite3.Connection, files: SafeReader, now: datetime) -> None:
+    def __init__(self, connection: sqlite3.Connection, files: SafeReader, now: datetime, held: HeldTexts) -> None:
         self._connection = connection
         self._files = files
         self._now = now
+        self._held = held
         self._hidden = 0
 
     def search(
@@ -363,12 +364,21 @@ class Searcher:
         return [read for match in window if (read := found[match.id]) is not None]
 
     def _read(self, match: Match, pieces: list[reading.StoredPiece]) -> ReadText | None:
+        name = _text_name(match, pieces)
+        found = self._held.get(name) if name is not None else None
+        if found is None:
+            found = self._text(match, pieces)
+            if found is not None and name is not None:
+                self._held.hold(name, found)
+        return ReadText(match, found.uuid, found.text) if found is not None else None
+
+    def _text(self, match: Match, pieces: list[reading.StoredPiece]) -> BlockText | None:
         try:
             line = self._files.line(match.file, match.generation, match.offset, match.length, pieces)
         except SafeDamaged:
             self._hidden += 1
             return None
-        return ReadText.of(match, line)
+        return text_at(match.kind, line, match.part)
 
     def _hits(self, found: list[tuple[float, ReadText]], seen: _Seen) -> list[Hit]:
         ids = sorted({copy.match.session for _, read in found for copy in seen.copies(read)})
@@ -393,9 +403,8 @@ class Searcher:
             word = term.text.lower()
             if term.negated or not is_correctable(word):
                 continue
-            near = reading.vocabulary(self._connection, word[:1], word[:1] + "\U0010ffff")
-            if not any(known == word for known, _ in near):
-                found += suggest(word, near)
+            if not reading.vocabulary(self._connection, word, word + "\0"):
+                found += suggest(word, reading.vocabulary(self._connection, word[:1], word[:1] + "\U0010ffff"))
         return [word for word in dict.fromkeys(found) if self._occurs(word, query.fields)]
 
     def _occurs(self, word: str, fields: frozenset[Field]) -> bool:
@@ -429,6 +438,15 @@ class _Seen:
         """The text with its copies; few lines are copied, so hardly two texts are ever compared."""
         texts = self._copies.get(read.uuid, ()) if read.uuid is not None else ()
         return next((copies for copies in texts if copies[0].says_the_same_as(read)), None)
+
+
+def _text_name(match: Match, pieces: Iterable[reading.StoredPiece]) -> TextName | None:
+    """None for a text that lies across pieces, as few do."""
+    for piece in pieces:
+        start = match.offset - piece.start
+        if start >= 0 and start + match.length <= piece.length:
+            return piece.sha256, start, match.length, match.part, match.kind
+    return None
 
 
 def _original(copies: Iterable[StoredSession]) -> StoredSession:
@@ -538,4 +556,6 @@ class ArchiveText:
             return self._searcher().lines_in(_asked(query), chosen_fields(fields), stored.id, MOST_HITS)
 
     def _searcher(self, now: datetime | None = None) -> Searcher:
-        return Searcher(self._archive.connection, self._archive.line_reader(IN_ORDER), now or datetime.now(UTC))
+        archive, held = self._archive, self._archive.held_texts
+        held.forget(reading.forgotten(archive.connection))
+        return Searcher(archive.connection, archive.line_reader(IN_ORDER), now or datetime.now(UTC), held)

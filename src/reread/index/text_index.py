@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
+from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import chain, islice
 from operator import add
 from typing import NamedTuple
 
@@ -258,10 +260,13 @@ _FOLDING = _Folding()
 _MARKS = "[\u0300-\u036f]*+"
 """All of them: what a letter gives back would be tried as a gap, which for 20,000 marks takes eleven seconds."""
 _ONLY_MARKS = lazy.pattern(_MARKS)
+_MARK = "[\u0300-\u036f]"
 _NEEDS_TABLE = "[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]"
 _ASCII = bytes(range(128))
 _MAY_FOLD = re.compile(rb"[\xc3-\xe1\xea]|\xe2(?:[\x84\x85\x92\x93\xb0-\xb7]|\x86[\x80-\x88])|\xef[^\xb8]|\xf0[^\x9f]")
 """First bytes of what has another case or a mark; not of quotes, dashes, arrows, boxes, emoji, Han and Hangul."""
+_MOST_REPLACED = 200
+"""Letters of one text: a table of all there are has thousands."""
 _GAP = r"(?:\n *[0-9]+→|[\W_])"
 _REST_OF_WORD = f"[^\\W_{_UNSPACED}]*"
 
@@ -274,9 +279,9 @@ def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurren
     pieces = pieces_of(wanted)
     if not pieces:
         return
-    folded, is_plain = _folded(text)
+    folded, _, has_marks = _folded(text)
     last = len(text)
-    for match in _pattern(pieces, is_plain).finditer(folded):
+    for match in _pattern(pieces, has_marks).finditer(folded):
         start, end = match.span()
         # Most are inside of other words, and a common word is found ten thousand times in a search: nothing is called
         # or asked twice for those.
@@ -290,6 +295,10 @@ def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurren
             yield Occurrence(start, end, is_at_start and is_at_end)
 
 
+_MOST_INSIDE = 2_000
+"""A longer text mostly has enough whole words near its beginning, and `occurrences` stops there."""
+
+
 class Counted(NamedTuple):
     """How often a word or phrase stands in a text."""
 
@@ -301,20 +310,40 @@ class Counted(NamedTuple):
 def counted(text: str, wanted: str, *, is_prefix: bool, most: int) -> Counted:
     """What `occurrences` finds, the first few at most."""
     pieces = pieces_of(wanted)
-    folded, is_plain = _folded(text)
-    if len(pieces) == 1 and is_plain and not is_prefix and wanted.isascii():
+    if len(pieces) == 1 and not is_prefix and wanted.isascii() and not _folded(text).has_marks:
         (word,) = pieces
-        # Nearly all are whole words, which nobody needs to look at one by one.
-        everywhere = folded.count(word)
-        inside = [match.span() for match in islice(_inside(word).finditer(folded), 2 * most)]
-        parts = sum(1 for start, end in inside if _is_edge(text, start) and _is_edge(text, end))
-        if len(inside) < 2 * most and parts < most:
-            words = everywhere - len(inside)
+        is_letter = len(word) == 1 and word.isalpha() and not _folded(text).has_accents
+        words, parts = _count_letter(text, word, most) if is_letter else _count_word(text, word, most)
+        if parts < most:
             return Counted(min(words + parts, most), words > 0)
     found = list(islice(occurrences(text, wanted, is_prefix=is_prefix), most))
     return Counted(len(found), any(each.is_word for each in found))
 
 
+def _count_word(text: str, word: str, most: int) -> tuple[int, int]:
+    """How often it is a whole word, and how often a part of a name; `most` parts where it would take long to tell."""
+    folded = _folded(text).text
+    # Nearly all are whole words, which nobody needs to look at one by one.
+    everywhere = folded.count(word)
+    inside = [match.span() for match in islice(_inside(word).finditer(folded), _MOST_INSIDE)]
+    if len(inside) == _MOST_INSIDE:
+        return 0, most
+    # Nearly all the others are as `the` in `other`: without a capital no part of a name begins or ends there.
+    names = [at for at in inside if not ((said := text[at[0] - 1 : at[1] + 1]).islower() and said.isascii())]
+    return everywhere - len(inside), sum([_is_edge(text, start) and _is_edge(text, end) for start, end in names])
+
+
+def _count_letter(text: str, letter: str, most: int) -> tuple[int, int]:
+    """The same for one letter, up to `most` words: it stands in nearly all others, and only near capitals as a part."""
+    words = sum(1 for _ in islice(_alone(letter).finditer(_folded(text).text), most))
+    every = chain(_inside(letter.upper()).finditer(text), _beside_capital(letter).finditer(text))
+    inside = [match.span() for match in islice(every, _MOST_INSIDE)]
+    if len(inside) == _MOST_INSIDE:
+        return 0, most
+    return words, sum([_is_edge(text, start) and _is_edge(text, end) for start, end in inside])
+
+
+@lru_cache(maxsize=256)  # asked anew for every text
 def pieces_of(wanted: str) -> tuple[str, ...]:
     """The words of a word or phrase that must follow each other, folded as texts are."""
     wanted = wanted.translate(_FOLDING)
@@ -323,20 +352,55 @@ def pieces_of(wanted: str) -> tuple[str, ...]:
 
 def folded(text: str) -> str:
     """As long as the text, lower-case and without diacritics."""
-    return _folded(text)[0]
+    return _folded(text).text
+
+
+class _Folded(NamedTuple):
+    text: str
+    has_accents: bool = False
+    """Whether other letters than those of ASCII may have become such."""
+    has_marks: bool = False
+    """Whether some stand by themselves, behind their letter."""
 
 
 @lru_cache(maxsize=1)  # all terms of a query look at one text before the next
-def _folded(text: str) -> tuple[str, bool]:
-    """The same, and whether letters stand in it without marks."""
+def _folded(text: str) -> _Folded:
     if text.isascii():
-        return text.lower(), True
+        return _Folded(text.lower())
     raw = text.encode("utf-8", "surrogatepass")
+    others = raw.translate(None, _ASCII)
     # Bytes have the case of ASCII alone, and for texts with a dash or an arrow that is all: a third of the time.
-    if _MAY_FOLD.search(raw.translate(None, _ASCII)) is None:
-        return raw.lower().decode("utf-8", "surrogatepass"), True
-    # Without accented letters `lower` does it, fifty times faster than the table.
-    return (text.translate(_FOLDING), False) if _late(_NEEDS_TABLE).search(text) else (text.lower(), True)
+    lowered = raw.lower().decode("utf-8", "surrogatepass")
+    if _MAY_FOLD.search(others) is None:
+        return _Folded(lowered)
+    letters = "".join(set(others.decode("utf-8", "surrogatepass")))
+    if _late(_NEEDS_TABLE).search(letters) is None:
+        return _Folded(text.lower())
+    has_marks = _late(_MARK).search(letters) is not None
+    return _Folded(_without_accents(lowered, letters), has_accents=True, has_marks=has_marks)
+
+
+def _without_accents(text: str, letters: str) -> str:
+    """A letter at a time: most texts have few that change, and going by the table takes up to fifteen times as long."""
+    changing = [letter for letter in letters if letter.translate(_FOLDING) != letter]
+    if len(changing) > _MOST_REPLACED:
+        return text.translate(_FOLDING)
+    for letter in changing:
+        text = text.replace(letter, letter.translate(_FOLDING))
+    return text
+
+
+@lru_cache(maxsize=256)
+def _alone(word: str) -> re.Pattern[str]:
+    """Where a word has no letter or digit before or behind it; the word comes first, so that `re` can jump."""
+    return re.compile(rf"{word}(?![^\W_])(?<![^\W_]{word})")
+
+
+@lru_cache(maxsize=256)
+def _beside_capital(word: str) -> re.Pattern[str]:
+    """Where a capital is behind a word, or any letter or digit that is not of ASCII is beside it."""
+    other = r"(?![\0-\x7f])[^\W_]"
+    return re.compile(rf"{word}(?:(?=[A-Z]|{other})|(?<={other}{word}))")
 
 
 @lru_cache(maxsize=256)
@@ -346,12 +410,12 @@ def _inside(word: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=256)
-def _pattern(pieces: tuple[str, ...], is_plain: bool) -> re.Pattern[str]:
+def _pattern(pieces: tuple[str, ...], has_marks: bool) -> re.Pattern[str]:
     pattern = ""
     for before, piece in zip(("", *pieces), pieces, strict=False):
         is_loose = is_unspaced(before[-1:]) or is_unspaced(piece[0])
         gap = "" if not before else f"{_GAP}*" if is_loose else f"{_GAP}+"
-        pattern += gap + (re.escape(piece) if is_plain else "".join(re.escape(letter) + _MARKS for letter in piece))
+        pattern += gap + ("".join(re.escape(letter) + _MARKS for letter in piece) if has_marks else re.escape(piece))
     return re.compile(pattern)
 
 
@@ -367,9 +431,9 @@ def _is_edge(text: str, at: int) -> bool:
 def _is_in_name(text: str, at: int) -> bool:
     """Whether a part of a name may begin or end here, between two letters."""
     before, after = text[at - 1], text[at]
-    if is_unspaced(before) or is_unspaced(after):
+    if after.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower()):
         return True
-    return after.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower())
+    return not (before.isascii() and after.isascii()) and (is_unspaced(before) or is_unspaced(after))
 
 
 class BlockText(NamedTuple):
@@ -394,3 +458,52 @@ def text_at(kind: str, content: bytes, part: int) -> BlockText | None:
         record = as_said(record)
     texts = texts_of(record)
     return BlockText(record.uuid, texts[part].text) if part < len(texts) else None
+
+
+TextName = tuple[bytes, int, int, int, str]
+"""The hash of the piece that a text lies in; where in it the line begins, how long it is, which part, of which kind."""
+
+
+class HeldTexts:
+    """The texts that searches read last: the next one, a letter or a filter later, mostly finds the same.
+
+    Texts and not pieces: those of a search take 1 MB, their pieces 24. A text goes by the hash of its piece, so that
+    its name never stands for another, whatever a sync or a forget moves meanwhile. Damage that comes later does not
+    hide it: it was proved when it was read.
+    """
+
+    def __init__(self, most: int = 8 << 20) -> None:
+        self._most = most
+        self._size = 0
+        self._texts: OrderedDict[TextName, BlockText] = OrderedDict()
+        self._forgotten: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def get(self, name: TextName) -> BlockText | None:
+        found = self._texts.get(name)
+        if found is not None:
+            self._texts.move_to_end(name)
+        return found
+
+    def hold(self, name: TextName, text: BlockText) -> None:
+        """In place of those that were not asked for the longest; not what would take the place of many."""
+        if _size(text) > self._most // 8:
+            return
+        self._texts[name] = text
+        self._size += _size(text)
+        while self._size > self._most:
+            self._size -= _size(self._texts.popitem(last=False)[1])
+
+    def forget(self, forgotten: dict[str, int]) -> None:
+        """Lets go of all where something was forgotten since: nobody could find it, but its words would stay here."""
+        if forgotten != self._forgotten:
+            self._forgotten = forgotten
+            self._texts.clear()
+            self._size = 0
+
+
+def _size(text: BlockText) -> int:
+    """With about what its name takes."""
+    return sys.getsizeof(text.text) + 500
