@@ -382,7 +382,7 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
         found = file_rows(job.changed, loaded, disk)
         session = session_row(loaded, job)
         moments = friction_of(loaded) if job.with_friction else None
-        part = _closed(loaded, job, prices) if job.part is not None else b""
+        part = _closed(loaded, session, job, prices) if job.part is not None else b""
         del loaded
     # Only now, when the records are gone: beside a large session its compressed bytes would cost another third.
     if job.size >= LARGE:
@@ -401,12 +401,14 @@ def _gone_on(job: SessionJob) -> tuple[list[ExtractedRows], SessionRow, bytes] |
     if part is None or tail is None:
         return None
     rows = [_transcript_rows(each, tail, with_words=True, part=part) for each in job.changed]
-    row = part.row_with(session_row(tail, job), names_of(tail))
-    return rows, row, _closed(tail, job, prices, part)
+    row = session_row(tail, job)
+    return rows, part.row_with(row, names_of(tail)), _closed(tail, row, job, prices, part)
 
 
-def _closed(session: Session, job: SessionJob, prices: Prices, before: ClosedPart | None = None) -> bytes:
-    part = growth.closed_part(session, lambda head: session_row(head, job), prices, before)
+def _closed(
+    session: Session, row: SessionRow, job: SessionJob, prices: Prices, before: ClosedPart | None = None
+) -> bytes:
+    part = growth.closed_part(session, row, lambda rest: session_row(rest, job), prices, before)
     return growth.packed(part) if part is not None else b""
 
 

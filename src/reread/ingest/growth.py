@@ -15,6 +15,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -176,6 +177,7 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
     names: TitleParts
     walked: Walked
     row: SessionRow
+    """Its sums are those of these lines; what else it says may be told by lines behind them, too."""
     has_agents: bool
     ids: bytes
     """Short digests of all ids that are told or named: what comes back to one of them cannot be read by itself."""
@@ -186,9 +188,9 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
 
     def row_with(self, tail: SessionRow, names: TitleParts) -> SessionRow:
         """What the session amounts to, with the lines behind these."""
-        first, more = self.row, dict(zip(_SUMS, (getattr(tail, name) for name in _SUMS), strict=True))
+        first = self.row
         return tail._replace(
-            **{name: getattr(first, name) + value for name, value in more.items()},
+            **{name: getattr(first, name) + getattr(tail, name) for name in _SUMS},
             project=first.project,
             title=self.names.renamed(names).title() or first.title,
             started=min((time for time in (first.started, tail.started) if time is not None), default=None),
@@ -196,7 +198,7 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
             versions=list(dict.fromkeys((*first.versions, *tail.versions))),
             models=sorted({*first.models, *tail.models}),
             git_branches=sorted({*first.git_branches, *tail.git_branches}),
-            nanodollars=_sum(first.nanodollars, tail.nanodollars),
+            nanodollars=first.nanodollars if tail.nanodollars is None else (first.nanodollars or 0) + tail.nanodollars,
             branches=first.branches + tail.branches - 1,  # the one that goes on is in both
         )
 
@@ -207,8 +209,13 @@ _SUMS = (
 )
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return one if other is None else other if one is None else one + other
+def _without(whole: SessionRow, rest: SessionRow) -> SessionRow:
+    """What is left of a session's sums without those of its last lines."""
+    return whole._replace(
+        **{name: getattr(whole, name) - getattr(rest, name) for name in _SUMS},
+        nanodollars=whole.nanodollars if rest.nanodollars is None else (whole.nanodollars or 0) - rest.nanodollars,
+        branches=whole.branches - rest.branches + 1,
+    )
 
 
 RowOf = Callable[[Session], SessionRow]
@@ -257,27 +264,36 @@ def tail_of(part: ClosedPart, files: SessionFiles, prices: Prices) -> Session | 
     return tail
 
 
-def closed_part(session: Session, row_of: RowOf, prices: Prices, before: ClosedPart | None = None) -> ClosedPart | None:
+def closed_part(
+    session: Session, row: SessionRow, row_of: RowOf, prices: Prices, before: ClosedPart | None = None
+) -> ClosedPart | None:
     """The first lines of a session that are closed by now; the one `before`, made longer by the first of these lines.
 
-    None where there are none that are.
+    None where there are none that are. `row` is that of the session.
     """
     tip, has_agents = (before.tip, before.has_agents) if before is not None else (None, bool(session.subagents))
     for end in islice(_cuts(session.records, tip, has_agents), _TRIES):
         head, rest = session.until(end), Session(session.records[end:], id=session.id, prices=prices)
         then = walked(head, prices, before.walked if before is not None else None)
         if then is not None and _is_closed(head) and walked(rest, prices, then) is not None:
-            found = _part(head, then, rest.records[0], row_of(head), prices, before)
+            said = _Said(names_of(session), then, _without(row, row_of(rest)), rest.records[0])
+            found = _part(head, said, prices, before)
             if found is not None and not found.is_met_by(rest.records):
                 return found
     return before
 
 
-def _part(
-    head: Session, then: Walked, following: Record, row: SessionRow, prices: Prices, before: ClosedPart | None
-) -> ClosedPart | None:
-    own = names_of(head)
-    if before is None and not _is_known(row, own, head):
+class _Said(NamedTuple):
+    """What is known of the first lines beside what they say themselves, and the line behind them."""
+
+    names: TitleParts
+    walked: Walked
+    row: SessionRow
+    following: Record
+
+
+def _part(head: Session, said: _Said, prices: Prices, before: ClosedPart | None) -> ClosedPart | None:
+    if before is None and not _is_known(said.row, said.names, head):
         return None
     agents = () if before is not None else (agent.records for agent in head.subagents)
     told = (record for records in (head.records, *agents) for record in records)
@@ -285,15 +301,15 @@ def _part(
     return ClosedPart(
         extractor=EXTRACTOR,
         prices=prices.digest,
-        end=following.offset,
-        number=following.line,
+        end=said.following.offset,
+        number=said.following.line,
         lines=len({record.line for record in head.records}) + (before.lines if before is not None else 0),
         malformed=sum(map(_is_malformed, head.records)) + (before.malformed if before is not None else 0),
         tip=next(record.uuid for record in reversed(head.line) if record.uuid is not None),
         scope=before.scope if before is not None else scope_of(head.records),
-        names=before.names.renamed(own) if before is not None else own,
-        walked=then,
-        row=before.row_with(row, own) if before is not None else row,
+        names=before.names.renamed(said.names) if before is not None else said.names,
+        walked=said.walked,
+        row=before.row_with(said.row, said.names) if before is not None else said.row,
         has_agents=before.has_agents if before is not None else bool(head.subagents),
         ids=(before.ids if before is not None else b"") + struct.pack(f"<{len(ids)}I", *ids),
     )
