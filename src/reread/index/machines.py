@@ -106,12 +106,6 @@ def id_by_name(connection: sqlite3.Connection) -> dict[str, str]:
     return {name: each.id for each in machines(connection) for name in each.names}
 
 
-def names_of(connection: sqlite3.Connection, machine: str) -> tuple[str, ...]:
-    """What else rows and pieces of a machine were called."""
-    row = connection.execute("SELECT names FROM machine WHERE id = ?", (machine,)).fetchone()
-    return tuple(json.loads(row[0])) if row is not None else ()
-
-
 def keep_file(home: Path) -> None:
     """Before a database is rebuilt: the file has what the old one, or one that was set aside, says of the machine."""
     if read_file(home) is not None:

@@ -308,6 +308,23 @@ def vocabulary(connection: sqlite3.Connection, first: str, last: str) -> list[tu
     return list(connection.execute("SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, last)))
 
 
+def acknowledged_end(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The pack and the offset behind the last piece that a row names."""
+    last = connection.execute(
+        "SELECT pack, offset + stored FROM piece ORDER BY pack DESC, offset DESC LIMIT 1"
+    ).fetchone()
+    return last or (1, 0)
+
+
+def has_places(connection: sqlite3.Connection) -> bool:
+    """Whether something that is kept lies in another place, too."""
+    return connection.execute("SELECT 1 FROM place LIMIT 1").fetchone() is not None
+
+
+def has_pieces(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is not None
+
+
 def forgotten(connection: sqlite3.Connection) -> dict[str, int]:
     """Keys of files that a person had forgotten, and what stands for sessions and contents; with when that was."""
     return dict(connection.execute("SELECT key, at FROM forgotten"))

@@ -1,6 +1,5 @@
 """Sessions as the archive lists them, with their marks, moved folders and what they copied from others."""
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
+from reread import lazy
 from reread.billing.money import in_dollars
 from reread.marks import NO_MARK, Mark, Moves, below
 from reread.times import moment
@@ -16,7 +16,10 @@ from reread.times import moment
 from .meta import as_path, stored_path
 
 if TYPE_CHECKING:
+    import json
     from decimal import Decimal
+else:
+    json = lazy.module("json")
 
 
 _COLUMNS = "session, starred, tags, note, title, hidden"

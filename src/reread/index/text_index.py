@@ -16,7 +16,11 @@ from reread import lazy
 from reread.features.search_text import texts_of
 from reread.records import ProgressLine, decode
 
+from .meta import FIELDS
+
 __all__ = [
+    "INSERT_WORDS",
+    "RESULT",
     "Counted",
     "Occurrence",
     "counted",
@@ -29,6 +33,9 @@ __all__ = [
     "query_tokens",
 ]
 
+
+RESULT = FIELDS.index("result")
+INSERT_WORDS = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
 
 _UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from reread import lazy
+
 from .database import transaction
-from .machines import machines
 from .meta import as_path
 from .rows import RequestContext
 from .sessions import SessionFilter
+
+if TYPE_CHECKING:
+    import json
+
+    from . import machines
+else:
+    json = lazy.module("json")
+    machines = lazy.module("reread.index.machines")
 
 QUARTER_MS = 900_000
 NO_QUARTER = -1
@@ -242,7 +250,7 @@ def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
 
 def machine_labels(connection: sqlite3.Connection) -> dict[int, str]:
     """Of every file: what the machine is called that it was taken from; its id where another has the same label."""
-    known = machines(connection)
+    known = machines.machines(connection)
     called = Counter(each.label for each in known)
     names = {each.id: each.label if called[each.label] == 1 else f"{each.label} ({each.id[:8]})" for each in known}
     return {file: names.get(machine, machine) for file, machine in connection.execute("SELECT id, machine FROM file")}

@@ -24,8 +24,8 @@ from reread.billing.response import Response, settle_all
 from reread.billing.scan import scan
 from reread.errors import SourceError
 from reread.index import read as reading
+from reread.index.client_totals import names_of
 from reread.index.ledger import quarter, told_elsewhere
-from reread.index.machines import names_of
 from reread.index.meta import EDGE, digest
 from reread.index.rows import FileKeys
 from reread.sources import FileKind, SourceFile, opens_array

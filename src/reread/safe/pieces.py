@@ -8,7 +8,6 @@ copied as it is, and stays readable where bytes before it were lost.
 
 from __future__ import annotations
 
-import json
 import struct
 import threading
 import zlib
@@ -22,7 +21,11 @@ from reread import lazy
 from reread.decoders import json_decoder
 
 if TYPE_CHECKING:
+    import json
+
     import zstandard
+else:
+    json = lazy.module("json")
 
 __all__ = [
     "HEADER_LIMIT",

@@ -140,6 +140,17 @@ class Safe:
                 sync_folder(self.folder)
                 self._has_new_names = False
 
+    def ends_at(self, pack: int, offset: int) -> bool:
+        """Whether nothing lies behind this place, which is the end of what was acknowledged."""
+        self.close()
+        with self._writing():
+            last = {number: size for number, size in self.packs().items() if number >= pack}
+        if last != ({pack: offset} if offset else {}):
+            return False
+        if offset:
+            self._clean = (pack, offset)
+        return True
+
     def recover_tail(self, pack: int, offset: int) -> int:
         """Cuts what a crash left behind the last whole piece, and says how many bytes.
 
