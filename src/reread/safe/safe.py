@@ -14,8 +14,8 @@ import contextlib
 import errno
 import os
 import sys
-import threading
 import time
+from _thread import allocate_lock  # what `threading` gives out, without the rest of it
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
@@ -305,7 +305,7 @@ _FAR = 1 << 30
 _PAUSE = 0.02
 _held: set[Path] = set()
 """Folders this process has locked."""
-_gate = threading.Lock()
+_gate = allocate_lock()
 
 
 @contextmanager
