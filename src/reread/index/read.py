@@ -6,11 +6,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from reread import lazy
+from reread.lazy import NamedTuple
 
 from .meta import EXTRACTOR, FIELDS, as_path, stored_path
 from .rows import FileRow

@@ -6,7 +6,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -40,6 +40,7 @@ from reread.index.rows import (
 )
 from reread.index.sessions import StoredSession, sessions
 from reread.index.text_index import indexable_bytes
+from reread.lazy import NamedTuple
 from reread.loading import DISK, FileReader, load_session
 from reread.records import (
     AgentProgress,
