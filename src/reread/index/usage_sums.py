@@ -18,11 +18,8 @@ from .rows import RequestContext
 from .sessions import SessionFilter
 
 if TYPE_CHECKING:
-    import json
-
     from . import machines
 else:
-    json = lazy.module("json")
     machines = lazy.module("reread.index.machines")
 
 QUARTER_MS = 900_000
@@ -95,7 +92,7 @@ def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model
             ), {_CELL} AS ({source})
             SELECT name, model, {_SUMS_OF_CELLS} FROM stretch CROSS JOIN cell ON quarter >= begins AND quarter < ends
             WHERE instr(lower(model), ?) GROUP BY 1, 2""",  # noqa: S608  our own names
-        (json.dumps(stretches), model),
+        (msgspec.json.encode(stretches).decode(), model),
     )
 
 

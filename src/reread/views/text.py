@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -11,6 +10,12 @@ from typing import Any
 from reread import lazy
 
 from .numbers import duration, size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import json
+else:  # for text that arrives in pieces
+    json = lazy.module("json")
 
 _CODES = {
     "bold": "1",
