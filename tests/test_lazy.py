@@ -58,3 +58,18 @@ def test_a_named_tuple_is_what_typing_makes() -> None:
     assert msgspec.convert([1, ["x"], None], _Quick) == (1, ("x",), None)
     with pytest.raises(TypeError):
         _Quick(2, lines=3)  # type: ignore[call-arg]
+
+
+class _Some(lazy.TypedDict, total=False):
+    name: str | None
+
+
+class _More(_Some, total=False):
+    limit: int
+
+
+def test_a_typed_dict_tells_what_may_be_in_it() -> None:
+    assert list(_Some.__annotations__) == ["name"]
+    assert list(_More.__annotations__) == ["name", "limit"]
+    assert typing.get_type_hints(_More) == {"name": str | None, "limit": int}
+    assert _More(name="a", limit=3) == {"name": "a", "limit": 3}

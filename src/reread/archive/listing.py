@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
@@ -43,6 +42,7 @@ from reread.marks import NO_MARK, NO_MOVES, Mark, Moves
 
 from .filters import Filter
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from decimal import Decimal
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reread.errors import BadInput, StoreError
 
 from .database import FILE_NAME, connect, last_set_aside, transaction
 from .machine_file import Machine, read_file, write_file
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

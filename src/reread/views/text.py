@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any
 
 from reread import lazy
 
@@ -14,6 +13,7 @@ from .numbers import duration, size
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import json
+    from typing import Any
 else:  # for text that arrives in pieces
     json = lazy.module("json")
 
