@@ -147,3 +147,21 @@ def test_without_any_transcript_the_overview_is_a_demonstration(tmp_path: Path) 
     assert ran.code == 0
     assert "demonstration" in ran.err
     assert "─── ▶ NOW ───" in ran.out
+
+
+@pytest.mark.parametrize(
+    "started",
+    [
+        ["-m", "cProfile", "-m", "reread", "--version"],
+        ["-c", "from reread.cli.main import main; main(); print('function calls')", "--version"],
+    ],
+)
+def test_whoever_runs_the_program_in_a_process_of_their_own_goes_on_afterwards(started: list[str]) -> None:
+    done = subprocess.run([sys.executable, *started], capture_output=True, env=environment(), check=True)
+    assert b"function calls" in done.stdout
+
+
+def test_what_is_to_be_done_at_the_end_is_done(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import atexit\natexit.register(print, 'at the end')\n")
+    ran = reread("--version", PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    assert ran.out.splitlines()[-1] == "at the end"

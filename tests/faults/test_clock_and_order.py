@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.index.safe_reader import ORDER, Piece, as_last_taken
+from reread.index.meta import ORDER
+from reread.index.safe_reader import Piece, as_last_taken
 from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.testing import a_prompt, a_session
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from fnmatch import fnmatch
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from reread import lazy
 from reread.config import zone_called
 from reread.errors import BadInput, printable
+from reread.lazy import NamedTuple, TypedDict
 from reread.marks import NO_MOVES, Moves, tag_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from reread.marks import Mark
     from reread.sessions import Conversation, Session, ToolCall

@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
@@ -38,10 +37,12 @@ from reread.index.sessions import (
     unfinished_since,
 )
 from reread.index.sessions import ids_called as session_ids_called
+from reread.lazy import NamedTuple
 from reread.marks import NO_MARK, NO_MOVES, Mark, Moves
 
 from .filters import Filter
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from decimal import Decimal
 

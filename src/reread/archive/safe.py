@@ -15,15 +15,8 @@ from msgspec.structs import replace
 from reread import lazy
 from reread.billing import load_prices
 from reread.errors import BadInput, NewerArchive, SafeDamaged, SafeError, SourceError, StoreError, printable
-from reread.index import custody, machines, meta, source_state
-from reread.index import verify as proof
-from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
-from reread.index.database import remove_set_aside, set_aside
-from reread.index.places import fold_copies
-from reread.index.read import outdated_sessions
-from reread.index.verify import Verified
-from reread.ingest.adopt import adopt, adopt_tail, name_of_piece
-from reread.ingest.second_phase import find_friction, index_results
+from reread.index import meta, read, source_state
+from reread.index.database import remove_set_aside, set_aside, transaction
 from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
 
@@ -34,8 +27,12 @@ if TYPE_CHECKING:
 
     from reread import exchange
     from reread.exchange import Pulled, Pushed
-    from reread.index import carry_over
-    from reread.ingest import Report, SyncResult
+    from reread.index import carry_over, custody, machines, places
+    from reread.index import verify as proof
+    from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
+    from reread.index.verify import Verified
+    from reread.ingest import Report, SyncResult, second_phase
+    from reread.ingest import adopt as adopting
     from reread.ingest import rebuild as rebuilding
 
     from . import filters as filtering
@@ -46,6 +43,12 @@ if TYPE_CHECKING:
 else:  # a sync, which happens with nearly every command, has no use for these
     exchange = lazy.module("reread.exchange")
     carry_over = lazy.module("reread.index.carry_over")
+    custody = lazy.module("reread.index.custody")
+    machines = lazy.module("reread.index.machines")
+    places = lazy.module("reread.index.places")
+    proof = lazy.module("reread.index.verify")
+    second_phase = lazy.module("reread.ingest.second_phase")
+    adopting = lazy.module("reread.ingest.adopt")
     rebuilding = lazy.module("reread.ingest.rebuild")
     filtering = lazy.module("reread.archive.filters")
     listing = lazy.module("reread.archive.listing")
@@ -76,10 +79,8 @@ class ArchiveSafe:
         """Takes in what changed in the sources; `Archive.sync` looks first whether anything did."""
         archive = self._archive
         with archive.locked(patience):
-            custody.note_first(archive.connection, archive.packs)
-            if custody.is_lost(
-                archive.connection, archive.packs
-            ):  # asked here: another process may just have rebuilt it
+            self._note_first()
+            if self._is_lost():  # asked here: another process may just have rebuilt it
                 self._make_anew(report)
             lost, _ = self._recover()
             self._fold_copies()
@@ -96,11 +97,18 @@ class ArchiveSafe:
             )
             self._renew(report)
             if not is_quick:
-                index_results(archive.connection, archive.packs, report)
-                find_friction(archive.connection, archive.packs, archive.price_file, report, with_grown=False)
+                self._finish(report)
             if lost is not None:
                 result.problems.append(SourceError(archive.packs.folder, str(lost)))
             return result
+
+    def _finish(self, report: Report | None) -> None:
+        """What this sync, or a quick one before it, left for later; moments of sessions that grew go on waiting."""
+        archive = self._archive
+        if meta.waiting_for_results(archive.connection):
+            second_phase.index_results(archive.connection, archive.packs, report)
+        if meta.waiting_for_friction(archive.connection, with_grown=False):
+            second_phase.find_friction(archive.connection, archive.packs, archive.price_file, report, with_grown=False)
 
     def verify(self, *, deep: bool = False) -> Verified:
         """Proves every byte of the safe, a row for each and each row's bytes, the pages of the index and its sums; a
@@ -125,9 +133,11 @@ class ArchiveSafe:
                 _, adopted = self._recover()
         found = proof.verify(connection, archive.packs, archive.prices, may_write=may_write)
         if may_write and found.unnamed:
-            named = adopt(connection, archive.packs, found.unnamed, archive.price_file)
+            named = adopting.adopt(connection, archive.packs, found.unnamed, archive.price_file)
             adopted += len(named)
-            found = replace(found, unnamed=[each for each in found.unnamed if name_of_piece(each[0]) not in named])
+            found = replace(
+                found, unnamed=[each for each in found.unnamed if adopting.name_of_piece(each[0]) not in named]
+            )
         if not found.is_index_sound:
             return found
         recounted = rebuilding.recount(connection, archive.packs, archive.price_file, deep=deep)
@@ -143,8 +153,29 @@ class ArchiveSafe:
         """After a crash, for one who holds the lock: what is lost of the last pack, and how many pieces that no row
         named have rows now."""
         archive = self._archive
-        lost = custody.recover(archive.connection, archive.packs, archive.prices)
-        return lost, adopt_tail(archive.connection, archive.packs, archive.price_file)
+        prices = archive.prices  # before anything is done: a file that cannot be read stops it
+        if archive.packs.unfinished() is None and archive.packs.ends_at(*read.acknowledged_end(archive.connection)):
+            return None, 0  # as nearly always
+        lost = custody.recover(archive.connection, archive.packs, prices)
+        return lost, adopting.adopt_tail(archive.connection, archive.packs, archive.price_file)
+
+    def _note_first(self) -> None:
+        """Before anything is kept: so that a first sync that a power cut ended is not taken for an index that was
+        lost."""
+        connection = self._archive.connection
+        if meta.read_note(connection, meta.FIRST) is None and not self._archive.packs.packs():
+            with transaction(connection, durable=True):
+                meta.write_note(connection, meta.FIRST, meta.BEGUN)
+
+    def _is_lost(self) -> bool:
+        """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made
+        anew by a rebuild that did not come to its end."""
+        connection = self._archive.connection
+        if meta.is_half_made(connection):
+            return True
+        if not self._archive.packs.packs() or meta.read_note(connection, meta.FIRST) is not None:
+            return False
+        return not read.has_pieces(connection)
 
     def restore(self, wanted: SessionName, to: str | Path, generation: int | None = None) -> Restored:
         """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
@@ -186,7 +217,7 @@ class ArchiveSafe:
         archive = self._archive
         if not meta.is_outdated(archive.connection):
             return
-        if outdated_sessions(archive.connection):
+        if read.outdated_sessions(archive.connection):
             rebuilding.renew(archive.connection, archive.packs, archive.price_file, report)
         if meta.is_outdated(archive.connection):
             meta.keep_renewed(archive.connection)
@@ -196,7 +227,7 @@ class ArchiveSafe:
         archive = self._archive
         if meta.read_note(archive.connection, meta.FOLDED) == meta.DONE:
             return 0
-        folded = fold_copies(archive.connection, archive.packs, archive.prices)
+        folded = places.fold_copies(archive.connection, archive.packs, archive.prices)
         meta.write_note(archive.connection, meta.FOLDED, meta.DONE)
         return folded
 
@@ -259,8 +290,8 @@ class ArchiveSafe:
         exchange.check_folder(source)
         archive.reprice()
         with archive.locked():
-            custody.note_first(archive.connection, archive.packs)
-            if custody.is_lost(archive.connection, archive.packs):
+            self._note_first()
+            if self._is_lost():
                 self._make_anew()
             self._recover()
             own = archive.own_machine()

@@ -6,8 +6,8 @@ The order is part of the contract with the index: a text is found again by its l
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
+from reread.lazy import NamedTuple
 from reread.records import (
     AiTitle,
     Assistant,

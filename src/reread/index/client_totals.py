@@ -39,6 +39,16 @@ def own_machine(connection: sqlite3.Connection) -> str:
     return str(found[0])
 
 
+def names_of(connection: sqlite3.Connection, machine: str) -> tuple[str, ...]:
+    """What else rows and pieces of a machine were called."""
+    row = connection.execute("SELECT names FROM machine WHERE id = ?", (machine,)).fetchone()
+    if row is None or row[0] == "[]":
+        return ()
+    import json  # not before it is needed: nearly every machine has kept its name
+
+    return tuple(json.loads(row[0]))
+
+
 def spent_since(connection: sqlite3.Connection, quarter: int) -> int | None:
     """Nano-dollars since a quarter of an hour; None where nothing was ever counted."""
     spent, is_empty = connection.execute(
@@ -152,8 +162,6 @@ def _is_forgotten(connection: sqlite3.Connection, said: StatusLine, machine: str
     """A session that was forgotten stays so, though the client that runs it still draws status lines."""
     if connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone() is None:
         return False
-    from .machines import names_of
-
     keys = [session_mark(said.session or "")]
     if said.transcript is not None:
         keys += [file_key(name, said.transcript) for name in (machine, *names_of(connection, machine))]

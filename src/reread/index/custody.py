@@ -84,18 +84,10 @@ def recover(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> SafeD
 
 def _cut_tail(connection: sqlite3.Connection, safe: Safe) -> SafeDamaged | None:
     try:
-        safe.recover_tail(*acknowledged_end(connection))
+        safe.recover_tail(*read.acknowledged_end(connection))
     except SafeDamaged as lost:
         return lost
     return None
-
-
-def acknowledged_end(connection: sqlite3.Connection) -> tuple[int, int]:
-    """The pack and the offset behind the last piece that a row names."""
-    last = connection.execute(
-        "SELECT pack, offset + stored FROM piece ORDER BY pack DESC, offset DESC LIMIT 1"
-    ).fetchone()
-    return last or (1, 0)
 
 
 def finish_forget(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> None:
@@ -325,23 +317,6 @@ def _scrub(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO search(search) VALUES ('optimize')")
     connection.execute("VACUUM")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def note_first(connection: sqlite3.Connection, safe: Safe) -> None:
-    """Before anything is kept: so that a first sync that a power cut ended is not taken for an index that was lost."""
-    if meta.read_note(connection, meta.FIRST) is None and not safe.packs():
-        with transaction(connection, durable=True):
-            meta.write_note(connection, meta.FIRST, meta.BEGUN)
-
-
-def is_lost(connection: sqlite3.Connection, safe: Safe) -> bool:
-    """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made anew
-    by a rebuild that did not come to its end."""
-    if meta.is_half_made(connection):
-        return True
-    if not safe.packs() or meta.read_note(connection, meta.FIRST) is not None:
-        return False
-    return connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None
 
 
 _FILE = "key, machine, source, path, kind, mtime_ns"

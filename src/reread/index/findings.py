@@ -45,11 +45,6 @@ def replace_friction(connection: sqlite3.Connection, session: int, batch: Fricti
     )
 
 
-def keep_waiting(connection: sqlite3.Connection, session: int) -> None:
-    """What it shows now is to be found later; what it showed before stays so long. Inside the caller's transaction."""
-    connection.execute("INSERT OR IGNORE INTO friction_waits VALUES (?)", (session,))
-
-
 def drop_friction(connection: sqlite3.Connection, session: int) -> None:
     for table in _TABLES:
         connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608  our own names

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reread.errors import BadInput, StoreError
 
 from .database import FILE_NAME, connect, last_set_aside, transaction
 from .machine_file import Machine, read_file, write_file
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -104,12 +104,6 @@ def other_machines(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 def id_by_name(connection: sqlite3.Connection) -> dict[str, str]:
     """The ids that earlier host names stand for."""
     return {name: each.id for each in machines(connection) for name in each.names}
-
-
-def names_of(connection: sqlite3.Connection, machine: str) -> tuple[str, ...]:
-    """What else rows and pieces of a machine were called."""
-    row = connection.execute("SELECT names FROM machine WHERE id = ?", (machine,)).fetchone()
-    return tuple(json.loads(row[0])) if row is not None else ()
 
 
 def keep_file(home: Path) -> None:

@@ -34,7 +34,8 @@ BEGUN, DONE = "begun", "done"
 FIRST = "first"
 """That the safe was empty when this index took its first pieces: whatever is in it, this index has taken."""
 ORDER = "order"
-"""The number of the last sync that took pieces; see `safe_reader`."""
+"""The number of the last sync that took pieces, and in the header of a piece of the one that took it; see
+`safe_reader`."""
 
 
 def read_note(connection: sqlite3.Connection, name: str) -> str | None:
@@ -54,9 +55,11 @@ def left_out(connection: sqlite3.Connection) -> list[tuple[str, int]]:
 
 
 def keep_left_out(connection: sqlite3.Connection, sessions: dict[str, int]) -> None:
-    import json
+    text = "{}"
+    if sessions:
+        import json
 
-    text = json.dumps(sessions)
+        text = json.dumps(sessions)
     if (read_note(connection, LEFT_OUT) or "{}") != text:
         write_note(connection, LEFT_OUT, text)
 
@@ -75,6 +78,12 @@ def waiting_for_friction(connection: sqlite3.Connection, *, with_grown: bool = T
             ORDER BY ended DESC, session.id"""  # noqa: S608  our own words
     )
     return [(number, as_path(uuid)) for number, uuid in rows]
+
+
+def keep_waiting_for_friction(connection: sqlite3.Connection, session: int) -> None:
+    """What a session shows now is to be found later; what it showed before stays so long. Inside the caller's
+    transaction."""
+    connection.execute("INSERT OR IGNORE INTO friction_waits VALUES (?)", (session,))
 
 
 def waiting_for_results(connection: sqlite3.Connection) -> list[int]:

@@ -6,11 +6,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from reread import lazy
+from reread.lazy import NamedTuple
 
 from .meta import EXTRACTOR, FIELDS, as_path, stored_path
 from .rows import FileRow
@@ -306,6 +307,23 @@ def match_cells(
 def vocabulary(connection: sqlite3.Connection, first: str, last: str) -> list[tuple[str, int]]:
     """Terms of the index between two, with the number of blocks that hold them."""
     return list(connection.execute("SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, last)))
+
+
+def acknowledged_end(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The pack and the offset behind the last piece that a row names."""
+    last = connection.execute(
+        "SELECT pack, offset + stored FROM piece ORDER BY pack DESC, offset DESC LIMIT 1"
+    ).fetchone()
+    return last or (1, 0)
+
+
+def has_places(connection: sqlite3.Connection) -> bool:
+    """Whether something that is kept lies in another place, too."""
+    return connection.execute("SELECT 1 FROM place LIMIT 1").fetchone() is not None
+
+
+def has_pieces(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is not None
 
 
 def forgotten(connection: sqlite3.Connection) -> dict[str, int]:

@@ -18,6 +18,7 @@ from reread.safe.pieces import PieceHeader, PiecePlace
 from reread.safe.safe import Safe
 
 from . import read
+from .meta import ORDER
 from .read import StoredPiece
 from .rows import FileRow
 
@@ -130,9 +131,6 @@ class SafeReader:
             known = read.pieces_of(self._connection, file, generation, offset, offset + length)
         return self._lines.line(known, offset, length)
 
-
-ORDER = "order"
-"""In the header of a piece: the number of the sync that took it."""
 
 Piece = tuple[PieceHeader, PiecePlace]
 

@@ -652,35 +652,31 @@ def _strict(statement: str) -> str:
     return f"{head}{columns}){' WITHOUT ROWID, STRICT' if rowless else ' STRICT'};{end}"
 
 
-_TABLES = _opened(
-    "\n".join(
-        (
-            _MACHINES,
-            _FILES,
-            _PLACES,
-            _SESSIONS,
-            _BACKUPS,
-            _EXTRACTORS,
-            _LISTS,
-            _TALK,
-            _REQUESTS,
-            _CLIENT_SAID,
-            _MARKS,
-            _MARK_CHANGES,
-            _MOVED,
-            _FRICTION,
-            _LOSSES,
-            _FRICTION_WAITS,
-            _SEEN,
-            _FORGOTTEN,
-            _SEARCH,
-            _RESULT_WAITS,
-            _SEARCHABLE,
-            _SECRETS,
-            _CLOSED_PARTS,
-        )
-    )
-).strip()
+_TABLES = (
+    _MACHINES,
+    _FILES,
+    _PLACES,
+    _SESSIONS,
+    _BACKUPS,
+    _EXTRACTORS,
+    _LISTS,
+    _TALK,
+    _REQUESTS,
+    _CLIENT_SAID,
+    _MARKS,
+    _MARK_CHANGES,
+    _MOVED,
+    _FRICTION,
+    _LOSSES,
+    _FRICTION_WAITS,
+    _SEEN,
+    _FORGOTTEN,
+    _SEARCH,
+    _RESULT_WAITS,
+    _SEARCHABLE,
+    _SECRETS,
+    _CLOSED_PARTS,
+)
 
 
 def schema() -> str:
@@ -689,7 +685,8 @@ def schema() -> str:
     One made earlier has the same columns without STRICT and CHECK: to change that, every row would have to be written
     again, as a rebuild does.
     """
-    return "".join(map(_strict, _statements(f"{_TABLES}\n"))).strip() if IS_STRICT else _TABLES
+    tables = _opened("\n".join(_TABLES)).strip()
+    return "".join(map(_strict, _statements(f"{tables}\n"))).strip() if IS_STRICT else tables
 
 
 IN_SCHEMA = frozenset(MIGRATIONS)

@@ -1,29 +1,36 @@
 """Sessions as the archive lists them, with their marks, moved folders and what they copied from others."""
 
-import json
+from __future__ import annotations
+
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
+from reread import lazy
 from reread.billing.money import in_dollars
+from reread.lazy import NamedTuple
 from reread.marks import NO_MARK, Mark, Moves, below
 from reread.times import moment
 
 from .meta import as_path, stored_path
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import json
     from decimal import Decimal
+    from typing import Any
+else:
+    json = lazy.module("json")
 
 
 _COLUMNS = "session, starred, tags, note, title, hidden"
 _FEW_MARKS = 200
 """So many sessions are asked for by name; of more, everything is read, which is quicker than so many names."""
 
-MarkRow = tuple[Any, ...]
+MarkRow = tuple["Any", ...]
 """The columns of a mark, its session first."""
 
 
@@ -123,7 +130,7 @@ class StoredSession(NamedTuple):
         return moment(self.row.ended)
 
     @property
-    def cost(self) -> "Decimal | None":
+    def cost(self) -> Decimal | None:
         """Dollars, with its subagents; None when nothing has a price."""
         return in_dollars(self.row.nanodollars)
 

@@ -10,15 +10,19 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import chain, islice
 from operator import add
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from reread import lazy
 from reread.features.search_text import texts_of
+from reread.lazy import NamedTuple
 from reread.records import ProgressLine, decode
 
+from .meta import FIELDS
+
 __all__ = [
+    "INSERT_WORDS",
+    "RESULT",
     "Counted",
     "Occurrence",
     "counted",
@@ -31,6 +35,9 @@ __all__ = [
     "query_tokens",
 ]
 
+
+RESULT = FIELDS.index("result")
+INSERT_WORDS = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
 
 _UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from reread import lazy
+
 from .database import transaction
-from .machines import machines
 from .meta import as_path
 from .rows import RequestContext
 from .sessions import SessionFilter
+
+if TYPE_CHECKING:
+    from . import machines
+else:
+    machines = lazy.module("reread.index.machines")
 
 QUARTER_MS = 900_000
 NO_QUARTER = -1
@@ -87,7 +92,7 @@ def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model
             ), {_CELL} AS ({source})
             SELECT name, model, {_SUMS_OF_CELLS} FROM stretch CROSS JOIN cell ON quarter >= begins AND quarter < ends
             WHERE instr(lower(model), ?) GROUP BY 1, 2""",  # noqa: S608  our own names
-        (json.dumps(stretches), model),
+        (msgspec.json.encode(stretches).decode(), model),
     )
 
 
@@ -242,7 +247,7 @@ def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
 
 def machine_labels(connection: sqlite3.Connection) -> dict[int, str]:
     """Of every file: what the machine is called that it was taken from; its id where another has the same label."""
-    known = machines(connection)
+    known = machines.machines(connection)
     called = Counter(each.label for each in known)
     names = {each.id: each.label if called[each.label] == 1 else f"{each.label} ({each.id[:8]})" for each in known}
     return {file: names.get(machine, machine) for file, machine in connection.execute("SELECT id, machine FROM file")}

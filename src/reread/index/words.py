@@ -20,10 +20,7 @@ from .meta import FIELDS
 from .read import StoredPiece
 from .rows import FileRow
 from .session_files import SessionFileReader
-from .text_index import indexable, text_at
-
-RESULT = FIELDS.index("result")
-INSERT_WORDS = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
+from .text_index import INSERT_WORDS, RESULT, indexable, text_at
 
 
 class TextPlace(NamedTuple):

@@ -14,25 +14,34 @@ from pathlib import Path
 
 import msgspec
 
+from reread import lazy
 from reread.billing import Prices
 from reread.errors import SafeDamaged
 from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.sources import SourceFile
 
 from . import meta
-from .backup_files import KnownPieces, standing_for
 from .client_totals import replace_said
 from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
-from .findings import drop_friction, keep_waiting, replace_friction
 from .ledger import Ledger
 from .meta import EXTRACTOR, file_key, stored_path
-from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
-from .safe_reader import ORDER, Piece
-from .session_files import SessionFileReader
 from .source_state import UNREAD, remember, remember_grown
-from .words import INSERT_WORDS, RESULT, keep_waiting_results, unindex
+from .text_index import INSERT_WORDS, RESULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import backup_files, findings, places, session_files, words
+    from .backup_files import KnownPieces
+    from .places import PlaceRow
+    from .safe_reader import Piece
+else:  # where a session only grew, none of these is asked for anything
+    backup_files = lazy.module("reread.index.backup_files")
+    findings = lazy.module("reread.index.findings")
+    places = lazy.module("reread.index.places")
+    session_files = lazy.module("reread.index.session_files")
+    words = lazy.module("reread.index.words")
 
 MIDDLE = 1 << 27
 """Blocks of sessions that are new to the archive count up from here, those of older ones down: a block's id then
@@ -66,7 +75,7 @@ class StoreWriter:
 
     @cached_property
     def _backups(self) -> KnownPieces:
-        return KnownPieces(self._connection)
+        return backup_files.KnownPieces(self._connection)
 
     def _id_range(self) -> tuple[int, int]:
         # What waits counts, too: an id that was given up again may still lie among those.
@@ -81,7 +90,7 @@ class StoreWriter:
     ) -> None:
         """Takes in sessions; `is_older` says that they are older than all taken before, `kept` which pieces of a file,
         by its key, are in the safe already and get their rows with the others."""
-        places = {id(file): self._keep(file) for batch in batches for file in batch.files}
+        stored = {id(file): self._keep(file) for batch in batches for file in batch.files}
         self._safe.flush()
         with transaction(self._connection):
             blocks: list[tuple[int, FileBatch]] = []
@@ -90,10 +99,15 @@ class StoreWriter:
                 name = stored_path(batch.session.uuid) if batch.session is not None else ""
                 for file in batch.files:
                     row = self._file(file, session, batch.backup_of)
-                    self._pieces(row, file, places[id(file)])
+                    self._pieces(row, file, stored[id(file)])
                     self.name(row, (kept or {}).get(file.key, ()))
                     if file.withdrawn:
-                        unindex(self._connection, SessionFileReader(self._connection, self._safe), row, file.withdrawn)
+                        words.unindex(
+                            self._connection,
+                            session_files.SessionFileReader(self._connection, self._safe),
+                            row,
+                            file.withdrawn,
+                        )
                     self._facts(row, session, file)
                     if not file.since:
                         replace_said(self._connection, row, stored_path(file.said_of) or name, self._machine, file.said)
@@ -101,9 +115,9 @@ class StoreWriter:
                 if session is not None:
                     self._keep_part(session, batch.part)
                 if session is not None and batch.friction is not None:
-                    replace_friction(self._connection, session, batch.friction)
+                    findings.replace_friction(self._connection, session, batch.friction)
                 elif session is not None:
-                    keep_waiting(self._connection, session)
+                    meta.keep_waiting_for_friction(self._connection, session)
             self._ledger.settle()
             self._copies.settle()
             self._index(blocks, is_older=is_older)
@@ -131,7 +145,7 @@ class StoreWriter:
             place = self._safe.append_compressed(header, frame)
             self._backups.learn(header.sha256, place)
         else:
-            self._safe.append_compressed(*standing_for(header))
+            self._safe.append_compressed(*backup_files.standing_for(header))
         return place
 
     def _is_whole(self, place: PiecePlace) -> bool:
@@ -153,7 +167,7 @@ class StoreWriter:
             length=piece.length,
             sha256=piece.sha256.hex(),
             mtime_ns=file.mtime_ns,
-            more={"taken": self._began, ORDER: self._order},
+            more={"taken": self._began, meta.ORDER: self._order},
         )
 
     def _session(self, row: SessionRow) -> int:
@@ -171,7 +185,7 @@ class StoreWriter:
     def _file(self, file: FileBatch, session: int | None, backup_of: int | None) -> int:
         known = self._connection.execute("SELECT id, session, head FROM file WHERE key = ?", (file.key,)).fetchone()
         if known is not None and (file.is_rewritten or file.kind in _WHOLE):
-            unindex(self._connection, SessionFileReader(self._connection, self._safe), known[0])
+            words.unindex(self._connection, session_files.SessionFileReader(self._connection, self._safe), known[0])
         values = {
             **{name: getattr(file, name) for name in _FILE_COLUMNS},
             "path": stored_path(file.path),
@@ -199,15 +213,15 @@ class StoreWriter:
     def _drop_if_empty(self, session: int) -> None:
         """A capture was a session by itself until its transcript came."""
         if self._connection.execute("SELECT 1 FROM file WHERE session = ? LIMIT 1", (session,)).fetchone() is None:
-            drop_friction(self._connection, session)
+            findings.drop_friction(self._connection, session)
             self._connection.execute("DELETE FROM session WHERE id = ?", (session,))
 
-    def _pieces(self, row: int, file: FileBatch, places: Sequence[PiecePlace]) -> None:
+    def _pieces(self, row: int, file: FileBatch, stored: Sequence[PiecePlace]) -> None:
         self._connection.executemany(
             "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (row, file.generation, p.start, p.length, p.sha256, at.pack, at.offset, at.stored)
-                for p, at in zip(file.pieces, places, strict=True)
+                for p, at in zip(file.pieces, stored, strict=True)
             ],
         )
 
@@ -243,7 +257,7 @@ class StoreWriter:
             )
             told = list(enumerate(file.blocks, first))
             if file.results_wait and any(block.field == RESULT for block in file.blocks):
-                keep_waiting_results(self._connection, row, first, last)
+                words.keep_waiting_results(self._connection, row, first, last)
                 told = [each for each in told if each[1].field != RESULT]
             for i, block in told:
                 self._connection.execute(INSERT_WORDS[block.field], (i, block.text))
@@ -298,7 +312,7 @@ class StoreWriter:
 
     def keep_places(self, found: Sequence[tuple[SourceFile, str, Path, str]]) -> None:
         """Files that hold what others hold: each with its source, and path and machine of the other."""
-        told = known_keys(self._connection) if found else set()
+        told = places.known_keys(self._connection) if found else set()
         rows: list[PlaceRow] = []
         for file, source, original, machine in found:
             kept = self._connection.execute(
@@ -313,21 +327,21 @@ class StoreWriter:
                 continue
             seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
             key = file_key(self._machine, str(file.path))
-            row = PlaceRow(key, kept[0], self._machine, source, str(file.path), *seen)
+            row = places.PlaceRow(key, kept[0], self._machine, source, str(file.path), *seen)
             if (key, kept[0]) not in told:
-                self._safe.append_compressed(*place_piece(row, kept[1], file.kind, kept[2], self._began))
+                self._safe.append_compressed(*places.place_piece(row, kept[1], file.kind, kept[2], self._began))
             rows.append(row)
         if rows:
             self._safe.flush()
             with transaction(self._connection):
-                keep_places(self._connection, rows)
+                places.keep_places(self._connection, rows)
 
     def change_places(self, *, gone: Sequence[Path], own_ways: Sequence[Path]) -> None:
         """Places that are there no more, and such that are files of their own now."""
         if gone or own_ways:
             with transaction(self._connection):
-                mark_places_vanished(self._connection, self._machine, gone, int(time.time() * 1000))
-                drop_places(self._connection, self._machine, own_ways)
+                places.mark_places_vanished(self._connection, self._machine, gone, int(time.time() * 1000))
+                places.drop_places(self._connection, self._machine, own_ways)
 
     def mark_vanished(self, keys: Iterable[str]) -> None:
         """The source is gone; what was taken of it stays."""

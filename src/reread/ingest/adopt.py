@@ -17,7 +17,6 @@ from reread.billing import load_prices
 from reread.errors import SafeDamaged
 from reread.index import meta, read
 from reread.index.backup_files import KnownPieces, history_folders, resolved, shared_digest
-from reread.index.custody import acknowledged_end
 from reread.index.database import transaction
 from reread.index.machines import id_by_name
 from reread.index.places import PLACE, adopt_places, known_keys
@@ -64,7 +63,7 @@ def adopt_tail(connection: sqlite3.Connection, safe: Safe, prices: Path | None =
     """Adopts whole pieces behind the end of what was acknowledged, and gives how many; the caller holds the lock."""
     behind = [
         (found.header, found.place)
-        for found in safe.scan(*acknowledged_end(connection))
+        for found in safe.scan(*read.acknowledged_end(connection))
         if isinstance(found, FoundPiece)
     ]
     meta.count_order(connection, max((order_of(header) for header, _ in behind), default=0))

@@ -13,7 +13,7 @@ from io import FileIO
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -24,10 +24,11 @@ from reread.billing.response import Response, settle_all
 from reread.billing.scan import scan
 from reread.errors import SourceError
 from reread.index import read as reading
+from reread.index.client_totals import names_of
 from reread.index.ledger import quarter, told_elsewhere
-from reread.index.machines import names_of
 from reread.index.meta import EDGE, digest
 from reread.index.rows import FileKeys
+from reread.lazy import NamedTuple
 from reread.sources import FileKind, SourceFile, opens_array
 from reread.workers import in_shares, is_alone, is_safe_to_fork, share_out, worker_pool
 

@@ -6,12 +6,13 @@ import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import msgspec
 from msgspec.structs import astuple, replace
 
+from reread import lazy
 from reread.billing import Prices, Response, load_prices
 from reread.errors import SourceError
 from reread.features import friction  # fetched when used: not every sync looks for it
@@ -21,7 +22,6 @@ from reread.features.tool_use import paths_of
 from reread.index import read
 from reread.index.conversation_rows import EMPTY, REDACTED, SIGNED, TOLD, CopyMarker, call_digest, digest_of, write_talk
 from reread.index.database import transaction
-from reread.index.findings import NO_TIME, PROMPTED
 from reread.index.ledger import response_rows
 from reread.index.meta import EDGE, digest
 from reread.index.rows import (
@@ -39,9 +39,9 @@ from reread.index.rows import (
     SessionRow,
     ThoughtRow,
 )
-from reread.index.session_files import DiskAndSafe, KeptSession
 from reread.index.sessions import StoredSession, sessions
 from reread.index.text_index import indexable_bytes
+from reread.lazy import NamedTuple
 from reread.loading import DISK, FileReader, load_session
 from reread.records import (
     AgentProgress,
@@ -67,6 +67,14 @@ from reread.workers import give_back_memory
 from . import growth
 from .growth import ClosedPart
 from .survey import FileJob, SessionJob, name_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.index import findings, session_files
+    from reread.index.session_files import KeptSession
+else:  # where a session only grew, there is nothing to ask them for
+    findings = lazy.module("reread.index.findings")
+    session_files = lazy.module("reread.index.session_files")
 
 _LONGEST_MS = 1e12
 _MOST_TOKENS = 1e15
@@ -144,7 +152,7 @@ def friction_of(session: Session) -> FrictionBatch:
     return FrictionBatch(
         moments=[friction_row(event) for event in found.events],
         outcome=tuple(_clean(value) for value in astuple(found.outcome)),
-        prompted=b"".join(struct.pack(PROMPTED, *each) for each in prompts_typed(session)),
+        prompted=b"".join(struct.pack(findings.PROMPTED, *each) for each in prompts_typed(session)),
         material=compress(_packed(replace(found.material, session="", project=None))),
         changes=[(_text(each.path), _clean(each.uuid), milliseconds(each.time)) for each in found.instructions],
     )
@@ -179,7 +187,7 @@ def prompts_typed(session: Session) -> Iterator[tuple[int, int]]:
     """When each prompt was typed, and a number that tells it from others: a fork repeats both."""
     for prompt in session.prompts:
         time = milliseconds(prompt.time)
-        yield NO_TIME if time is None else time, crc32(prompt.text.encode("utf-8", "surrogatepass"))
+        yield findings.NO_TIME if time is None else time, crc32(prompt.text.encode("utf-8", "surrogatepass"))
 
 
 def _packed(material: friction.Material) -> bytes:
@@ -367,7 +375,7 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
     Raises SourceError when a file cannot be read; backups that cannot are named in the batch.
     """
     if job.gone and job.safe is not None:
-        disk = DiskAndSafe(job.safe, job.gone)
+        disk = session_files.DiskAndSafe(job.safe, job.gone)
     bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
     if job.backup_of is not None:
         return _take_backups(job, job.backup_of, bytes_of)

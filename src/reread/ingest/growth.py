@@ -15,7 +15,6 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -30,6 +29,7 @@ from reread.index.meta import EXTRACTOR, file_key
 from reread.index.rows import FileRow
 from reread.index.sessions import SessionRow
 from reread.index.source_state import changed_states
+from reread.lazy import NamedTuple
 from reread.loading import has_own_name, records_of
 from reread.records import (
     AgentProgress,

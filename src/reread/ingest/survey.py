@@ -8,23 +8,20 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread import sources
+from reread import lazy, sources
 from reread.errors import SafeDamaged, SourceError
 from reread.index import read
+from reread.index.client_totals import names_of
 from reread.index.database import is_durable
-from reread.index.machines import names_of
 from reread.index.meta import EDGE, digest, session_mark
-from reread.index.places import KnownPlace, Original, Role, move_session, originals, places_on, role_of
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, FileKeys, FileRow
-from reread.index.session_files import source_file
 from reread.index.sessions import names_by_id
-from reread.index.user_data import content_marks
+from reread.lazy import NamedTuple
 from reread.loading import DISK, FileReader, OrphanAgentFiles, has_own_name, ids_of
 from reread.safe.safe import Safe
 from reread.sessions import Session
@@ -32,6 +29,16 @@ from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.sources.find import folder_of
 
 from .growth import Growth
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.index import places as other_places
+    from reread.index import session_files, user_data
+    from reread.index.places import KnownPlace, Original, Role
+else:  # where a session only grew, there is nothing to ask them for
+    other_places = lazy.module("reread.index.places")
+    session_files = lazy.module("reread.index.session_files")
+    user_data = lazy.module("reread.index.user_data")
 
 
 class FileJob(Struct, frozen=True, kw_only=True, gc=False):
@@ -319,7 +326,7 @@ class PlaceSurvey:
         self._machine = machine
         self._safe = Safe(safe) if safe is not None else None
         self._paths = {os.path.normcase(row.location) for row in known}
-        self._places = places_on(connection, machine)
+        self._places = other_places.places_on(connection, machine) if read.has_places(connection) else {}
         self._is_empty = connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is None
         self.found: list[FoundPlace] = []
         """What the archive has to learn."""
@@ -384,7 +391,7 @@ class PlaceSurvey:
         if self._is_empty:
             return False
         here = _by_role(files)
-        for original in (each for name in sorted(names) for each in originals(self._connection, name)):
+        for original in (each for name in sorted(names) for each in other_places.originals(self._connection, name)):
             kinship = self._kinship(here, original)
             if kinship is Kinship.COPY:
                 self.found += [
@@ -407,7 +414,7 @@ class PlaceSurvey:
             return False
         files = {row.id: (str(source_of[file.location]), file.path) for file, row in shared}
         folder = str(next(iter(here.values())).folder if session.trunk is None else session.trunk.folder)
-        is_moved = move_session(self._connection, original, self._machine, folder, files)
+        is_moved = other_places.move_session(self._connection, original, self._machine, folder, files)
         self.has_moved = self.has_moved or is_moved
         return is_moved
 
@@ -475,7 +482,7 @@ def own_files(session: SessionFiles, own: Sequence[SourceFile]) -> list[SourceFi
 
 
 def _by_role(files: Iterable[SourceFile]) -> dict[Role, SourceFile]:
-    return {role_of(file.kind, file.path): file for file in files}
+    return {other_places.role_of(file.kind, file.path): file for file in files}
 
 
 def largest_first(each: Owned) -> tuple[int, str]:
@@ -654,7 +661,7 @@ class Survey:
         """What a person had forgotten stays so, wherever it is met and whatever it is called there."""
         if not self.forgotten:
             return owned
-        marks = content_marks(self.forgotten)
+        marks = user_data.content_marks(self.forgotten)
         kept = []
         for session, own in owned:
             if any(self.keys.knows(file.location) for file in session.all):
@@ -744,7 +751,7 @@ class Survey:
         if is_home:
             rows += self._captures.of(session.id)
         return tuple(
-            GoneFile(file=source_file(row, session.id), pieces=self._pieces(row))
+            GoneFile(file=session_files.source_file(row, session.id), pieces=self._pieces(row))
             for row in {row.id: row for row in rows}.values()
             if row.location not in there and row.taken
         )

@@ -25,7 +25,6 @@ from reread.safe.safe import Safe
 from reread.workers import give_back_memory, is_alone, worker_pool
 
 from . import Progress, Report, SyncResult
-from .backup_survey import BackupSurvey
 from .extract import LARGE, take
 from .growth import can_go_on, growth
 from .survey import SessionJob, Survey, put_away
@@ -35,9 +34,13 @@ if TYPE_CHECKING:
     import queue
     from concurrent.futures import Future
 
+    from . import backup_survey
+    from .backup_survey import BackupSurvey
+
     Answer = Future[bytes | SessionBatch | SourceError]
-else:  # a small sync has no workers
+else:  # a small sync has no workers, and mostly no backups
     queue = lazy.module("queue")
+    backup_survey = lazy.module("reread.ingest.backup_survey")
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
@@ -85,7 +88,7 @@ def sync(
     survey.release()
     run(jobs, writer, result, report, is_first=survey.is_first)
     if with_backups and (grown is None or grown.has_backups):
-        _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
+        _take_backups(backup_survey.BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
     result.left_out = survey.left_out
     keep_left_out(connection, survey.left_out)
     writer.keep_places(

@@ -1,7 +1,9 @@
 """Frames that exist only in the stream: control requests and their answers, and the API's own streaming events."""
 
+from functools import cache
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct, field
 
 from reread.decoders import json_decoder
@@ -144,21 +146,28 @@ class HostAnswer(Struct, frozen=True, kw_only=True, gc=False):
         return parse_or_none(self.raw_response)
 
 
-_asks = json_decoder(ClientAsks).decode
-_answer = json_decoder(HostAnswer).decode
+# Decoders are made when a stream is read: transcripts have no such frames.
+@cache
+def _asks() -> msgspec.json.Decoder[ClientAsks]:
+    return json_decoder(ClientAsks)
+
+
+@cache
+def _answer() -> msgspec.json.Decoder[HostAnswer]:
+    return json_decoder(HostAnswer)
 
 
 def question_of(frame: ControlRequest) -> ClientAsks | None:
     """What a client asks; None where its shape is not the one we know."""
     try:
-        return _asks(frame.request)
+        return _asks().decode(frame.request)
     except FAILURES:
         return None
 
 
 def answer_of(frame: ControlResponse) -> HostAnswer | None:
     try:
-        return _answer(frame.response)
+        return _answer().decode(frame.response)
     except FAILURES:
         return None
 
@@ -179,7 +188,7 @@ class BlockStart(_ApiEvent, tag="content_block_start", frozen=True):
     def block(self) -> Block:
         """The block as it begins: its type and id, and nothing said yet."""
         try:
-            block: Block = _block(self.content_block)
+            block: Block = _block().decode(self.content_block)
         except FAILURES:
             return unknown_value(UnknownBlock, parse_or_none(self.content_block))
         return block
@@ -220,14 +229,21 @@ class MessageStop(_ApiEvent, tag="message_stop", frozen=True):
 
 ApiEvent = MessageStart | BlockStart | BlockDelta | BlockStop | MessageDelta | MessageStop
 
-_event = json_decoder(ApiEvent).decode
-_block = json_decoder(Block).decode
+
+@cache
+def _event() -> msgspec.json.Decoder[ApiEvent]:
+    return json_decoder(ApiEvent)
+
+
+@cache
+def _block() -> msgspec.json.Decoder[Block]:
+    return json_decoder(Block)
 
 
 def decode_api_event(raw: Raw) -> ApiEvent | None:
     """The event, or None for one that no type describes: its frame still has the bytes."""
     try:
-        event: ApiEvent = _event(raw)
+        event: ApiEvent = _event().decode(raw)
     except FAILURES:
         return None
     return event

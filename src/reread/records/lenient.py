@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import UTC, datetime
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Raw, Struct
 
 from reread import lazy
+from reread.lazy import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import json
+else:  # for odd lines alone
+    json = lazy.module("json")
 
 Timestamp = str | int | float | None
 
@@ -94,7 +100,9 @@ def _number(digits: str) -> int | float:
     return int(digits) if len(digits) <= _LONGEST_INT else float(digits)
 
 
-_json = json.JSONDecoder(strict=False, parse_int=_number)
+@cache
+def _lenient_decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(strict=False, parse_int=_number)
 
 
 def parse(raw: bytes) -> Parsed:
@@ -107,7 +115,7 @@ def parse(raw: bytes) -> Parsed:
 
 def _parse_leniently(raw: bytes) -> Parsed:
     text = raw.decode("utf-8", "surrogateescape").lstrip(_PADDING)
-    value, end = _json.raw_decode(text)
+    value, end = _lenient_decoder().raw_decode(text)
     rest = text[end:].lstrip(_PADDING)
     return Parsed(without_surrogates(value), rest.encode("utf-8", "surrogateescape"))
 

@@ -8,10 +8,9 @@ copied as it is, and stays readable where bytes before it were lost.
 
 from __future__ import annotations
 
-import json
 import struct
-import threading
 import zlib
+from _thread import _local  # what `threading` gives out, without the rest of it
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,7 +21,11 @@ from reread import lazy
 from reread.decoders import json_decoder
 
 if TYPE_CHECKING:
+    import json
+
     import zstandard
+else:
+    json = lazy.module("json")
 
 __all__ = [
     "HEADER_LIMIT",
@@ -182,7 +185,7 @@ def encode_piece(header: PieceHeader, frame: bytes) -> bytes:
     return b"".join((blank[:20], checksum.to_bytes(4, "little"), head, frame))
 
 
-class _Zstd(threading.local):
+class _Zstd(_local):
     """Contexts are costly to make and may be used by one thread at a time."""
 
     def __init__(self) -> None:

@@ -14,8 +14,8 @@ import contextlib
 import errno
 import os
 import sys
-import threading
 import time
+from _thread import allocate_lock  # what `threading` gives out, without the rest of it
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
@@ -139,6 +139,17 @@ class Safe:
             if self._has_new_names:
                 sync_folder(self.folder)
                 self._has_new_names = False
+
+    def ends_at(self, pack: int, offset: int) -> bool:
+        """Whether nothing lies behind this place, which is the end of what was acknowledged."""
+        self.close()
+        with self._writing():
+            last = {number: size for number, size in self.packs().items() if number >= pack}
+        if last != ({pack: offset} if offset else {}):
+            return False
+        if offset:
+            self._clean = (pack, offset)
+        return True
 
     def recover_tail(self, pack: int, offset: int) -> int:
         """Cuts what a crash left behind the last whole piece, and says how many bytes.
@@ -294,7 +305,7 @@ _FAR = 1 << 30
 _PAUSE = 0.02
 _held: set[Path] = set()
 """Folders this process has locked."""
-_gate = threading.Lock()
+_gate = allocate_lock()
 
 
 @contextmanager

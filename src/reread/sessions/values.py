@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 
 from msgspec import Struct
 
+from reread import lazy
 from reread.billing import Prices, packaged_prices
 from reread.billing.report import Tokens
 from reread.records import Assistant, Block, Record, RedactedThinking, Spoken, Text, Thinking, ToolUse, Usage, User
@@ -14,6 +14,12 @@ from reread.records import Assistant, Block, Record, RedactedThinking, Spoken, T
 from .calls import FromLine, ToolCall
 from .requests import add_up, requests_of, spoken_groups
 from .speaker import Speaker, kind_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import json
+else:
+    json = lazy.module("json")
 
 MINIMUM_THOUGHT = 11
 """Shorter thoughts say nothing; a filter of views, never of the parser."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any
 
 from reread import lazy
 
 from .numbers import duration, size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import json
+    from typing import Any
+else:  # for text that arrives in pieces
+    json = lazy.module("json")
 
 _CODES = {
     "bold": "1",

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reread import lazy
+from reread.lazy import NamedTuple
 
 from .text import OBEYED, Style
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import msgspec
 
     from reread.billing.report import Tokens
@@ -21,7 +24,7 @@ else:
     msgspec = lazy.module("msgspec")  # takes longer than a list of sessions, which is mostly shown as text
 
 
-Document = dict[str, Any]
+Document = dict[str, "Any"]
 
 _OBEYED = lazy.pattern(f"[{OBEYED}]")
 _LETTERS = bytes(range(0x20, 0x7F))
