@@ -34,10 +34,6 @@ else:
     sources = lazy.module("reread.sources")
 
 
-# argparse asks gettext for its few words, which loads `locale` and looks for a catalogue that nobody has.
-argparse._ = str  # type: ignore[attr-defined]
-
-
 def is_agreed(question: str, refusal: str) -> bool:
     """A person at a terminal says yes; anything else is no. Raises BadInput where standard input is no terminal."""
     if not sys.stdin.isatty():
