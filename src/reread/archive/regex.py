@@ -9,13 +9,9 @@ Many texts are read and tried by all processors: a share of them is where they l
 
 from __future__ import annotations
 
-import pickle
-import queue
 import re
 import struct
-import subprocess
 import sys
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -24,6 +20,7 @@ from types import TracebackType
 from typing import IO, NamedTuple, Self
 from zlib import adler32, crc32
 
+from reread import lazy
 from reread.errors import SafeDamaged
 from reread.features.search_text import Field
 from reread.index.read import Match, StoredPiece
@@ -33,6 +30,18 @@ from reread.safe.safe import Safe
 from reread.workers import share_out
 
 from .search_language import FIELDS, regex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import pickle
+    import queue
+    import subprocess
+    import threading
+else:  # a search for words needs none of them
+    pickle = lazy.module("pickle")
+    queue = lazy.module("queue")
+    subprocess = lazy.module("subprocess")
+    threading = lazy.module("threading")
 
 PATIENCE = 1.0
 """Seconds that a text may take."""
@@ -258,7 +267,7 @@ class _Worker:
     """A process that holds one pattern against texts; it is sent them in batches and answers in their order."""
 
     def __init__(self, pattern: str, pause: float) -> None:
-        self._process = subprocess.Popen(  # noqa: S603  our own program
+        self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._answers: queue.SimpleQueue[Tried | None] = queue.SimpleQueue()
