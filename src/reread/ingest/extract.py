@@ -65,7 +65,7 @@ from reread.times import milliseconds
 from reread.workers import give_back_memory
 
 from . import growth
-from .growth import ClosedPart
+from .growth import REPLAYING, ClosedPart, is_malformed
 from .survey import FileJob, SessionJob, name_of
 
 TYPE_CHECKING = False
@@ -221,10 +221,6 @@ def _clean(value: Any) -> Any:
     return _text(value) if isinstance(value, str) else value
 
 
-_REPLAYING = "1.0."
-"""Versions that wrote the history again, under new ids and times, whenever a session was resumed."""
-
-
 def call_rows(conversation: Conversation) -> list[CallRow]:
     """Each call once; one without an id is called by its place."""
     found: dict[str, CallRow] = {}
@@ -276,13 +272,13 @@ def _answers(conversation: Conversation) -> dict[int, str]:
     """By the `id()` of a line of 1.0.x: the id of the first answer of the API after it."""
     found: dict[int, str] = {}
     answer: str | None = None
-    if not any(version.startswith(_REPLAYING) for version in conversation.versions):
+    if not any(version.startswith(REPLAYING) for version in conversation.versions):
         return found
     for record in reversed(conversation.records):
         name = record.message.id if isinstance(record, Assistant) and record.message is not None else None
         if name is not None and _is_made_by_api(name):
             answer = name
-        elif answer is not None and (record.version or "").startswith(_REPLAYING):
+        elif answer is not None and (record.version or "").startswith(REPLAYING):
             found[id(record)] = answer
     return found
 
@@ -490,8 +486,7 @@ def _transcript_rows(
         indexed=end,
         is_torn=is_torn,
         lines=len({record.line for record in records}) + (part.lines if part is not None else 0),
-        malformed=sum(type(record) is Unknown and record.malformed for record in readable)
-        + (part.malformed if part is not None else 0),
+        malformed=sum(map(is_malformed, readable)) + (part.malformed if part is not None else 0),
         withdrawn=_withdrawn(job, conversation),
         calls=call_rows(conversation),
         prompts=prompt_rows(conversation) if isinstance(conversation, Session) else (),
@@ -668,9 +663,9 @@ def _withdrawn(job: FileJob, conversation: Conversation) -> list[int]:
 
 def _that_may_say_again(conversation: Conversation) -> Iterator[Record]:
     yield from (prompt.record for prompt in conversation.prompts)
-    yield from (
-        each for each in conversation.beside.get(QueueOperation, ()) if getattr(each, "operation", "") == "popAll"
-    )
+    for record in conversation.beside.get(QueueOperation, ()):
+        if isinstance(record, QueueOperation) and record.operation == "popAll":
+            yield record
 
 
 def _is_claimed(record: Record, agents: frozenset[str]) -> bool:

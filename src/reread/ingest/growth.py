@@ -156,8 +156,9 @@ _FAR = 400
 """Lines before the last among which a place to cut is looked for."""
 _TRIES = 3
 """Places that are tried: each costs as much as the lines before it do without their decoding."""
-_REPLAYING = "1.0."
-"""Versions that wrote the history again under new ids: what they add can change what was there."""
+REPLAYING = "1.0."
+"""Versions that wrote the history again, under new ids and times, whenever a session was resumed: what they add can
+change what was there."""
 
 
 class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
@@ -304,7 +305,7 @@ def _part(head: Session, said: _Said, prices: Prices, before: ClosedPart | None)
         end=said.following.offset,
         number=said.following.line,
         lines=len({record.line for record in head.records}) + (before.lines if before is not None else 0),
-        malformed=sum(map(_is_malformed, head.records)) + (before.malformed if before is not None else 0),
+        malformed=sum(map(is_malformed, head.records)) + (before.malformed if before is not None else 0),
         tip=next(record.uuid for record in reversed(head.line) if record.uuid is not None),
         scope=before.scope if before is not None else scope_of(head.records),
         names=before.names.renamed(said.names) if before is not None else said.names,
@@ -329,7 +330,7 @@ def _is_closed(head: Session) -> bool:
     tree, line = head.tree, head.line
     if any(record.is_frame or record.is_sidechain for record in line) or head.traceless:
         return False
-    if any(version.startswith(_REPLAYING) for version in head.versions):
+    if any(version.startswith(REPLAYING) for version in head.versions):
         return False
     last = next((i for i in reversed(range(len(line))) if line[i].uuid is not None), -1)
     is_active = last >= 0 and tree.segment_of[last] == tree.active
@@ -409,7 +410,7 @@ def _can_stand_behind(record: Record) -> bool:
     """Whether a line says nothing of lines far before it, beyond the ids that it names."""
     if record.is_frame or record.is_sidechain or isinstance(record, Summary | CostState | Result):
         return False
-    if (record.uuid is not None and record.parent_uuid is None) or (record.version or "").startswith(_REPLAYING):
+    if (record.uuid is not None and record.parent_uuid is None) or (record.version or "").startswith(REPLAYING):
         return False
     if isinstance(record, ProgressLine):
         return not isinstance(record.progress, AgentProgress)
@@ -435,7 +436,7 @@ def _is_talk(record: Record) -> bool:
     return is_said and record.team_name is None
 
 
-def _is_malformed(record: Record) -> bool:
+def is_malformed(record: Record) -> bool:
     return type(record) is Unknown and record.malformed
 
 
