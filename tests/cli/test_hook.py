@@ -249,10 +249,11 @@ def end_session(home: Path, told: bytes, *arguments: str | Path) -> subprocess.C
 
 
 def log_of(home: Path, seconds: float = 30) -> str:
-    end = time.monotonic() + seconds
-    while not (home / hook_run.LOG).exists() and time.monotonic() < end:
+    """Once a line is in it: a file is there before its first letter is."""
+    log, end = home / hook_run.LOG, time.monotonic() + seconds
+    while not (log.exists() and log.stat().st_size) and time.monotonic() < end:
         time.sleep(0.05)
-    return (home / hook_run.LOG).read_text("utf-8")
+    return log.read_text("utf-8")
 
 
 def test_the_hook_takes_the_session_in_behind_the_clients_back(run: Run, tmp_path: Path) -> None:
