@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.test_growth import CORPUS, IDS, an_archive, rows, trunk
+from growing import CORPUS, IDS, an_archive, rows, trunk
 from reread.archive import Archive
+from reread.index.meta import EXTRACTOR
 from reread.ingest import growth
 from sampling import examples
 
@@ -136,7 +137,8 @@ class Story:
         return next((line["uuid"] for line in reversed(self._lines) if line and "uuid" in line), None)
 
     def _any_uuid(self) -> str | None:
-        return self._random.choice([line["uuid"] for line in self._lines if line and "uuid" in line] or [None])
+        found: list[str | None] = [line["uuid"] for line in self._lines if line and "uuid" in line]
+        return self._random.choice(found or [None])
 
     def _user(self, content: Any, **fields: Any) -> Line:
         return self._add("user", message={"role": "user", "content": content}, **fields)
@@ -354,7 +356,7 @@ def test_what_is_kept_of_other_prices_or_damaged_is_not_used(
         both.grow(b"".join(lines[:30]))
         both.grow(b"".join(lines[30:34]))
         if change == "extractor":
-            monkeypatch.setattr(growth, "EXTRACTOR", growth.EXTRACTOR + 1)
+            monkeypatch.setattr(growth, "EXTRACTOR", EXTRACTOR + 1)
         elif change == "damage":
             with both.on.connection:
                 [(state,)] = both.on.connection.execute("SELECT state FROM closed_part")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -13,26 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from growing import CORPUS, IDS, an_archive, rows, trunk
 from reread import sources
 from reread.archive import Archive
 from reread.index.source_state import last_seen
 from reread.ingest import sync
 from reread.testing import a_prompt, a_reply, a_session
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 Line = dict[str, Any]
-IDS = [f"{number}a1b2c3d-1111-4222-8333-444455556666" for number in range(3)]
-NOT_COMPARED = {"sqlite_sequence", "migration", "meta", "note", "machine", "seen"}
-"""What differs between any two archives; `seen` is compared by itself."""
-MOMENTS = {"vanished", "first_seen"}
-
-
-def an_archive(folder: Path, home: str) -> Archive:
-    return Archive(folder / home, [folder / "claude"], machine="desk")
-
-
-def trunk(folder: Path, number: int) -> Path:
-    return folder / "claude" / "projects" / "-home-ann-shop" / f"{IDS[number]}.jsonl"
 
 
 def a_tree(folder: Path) -> None:
@@ -56,23 +43,6 @@ def a_line(said: str, number: int, parent: str | None = None) -> bytes:
         "message": {"role": "user", "content": said},
     }
     return json.dumps(record).encode() + b"\n"
-
-
-def rows(archive: Archive) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything that the tables say."""
-    connection = archive.connection
-    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-    return {name: _told(connection, name) for name in names if name not in NOT_COMPARED and "search_" not in name}
-
-
-def _told(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]]:
-    try:
-        found = connection.execute(f"SELECT * FROM {table}")  # noqa: S608  our own names
-    except sqlite3.OperationalError:  # of the full-text index, which has no content to read
-        return []
-    named = [column[0] for column in found.description]
-    kept = [place for place, name in enumerate(named) if name not in MOMENTS]
-    return sorted((tuple(row[place] for place in kept) for row in found), key=repr)
 
 
 class Change:
