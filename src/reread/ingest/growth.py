@@ -19,6 +19,7 @@ from zlib import crc32
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread import sources
 from reread.billing import Prices
@@ -29,7 +30,6 @@ from reread.index.meta import EXTRACTOR, file_key
 from reread.index.rows import FileRow
 from reread.index.sessions import SessionRow
 from reread.index.source_state import changed_states
-from reread.lazy import NamedTuple
 from reread.loading import has_own_name, records_of
 from reread.records import (
     AgentProgress,
@@ -49,8 +49,8 @@ from reread.sessions import Session, Speaker, kind_of, scope_of
 from reread.sessions.agents import AGENT_TOOLS
 from reread.sessions.session import SessionSourceFile
 from reread.sessions.titles import TitleParts, names_of
-from reread.sessions.tree import is_settled, joined_after
-from reread.sessions.turns import OPENS_TURN
+from reread.sessions.tree import is_settled, is_talk, joined_after
+from reread.sessions.turns import MAY_GO_UNANSWERED, OPENS_TURN
 from reread.sources import FileKind, SessionFiles, SourceFile, place
 from reread.sources.find import FOLDER, config_folders
 
@@ -187,6 +187,19 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
         known = frozenset(struct.unpack(f"<{len(self.ids) // _DIGEST}I", self.ids))
         return any(_digest(name) in known for record in records for name in _ids(record))
 
+    def longer(self, more: ClosedPart) -> ClosedPart:
+        """With the lines that follow, which are closed by now, too."""
+        return replace(
+            more,
+            lines=self.lines + more.lines,
+            malformed=self.malformed + more.malformed,
+            scope=self.scope,
+            names=self.names.renamed(more.names),
+            row=self.row_with(more.row, more.names),
+            has_agents=self.has_agents,
+            ids=self.ids + more.ids,
+        )
+
     def row_with(self, tail: SessionRow, names: TitleParts) -> SessionRow:
         """What the session amounts to, with the lines behind these."""
         first = self.row
@@ -254,9 +267,8 @@ def tail_of(part: ClosedPart, files: SessionFiles, prices: Prices) -> Session | 
         return None
     lines = sources.read_lines(files.trunk.path, start=part.end, number=part.number)
     records = [record for line in lines for record in records_of(line)]
-    if part.is_met_by(records):
-        return None
-    if not all(need >= 0 for need in _needs(records, 0, part.tip, part.has_agents)) or not any(map(_is_talk, records)):
+    is_apart = all(need >= 0 for need in _needs(records, 0, part.tip, part.has_agents))
+    if part.is_met_by(records) or not is_apart or not any(map(_tells_the_end, records)):
         return None
     own = [SessionSourceFile(str(file.path), file.size) for file in files.all]
     tail = Session(records, id=files.id, files=own, prices=prices)
@@ -277,48 +289,39 @@ def closed_part(
         head, rest = session.until(end), Session(session.records[end:], id=session.id, prices=prices)
         then = walked(head, prices, before.walked if before is not None else None)
         if then is not None and _is_closed(head) and walked(rest, prices, then) is not None:
-            said = _Said(names_of(session), then, _without(row, row_of(rest)), rest.records[0])
-            found = _part(head, said, prices, before)
-            if found is not None and not found.is_met_by(rest.records):
+            part = _part(head, rest.records[0], prices, names_of(session), then, _without(row, row_of(rest)))
+            found = part if before is None else before.longer(part)
+            if (before is not None or _is_known(part, head)) and not found.is_met_by(rest.records):
                 return found
     return before
 
 
-class _Said(NamedTuple):
-    """What is known of the first lines beside what they say themselves, and the line behind them."""
-
-    names: TitleParts
-    walked: Walked
-    row: SessionRow
-    following: Record
-
-
-def _part(head: Session, said: _Said, prices: Prices, before: ClosedPart | None) -> ClosedPart | None:
-    if before is None and not _is_known(said.row, said.names, head):
-        return None
-    agents = () if before is not None else (agent.records for agent in head.subagents)
-    told = (record for records in (head.records, *agents) for record in records)
+def _part(
+    head: Session, following: Record, prices: Prices, names: TitleParts, then: Walked, row: SessionRow
+) -> ClosedPart:
+    """Lines by themselves, and what is known of them beside what they say."""
+    told = (record for each in (head, *head.subagents) for record in each.records)
     ids = {_digest(name) for record in told for name in (*_ids(record), *_named(record))}
     return ClosedPart(
         extractor=EXTRACTOR,
         prices=prices.digest,
-        end=said.following.offset,
-        number=said.following.line,
-        lines=len({record.line for record in head.records}) + (before.lines if before is not None else 0),
-        malformed=sum(map(is_malformed, head.records)) + (before.malformed if before is not None else 0),
+        end=following.offset,
+        number=following.line,
+        lines=len({record.line for record in head.records}),
+        malformed=sum(map(is_malformed, head.records)),
         tip=next(record.uuid for record in reversed(head.line) if record.uuid is not None),
-        scope=before.scope if before is not None else scope_of(head.records),
-        names=before.names.renamed(said.names) if before is not None else said.names,
-        walked=said.walked,
-        row=before.row_with(said.row, said.names) if before is not None else said.row,
-        has_agents=before.has_agents if before is not None else bool(head.subagents),
-        ids=(before.ids if before is not None else b"") + struct.pack(f"<{len(ids)}I", *ids),
+        scope=scope_of(head.records),
+        names=names,
+        walked=then,
+        row=row,
+        has_agents=bool(head.subagents),
+        ids=struct.pack(f"<{len(ids)}I", *ids),
     )
 
 
-def _is_known(row: SessionRow, names: TitleParts, head: Session) -> bool:
+def _is_known(part: ClosedPart, head: Session) -> bool:
     """Whether a session says what it is: of one that does not, other files are asked, or lines that are yet to come."""
-    if row.project is None or row.started is None or names.own is None or head.records[0].offset:
+    if part.row.project is None or part.row.started is None or part.names.own is None or head.records[0].offset:
         return False
     conversations = (head, *(agent for agent in head.subagents if not agent.is_recorded_inline))
     told = [request.identity for each in conversations for request in each.requests]
@@ -344,7 +347,7 @@ def _is_answered(head: Session) -> bool:
         if type(record) is Assistant and not record.is_synthetic and not record.is_api_error_message:
             return True
         if head.kinds.get(i) in OPENS_TURN:
-            return head.kinds[i] in (Speaker.PROMPT, Speaker.AGENT_PROMPT)
+            return head.kinds[i] not in MAY_GO_UNANSWERED
     return True
 
 
@@ -353,7 +356,7 @@ def _cuts(records: Sequence[Record], tip: str | None, has_agents: bool) -> Itera
     left behind to tell where the conversation stands."""
     first = max(0, len(records) - _FAR)
     needs = _needs(records, first, tip, has_agents)
-    last = next((i for i in reversed(range(len(records))) if _is_talk(records[i])), 0)
+    last = next((i for i in reversed(range(len(records))) if _tells_the_end(records[i])), 0)
     reach = len(records)
     for cut in range(len(records) - 1, first, -1):
         reach = min(reach, needs[cut - first])
@@ -428,12 +431,11 @@ def _uses(record: Assistant) -> list[ToolUse]:
     return [block for block in record.blocks if isinstance(block, ToolUse)]
 
 
-def _is_talk(record: Record) -> bool:
-    """Whether it tells where a conversation stands."""
+def _tells_the_end(record: Record) -> bool:
+    """Whether a line tells where a conversation stands."""
     if isinstance(record, LastPrompt):
         return record.leaf_uuid is not None
-    is_said = type(record) is Assistant or (isinstance(record, User) and kind_of(record) is not Speaker.META)
-    return is_said and record.team_name is None
+    return is_talk(record, kind_of(record) if isinstance(record, User) else None)
 
 
 def is_malformed(record: Record) -> bool:

@@ -338,11 +338,15 @@ def _last_leaf(records: Sequence[Record], kinds: Mapping[int, Speaker], index: M
         if isinstance(record, LastPrompt):
             if record.leaf_uuid is not None and record.leaf_uuid in index:
                 return index[record.leaf_uuid]
-        elif record.team_name is None and (
-            isinstance(record, Assistant) or kinds.get(i, Speaker.META) is not Speaker.META
-        ):
+        elif is_talk(record, kinds.get(i)):
             return i
     return len(records) - 1
+
+
+def is_talk(record: Record, kind: Speaker | None) -> bool:
+    """Whether a conversation may have ended with a line; `kind` is that of a user line."""
+    is_said = isinstance(record, Assistant) or kind not in (None, Speaker.META)
+    return is_said and record.team_name is None
 
 
 MAIN = "main"

@@ -84,7 +84,7 @@ _NO_RESPONSE = "No response requested."
 _ERROR_OPENINGS = ("API Error", "Invalid API key", "Credit balance is too low", "Prompt is too long")
 _TEAM_TAGS = lazy.pattern(r"</?(?:teammate|agent)-message[^>]*>")
 _MAY_GIVE_NOTICE = (System, Attachment, Unknown, QueueOperation)
-_MAY_GO_UNANSWERED = frozenset({Speaker.COMMAND, Speaker.SHELL})
+MAY_GO_UNANSWERED = frozenset({Speaker.COMMAND, Speaker.SHELL})
 
 
 class Draft(Struct):
@@ -199,7 +199,7 @@ def _with_local_commands_as_notices(drafts: list[Draft]) -> list[Draft]:
     """Commands and shell lines that nobody answered move into the turn before them."""
     finished: list[Draft] = []
     for draft in drafts:
-        if draft.prompt is None or draft.has_answer or draft.prompt.kind not in _MAY_GO_UNANSWERED:
+        if draft.prompt is None or draft.has_answer or draft.prompt.kind not in MAY_GO_UNANSWERED:
             finished.append(draft)
             continue
         if not finished:
