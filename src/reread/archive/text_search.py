@@ -21,7 +21,7 @@ from reread.index import meta
 from reread.index import read as reading
 from reread.index.database import snapshot
 from reread.index.read import Match
-from reread.index.safe_reader import IN_ORDER, SafeReader
+from reread.index.safe_reader import IN_ORDER, SafeReader, piece_with
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
 from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text_at
 from reread.index.user_data import Noted, matching, noted_words
@@ -441,12 +441,9 @@ class _Seen:
 
 
 def _text_name(match: Match, pieces: Iterable[reading.StoredPiece]) -> TextName | None:
-    """None for a text that lies across pieces, as few do."""
-    for piece in pieces:
-        start = match.offset - piece.start
-        if start >= 0 and start + match.length <= piece.length:
-            return piece.sha256, start, match.length, match.part, match.kind
-    return None
+    """None for a text that lies across pieces."""
+    piece = piece_with(pieces, match.offset, match.length)
+    return None if piece is None else (piece.sha256, match.offset - piece.start, match.length, match.part, match.kind)
 
 
 def _original(copies: Iterable[StoredSession]) -> StoredSession:

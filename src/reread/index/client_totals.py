@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from .meta import file_key, session_mark
+from .meta import file_key, machine_names, session_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,16 +37,6 @@ def own_machine(connection: sqlite3.Connection) -> str:
     if found is None:
         raise sqlite3.OperationalError("the archive names no machine")
     return str(found[0])
-
-
-def names_of(connection: sqlite3.Connection, machine: str) -> tuple[str, ...]:
-    """What else rows and pieces of a machine were called."""
-    row = connection.execute("SELECT names FROM machine WHERE id = ?", (machine,)).fetchone()
-    if row is None or row[0] == "[]":
-        return ()
-    import json  # not before it is needed: nearly every machine has kept its name
-
-    return tuple(json.loads(row[0]))
 
 
 def spent_since(connection: sqlite3.Connection, quarter: int) -> int | None:
@@ -164,7 +154,7 @@ def _is_forgotten(connection: sqlite3.Connection, said: StatusLine, machine: str
         return False
     keys = [session_mark(said.session or "")]
     if said.transcript is not None:
-        keys += [file_key(name, said.transcript) for name in (machine, *names_of(connection, machine))]
+        keys += [file_key(name, said.transcript) for name in (machine, *machine_names(connection, machine))]
     marks = ", ".join("?" * len(keys))
     return connection.execute(f"SELECT 1 FROM forgotten WHERE key IN ({marks})", keys).fetchone() is not None  # noqa: S608
 

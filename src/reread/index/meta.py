@@ -6,11 +6,6 @@ import os
 import sqlite3
 from collections.abc import Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
-
 FIELDS = ("prompt", "text", "thinking", "tool", "result", "title")
 """Columns of the full-text index, in order; `block.field` counts from 0."""
 PRICES = "prices"
@@ -211,3 +206,13 @@ def prompts_since(connection: sqlite3.Connection, moments: Sequence[int]) -> lis
         (*moments, _PROMPT, min(moments)),
     ).fetchone()
     return [int(number) for number in counted]
+
+
+def machine_names(connection: sqlite3.Connection, machine: str) -> tuple[str, ...]:
+    """What else rows and pieces of a machine were called."""
+    row = connection.execute("SELECT names FROM machine WHERE id = ?", (machine,)).fetchone()
+    if row is None or row[0] == "[]":
+        return ()
+    import json  # not before it is needed: nearly every machine has kept its name
+
+    return tuple(json.loads(row[0]))

@@ -24,9 +24,8 @@ from reread.billing.response import Response, settle_all
 from reread.billing.scan import scan
 from reread.errors import SourceError
 from reread.index import read as reading
-from reread.index.client_totals import names_of
 from reread.index.ledger import quarter, told_elsewhere
-from reread.index.meta import EDGE, digest
+from reread.index.meta import EDGE, digest, machine_names
 from reread.index.rows import FileKeys
 from reread.lazy import NamedTuple
 from reread.sources import FileKind, SourceFile, opens_array
@@ -48,7 +47,7 @@ class Behind(NamedTuple):
 def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path]) -> list[Behind]:
     """Transcripts that a sync would read. What cannot be found is left to the sync, which will say so."""
     rows = reading.known_files(connection, machine).values()
-    keys = FileKeys(machine, names_of(connection, machine), rows)
+    keys = FileKeys(machine, machine_names(connection, machine), rows)
     known = {row.key: (row.size, row.mtime_ns) for row in rows}
     forgotten = reading.forgotten(connection)
     found: dict[str, Behind] = {}

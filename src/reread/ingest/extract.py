@@ -59,7 +59,7 @@ from reread.records.client_input import nanodollars, number
 from reread.safe.safe import compress
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
 from reread.sessions.calls import MADE_BY_API, call_identity
-from reread.sessions.titles import names_of
+from reread.sessions.titles import title_parts
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.times import milliseconds
 from reread.workers import give_back_memory
@@ -406,7 +406,7 @@ def _gone_on(job: SessionJob) -> tuple[list[ExtractedRows], SessionRow, bytes] |
         return None
     rows = [_transcript_rows(each, tail, with_words=True, part=part) for each in job.changed]
     row = session_row(tail, job)
-    return rows, part.row_with(row, names_of(tail)), _closed(tail, row, job, prices, part)
+    return rows, part.row_with(row, title_parts(tail)), _closed(tail, row, job, prices, part)
 
 
 def _closed(

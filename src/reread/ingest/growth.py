@@ -48,7 +48,7 @@ from reread.records import (
 from reread.sessions import Session, Speaker, kind_of, scope_of
 from reread.sessions.agents import AGENT_TOOLS
 from reread.sessions.session import SessionSourceFile
-from reread.sessions.titles import TitleParts, names_of
+from reread.sessions.titles import TitleParts, title_parts
 from reread.sessions.tree import is_settled, is_talk, joined_after
 from reread.sessions.turns import MAY_GO_UNANSWERED, OPENS_TURN
 from reread.sources import FileKind, SessionFiles, SourceFile, place
@@ -289,7 +289,7 @@ def closed_part(
         head, rest = session.until(end), Session(session.records[end:], id=session.id, prices=prices)
         then = walked(head, prices, before.walked if before is not None else None)
         if then is not None and _is_closed(head) and walked(rest, prices, then) is not None:
-            part = _part(head, rest.records[0], prices, names_of(session), then, _without(row, row_of(rest)))
+            part = _part(head, rest.records[0], prices, title_parts(session), then, _without(row, row_of(rest)))
             found = part if before is None else before.longer(part)
             if (before is not None or _is_known(part, head)) and not found.is_met_by(rest.records):
                 return found

@@ -15,9 +15,8 @@ from msgspec.structs import replace
 from reread import lazy, sources
 from reread.errors import SafeDamaged, SourceError
 from reread.index import read
-from reread.index.client_totals import names_of
 from reread.index.database import is_durable
-from reread.index.meta import EDGE, digest, session_mark
+from reread.index.meta import EDGE, digest, machine_names, session_mark
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, FileKeys, FileRow
 from reread.index.sessions import names_by_id
@@ -569,7 +568,7 @@ class Survey:
         self.folders: dict[Path, int] = {}
         self.unchanged = grown.unchanged if grown is not None else 0
         self._machine = machine
-        self.names = names_of(connection, machine)
+        self.names = machine_names(connection, machine)
         self._connection = connection
         self._grown = grown
         self._safe = safe

@@ -63,7 +63,7 @@ class TitleParts(NamedTuple):
         return TitleParts(later.given or self.given, later.suggested or self.suggested, self.own)
 
 
-def names_of(conversation: Conversation) -> TitleParts:
+def title_parts(conversation: Conversation) -> TitleParts:
     """Those that come before what the model or an agent said."""
     own = next((name for name in _first_words(conversation) if name and name.strip()), None)
     return TitleParts(_last(conversation, CustomTitle), _last(conversation, AiTitle), own)
