@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from reread.testing import Transcript, a_prompt, a_reply, a_session, a_thought, 
 
 ANN = "aaaa0000-1111-4222-8333-444455556666"
 BOB = "bbbb0000-1111-4222-8333-444455556666"
+CAT = "cccc0000-1111-4222-8333-444455556666"
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 
 
@@ -239,6 +241,54 @@ def test_the_newest_relevant_are_found_behind_more_than_one_window(tmp_path: Pat
         assert texts(archive.search("alpaca", wanted=until)) == ["alpaca once"]
         newest = Filter(since=datetime(2026, 2, 1, tzinfo=UTC))
         assert len(archive.search("alpaca", wanted=newest, limit=1000).hits) == len(many)
+
+
+def of_many(folder: Path, *prompts: str) -> Archive:
+    """Some prompts, and behind them fifty newer ones that have an alpaca and a gnu, too."""
+    others = [f"gnu, cow, alpaca {number}" for number in range(50)]
+    a_session(*(a_prompt(text, timestamp=on(1)) for text in prompts), id=ANN).write(folder / "projects")
+    minutes = [f"2026-03-02T10:{minute:02d}:00.000Z" for minute in range(50)]
+    newer = [a_prompt(text, timestamp=time) for text, time in zip(others, minutes, strict=True)]
+    a_session(*newer, id=BOB).write(folder / "projects")
+    archive = Archive(folder / "home", [folder / "projects"])
+    archive.sync()
+    return archive
+
+
+def test_of_many_matches_only_those_that_are_shown_are_read(tmp_path: Path) -> None:
+    with of_many(tmp_path, "alpaca, alpaca, alpaca") as archive:
+        answer = archive.search("alpaca", now=NOW)
+        assert (answer.total, len(answer.hits), len(archive.held_texts)) == (51, 20, 20)
+        assert answer.hits[0].text == "alpaca, alpaca, alpaca"
+
+
+@pytest.mark.parametrize("query", ["alpaca gnu", "gnu alp*", '"alpaca gnu"', "alpaca AND gnu -hen", "llama OR gnu"])
+def test_the_best_of_many_is_found_however_few_are_asked_for(tmp_path: Path, query: str) -> None:
+    best = "an alpaca gnu alpaca gnu"
+    with of_many(tmp_path, best, "alpaca hen gnu") as archive:
+        answer = archive.search(query, now=NOW)
+        assert answer.hits[0].text == best
+        assert archive.search(query, limit=1, now=NOW).hits == answer.hits[:1]
+
+
+def test_of_many_matches_the_one_with_the_words_side_by_side_is_found(tmp_path: Path) -> None:
+    with of_many(tmp_path, "an alpaca gnu") as archive:
+        assert texts(archive.search("alpaca gnu", limit=1, now=NOW)) == ["an alpaca gnu"]
+        assert texts(archive.search("alpaca gn*", limit=1, now=NOW)) == ["an alpaca gnu"]
+
+
+def test_of_many_matches_the_copies_of_those_shown_are_read_with_them(tmp_path: Path) -> None:
+    """Only they tell in which session a line was written, and longer lines are ranked behind shorter ones."""
+    with of_many(tmp_path, "alpaca, alpaca, alpaca") as archive:
+        [path] = (tmp_path / "projects").rglob(f"{BOB}.jsonl")
+        longer = path.read_bytes().replace(b'"2.1.197"', b'"2.1.197-%b"' % (b"x" * 3_000))
+        older = path.with_name(f"{CAT}.jsonl")
+        older.write_bytes(longer.replace(BOB.encode(), CAT.encode()))
+        os.utime(older, (0, 0))
+        archive.sync()
+        answer = archive.search("alpaca", now=NOW)
+        assert len({hit.text for hit in answer.hits}) == len(answer.hits) == 20
+        assert {hit.session.row.uuid for hit in answer.hits} == {ANN, CAT}
 
 
 @pytest.fixture

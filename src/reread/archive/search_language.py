@@ -66,6 +66,13 @@ class SearchQuery(Struct, frozen=True):
     fields: frozenset[Field]
     """Where a hit may lie."""
 
+    @property
+    def in_order(self) -> str:
+        """For `MATCH`, too: what is wanted, word behind word as it was typed."""
+        wanted = [term for term in self.terms if not term.negated]
+        typed = " ".join(term.text for term in wanted)
+        return parse(f'"{typed}"{"*" if wanted[-1].is_prefix else ""}', self.fields).match
+
 
 def parse(text: str, fields: Iterable[Field] = DEFAULT_FIELDS) -> SearchQuery:
     """Words (all must occur), `"a phrase"`, `word*`, `AND`, `OR`, `NOT`, `-word`, `( )`, `field:word`.
@@ -328,7 +335,8 @@ class Hits(Struct, frozen=True):
 
     terms: int
     """How many different terms occur."""
-    occurrences: int
+    occurrences: float
+    """About, where only the index was asked."""
     has_word: bool
     """Whether one of them is a whole word, not a part of a longer one."""
     has_phrase: bool

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -167,7 +168,11 @@ def _months(hours: Iterable[tuple[int | None, int]], zone: tzinfo | None) -> lis
 
 
 WINDOW = 120
-"""Matches ranked among themselves: each costs a look into the safe."""
+"""Matches ranked among themselves."""
+_LEAST_READ = 20
+"""Shown or not: which comes first does not depend on how many are asked for."""
+_AROUND_TEXT = 700
+"""Bytes of a usual line that are not its text."""
 
 
 class Hit(Struct, frozen=True, kw_only=True):
@@ -220,14 +225,13 @@ class Searcher:
         found: list[tuple[float, ReadText]] = []
         seen = _Seen()
         for window in self._windows(query.match, chosen):
-            ranked = self._ranked(window, query, wanted)
-            found += [pair for pair in ranked if seen.is_first(pair[1])]
+            found += self._best([match for match in window if wanted.keeps_time(_time(match))], query, limit, seen)
             if len(found) >= limit:
                 total = reading.count_matches(self._connection, query.match, chosen)
                 break
         else:
             total = len(found)
-        found.sort(key=lambda pair: -pair[0])
+        found.sort(key=lambda pair: (-pair[0], -pair[1].match.id))
         own = list(self._own(matching(noted_words(self._connection), query.match), query.terms, wanted, chosen))
         hits = sorted([*own, *self._hits(found[:limit], seen)], key=lambda hit: -hit.score)
         return SearchAnswer(
@@ -344,18 +348,42 @@ class Searcher:
 
     def _windows(self, expression: str, sessions: list[int] | None) -> Iterator[list[Match]]:
         below: int | None = None
-        while window := reading.matches(self._connection, expression, below=below, limit=WINDOW, sessions=sessions):
+        while window := reading.matches(
+            self._connection, expression, below=below, limit=WINDOW, sessions=sessions, counts=True
+        ):
             yield window
             below = window[-1].id
 
-    def _ranked(self, window: list[Match], query: SearchQuery, wanted: Filter) -> list[tuple[float, ReadText]]:
-        reads = self._reads([match for match in window if wanted.keeps_time(_time(match))])
-        return [(self._candidate(read, query).score(self._now), read) for read in reads]
+    def _best(
+        self, window: list[Match], query: SearchQuery, limit: int, seen: _Seen
+    ) -> Iterator[tuple[float, ReadText]]:
+        """With their scores. The index tells about which they are; their texts, and no others, are read from the safe
+        and tell exactly."""
+        most = max(limit, _LEAST_READ)
+        waiting = self._ranked(window, query) if len(window) > most else window
+        found = 0
+        while waiting and found < limit:
+            likely, waiting = _with_copies(waiting, most)
+            for read in self._reads(likely):
+                if seen.is_first(read):
+                    found += 1
+                    yield self._score(read.match, query_hits(query.terms, read.text), len(read.text)), read
 
-    def _candidate(self, read: ReadText, query: SearchQuery) -> Candidate:
-        found: Hits = query_hits(query.terms, read.text)
-        field = FIELDS[read.match.field]
-        return Candidate(key=read.match.id, time=_time(read.match), field=field, hits=found, length=len(read.text))
+    def _ranked(self, window: list[Match], query: SearchQuery) -> list[Match]:
+        """By what the index knows of them, best first."""
+        terms = sum(not term.negated for term in query.terms)
+        least = min(match.occurrences for match in window) or 1.0
+        ids = [match.id for match in window]
+        as_typed = reading.matching(self._connection, query.in_order, ids) if terms > 1 else set()
+
+        def score(match: Match) -> float:
+            hits = Hits(terms, terms * match.occurrences / least, has_word=True, has_phrase=match.id in as_typed)
+            return self._score(match, hits, max(match.length - _AROUND_TEXT, 0))
+
+        return sorted(window, key=score, reverse=True)
+
+    def _score(self, match: Match, hits: Hits, length: int) -> float:
+        return Candidate(match.id, _time(match), FIELDS[match.field], hits, length).score(self._now)
 
     def _reads(self, window: list[Match]) -> list[ReadText]:
         """What can be read, in the order of the window, read file by file."""
@@ -438,6 +466,17 @@ class _Seen:
         """The text with its copies; few lines are copied, so hardly two texts are ever compared."""
         texts = self._copies.get(read.uuid, ()) if read.uuid is not None else ()
         return next((copies for copies in texts if copies[0].says_the_same_as(read)), None)
+
+
+def _with_copies(ranked: list[Match], most: int) -> tuple[list[Match], list[Match]]:
+    """The first of some matches, and the others. A resume or a fork copies lines with their times: copies stay
+    together."""
+    by_origin: dict[object, list[Match]] = {}
+    for match in ranked:
+        origin = match.id if match.time is None else (match.time, match.field, match.part)
+        by_origin.setdefault(origin, []).append(match)
+    together = list(by_origin.values())
+    return list(chain.from_iterable(together[:most])), list(chain.from_iterable(together[most:]))
 
 
 def _text_name(match: Match, pieces: Iterable[reading.StoredPiece]) -> TextName | None:

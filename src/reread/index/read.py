@@ -45,10 +45,15 @@ class Match(Struct, frozen=True):
     time: int | None
     kind: str
     generation: int
+    occurrences: float = 0.0
+    """How often the words stand there, beside the other matches of one question: rare words count for more."""
 
 
 _MATCH = """block.id, file.session, block.file, block.offset, block.length, block.part, block.field, block.time,
             file.kind, file.generation"""
+_OCCURRENCES = f"abs(bm25(search, {', '.join(['1e-9'] * len(FIELDS))}))"
+"""bm25 takes an occurrence times the weight of its column, and more of them for ever less. While they come to next to
+nothing that is a straight line: so it counts."""
 
 
 def known_files(connection: sqlite3.Connection, machine: str) -> dict[str, FileRow]:
@@ -235,18 +240,31 @@ def pieces_of(
 
 
 def matches(
-    connection: sqlite3.Connection, expression: str, *, below: int | None, limit: int, sessions: Sequence[int] | None
+    connection: sqlite3.Connection,
+    expression: str,
+    *,
+    below: int | None,
+    limit: int,
+    sessions: Sequence[int] | None,
+    counts: bool = False,
 ) -> list[Match]:
-    """The newest blocks that match, going back from the id `below`."""
+    """The newest blocks that match, going back from the id `below`; with how often, where it `counts`."""
     chosen = "" if sessions is None else f"AND file.session IN ({integers(sessions)})"
     rows = connection.execute(
-        f"""SELECT {_MATCH}
+        f"""SELECT {_MATCH}{f", {_OCCURRENCES}" if counts else ""}
             FROM search CROSS JOIN block ON block.id = search.rowid CROSS JOIN file ON file.id = block.file
             WHERE search MATCH ? AND search.rowid < ? {chosen}
             ORDER BY search.rowid DESC LIMIT ?""",  # noqa: S608  integers only
         (expression, below if below is not None else 1 << 62, limit),
     )
     return [Match(*row) for row in rows]
+
+
+def matching(connection: sqlite3.Connection, expression: str, among: Sequence[int]) -> set[int]:
+    """Which of some blocks match, given by their ids."""
+    asked = "SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ?"
+    found = {number for (number,) in connection.execute(asked, (expression, min(among), max(among)))}
+    return found.intersection(among)
 
 
 def blocks(connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequence[int] | None) -> Iterator[Match]:
