@@ -136,6 +136,19 @@ def test_a_source_that_never_was_is_refused_and_one_that_is_gone_is_told(kept: K
     assert "is gone; what was imported from it is kept" in ran.err
 
 
+@pytest.mark.parametrize("command", [("list",), ("search", "beacon"), ("archive", "verify"), ("archive", "status")])
+def test_what_is_kept_can_be_read_while_the_environment_names_a_folder_that_is_not_there(
+    kept: Kept, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    nowhere = {"CLAUDE_CONFIG_DIR": str(tmp_path / "nowhere")}
+    assert reread(*command, "--home", kept.home, **nowhere).code == 2, "there is nothing to tell of"
+    kept("sync")
+    ran = reread(*command, "--home", kept.home, **nowhere)
+    assert (ran.code, ran.err) == (0, f"reread: {tmp_path / 'nowhere'}: no such file or folder\n")
+    assert ran.out == reread(*command, "--home", kept.home, "--source", kept.claude).out
+    assert reread("sync", "--home", kept.home, **nowhere).code == 2, "a sync of nothing is no success"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
 def test_watching_follows_until_ctrl_c(kept: Kept) -> None:
     process = subprocess.Popen(

@@ -58,14 +58,14 @@ def refuse_nothing(archive: Archive, config: Config) -> None:
 
 
 @contextmanager
-def bare_archive(config: Config) -> Iterator[archives.Archive]:
+def bare_archive(config: Config, *, to_import: bool = False) -> Iterator[archives.Archive]:
     """The archive as it is."""
     for source in config.sources:
         if is_protected(config.home, source):
             raise BadInput(f"the archive {config.home} would lie below the source {source}; choose another --home")
     absolute = [source.absolute() for source in config.sources]
     with archives.Archive(config.home, absolute, price_file=config.prices) as archive:
-        archive.sources = tuple(_existing(archive, config))
+        archive.sources = tuple(_existing(archive, config, to_import=to_import))
         yield archive
 
 
@@ -148,15 +148,17 @@ def is_below(path: Path, folder: Path) -> bool:
     return path.absolute().is_relative_to(folder.absolute()) or path.resolve().is_relative_to(folder.resolve())
 
 
-def _existing(archive: Archive, config: Config) -> Iterator[Path]:
-    """Sources to sync. One that is gone is told; it is a mistake where nothing was ever taken from it."""
+def _existing(archive: Archive, config: Config, *, to_import: bool) -> Iterator[Path]:
+    """Sources to sync. A missing one is told. If nothing was ever taken from it, it is a mistake where it was named
+    for this command, and where there is nothing else to import or to tell of."""
     there = [source for source in archive.sources if source.exists()]
+    can_do_without = bool(there) or (not to_import and archive.exists and not archive.is_empty)
     for source in archive.sources:
         if source in there:
             yield source
         elif archive.keeps(source):
             tell(f"{source} is gone; what was imported from it is kept")
-        elif config.is_source_named or not there:
+        elif config.is_source_named or not can_do_without:
             raise SourceError(source, "no such file or folder")
         else:
             tell(f"{source}: no such file or folder")

@@ -35,7 +35,7 @@ def run_sync(arguments: list[str]) -> int:
     given = sync_parser().parse_args(arguments)
     config = options.make_config(given)
     options.refuse_no_sources(config)
-    with bare_archive(config) as archive:
+    with bare_archive(config, to_import=True) as archive:
         _tell(_sync(archive, is_full=given.full), given)
         if given.watch:
             _watch(archive, given)
