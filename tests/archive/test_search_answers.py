@@ -274,7 +274,14 @@ def test_the_best_of_many_is_found_however_few_are_asked_for(tmp_path: Path, que
 def test_of_many_matches_the_one_with_the_words_side_by_side_is_found(tmp_path: Path) -> None:
     with of_many(tmp_path, "an alpaca gnu") as archive:
         assert texts(archive.search("alpaca gnu", limit=1, now=NOW)) == ["an alpaca gnu"]
-        assert texts(archive.search("alpaca gn*", limit=1, now=NOW)) == ["an alpaca gnu"]
+        assert texts(archive.search("alpaca gnu*", limit=1, now=NOW)) == ["an alpaca gnu"]
+
+
+def test_a_word_that_is_hardly_begun_is_found_without_being_counted(tmp_path: Path) -> None:
+    with of_many(tmp_path, "alpaca, alpaca, alpaca") as archive:
+        answer = archive.search("al*", now=NOW)
+        assert (answer.total, len(answer.hits), len(archive.held_texts)) == (51, 20, 20)
+        assert answer.hits[0].text == "gnu, cow, alpaca 49"
 
 
 def test_of_many_matches_the_copies_of_those_shown_are_read_with_them(tmp_path: Path) -> None:

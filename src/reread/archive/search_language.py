@@ -57,6 +57,10 @@ class Term(Struct, frozen=True):
         return pieces_of(self.text)
 
 
+_LEAST_BEGUN = 3
+"""Letters of a word that more follow."""
+
+
 class SearchQuery(Struct, frozen=True):
     """A query that was understood."""
 
@@ -65,6 +69,11 @@ class SearchQuery(Struct, frozen=True):
     terms: tuple[Term, ...]
     fields: frozenset[Field]
     """Where a hit may lie."""
+
+    @property
+    def is_hardly_begun(self) -> bool:
+        """Whether a word of it may become any of thousands, which the index takes long to count."""
+        return any(term.is_prefix and len(term.text) < _LEAST_BEGUN for term in self.terms)
 
     @property
     def in_order(self) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -224,7 +224,7 @@ class Searcher:
         chosen = self._chosen(wanted)
         found: list[tuple[float, ReadText]] = []
         seen = _Seen()
-        for window in self._windows(query.match, chosen):
+        for window in self._windows(query, chosen):
             found += self._best([match for match in window if wanted.keeps_time(_time(match))], query, limit, seen)
             if len(found) >= limit:
                 total = reading.count_matches(self._connection, query.match, chosen)
@@ -346,11 +346,10 @@ class Searcher:
             return None
         return passing_ids(self._connection, unlimited)
 
-    def _windows(self, expression: str, sessions: list[int] | None) -> Iterator[list[Match]]:
+    def _windows(self, query: SearchQuery, sessions: list[int] | None) -> Iterator[list[Match]]:
         below: int | None = None
-        while window := reading.matches(
-            self._connection, expression, below=below, limit=WINDOW, sessions=sessions, counts=True
-        ):
+        ask = partial(reading.matches, self._connection, query.match, limit=WINDOW, sessions=sessions)
+        while window := ask(below=below, counts=not query.is_hardly_begun):
             yield window
             below = window[-1].id
 
@@ -374,7 +373,8 @@ class Searcher:
         terms = sum(not term.negated for term in query.terms)
         least = min(match.occurrences for match in window) or 1.0
         ids = [match.id for match in window]
-        as_typed = reading.matching(self._connection, query.in_order, ids) if terms > 1 else set()
+        has_order = terms > 1 and not query.is_hardly_begun
+        as_typed = reading.matching(self._connection, query.in_order, ids) if has_order else set()
 
         def score(match: Match) -> float:
             hits = Hits(terms, terms * match.occurrences / least, has_word=True, has_phrase=match.id in as_typed)
