@@ -403,16 +403,48 @@ def test_a_session_that_is_forgotten_leaves_nothing_of_it(tmp_path: Path) -> Non
         assert both.on.connection.execute("SELECT count(*) FROM closed_part").fetchone() == (0,)
 
 
+def queued(text: str, operation: str = "enqueue") -> bytes:
+    line = {"type": "queue-operation", "sessionId": IDS[0], "timestamp": "2026-03-01T11:00:00.000Z"}
+    return json.dumps(line | {"operation": operation, "content": text}).encode() + b"\n"
+
+
+def test_what_was_said_before_may_be_queued_and_said_again(tmp_path: Path) -> None:
+    """While it waits, the lines at the end by themselves would take it for a prompt that has no other line."""
+    lines = list(plain_steps(14))
+    said_first = json.loads(lines[0])
+    again = said_first | {"uuid": "again", "parentUuid": json.loads(lines[33])["uuid"]}
+    after = json.loads(lines[34]) | {"parentUuid": "again"}
+    with Both(tmp_path) as both:
+        both.grow(b"".join(lines[:30]))
+        both.grow(b"".join(lines[30:34]) + queued(said_first["message"]["content"]))
+        both.grow(json.dumps(again).encode() + b"\n")
+        both.grow(json.dumps(after).encode() + b"\n")
+        both.grow(b"".join(lines[35:]))
+
+
+@pytest.mark.parametrize("text", ["an iguana", "an iguana\nand a gecko"])
+def test_a_queued_prompt_without_a_line_of_its_own_is_waited_for_without_reading_the_whole(
+    tmp_path: Path, read_on: list[bool], text: str
+) -> None:
+    lines = list(plain_steps(14))
+    with Both(tmp_path) as both:
+        both.grow(b"".join(lines[:20]) + queued(text))
+        both.grow(b"".join(lines[20:26]))
+        read_on.clear()
+        both.grow(b"".join(lines[26:30]))
+        assert read_on == [True]
+        both.grow(b"".join(lines[30:34]) + queued(f"a newt\n{text}", "popAll"))
+        assert read_on == [True, False], "its trace says that what was counted is none"
+        both.grow(b"".join(lines[34:]))
+
+
 def test_a_queued_prompt_that_was_taken_back_is_not_found_any_more(tmp_path: Path) -> None:
     """It is edited in the input box, and what is sent then has a line of its own."""
-    queued = {"type": "queue-operation", "sessionId": IDS[0], "timestamp": "2026-03-01T11:00:00.000Z"}
-    asked = json.dumps(queued | {"operation": "enqueue", "content": "an iguana"}).encode() + b"\n"
-    back = json.dumps(queued | {"operation": "popAll", "content": "an iguana"}).encode() + b"\n"
     with Both(tmp_path) as both:
         both.grow(b"".join(plain_steps(2)))
-        both.grow(asked)
+        both.grow(queued("an iguana"))
         assert both.on.search("iguana").total == 1
-        both.grow(back)
+        both.grow(queued("an iguana", "popAll"))
         assert both.on.search("iguana").total == 0
 
 

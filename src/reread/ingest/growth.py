@@ -50,7 +50,7 @@ from reread.sessions.agents import AGENT_TOOLS
 from reread.sessions.session import SessionSourceFile
 from reread.sessions.titles import TitleParts, title_parts
 from reread.sessions.tree import is_settled, is_talk, joined_after
-from reread.sessions.turns import MAY_GO_UNANSWERED, OPENS_TURN
+from reread.sessions.turns import MAY_GO_UNANSWERED, OPENS_TURN, first_line, traced_lines
 from reread.sources import FileKind, SessionFiles, SourceFile, place
 from reread.sources.find import FOLDER, config_folders
 
@@ -181,11 +181,13 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
     """Its sums are those of these lines; what else it says may be told by lines behind them, too."""
     has_agents: bool
     ids: bytes
-    """Short digests of all ids that are told or named: what comes back to one of them cannot be read by itself."""
+    """Short digests of all ids that are told or named, and of queued prompts that left no trace yet: what comes back to
+    one of them cannot be read by itself."""
 
     def is_met_by(self, records: Iterable[Record]) -> bool:
         known = frozenset(struct.unpack(f"<{len(self.ids) // _DIGEST}I", self.ids))
-        return any(_digest(name) in known for record in records for name in _ids(record))
+        told = (name for record in records for name in (*_ids(record), *traced_lines(record)))
+        return any(_digest(name) in known for name in told)
 
     def longer(self, more: ClosedPart) -> ClosedPart:
         """With the lines that follow, which are closed by now, too."""
@@ -233,6 +235,9 @@ def _without(whole: SessionRow, rest: SessionRow) -> SessionRow:
 
 
 RowOf = Callable[[Session], SessionRow]
+_FORM = 2
+"""Of what is kept; where another was, the whole is read. The first miscounted what had been said before and was queued
+to be said again."""
 
 
 def can_go_on(files: SessionFiles) -> bool:
@@ -247,12 +252,12 @@ def packed(part: ClosedPart) -> bytes:
         content = msgspec.msgpack.encode(part)
     except UnicodeEncodeError:
         return b""
-    return struct.pack("<I", crc32(content)) + content
+    return struct.pack("<I", crc32(content, _FORM)) + content
 
 
 def unpacked(state: bytes, prices: Prices) -> ClosedPart | None:
     """None for one of another version or of other prices, or a damaged one."""
-    if state[:4] != struct.pack("<I", crc32(state[4:])):
+    if state[:4] != struct.pack("<I", crc32(state[4:], _FORM)):
         return None
     try:
         part = msgpack_decoder(ClosedPart).decode(state[4:])
@@ -288,7 +293,8 @@ def closed_part(
     for end in islice(_cuts(session.records, tip, has_agents), _TRIES):
         head, rest = session.until(end), Session(session.records[end:], id=session.id, prices=prices)
         then = walked(head, prices, before.walked if before is not None else None)
-        if then is not None and _is_closed(head) and walked(rest, prices, then) is not None:
+        is_apart = _is_closed(head) and {*head.traceless, *rest.traceless} == {*session.traceless}
+        if then is not None and is_apart and walked(rest, prices, then) is not None:
             part = _part(head, rest.records[0], prices, title_parts(session), then, _without(row, row_of(rest)))
             found = part if before is None else before.longer(part)
             if (before is not None or _is_known(part, head)) and not found.is_met_by(rest.records):
@@ -302,6 +308,7 @@ def _part(
     """Lines by themselves, and what is known of them beside what they say."""
     told = (record for each in (head, *head.subagents) for record in each.records)
     ids = {_digest(name) for record in told for name in (*_ids(record), *_named(record))}
+    ids |= {_digest(first_line(queued)) for queued in head.traceless.values()}
     return ClosedPart(
         extractor=EXTRACTOR,
         prices=prices.digest,
@@ -331,7 +338,7 @@ def _is_known(part: ClosedPart, head: Session) -> bool:
 def _is_closed(head: Session) -> bool:
     """Whether nothing that follows its last line can change what these lines amount to."""
     tree, line = head.tree, head.line
-    if any(record.is_frame or record.is_sidechain for record in line) or head.traceless:
+    if any(record.is_frame or record.is_sidechain for record in line):
         return False
     if any(version.startswith(REPLAYING) for version in head.versions):
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -74,8 +74,20 @@ def _traces(record: Record) -> list[str]:
 
 def _as_lines(text: str) -> str:
     """Whole lines, so that `go` is not found in `go on`; the client sends queued prompts joined, a line each."""
-    lines = (" ".join(line.split()) for line in text.strip().splitlines())
-    return "\n".join(("", *lines, ""))
+    return "\n".join(("", *_lines(text), ""))
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (" ".join(line.split()) for line in text.strip().splitlines())
+
+
+def traced_lines(record: Record) -> Iterator[str]:
+    """What a line may be the trace of: no queued text has left one there whose first line is not among these."""
+    return (line for trace in _traces(record) for line in _lines(trace))
+
+
+def first_line(queued: Prompt) -> str:
+    return next(_lines(queued.text), "")
 
 
 OPENS_TURN = TYPED | {Speaker.AGENT_PROMPT}
