@@ -17,7 +17,7 @@ from reread.records import Record
 from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
 
-from .cues import ANNOUNCED, CLAIMED, COMMITS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS, named_in
+from .cues import ANNOUNCED, CLAIMED, COMMITS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS, CueTable
 from .phrases import (
     ACKNOWLEDGED,
     ANY_WITHOUT_SPACES,
@@ -176,7 +176,7 @@ def features(around: Around, phrases: Callable[[str], float]) -> list[str]:
     prose = prose_of(text)
     words = " ".join(prose[:_FEATURES_LOOKED_AT].lower().replace("’", "'").split())
     if around.before is None and not around.is_forked:  # nothing was answered that could be taken back
-        asked = [*named_in(_CUES_OF_THE_FIRST, words)]
+        asked = [*_CUES_OF_THE_FIRST.named_in(words)]
         return ["always", "before:nothing", *asked, *_of_paste(text, words)]
     found = ["always", *_of_words(text, prose, words, phrases(text)), *_of_before(around), *_of_after(around)]
     names = set(found)
@@ -192,7 +192,7 @@ _ASKED_OF_THE_FIRST = frozenset(
     {"says:i_see", "says:try", "says:plan", "says:review", "says:please_do", "says:image", "says:still", "says:again"}
 )
 """What tells whether a first prompt carries something over; to complain or to ask again it comes too early."""
-_CUES_OF_THE_FIRST = tuple(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST)
+_CUES_OF_THE_FIRST = CueTable(*(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST))
 _TOGETHER = (
     (
         "both:fault_after_done",
@@ -217,7 +217,7 @@ _DONE = frozenset({"before:claimed", "before:edited", "before:to_try"})
 
 
 def _of_words(text: str, prose: str, words: str, phrases: float) -> Iterator[str]:
-    yield from named_in(WORDS, words)
+    yield from WORDS.named_in(words)
     if len(prose) > 12 and sum(map(str.isupper, prose)) > 0.5 * len(prose.replace(" ", "")):
         yield "says:in_capitals"
     for least in (0.3, 0.65, 1.0):
@@ -319,9 +319,9 @@ def _of_after(around: Around) -> Iterator[str]:
         yield "after:nothing"
         return
     reply = _beginning(after.opening.text if after.opening is not None else "")
-    yield from named_in(REPLY, reply)
+    yield from REPLY.named_in(reply)
     if after.thought is not None and (thought := _beginning(after.thought.text)):
-        yield from named_in(THOUGHT, thought)
+        yield from THOUGHT.named_in(thought)
     calls = after.calls
     if not calls:
         yield "after:talks"
