@@ -29,7 +29,7 @@ class Cue(NamedTuple):
 
     def is_in(self, text: str) -> bool:
         """For a cue that stands by itself, by its seeds alone."""
-        return any(seed in text for seed in self.seeds) and _compiled(self.source).search(text) is not None
+        return any(map(text.__contains__, self.seeds)) and _compiled(self.source).search(text) is not None
 
 
 class CueTable:
@@ -494,38 +494,37 @@ CLAIMED = cue(
 TO_TRY = cue(
     "to_try",
     "",
-    "build|est|fresh|go ahead and|let me know|load|run|ry|should |start|you can ",
-    r"\b(?:try|test) (?:it|this|that|again|now|the|running)\b|\blet me know\b|\bshould (?:now "
-    r"|all )?(?:work|be|show|see|fix|display|have)\b|\byou can (?:now )?(?:run|test|try|open|use"
-    r"|see)\b|\bgo ahead and\b|\b(?:restart|refresh|reload|re-?run|rebuild) (?:the|your|it|and)\b",
+    "try |test |go ahead and|let me know|should |you can |restart |refresh |reload |run |build ",
+    r"\b(?:(?:try|test) (?:it|this|that|again|now|the|running)|let me know|should (?:now |all )?(?:work|be|show"
+    r"|see|fix|display|have)|you can (?:now )?(?:run|test|try|open|use|see)|go ahead and"
+    r"|(?:restart|refresh|reload|re-?run|rebuild) (?:the|your|it|and))\b",
 )
 UNDOES = cue(
     "undoes",
     "",
     "abandon|checkout |reset|restore|revert|rm |stash|undo",
-    r"\bgit (?:checkout (?:--|HEAD|\S+ --)|restore|revert|reset|stash)\b|\brm (?:-\w+ )*\S|\bjj"
-    r" (?:undo|abandon|restore|op restore)",
+    r"\b(?:git (?:checkout (?:--|HEAD|\S+ --)|restore|revert|reset|stash)\b|rm (?:-\w+ )*\S"
+    r"|jj (?:undo|abandon|restore|op restore))",
 )
 COMMITS = cue(
     "commits",
     "",
     "commit|describe|gh pr|git ",
-    r"\bgit (?:commit|push|add|status|diff|log|tag|merge)\b|\bgh pr\b|\bjj (?:commit|describe|git"
-    r" push)",
+    r"\b(?:git (?:commit|push|add|status|diff|log|tag|merge)\b|gh pr\b|jj (?:commit|describe|git push))",
 )
 ANNOUNCED = cue(
     "announced",
     "",
     "output|log|result|error|trace|console|terminal|message|warning|what i |: …|: $|fails with|failed with|failing with"
     "|crash|ausgabe|fehlermeldung|sortie|erreur|salida|saída|erro|出力|エラー|输出|报错|错误信息",
-    r"\b(?:here(?:'s| is| are)|this is|that's|below is|these are|got|get|getting|gives?(?: me)?|gave me|see|seeing"
+    r"\b(?:(?:here(?:'s| is| are)|this is|that's|below is|these are|got|get|getting|gives?(?: me)?|gave me|see|seeing"
     r"|shows?|says|said|prints?|printed|throws?|threw|returns?|returned|produces)\b[^.?!]{0,50}\b(?:output|logs?|results?"
     r"|errors?|trace|traceback|console|terminal|message|warnings?|what i (?:got|get|see))\b"
-    r"|\b(?:output|logs?|error|error message|stack ?trace|console|terminal|result)(?: is| was| says| shows)?"
+    r"|(?:output|logs?|error|error message|stack ?trace|console|terminal|result)(?: is| was| says| shows)?"
     r": ?(?:$|…|\S)"
-    r"|\b(?:fail(?:s|ed|ing)|crash\w*) with\b"
-    r"|\b(?:hier ist|das ist) die (?:ausgabe|fehlermeldung)|\bfehlermeldung\b|\bvoici (?:la sortie|l'erreur)"
-    r"|\besta es la salida|\bme (?:sale|da) (?:este|el) error|\baqui está a saída|\bdeu (?:esse|este) erro"
+    r"|(?:fail(?:s|ed|ing)|crash\w*) with\b"
+    r"|(?:hier ist|das ist) die (?:ausgabe|fehlermeldung)|fehlermeldung\b|voici (?:la sortie|l'erreur)"
+    r"|esta es la salida|me (?:sale|da) (?:este|el) error|aqui está a saída|deu (?:esse|este) erro)"
     r"|出力(?:は|です)|以下が(?:出力|エラー)|(?:というエラー|エラーが出)|(?:输出|报错|错误信息)(?:如下|是|：)|报错",
 )
 """An output or an error is announced."""

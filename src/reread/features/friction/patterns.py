@@ -197,7 +197,7 @@ def _rule(uuid: str, time: datetime | None, text: str) -> Rule:
 def rules_in(prose: str) -> tuple[str, ...]:
     """Sentences that sound as if they were meant for every time, not for this once."""
     lowered = prose.lower()
-    if not any(word in lowered for word in _RULE_WORDS):
+    if not any(map(lowered.__contains__, _RULE_WORDS)):
         return ()
     sentences = (sentence.strip() for sentence in _SENTENCE.split(prose[:2000]))
     return tuple(text for text in sentences if len(text) <= _LONGEST_RULE and _is_rule(text.lower().replace("’", "'")))
@@ -233,7 +233,8 @@ def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
             step = prefix_of(part.strip())
             if step and step not in _TRIVIAL:
                 line = _PIPED.split(part, 1)[0].strip()
-                yield _MESSAGE.sub(r"\1 <message>", line) if "-" in line else line, call.record.uuid
+                may_have_message = "-m" in line or "-am" in line or "--" in line
+                yield _MESSAGE.sub(r"\1 <message>", line) if may_have_message else line, call.record.uuid
 
 
 def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
