@@ -6,6 +6,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
+from itertools import starmap
 from typing import Any
 from zlib import crc32
 
@@ -152,7 +153,7 @@ def friction_of(session: Session) -> FrictionBatch:
     return FrictionBatch(
         moments=[friction_row(event) for event in found.events],
         outcome=tuple(_clean(value) for value in astuple(found.outcome)),
-        prompted=b"".join(struct.pack(findings.PROMPTED, *each) for each in prompts_typed(session)),
+        prompted=b"".join(starmap(struct.Struct(findings.PROMPTED).pack, prompts_typed(session))),
         material=compress(_packed(replace(found.material, session="", project=None))),
         changes=[(_text(each.path), _clean(each.uuid), milliseconds(each.time)) for each in found.instructions],
     )
@@ -185,9 +186,10 @@ def friction_row(event: friction.Moment) -> FrictionRow:
 
 def prompts_typed(session: Session) -> Iterator[tuple[int, int]]:
     """When each prompt was typed, and a number that tells it from others: a fork repeats both."""
+    untold = findings.NO_TIME
     for prompt in session.prompts:
         time = milliseconds(prompt.time)
-        yield findings.NO_TIME if time is None else time, crc32(prompt.text.encode("utf-8", "surrogatepass"))
+        yield untold if time is None else time, crc32(prompt.text.encode("utf-8", "surrogatepass"))
 
 
 def _packed(material: friction.Material) -> bytes:

@@ -223,10 +223,10 @@ def _steps(scene: Scene) -> Iterator[tuple[str, str]]:
 
 
 def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
-    for call in scene.main_calls:
-        if call.name not in SHELLS or call.status is not CallStatus.OK or call.record.uuid is None:
-            continue
+    for call in scene.commands:
         command = call.command
+        if call.status is not CallStatus.OK or call.record.uuid is None:
+            continue
         if len(command) > _LONGEST_LINE or "\n" in command or "<<" in command or ";" in command:
             continue
         for part in command.split("&&") if "&&" in command else (command,):
@@ -242,8 +242,8 @@ def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
     well: dict[str, int] = {}
     failed: dict[str, int] = {}
     first: dict[str, str] = {}
-    for call in scene.main_calls:
-        if call.name in SHELLS and call.record.uuid is not None and (step := prefix_of(call.command)):
+    for call in scene.commands:
+        if call.record.uuid is not None and (step := prefix_of(call.command)):
             counts = well if call.status is CallStatus.OK else failed
             counts[step] = counts.get(step, 0) + 1
             first.setdefault(step, call.record.uuid)

@@ -17,7 +17,7 @@ from reread.sessions import MAIN, CallStatus
 from reread.sessions import Speaker as Speaker
 
 from .prompt_text import words_of
-from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of
+from .scene import EDITS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of
 
 _FEEDBACK = lazy.pattern(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
 _ABORTED = "Permission prompt was aborted"
@@ -279,9 +279,7 @@ def outcome_of(scene: Scene) -> SessionOutcome:
     commits: list[DetectedCall] = []
     pushes = asked = 0
     test: DetectedCall | None = None
-    for call in scene.main_calls:
-        if call.name not in SHELLS:
-            continue
+    for call in scene.commands:
         command = call.command
         if runs_tests(command):
             test = call

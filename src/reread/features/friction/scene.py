@@ -162,26 +162,24 @@ def _piecewise(given: object) -> Arguments:
 
 
 class DetectedCall:
-    """One tool call. Arguments are decoded when first asked for, and only the few that matter."""
+    """One tool call. Arguments are decoded when first asked for, those of a shell at once, and only the few that
+    matter."""
 
-    __slots__ = ("_given", "call", "name", "status")
+    __slots__ = ("_given", "call", "command", "name", "status")
 
     def __init__(self, call: ToolCall) -> None:
         self.call = call
         self.name = call.name
         self.status: CallStatus = call.status
         self._given: Arguments | None = None
+        self.command = (self.given.command or "") if self.name in SHELLS else ""
+        """The shell command; empty for other tools."""
 
     @property
     def given(self) -> Arguments:
         if self._given is None:
             self._given = _arguments(self.call)
         return self._given
-
-    @property
-    def command(self) -> str:
-        """The shell command; empty for other tools."""
-        return (self.given.command or "") if self.name in SHELLS else ""
 
     @property
     def path(self) -> str:
@@ -318,6 +316,11 @@ class Scene:
     def main_calls(self) -> list[DetectedCall]:
         """Those of the branch the conversation ended on."""
         return [call for stretch in self.stretches if stretch.turn.branch == MAIN for call in stretch.calls]
+
+    @cached_property
+    def commands(self) -> list[DetectedCall]:
+        """Calls of a shell among them."""
+        return [call for call in self.main_calls if call.name in SHELLS]
 
     @cached_property
     def asked(self) -> list[ScenePrompt]:

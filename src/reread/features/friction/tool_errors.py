@@ -204,7 +204,7 @@ def _failed_check(command: str, text: str) -> ErrorClass | None:
         return ErrorClass.LINT
     if any(map(text.__contains__, _UNCOMPILED)) or (is_compiler and _COUNTED.search(text)):
         return ErrorClass.LINT if is_linter and not is_compiler else ErrorClass.COMPILE_ERROR
-    return ErrorClass.TEST_FAILURE if _TEST_REPORT.search(text) and "assert" in text else None
+    return ErrorClass.TEST_FAILURE if "assert" in text and _TEST_REPORT.search(text) else None
 
 
 def _by_program(call: DetectedCall) -> ErrorClass:
