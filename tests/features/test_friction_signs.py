@@ -15,7 +15,6 @@ from reread.features.friction import cues
 from reread.features.friction.corrections import REASONS, models
 
 TABLED = [*cues.REPLY, *cues.THOUGHT, *cues.WORDS]
-ALONE = [cues.CLAIMED, cues.TO_TRY, cues.UNDOES, cues.COMMITS, cues.ANNOUNCED]
 
 
 def examples(items: Any) -> list[str]:
@@ -72,7 +71,7 @@ def test_every_match_holds_a_word_or_a_seed(cue: cues.Cue) -> None:
     assert not missed, "add what is missing to the words or the seeds"
 
 
-@pytest.mark.parametrize("cue", ALONE, ids=lambda cue: cue.name)
+@pytest.mark.parametrize("cue", cues.ALONE, ids=lambda cue: cue.name)
 def test_every_match_of_a_cue_that_stands_by_itself_holds_a_seed(cue: cues.Cue) -> None:
     assert matches(cue)
     assert not cue.words, "only a table looks at words"

@@ -63,7 +63,7 @@ from reread.sessions.calls import MADE_BY_API, call_identity
 from reread.sessions.titles import title_parts
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.times import milliseconds
-from reread.workers import give_back_memory
+from reread.workers import give_back_memory, is_safe_to_fork
 
 from . import growth
 from .growth import REPLAYING, ClosedPart, is_malformed
@@ -71,9 +71,11 @@ from .survey import FileJob, SessionJob, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.features.friction import detectors
     from reread.index import findings, session_files
     from reread.index.session_files import KeptSession
 else:  # where a session only grew, there is nothing to ask them for
+    detectors = lazy.module("reread.features.friction.detectors")
     findings = lazy.module("reread.index.findings")
     session_files = lazy.module("reread.index.session_files")
 
@@ -162,6 +164,12 @@ def friction_of(session: Session) -> FrictionBatch:
 def friction_from_safe(session: KeptSession) -> FrictionBatch:
     """In a worker or not."""
     return friction_of(session.load())
+
+
+def prepare_friction() -> None:
+    """Before workers start: what is imported and compiled now is so once, and not by each of those that are forked."""
+    if is_safe_to_fork():
+        detectors.compile_patterns()
 
 
 def friction_row(event: friction.Moment) -> FrictionRow:

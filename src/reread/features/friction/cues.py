@@ -27,6 +27,10 @@ class Cue(NamedTuple):
     """or one of these stands anywhere in it; without either, only the beginning is looked at."""
     source: str
 
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compiled(self.source)
+
     def is_in(self, text: str) -> bool:
         """For a cue that stands by itself, by its seeds alone."""
         return any(map(text.__contains__, self.seeds)) and _compiled(self.source).search(text) is not None
@@ -528,3 +532,4 @@ ANNOUNCED = cue(
     r"|出力(?:は|です)|以下が(?:出力|エラー)|(?:というエラー|エラーが出)|(?:输出|报错|错误信息)(?:如下|是|：)|报错",
 )
 """An output or an error is announced."""
+ALONE = (CLAIMED, TO_TRY, UNDOES, COMMITS, ANNOUNCED)
