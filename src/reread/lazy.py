@@ -116,6 +116,15 @@ def pattern(source: "AnyStr", flags: int = 0) -> "re.Pattern[AnyStr]":
     return _Pattern(source, flags)  # type: ignore[return-value]
 
 
+def compile_patterns(module: ModuleType) -> None:
+    """Compiles the regular expressions of a module now: before a fork, so that not every child has to."""
+    import re
+
+    for each in vars(module).values():
+        if isinstance(each, _Pattern):
+            re.compile(each._source, each._flags)
+
+
 def compiled(name: str, version: str) -> "CodeType | None":
     """Code that was kept under a name, if it is of this version and whole."""
     import marshal

@@ -6,6 +6,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
+from itertools import starmap
 from typing import Any
 from zlib import crc32
 
@@ -62,7 +63,7 @@ from reread.sessions.calls import MADE_BY_API, call_identity
 from reread.sessions.titles import title_parts
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.times import milliseconds
-from reread.workers import give_back_memory
+from reread.workers import give_back_memory, is_safe_to_fork
 
 from . import growth
 from .growth import REPLAYING, ClosedPart, is_malformed
@@ -70,9 +71,11 @@ from .survey import FileJob, SessionJob, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.features.friction import detectors
     from reread.index import findings, session_files
     from reread.index.session_files import KeptSession
 else:  # where a session only grew, there is nothing to ask them for
+    detectors = lazy.module("reread.features.friction.detectors")
     findings = lazy.module("reread.index.findings")
     session_files = lazy.module("reread.index.session_files")
 
@@ -152,7 +155,7 @@ def friction_of(session: Session) -> FrictionBatch:
     return FrictionBatch(
         moments=[friction_row(event) for event in found.events],
         outcome=tuple(_clean(value) for value in astuple(found.outcome)),
-        prompted=b"".join(struct.pack(findings.PROMPTED, *each) for each in prompts_typed(session)),
+        prompted=b"".join(starmap(struct.Struct(findings.PROMPTED).pack, prompts_typed(session))),
         material=compress(_packed(replace(found.material, session="", project=None))),
         changes=[(_text(each.path), _clean(each.uuid), milliseconds(each.time)) for each in found.instructions],
     )
@@ -161,6 +164,12 @@ def friction_of(session: Session) -> FrictionBatch:
 def friction_from_safe(session: KeptSession) -> FrictionBatch:
     """In a worker or not."""
     return friction_of(session.load())
+
+
+def prepare_friction() -> None:
+    """Before workers start: what is imported and compiled now is so once, and not by each of those that are forked."""
+    if is_safe_to_fork():
+        detectors.compile_patterns()
 
 
 def friction_row(event: friction.Moment) -> FrictionRow:
@@ -185,9 +194,10 @@ def friction_row(event: friction.Moment) -> FrictionRow:
 
 def prompts_typed(session: Session) -> Iterator[tuple[int, int]]:
     """When each prompt was typed, and a number that tells it from others: a fork repeats both."""
+    untold = findings.NO_TIME
     for prompt in session.prompts:
         time = milliseconds(prompt.time)
-        yield findings.NO_TIME if time is None else time, crc32(prompt.text.encode("utf-8", "surrogatepass"))
+        yield untold if time is None else time, crc32(prompt.text.encode("utf-8", "surrogatepass"))
 
 
 def _packed(material: friction.Material) -> bytes:

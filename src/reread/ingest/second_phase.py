@@ -28,10 +28,10 @@ from reread.index.words import (
     write_words,
 )
 from reread.safe.safe import Safe
-from reread.workers import in_order, in_shares
+from reread.workers import in_order, in_shares, is_alone
 
 from . import Progress, Report
-from .extract import friction_from_safe
+from .extract import friction_from_safe, prepare_friction
 
 SHARE = 2_000_000
 """Bytes of lines that are read together."""
@@ -126,6 +126,8 @@ def find_friction(
     waiting = [each for each in waiting if session in (None, each[0])]
     jobs = [kept_session(connection, safe, prices, *each) for each in waiting]
     total = sum(job.size for job in jobs)
+    if not is_alone(total):
+        prepare_friction()
     done = 0
     for position, (job, found) in enumerate(in_order(friction_from_safe, jobs, AHEAD, total), 1):
         number = waiting[position - 1][0]

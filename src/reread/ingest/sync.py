@@ -16,7 +16,6 @@ from reread import lazy
 from reread.billing import load_prices
 from reread.decoders import msgpack_decoder
 from reread.errors import RefusedBackup, SourceError
-from reread.features import friction
 from reread.index.meta import keep_left_out
 from reread.index.read import closed_part_of
 from reread.index.rows import SessionBatch
@@ -25,7 +24,7 @@ from reread.safe.safe import Safe
 from reread.workers import give_back_memory, is_alone, worker_pool
 
 from . import Progress, Report, SyncResult
-from .extract import LARGE, take
+from .extract import LARGE, prepare_friction, take
 from .growth import can_go_on, growth
 from .survey import SessionJob, Survey, put_away
 
@@ -190,7 +189,7 @@ def _taken(jobs: deque[SessionJob], total: int) -> Iterator[Taken]:
             yield number, job.size, _take_or_tell(job)
         return
     if any(job.with_friction and job.files is not None for job in jobs):
-        _ = friction.find  # fetched once, before the workers are forked, and not by each
+        prepare_friction()
     yield from _taken_by_workers(waiting)
 
 

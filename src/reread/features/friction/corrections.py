@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from math import exp
@@ -17,7 +18,7 @@ from reread.records import Record
 from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
 
-from .cues import ANNOUNCED, CLAIMED, COMMITS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS, named_in
+from .cues import ANNOUNCED, CLAIMED, COMMITS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS, CueTable
 from .phrases import (
     ACKNOWLEDGED,
     ANY_WITHOUT_SPACES,
@@ -60,9 +61,8 @@ for _each in (*ENGLISH, *OTHERS):
         _BY_WORD.setdefault(_word, []).append(_each)
 
 
-def phrase_score(text: str) -> float:
-    """How much the phrases of a prompt complain; negative where they ask or praise."""
-    words = " ".join(prose_of(text)[:_LOOKED_AT].lower().replace("’", "'").split())
+def phrase_score(words: str) -> float:
+    """How much the phrases of a prompt complain, by its own words; negative where they ask or praise."""
     words = _UNMARKED.sub(r"\1n't", words) if "nt" in words else words
     if not words:
         return 0.0
@@ -73,11 +73,14 @@ def phrase_score(text: str) -> float:
 
 def _score_of_words(words: str) -> float:
     called = _BY_WORD.keys() & words.translate(_SPACED).split()
-    signs = {sign for word in called for sign in _BY_WORD[word] if sign.pattern.search(words)}
-    if not signs:
+    found = {sign: match for word in called for sign in _BY_WORD[word] if (match := sign.pattern.search(words))}
+    if not found:
         return 0.0
     plain = BENIGN.sub("_", words)
-    weights = sorted((_weight(sign, plain) for sign in signs), reverse=True)
+    weights = sorted(
+        (_weight(sign, match if plain == words else sign.pattern.search(plain)) for sign, match in found.items()),
+        reverse=True,
+    )
     total = sum(weight * share for weight, share in zip(weights, _SHARES, strict=False))
     total += _STATES if _STATEMENT.match(plain) else 0.0
     total += _TRAILS_OFF if words.endswith(("...", "…")) else 0.0
@@ -88,8 +91,7 @@ def _score_of_words(words: str) -> float:
     return total - 0.8 if BY_OTHERS.search(words) else total
 
 
-def _weight(sign: Sign, plain: str) -> float:
-    found = sign.pattern.search(plain)
+def _weight(sign: Sign, found: re.Match[str] | None) -> float:
     if found is None:
         return 0.0
     return sign.weight if found.start() < _OPENING_LENGTH else sign.weight * _LATE
@@ -143,7 +145,6 @@ class Correction(Detector):
 _HEAD = 320
 """Letters of a reply that say how it takes the prompt; further down it tells what it did."""
 _TAIL = 400
-_FEATURES_LOOKED_AT = 700
 _MOST_EDITS = 40
 _SHORTEST_LINE = 8
 """A line that is only a bracket is the same everywhere."""
@@ -168,17 +169,17 @@ class Around(NamedTuple):
     """It begins a branch: something was answered before it, on the way that was left."""
 
 
-def features(around: Around, phrases: Callable[[str], float]) -> list[str]:
-    """The names of all that is there; `phrases` says how much the table of phrases finds in a text."""
+def features(around: Around) -> list[str]:
+    """The names of all that is there."""
     text = around.text
     if len(text) < _SHORT and ACKNOWLEDGED.fullmatch(text.lower()):  # a fifth of all prompts
         return ["always", "says:goes_along", "length:short", *_of_before(around)]
     prose = prose_of(text)
-    words = " ".join(prose[:_FEATURES_LOOKED_AT].lower().replace("’", "'").split())
+    words = " ".join(prose[:_LOOKED_AT].lower().replace("’", "'").split())
     if around.before is None and not around.is_forked:  # nothing was answered that could be taken back
-        asked = [*named_in(_CUES_OF_THE_FIRST, words)]
+        asked = [*_CUES_OF_THE_FIRST.named_in(words)]
         return ["always", "before:nothing", *asked, *_of_paste(text, words)]
-    found = ["always", *_of_words(text, prose, words, phrases(text)), *_of_before(around), *_of_after(around)]
+    found = ["always", *_of_words(text, prose, words), *_of_before(around), *_of_after(around)]
     names = set(found)
     found += [name for name, parts in _TOGETHER if all(names & part for part in parts)]
     if not names & _TELLS_NOTHING:
@@ -192,7 +193,7 @@ _ASKED_OF_THE_FIRST = frozenset(
     {"says:i_see", "says:try", "says:plan", "says:review", "says:please_do", "says:image", "says:still", "says:again"}
 )
 """What tells whether a first prompt carries something over; to complain or to ask again it comes too early."""
-_CUES_OF_THE_FIRST = tuple(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST)
+_CUES_OF_THE_FIRST = CueTable(*(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST))
 _TOGETHER = (
     (
         "both:fault_after_done",
@@ -216,10 +217,11 @@ _DONE = frozenset({"before:claimed", "before:edited", "before:to_try"})
 """A bare statement about what was just done is rather a complaint than a wish."""
 
 
-def _of_words(text: str, prose: str, words: str, phrases: float) -> Iterator[str]:
-    yield from named_in(WORDS, words)
+def _of_words(text: str, prose: str, words: str) -> Iterator[str]:
+    yield from WORDS.named_in(words)
     if len(prose) > 12 and sum(map(str.isupper, prose)) > 0.5 * len(prose.replace(" ", "")):
         yield "says:in_capitals"
+    phrases = phrase_score(words)
     for least in (0.3, 0.65, 1.0):
         if phrases >= least:
             yield f"phrases:{least}"
@@ -319,18 +321,18 @@ def _of_after(around: Around) -> Iterator[str]:
         yield "after:nothing"
         return
     reply = _beginning(after.opening.text if after.opening is not None else "")
-    yield from named_in(REPLY, reply)
+    yield from REPLY.named_in(reply)
     if after.thought is not None and (thought := _beginning(after.thought.text)):
-        yield from named_in(THOUGHT, thought)
+        yield from THOUGHT.named_in(thought)
     calls = after.calls
     if not calls:
         yield "after:talks"
         return
+    shell = [call.command for call in calls if call.name in SHELLS]
     if any(call.name in EDITS for call in calls):
         yield "after:edits"
-    elif all(call.name not in SHELLS for call in calls):
+    elif not shell:
         yield "after:looks"
-    shell = [call.command for call in calls if call.name in SHELLS]
     if len(shell) == len(calls) and all(COMMITS.is_in(command) for command in shell):
         yield "after:commits"
     if any(UNDOES.is_in(command[:400]) for command in shell[:6]):
@@ -345,19 +347,18 @@ def _beginning(text: str) -> str:
 
 def _done_again(before: SceneStretch, calls: Sequence[DetectedCall]) -> Iterator[str]:
     """What the reply does over: files and lines the last turns wrote, commands that failed in them."""
-    earlier = [*(before.answered_before.calls if before.answered_before is not None else ()), *before.calls]
-    written = [call for call in earlier if call.name in EDITS and call.status is CallStatus.OK][-_MOST_EDITS:]
     edits = [call for call in calls if call.name in EDITS][:_MOST_EDITS]
-    paths = {call.path for call in written}
-    if edits and paths:
+    if edits:
+        earlier = [*(before.answered_before.calls if before.answered_before is not None else ()), *before.calls]
+        written = [call for call in earlier if call.name in EDITS and call.status is CallStatus.OK][-_MOST_EDITS:]
+        paths = {call.path for call in written}
         again = [call for call in edits if call.path in paths]
         if again:
             yield "again:file"
         if again and _is_same_lines(written, again):
             yield "again:lines"
-    failed = {prefix_of(call.command) for call in before.troubled if call.name in SHELLS and call.command}
-    ran = {prefix_of(call.command) for call in calls if call.name in SHELLS}
-    if failed & ran - {""}:
+    failed = {prefix_of(call.command) for call in before.troubled if call.name in SHELLS} - {""}
+    if failed and any(prefix_of(call.command) in failed for call in calls if call.name in SHELLS):
         yield "again:failed_command"
 
 
@@ -530,7 +531,7 @@ def judge(scene: Scene) -> list[Judged]:
             wishes = []
         prompt = stretch.prompt
         if prompt is not None and prompt.kind is Speaker.PROMPT and not is_said_by_hook(prompt.text):
-            names = features(_around(stretches, place), phrase_score)
+            names = features(_around(stretches, place))
             wish = wish_of(prompt.text, stretch, names)
             more, back = wished_again(wish, [each for each, _ in wishes[-_WISHES_LOOKED_AT:]])
             again = wishes[-back][1] if back is not None else None
@@ -539,7 +540,7 @@ def judge(scene: Scene) -> list[Judged]:
         for notice in stretch.notices:
             if notice.what == "queued" and stretch.is_answered and not is_said_by_hook(notice.text):
                 around = Around(notice.text, stretch, True, stretch, is_busy=True)
-                names = features(around, phrase_score)
+                names = features(around)
                 found.append(Judged(notice.record, notice.text, stretch, tuple(names), "busy"))
     return found
 

@@ -197,7 +197,7 @@ def _rule(uuid: str, time: datetime | None, text: str) -> Rule:
 def rules_in(prose: str) -> tuple[str, ...]:
     """Sentences that sound as if they were meant for every time, not for this once."""
     lowered = prose.lower()
-    if not any(word in lowered for word in _RULE_WORDS):
+    if not any(map(lowered.__contains__, _RULE_WORDS)):
         return ()
     sentences = (sentence.strip() for sentence in _SENTENCE.split(prose[:2000]))
     return tuple(text for text in sentences if len(text) <= _LONGEST_RULE and _is_rule(text.lower().replace("’", "'")))
@@ -223,17 +223,18 @@ def _steps(scene: Scene) -> Iterator[tuple[str, str]]:
 
 
 def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
-    for call in scene.main_calls:
-        if call.name not in SHELLS or call.status is not CallStatus.OK or call.record.uuid is None:
-            continue
+    for call in scene.commands:
         command = call.command
+        if call.status is not CallStatus.OK or call.record.uuid is None:
+            continue
         if len(command) > _LONGEST_LINE or "\n" in command or "<<" in command or ";" in command:
             continue
         for part in command.split("&&") if "&&" in command else (command,):
             step = prefix_of(part.strip())
             if step and step not in _TRIVIAL:
                 line = _PIPED.split(part, 1)[0].strip()
-                yield _MESSAGE.sub(r"\1 <message>", line) if "-" in line else line, call.record.uuid
+                may_have_message = "-m" in line or "-am" in line or "--" in line
+                yield _MESSAGE.sub(r"\1 <message>", line) if may_have_message else line, call.record.uuid
 
 
 def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
@@ -241,8 +242,8 @@ def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
     well: dict[str, int] = {}
     failed: dict[str, int] = {}
     first: dict[str, str] = {}
-    for call in scene.main_calls:
-        if call.name in SHELLS and call.record.uuid is not None and (step := prefix_of(call.command)):
+    for call in scene.commands:
+        if call.record.uuid is not None and (step := prefix_of(call.command)):
             counts = well if call.status is CallStatus.OK else failed
             counts[step] = counts.get(step, 0) + 1
             first.setdefault(step, call.record.uuid)

@@ -172,7 +172,7 @@ _TYPED = Paste(lines=1)
 
 def paste_of(text: str) -> Paste:
     """How much of a prompt was not typed; linear, and no more than a few thousand characters are looked at."""
-    if "\n" not in text and not any(mark in text for mark in _MACHINE_MARKS):
+    if "\n" not in text and not any(map(text.__contains__, _MACHINE_MARKS)):
         return _TYPED
     lines = [line for line in text[:LONGEST_PROSE].split("\n") if line.strip()]
     output = code = document = 0
@@ -211,7 +211,7 @@ def _kind_of_line(line: str) -> str:
 
 
 _ERROR_AMID = lazy.pattern(
-    r"(?:\b\w*(?:Error|Exception)\b: ?\S|\b(?i:error|fatal|exception)(?i: message)?: ?['\"`]?\S+ \S+"
+    r"(?:(?:Error|Exception)\b: ?\S|\b(?i:error|fatal|exception)(?i: message)?: ?['\"`]?\S+ \S+"
     r"|\b(?i:exit code|exit status) [1-9]"
     r"|(?i:command not found|permission denied \(|no such file or directory|is not recognized as|cannot find"
     r" module|segmentation fault)"
@@ -236,7 +236,7 @@ _ERROR_SEEDS = (
 def quoted_error(text: str) -> bool:
     """Whether a line holds an error's own words: `now I get TypeError: x is not a function`."""
     looked_at = text[:_LONGEST_QUOTE]
-    return any(seed in looked_at for seed in _ERROR_SEEDS) and _ERROR_AMID.search(looked_at) is not None
+    return any(map(looked_at.__contains__, _ERROR_SEEDS)) and _ERROR_AMID.search(looked_at) is not None
 
 
 Sketch = tuple[int, ...]

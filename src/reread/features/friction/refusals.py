@@ -17,7 +17,7 @@ from reread.sessions import MAIN, CallStatus
 from reread.sessions import Speaker as Speaker
 
 from .prompt_text import words_of
-from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of
+from .scene import EDITS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of
 
 _FEEDBACK = lazy.pattern(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
 _ABORTED = "Permission prompt was aborted"
@@ -248,11 +248,11 @@ def said_in(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
 
 
 _TEST = lazy.pattern(
-    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum)\b"
-    r"|\b(?:go|cargo|dotnet|swift|mix|rake|make|just|mise|npm|pnpm|yarn|bun|deno|gradlew?|mvn|bazel)\b[^|;&\n]*\btest"
+    r"\b(?:(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum)\b"
+    r"|(?:go|cargo|dotnet|swift|mix|rake|make|just|mise|npm|pnpm|yarn|bun|deno|gradlew?|mvn|bazel)\b[^|;&\n]*\btest)"
 )
 _TEST_WORDS = ("test", "jest", "mocha", "tox", "nox", "cypress", "rspec", "playwright")
-_COMMIT = lazy.pattern(r"\bgit\b[^|;&\n]*\bcommit\b|\bjj (?:commit|describe)\b")
+_COMMIT = lazy.pattern(r"\b(?:git\b[^|;&\n]*\bcommit|jj (?:commit|describe))\b")
 _PUSH = lazy.pattern(r"\bgit\b[^|;&\n]*\bpush\b")
 _PULL_REQUEST = lazy.pattern(r"\bgh pr create\b|\bglab mr create\b")
 _FAILED = lazy.pattern(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL\b|test result: FAILED", re.MULTILINE)
@@ -279,18 +279,16 @@ def outcome_of(scene: Scene) -> SessionOutcome:
     commits: list[DetectedCall] = []
     pushes = asked = 0
     test: DetectedCall | None = None
-    for call in scene.main_calls:
-        if call.name not in SHELLS:
-            continue
+    for call in scene.commands:
         command = call.command
         if runs_tests(command):
             test = call
         if call.status is CallStatus.OK and (
             "git " in command or "gh " in command or "jj " in command or "glab" in command
         ):
-            commits += [call] if _COMMIT.search(command) else []
-            pushes += _PUSH.search(command) is not None
-            asked += _PULL_REQUEST.search(command) is not None
+            commits += [call] if ("commit" in command or "describe" in command) and _COMMIT.search(command) else []
+            pushes += "push" in command and _PUSH.search(command) is not None
+            asked += "create" in command and _PULL_REQUEST.search(command) is not None
     done, left = _todos(scene)
     links = {record.pr_url for record in scene.conversation.beside.get(PrLink, ()) if isinstance(record, PrLink)}
     return SessionOutcome(
@@ -307,7 +305,7 @@ def outcome_of(scene: Scene) -> SessionOutcome:
 
 
 def runs_tests(command: str) -> bool:
-    return any(word in command for word in _TEST_WORDS) and _TEST.search(command[:1000]) is not None
+    return any(map(command.__contains__, _TEST_WORDS)) and _TEST.search(command[:1000]) is not None
 
 
 def have_tests_failed(test: DetectedCall) -> bool:

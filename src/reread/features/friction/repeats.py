@@ -258,11 +258,11 @@ def _replacements(call: DetectedCall) -> Iterator[tuple[str | None, str]]:
 
 def _replace(file: _File, old: str | None, new: str, call: DetectedCall) -> None:
     """Counts what of the session's own lines goes, then adds what comes."""
-    coming = _lines(new)
+    coming, standing = _lines(new), _lines(old or "")
     if old is None:
         going = {line: count for line, count in file.added.items() if line not in coming} if file.added else {}
     elif file.added:
-        going = {line: 1 for line in _lines(old) if line in file.added and line not in coming}
+        going = {line: 1 for line in standing if line in file.added and line not in coming}
         if old and new in file.before and old in file.previous:
             file.undone += 1
             file.undone_by = call
@@ -277,7 +277,7 @@ def _replace(file: _File, old: str | None, new: str, call: DetectedCall) -> None
         file.characters += len(line)
     if going:
         file.last = call
-    for line in coming.difference(_lines(old)) if old else coming:
+    for line in coming - standing if old else coming:
         file.added[line] = 1
     file.last = file.last or call
 
@@ -534,9 +534,10 @@ def _is_limit(notice: Notice) -> bool:
 
 def _long_wait(call: DetectedCall) -> float | None:
     """Ten minutes or more. Stamps are compared as text first: parsing every one costs as much as decoding."""
-    if call.output is None:
+    output = call.call.output
+    if output is None:
         return None
-    began, ended = call.record.timestamp, call.output.record.timestamp
+    began, ended = call.call.record.timestamp, output.record.timestamp
     if isinstance(began, str) and isinstance(ended, str) and began[:_TEN_MINUTES] == ended[:_TEN_MINUTES]:
         return None
     seconds = call.call.seconds

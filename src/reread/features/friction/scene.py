@@ -98,10 +98,12 @@ _SECRET = lazy.pattern(
     | AKIA[0-9A-Z]{12,} | eyJ[\w-]{15,}(?:\.[\w-]+)*                        # AWS keys, JSON web tokens
     | (?<=://)[^/:@]+:[^/@]+(?=@)                                            # user:password@host
     | (?<![\w/.-])(?=[A-Za-z+/]*\d)[A-Za-z0-9+/]{40,}={0,2}(?![\w/.-])       # long random text
-    | (?i:(?<=password=)|(?<=passwd=)|(?<=token=)|(?<=secret=)|(?<=api_key=)|(?<=apikey=))[^&'",;]{4,}""",
+    | (?<==)(?i:(?<=password=)|(?<=passwd=)|(?<=token=)|(?<=secret=)|(?<=api_key=)|(?<=apikey=))[^&'",;]{4,}""",
     re.VERBOSE,
 )
-_SHORTEST_SECRET = 12
+_SHORTEST_SECRET, _LONG = 12, 40
+_SIGN_OF_SECRET = lazy.pattern(r"k[-_]|gh[ops][-_]|pat[-_]|xox|AKIA|eyJ|://|=")
+"""Stands in every word with a secret that is not long: the patterns above take ten times as long to try."""
 _HIDDEN = "[secret]"
 
 
@@ -111,7 +113,7 @@ def quote(text: str) -> str:
     for place, word in enumerate(words):
         if place and words[place - 1][-6:].lower() == "bearer":
             words[place] = _HIDDEN
-        elif len(word) >= _SHORTEST_SECRET:
+        elif len(word) >= _LONG or (len(word) >= _SHORTEST_SECRET and _SIGN_OF_SECRET.search(word)):
             words[place] = _SECRET.sub(_HIDDEN, word)
     line = " ".join(words)
     if not line.isprintable():
@@ -160,26 +162,24 @@ def _piecewise(given: object) -> Arguments:
 
 
 class DetectedCall:
-    """One tool call. Arguments are decoded when first asked for, and only the few that matter."""
+    """One tool call. Arguments are decoded when first asked for, those of a shell at once, and only the few that
+    matter."""
 
-    __slots__ = ("_given", "call", "name", "status")
+    __slots__ = ("_given", "call", "command", "name", "status")
 
     def __init__(self, call: ToolCall) -> None:
         self.call = call
         self.name = call.name
         self.status: CallStatus = call.status
         self._given: Arguments | None = None
+        self.command = (self.given.command or "") if self.name in SHELLS else ""
+        """The shell command; empty for other tools."""
 
     @property
     def given(self) -> Arguments:
         if self._given is None:
             self._given = _arguments(self.call)
         return self._given
-
-    @property
-    def command(self) -> str:
-        """The shell command; empty for other tools."""
-        return (self.given.command or "") if self.name in SHELLS else ""
 
     @property
     def path(self) -> str:
@@ -316,6 +316,11 @@ class Scene:
     def main_calls(self) -> list[DetectedCall]:
         """Those of the branch the conversation ended on."""
         return [call for stretch in self.stretches if stretch.turn.branch == MAIN for call in stretch.calls]
+
+    @cached_property
+    def commands(self) -> list[DetectedCall]:
+        """Calls of a shell among them."""
+        return [call for call in self.main_calls if call.name in SHELLS]
 
     @cached_property
     def asked(self) -> list[ScenePrompt]:

@@ -200,11 +200,11 @@ def _failed_check(command: str, text: str) -> ErrorClass | None:
     if _TESTER.search(command) and _TEST_REPORT.search(text):
         return ErrorClass.TEST_FAILURE
     is_linter, is_compiler = _LINTER.search(command) is not None, _COMPILER.search(command) is not None
-    if any(word in text for word in _LINTED) or (is_linter and not is_compiler and _COUNTED.search(text)):
+    if any(map(text.__contains__, _LINTED)) or (is_linter and not is_compiler and _COUNTED.search(text)):
         return ErrorClass.LINT
-    if any(word in text for word in _UNCOMPILED) or (is_compiler and _COUNTED.search(text)):
+    if any(map(text.__contains__, _UNCOMPILED)) or (is_compiler and _COUNTED.search(text)):
         return ErrorClass.LINT if is_linter and not is_compiler else ErrorClass.COMPILE_ERROR
-    return ErrorClass.TEST_FAILURE if _TEST_REPORT.search(text) and "assert" in text else None
+    return ErrorClass.TEST_FAILURE if "assert" in text and _TEST_REPORT.search(text) else None
 
 
 def _by_program(call: DetectedCall) -> ErrorClass:
@@ -225,7 +225,7 @@ def _by_program(call: DetectedCall) -> ErrorClass:
 
 
 def _first(signs: Iterable[tuple[ErrorClass, tuple[str, ...]]], text: str) -> ErrorClass | None:
-    return next((name for name, words in signs if any(word in text for word in words)), None)
+    return next((name for name, words in signs if any(map(text.__contains__, words))), None)
 
 
 def is_failure(call: DetectedCall) -> bool:
