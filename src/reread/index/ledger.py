@@ -310,7 +310,7 @@ def response_rows(
     Priced and measured by what the conversation knows, unless told otherwise.
     """
     prices = prices if prices is not None else conversation.prices
-    left_behind = _left_behind(conversation)
+    left_behind = conversation.left_behind
     found = cache_rebuilds.chains(conversation, prices) if measured is None else measured
     by_key = {each.request.identity: each for chain in found for each in chain.requests}
     numbers: dict[RequestContext, int] = {}
@@ -327,19 +327,6 @@ def response_rows(
             about["saved"] = prices.savings(told, told.model, told.time)
         rows.append(replace(told, **about))
     return {"circumstances": list(numbers), "responses": rows}
-
-
-def _left_behind(conversation: Conversation) -> set[int]:
-    """`id()` of the lines on branches that were rewound."""
-    if len(conversation.tree.segments) < 2:  # nothing was: the turns of most agents are never asked for
-        return set()
-    return {
-        id(record)
-        for branch in conversation.branches
-        if not branch.active
-        for turn in branch.turns
-        for record in turn.records
-    }
 
 
 def _agent(conversation: Conversation, request: Request) -> str | None:

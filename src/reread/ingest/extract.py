@@ -720,7 +720,7 @@ def session_row(session: Session, job: SessionJob) -> SessionRow:
         models=sorted({request.model for part in parts for request in part.requests if request.model}),
         git_branches=_git_branches(session),
         prompts=len(session.prompts),
-        turns=sum(turn.prompt is not None for turn in session.turns),
+        turns=session.prompted_turns,
         requests=usage.requests,
         tool_calls=len(session.every_call),
         tool_errors=session.failed_calls,
@@ -729,7 +729,7 @@ def session_row(session: Session, job: SessionJob) -> SessionRow:
         nanodollars=usage.nanodollars,
         unpriced_tokens=usage.unpriced_tokens,
         subagents=len(session.working_agents),
-        branches=len(session.branches),
+        branches=session.branch_count,
         compactions=len(session.compactions),
         bytes=session.size,
     )

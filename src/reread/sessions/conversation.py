@@ -30,7 +30,7 @@ from .calls import ToolCall, pair_calls
 from .captured import ToolPermission, WithdrawnBlock
 from .requests import Key, Request, add_up, repeats_in, requests_of, spoken_groups, with_times
 from .speaker import Speaker, kind_of
-from .tree import BranchWriter, Tree, grow
+from .tree import BranchWriter, Tree, grow, prompted_turns
 from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
 from .values import MINIMUM_THOUGHT, Branch, Coverage, Message, Prompt, Said, Thought, Turn, Unplaced
 
@@ -244,6 +244,25 @@ class Conversation:
         writer = TurnWriter(self.call_of, self.traceless)
         found = BranchWriter(self.id, self.tree, self.line, self.kinds, writer).branches()
         return tuple(found if self._prices is None else (replace(each, prices=self._prices) for each in found))
+
+    @property
+    def prompted_turns(self) -> int:
+        """How many of `turns` have a prompt, told without them."""
+        return prompted_turns(self.tree, self.line, self.kinds)
+
+    @property
+    def left_behind(self) -> frozenset[int]:
+        """`id()` of the lines on branches that were rewound."""
+        tree = self.tree
+        if len(tree.segments) == 1:
+            return frozenset()
+        main = tree.path(tree.active)
+        return frozenset(id(record) for i, record in enumerate(self.line) if tree.segment_of[i] not in main)
+
+    @property
+    def branch_count(self) -> int:
+        """How many `branches` there are, told without them."""
+        return 1 + len(self.tree.abandoned())
 
     @cached_property
     def coverage(self) -> Coverage:
