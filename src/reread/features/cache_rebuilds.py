@@ -237,6 +237,8 @@ class _Walk:
         return Walked(last, marks, self._used_at, self._lifetime, self._time)
 
     def _before(self, path: list[int]) -> _Before | None:
+        if len(path) == 1:
+            return self._last.get(path[0])
         return max((self._last[each] for each in path if each in self._last), default=None)
 
     def _as_last(self, request: Request) -> LastRequest:

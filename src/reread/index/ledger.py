@@ -316,6 +316,7 @@ def response_rows(
     numbers: dict[RequestContext, int] = {}
     rows = []
     scope = sessions.scope_of(conversation.records) if scope is None else scope
+    estimate = cache_rebuilds.thinking_estimate  # once: to ask a module that waits is to ask for its import
     for request, told in sessions.told_in(file, conversation.requests, scope):
         circumstance = _circumstance(request, told, _agent(conversation, request))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
@@ -323,6 +324,7 @@ def response_rows(
         about["nanodollars"] = prices.cost(told, told.model, told.time)
         if told.rows:
             about |= _measured(by_key[request.identity])
+            about["thinking_estimate"] = estimate(request)
         else:
             about["saved"] = prices.savings(told, told.model, told.time)
         rows.append(replace(told, **about))
@@ -368,13 +370,13 @@ def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
 
 def _measured(about: Measured) -> dict[str, Any]:
     request, rebuild = about.request, about.rebuild
-    details, served = request.usage.output_tokens_details, request.usage.server_tool_use
+    usage = request.usage
+    details, served = usage.output_tokens_details, usage.server_tool_use
     found = {
         "saved": about.saved,
         "thinking": details.thinking_tokens if details is not None else None,
         "web_fetches": (served.web_fetch_requests or 0) if served is not None else 0,
         "recorded": _recorded(request),
-        "thinking_estimate": cache_rebuilds.thinking_estimate(request),
     }
     if rebuild is None:
         return found

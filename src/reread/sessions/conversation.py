@@ -13,6 +13,7 @@ from reread.billing import Prices, packaged_prices
 from reread.billing.report import Tokens
 from reread.records import (
     Assistant,
+    Attachment,
     Block,
     CompactBoundary,
     QueueOperation,
@@ -36,6 +37,9 @@ from .values import MINIMUM_THOUGHT, Branch, Coverage, Message, Prompt, Said, Th
 
 _USUAL = len("2026-01-05T09:00:00.000Z")
 """Times in the client's own form sort as text; parsing every one of them would cost as much as decoding."""
+
+
+_MAY_BE_QUEUED = (Attachment, QueueOperation)
 
 
 class Conversation:
@@ -151,7 +155,7 @@ class Conversation:
             if isinstance(record, User):
                 if self.kinds[i] is Speaker.PROMPT:
                     found.append(prompt_of(record, Speaker.PROMPT))
-            elif type(record) is not Assistant:
+            elif isinstance(record, _MAY_BE_QUEUED):
                 queued = queued_prompt(record) or self.traceless.get(id(record))
                 found += [queued] if queued is not None else []
         return tuple(found)
