@@ -42,8 +42,15 @@ class Circumstances:
         self._connection = connection
         rows = connection.execute(f"SELECT {', '.join(_NAMES)}, id FROM circumstance")  # noqa: S608  our own names
         self._ids: dict[tuple[object, ...], int] = {tuple(row[:-1]): row[-1] for row in rows}
+        self._met: dict[RequestContext, int] = {}
 
     def id_of(self, circumstance: RequestContext) -> int:
+        found = self._met.get(circumstance)
+        if found is None:
+            found = self._met[circumstance] = self._looked_up(circumstance)
+        return found
+
+    def _looked_up(self, circumstance: RequestContext) -> int:
         values = tuple(map(_stored, astuple(circumstance)))
         if values not in self._ids:
             found = self._connection.execute(_NEW_CIRCUMSTANCE, values).fetchone()
@@ -88,11 +95,11 @@ class Ledger:
         """Those whose sums may have changed since the ledger was opened."""
         self._were_fresh = is_fresh(connection)
 
-    def replace(self, file: int, batch: FileBatch) -> None:
+    def replace(self, file: int, batch: FileBatch, *, is_new: bool = False) -> None:
         """What a file tells now, in place of what it told before; what it tells again is left as it is."""
         numbers = [self._circumstances.id_of(each) for each in batch.circumstances]
         rows = [(file, row.key, row.request_id, numbers[row.circumstance], *_values(row)) for row in batch.responses]
-        before = self._told_before(file, rows if batch.since else None)
+        before = {} if is_new else self._told_before(file, rows if batch.since else None)
         new = [row for row in rows if before.get(row[_KEY]) != row]
         gone = before.keys() - {row[_KEY] for row in rows}
         self._drop_rows(file, gone.union(row[_KEY] for row in new if row[_KEY] in before))
