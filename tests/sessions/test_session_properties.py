@@ -80,7 +80,8 @@ def counts_what_is_written(session: Session) -> bool:
     """What is told without writing turns is what the written ones show."""
     left = [record for branch in session.branches[1:] for turn in branch.turns for record in turn.records]
     return (
-        session.prompted_turns == sum(turn.prompt is not None for turn in session.turns)
+        {id(session.line[i]) for i in session.opening_lines}
+        == {id(turn.prompt.record) for turn in session.turns if turn.prompt is not None}
         and session.branch_count == len(session.branches)
         and session.left_behind == {id(record) for record in left}
     )

@@ -724,7 +724,7 @@ def session_row(session: Session, job: SessionJob) -> SessionRow:
         models=sorted({request.model for part in parts for request in part.requests if request.model}),
         git_branches=_git_branches(session),
         prompts=len(session.prompts),
-        turns=session.prompted_turns,
+        turns=len(session.opening_lines),
         requests=usage.requests,
         tool_calls=len(session.every_call),
         tool_errors=session.failed_calls,

@@ -31,7 +31,7 @@ from .calls import ToolCall, pair_calls
 from .captured import ToolPermission, WithdrawnBlock
 from .requests import Key, Request, add_up, repeats_in, requests_of, spoken_groups, with_times
 from .speaker import Speaker, kind_of
-from .tree import BranchWriter, Tree, grow, prompted_turns
+from .tree import BranchWriter, Tree, grow, opening_lines
 from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
 from .values import MINIMUM_THOUGHT, Branch, Coverage, Message, Prompt, Said, Thought, Turn, Unplaced
 
@@ -249,10 +249,10 @@ class Conversation:
         found = BranchWriter(self.id, self.tree, self.line, self.kinds, writer).branches()
         return tuple(found if self._prices is None else (replace(each, prices=self._prices) for each in found))
 
-    @property
-    def prompted_turns(self) -> int:
-        """How many of `turns` have a prompt, told without them."""
-        return prompted_turns(self.tree, self.line, self.kinds)
+    @cached_property
+    def opening_lines(self) -> frozenset[int]:
+        """The prompts of `turns` by their index in `line`, told without writing these."""
+        return opening_lines(self.tree, self.line, self.kinds)
 
     @property
     def left_behind(self) -> frozenset[int]:

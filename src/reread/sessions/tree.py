@@ -354,21 +354,22 @@ def is_talk(record: Record, kind: Speaker | None) -> bool:
     return is_said and record.team_name is None
 
 
-def prompted_turns(tree: Tree, line: Sequence[Record], kinds: Mapping[int, Speaker]) -> int:
-    """How many turns of the active branch have a prompt; writing them all takes ten times as long."""
+def opening_lines(tree: Tree, line: Sequence[Record], kinds: Mapping[int, Speaker]) -> frozenset[int]:
+    """The prompts of the turns on the active branch, by index; writing the turns takes ten times as long."""
     main = set(tree.path(tree.active))
-    waiting: set[int] = set()  # segments whose last prompt is a command that nobody has answered so far
-    found = 0
+    waiting: dict[int, int] = {}  # by segment: a command that nobody has answered so far
+    found: list[int] = []
     for i in tree.order:
         segment, kind = tree.segment_of[i], kinds.get(i)
         if kind in OPENS_TURN and segment in main:
-            may_wait = kind in MAY_GO_UNANSWERED
-            (waiting.add if may_wait else waiting.discard)(segment)
-            found += not may_wait
+            waiting.pop(segment, None)
+            if kind in MAY_GO_UNANSWERED:
+                waiting[segment] = i
+            else:
+                found.append(i)
         elif segment in waiting and is_answer(line[i]):
-            waiting.remove(segment)
-            found += 1
-    return found
+            found.append(waiting.pop(segment))
+    return frozenset(found)
 
 
 MAIN = "main"
