@@ -63,9 +63,10 @@ def read(path: str | Path) -> Iterator[Record]:
 
 def records_of(line: Line) -> list[Record]:
     """The records on a line: one nearly always, more where two writers met."""
-    records = decode_all(line.raw, line.number, line.offset)
+    raw, number, offset, has_ended = line
+    records = decode_all(raw, number, offset)
     last = records[-1]
-    if not line.ended and isinstance(last, Unknown) and last.malformed:
+    if not has_ended and isinstance(last, Unknown) and last.malformed:
         records[-1] = replace(last, reason=f"unfinished last line, {last.reason}")
     return records
 

@@ -69,10 +69,22 @@ def test_a_file_cut_anywhere_is_the_beginning_of_the_whole(path: Path, part: flo
     assert [record.raw for record in cut] == [record.raw for record in whole[: len(cut)]]
     before, after = session_of(cut), session_of(whole)
     assert before.coverage.is_complete
+    assert counts_what_is_written(before)
     assert _begins([message.id for message in before.messages], [message.id for message in after.messages])
     assert _begins([call.id for call in before.tool_calls], [call.id for call in after.tool_calls])
     assert _begins([thought.text for thought in before.thoughts], [thought.text for thought in after.thoughts])
     assert before.usage.output_tokens <= after.usage.output_tokens
+
+
+def counts_what_is_written(session: Session) -> bool:
+    """What is told without writing turns is what the written ones show."""
+    left = [record for branch in session.branches[1:] for turn in branch.turns for record in turn.records]
+    return (
+        {id(session.line[i]) for i in session.opening_lines}
+        == {id(turn.prompt.record) for turn in session.turns if turn.prompt is not None}
+        and session.branch_count == len(session.branches)
+        and session.left_behind == {id(record) for record in left}
+    )
 
 
 def _begins(start: list[Any], whole: list[Any]) -> bool:
@@ -133,6 +145,7 @@ def test_any_graph_of_any_lines_is_read_to_the_end(made: list[dict[str, Any]]) -
     session = session_of(records)
     found = reading(session)
     assert found["complete"]
+    assert counts_what_is_written(session)
     assert sorted(session.tree.order) == list(range(len(session.line)))
     placed = [id(record) for branch in session.branches for turn in branch.turns for record in turn.records]
     assert len(placed) == len(set(placed))
@@ -153,5 +166,6 @@ def test_any_links_between_prompts_are_read_to_the_end(order: list[int], parents
     assert session.coverage.is_complete
     shown = [turn.prompt.text for branch in session.branches for turn in branch.turns if turn.prompt]
     assert sorted(shown) == [f"prompt {n}" for n in range(8)]
+    assert counts_what_is_written(session)
     assert session.branches[0].active
     assert [branch.active for branch in session.branches[1:]] == [False] * (len(session.branches) - 1)

@@ -270,9 +270,10 @@ class Prices:
 
     def _find_terms(self, used: Rated, raw_model: str | None) -> _Terms:
         key = (raw_model, used.speed, used.geo, used.tier)
-        if key not in self._terms:
-            self._terms[key] = self._make_terms(used, self.model(raw_model))
-        return self._terms[key]
+        found = self._terms.get(key)
+        if found is None:
+            found = self._terms[key] = self._make_terms(used, self.model(raw_model))
+        return found
 
     def _make_terms(self, used: Rated, model: Model | None) -> _Terms:
         if model is None:

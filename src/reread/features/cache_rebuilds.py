@@ -7,6 +7,7 @@ on from an earlier request, so that one is what its prompt is held against: goin
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -201,7 +202,7 @@ class _Walk:
         events = [self._event(request.lines[0], request) for request in requests]
         if self._conversation is not None:
             events += [self._event(record, None, mark) for mark, record in _marks(self._conversation)]
-        events.sort(key=lambda event: event[:2])
+        events.sort(key=itemgetter(0, 1))
         if events:
             self.is_in_order = events[0].time >= self._time
             self._time = events[-1].time
@@ -237,6 +238,8 @@ class _Walk:
         return Walked(last, marks, self._used_at, self._lifetime, self._time)
 
     def _before(self, path: list[int]) -> _Before | None:
+        if len(path) == 1:
+            return self._last.get(path[0])
         return max((self._last[each] for each in path if each in self._last), default=None)
 
     def _as_last(self, request: Request) -> LastRequest:

@@ -5,20 +5,24 @@ The order is part of the contract with the index: a text is found again by its l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from reread.lazy import NamedTuple
 from reread.records import (
     AiTitle,
     Assistant,
+    Attachment,
     AwaySummary,
     CustomTitle,
     QueueOperation,
     Record,
+    ServerToolUse,
     Summary,
     Text,
     Thinking,
     ToolResult,
+    ToolResultLine,
     ToolUse,
     Unknown,
     UnknownBlock,
@@ -54,40 +58,33 @@ _OF_USER = {
     Speaker.TEAMMATE: Field.RESULT,
     Speaker.LOCAL_OUTPUT: Field.RESULT,
 }
+_OF_BLOCK: dict[type, Field] = {
+    Text: Field.TEXT,
+    UnknownBlock: Field.TEXT,
+    Thinking: Field.THINKING,
+    ToolUse: Field.TOOL,
+    ServerToolUse: Field.TOOL,
+}
 _OF_WITHDRAWN: dict[type, Field] = {Thinking: Field.THINKING, ToolUse: Field.TOOL}
-_TITLES: dict[type[Record], str] = {CustomTitle: "custom_title", AiTitle: "ai_title", Summary: "summary"}
 
 
 def texts_of(record: Record) -> list[FieldText]:
     """The texts of a line, in a fixed order; most lines have one, bookkeeping none."""
-    if type(record) is Assistant:
-        return _of_reply(record)
-    if isinstance(record, User):
-        return _of_user(record)
-    if type(record) in _TITLES:
-        title: str | None = getattr(record, _TITLES[type(record)])
-        return [FieldText(Field.TITLE, title)] if title else []
-    if isinstance(record, QueueOperation) or was_typed_while_busy(record):
-        return [FieldText(Field.PROMPT, record.text)] if record.text else []
-    if isinstance(record, AwaySummary | Unknown) and record.text:
-        return [FieldText(Field.TEXT, record.text)]
-    if isinstance(record, WithdrawnBlock) and record.text:
-        return [FieldText(_OF_WITHDRAWN.get(type(record.block), Field.TEXT), record.text)]
-    return []
+    read = _READERS.get(type(record))
+    return read(record) if read is not None else []
 
 
 def _of_reply(record: Assistant) -> list[FieldText]:
     found: list[FieldText] = []
     for block in record.blocks:
-        if type(block) is Text or type(block) is UnknownBlock:
-            found.append(FieldText(Field.TEXT, block.as_text))
-        elif type(block) is Thinking:
-            found.append(FieldText(Field.THINKING, block.as_text))
-        elif isinstance(block, ToolUse):
-            found.append(FieldText(Field.TOOL, tool_text(block.input)))
-    if isinstance(record.content, str):
+        field = _OF_BLOCK.get(type(block))
+        if field is not None:
+            text = tool_text(block.input) if isinstance(block, ToolUse) else block.as_text
+            if text:
+                found.append(FieldText(field, text))
+    if isinstance(record.content, str) and record.content:
         found.append(FieldText(Field.TEXT, record.content))
-    return [each for each in found if each.text]
+    return found
 
 
 def tool_text(value: object) -> str:
@@ -113,5 +110,31 @@ def _of_user(record: User) -> list[FieldText]:
     field = _OF_USER.get(kind)
     if field is None:
         return []
-    text = typed_text(record, kind) if field is Field.PROMPT else record.text
+    return _alone(field, typed_text(record, kind) if field is Field.PROMPT else record.text)
+
+
+def _of_attachment(record: Attachment) -> list[FieldText]:
+    return _alone(Field.PROMPT, record.text) if was_typed_while_busy(record) else []
+
+
+def _of_withdrawn(record: WithdrawnBlock) -> list[FieldText]:
+    return _alone(_OF_WITHDRAWN.get(type(record.block), Field.TEXT), record.text)
+
+
+def _alone(field: Field, text: str | None) -> list[FieldText]:
     return [FieldText(field, text)] if text else []
+
+
+_READERS: dict[type[Record], Callable[..., list[FieldText]]] = {
+    Assistant: _of_reply,
+    User: _of_user,
+    ToolResultLine: _of_user,
+    CustomTitle: lambda record: _alone(Field.TITLE, record.custom_title),
+    AiTitle: lambda record: _alone(Field.TITLE, record.ai_title),
+    Summary: lambda record: _alone(Field.TITLE, record.summary),
+    QueueOperation: lambda record: _alone(Field.PROMPT, record.text),
+    Attachment: _of_attachment,
+    AwaySummary: lambda record: _alone(Field.TEXT, record.text),
+    Unknown: lambda record: _alone(Field.TEXT, record.text),
+    WithdrawnBlock: _of_withdrawn,
+}

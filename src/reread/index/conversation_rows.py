@@ -40,9 +40,11 @@ def write_talk(
     prompts: Iterable[PromptRow],
     thoughts: Iterable[ThoughtRow],
     since: int = 0,
+    *,
+    is_new: bool = False,
 ) -> None:
     """What a file tells now from a line on, in place of what it told before; what it tells again is left as it is.
-    Inside the caller's transaction."""
+    Nothing was told before of a file that is new. Inside the caller's transaction."""
     told: dict[str, list[_Values]] = {
         "tool_call": [
             (file, c.id, session, c.name, c.status, c.time, c.seconds, c.path, c.digest, 0, c.offset, c.length)
@@ -52,7 +54,7 @@ def write_talk(
         "thought": [(file, t.offset, t.part, t.length, t.time, t.state, t.characters, t.digest, 0) for t in thoughts],
     }
     for table, rows in told.items():
-        _replace(connection, table, file, rows, since)
+        _insert(connection, table, rows if is_new else _changed(connection, table, file, rows, since))
     connection.execute("UPDATE file SET has_talk = 1 WHERE id = ?", (file,))
 
 
@@ -60,7 +62,10 @@ _Values = tuple[object, ...]
 _KEYS = {"tool_call": ("file", "id"), "prompt": ("file", "offset", "part"), "thought": ("file", "offset", "part")}
 
 
-def _replace(connection: sqlite3.Connection, table: str, file: int, rows: Sequence[_Values], since: int) -> None:
+def _changed(
+    connection: sqlite3.Connection, table: str, file: int, rows: Sequence[_Values], since: int
+) -> list[_Values]:
+    """The rows that are not there as they are; those that are told no more go."""
     names = _KEYS[table]
     size = len(names)
     # Calls that an early version took in have no place.
@@ -72,9 +77,13 @@ def _replace(connection: sqlite3.Connection, table: str, file: int, rows: Sequen
         f"DELETE FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in names)}",  # noqa: S608
         gone,
     )
-    new = [row for row in rows if before.get(row[:size]) != row]
-    marks = ", ".join("?" * len(told.description))
-    connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", new)  # noqa: S608
+    return [row for row in rows if before.get(row[:size]) != row]
+
+
+def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[_Values]) -> None:
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608  our own names
 
 
 class CopyMarker:

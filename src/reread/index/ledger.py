@@ -42,8 +42,15 @@ class Circumstances:
         self._connection = connection
         rows = connection.execute(f"SELECT {', '.join(_NAMES)}, id FROM circumstance")  # noqa: S608  our own names
         self._ids: dict[tuple[object, ...], int] = {tuple(row[:-1]): row[-1] for row in rows}
+        self._met: dict[RequestContext, int] = {}
 
     def id_of(self, circumstance: RequestContext) -> int:
+        found = self._met.get(circumstance)
+        if found is None:
+            found = self._met[circumstance] = self._looked_up(circumstance)
+        return found
+
+    def _looked_up(self, circumstance: RequestContext) -> int:
         values = tuple(map(_stored, astuple(circumstance)))
         if values not in self._ids:
             found = self._connection.execute(_NEW_CIRCUMSTANCE, values).fetchone()
@@ -88,11 +95,11 @@ class Ledger:
         """Those whose sums may have changed since the ledger was opened."""
         self._were_fresh = is_fresh(connection)
 
-    def replace(self, file: int, batch: FileBatch) -> None:
+    def replace(self, file: int, batch: FileBatch, *, is_new: bool = False) -> None:
         """What a file tells now, in place of what it told before; what it tells again is left as it is."""
         numbers = [self._circumstances.id_of(each) for each in batch.circumstances]
         rows = [(file, row.key, row.request_id, numbers[row.circumstance], *_values(row)) for row in batch.responses]
-        before = self._told_before(file, rows if batch.since else None)
+        before = {} if is_new else self._told_before(file, rows if batch.since else None)
         new = [row for row in rows if before.get(row[_KEY]) != row]
         gone = before.keys() - {row[_KEY] for row in rows}
         self._drop_rows(file, gone.union(row[_KEY] for row in new if row[_KEY] in before))
@@ -310,12 +317,13 @@ def response_rows(
     Priced and measured by what the conversation knows, unless told otherwise.
     """
     prices = prices if prices is not None else conversation.prices
-    left_behind = _left_behind(conversation)
+    left_behind = conversation.left_behind
     found = cache_rebuilds.chains(conversation, prices) if measured is None else measured
     by_key = {each.request.identity: each for chain in found for each in chain.requests}
     numbers: dict[RequestContext, int] = {}
     rows = []
     scope = sessions.scope_of(conversation.records) if scope is None else scope
+    estimate = cache_rebuilds.thinking_estimate  # once: to ask a module that waits is to ask for its import
     for request, told in sessions.told_in(file, conversation.requests, scope):
         circumstance = _circumstance(request, told, _agent(conversation, request))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
@@ -323,23 +331,11 @@ def response_rows(
         about["nanodollars"] = prices.cost(told, told.model, told.time)
         if told.rows:
             about |= _measured(by_key[request.identity])
+            about["thinking_estimate"] = estimate(request)
         else:
             about["saved"] = prices.savings(told, told.model, told.time)
         rows.append(replace(told, **about))
     return {"circumstances": list(numbers), "responses": rows}
-
-
-def _left_behind(conversation: Conversation) -> set[int]:
-    """`id()` of the lines on branches that were rewound."""
-    if len(conversation.tree.segments) < 2:  # nothing was: the turns of most agents are never asked for
-        return set()
-    return {
-        id(record)
-        for branch in conversation.branches
-        if not branch.active
-        for turn in branch.turns
-        for record in turn.records
-    }
 
 
 def _agent(conversation: Conversation, request: Request) -> str | None:
@@ -381,13 +377,13 @@ def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
 
 def _measured(about: Measured) -> dict[str, Any]:
     request, rebuild = about.request, about.rebuild
-    details, served = request.usage.output_tokens_details, request.usage.server_tool_use
+    usage = request.usage
+    details, served = usage.output_tokens_details, usage.server_tool_use
     found = {
         "saved": about.saved,
         "thinking": details.thinking_tokens if details is not None else None,
         "web_fetches": (served.web_fetch_requests or 0) if served is not None else 0,
         "recorded": _recorded(request),
-        "thinking_estimate": cache_rebuilds.thinking_estimate(request),
     }
     if rebuild is None:
         return found

@@ -98,7 +98,7 @@ class StoreWriter:
                 session = self._session(batch.session) if batch.session is not None else None
                 name = stored_path(batch.session.uuid) if batch.session is not None else ""
                 for file in batch.files:
-                    row = self._file(file, session, batch.backup_of)
+                    row, is_new = self._file(file, session, batch.backup_of)
                     self._pieces(row, file, stored[id(file)])
                     self.name(row, (kept or {}).get(file.key, ()))
                     if file.withdrawn:
@@ -108,7 +108,7 @@ class StoreWriter:
                             row,
                             file.withdrawn,
                         )
-                    self._facts(row, session, file)
+                    self._facts(row, session, file, is_new=is_new)
                     if not file.since:
                         replace_said(self._connection, row, stored_path(file.said_of) or name, self._machine, file.said)
                     blocks.append((row, file))
@@ -182,7 +182,8 @@ class StoreWriter:
         ).fetchone()
         return int(found[0])
 
-    def _file(self, file: FileBatch, session: int | None, backup_of: int | None) -> int:
+    def _file(self, file: FileBatch, session: int | None, backup_of: int | None) -> tuple[int, bool]:
+        """The number of a file, and whether it has been given just now: then no row can name it yet."""
         known = self._connection.execute("SELECT id, session, head FROM file WHERE key = ?", (file.key,)).fetchone()
         if known is not None and (file.is_rewritten or file.kind in _WHOLE):
             words.unindex(self._connection, session_files.SessionFileReader(self._connection, self._safe), known[0])
@@ -208,7 +209,7 @@ class StoreWriter:
             self._drop_if_empty(known[1])
         if known is not None and known[2] != file.head:
             self._ledger.begins_anew(known[0])
-        return int(found[0])
+        return int(found[0]), known is None
 
     def _drop_if_empty(self, session: int) -> None:
         """A capture was a session by itself until its transcript came."""
@@ -236,11 +237,13 @@ class StoreWriter:
                 (part, session),
             )
 
-    def _facts(self, row: int, session: int | None, file: FileBatch) -> None:
-        self._copies.will_change(row)
-        write_talk(self._connection, row, session, file.calls, file.prompts, file.thoughts, file.since)
+    def _facts(self, row: int, session: int | None, file: FileBatch, *, is_new: bool) -> None:
+        if not is_new:
+            self._copies.will_change(row)
+        talk = file.calls, file.prompts, file.thoughts
+        write_talk(self._connection, row, session, *talk, since=file.since, is_new=is_new)
         self._copies.changed(row)
-        self._ledger.replace(row, file)
+        self._ledger.replace(row, file, is_new=is_new)
 
     def _index(self, files: Sequence[tuple[int, FileBatch]], *, is_older: bool) -> None:
         """Inserts in the order of ids: FTS5 writes a segment of its own whenever an id is smaller than the last."""

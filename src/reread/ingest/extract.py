@@ -79,6 +79,7 @@ else:  # where a session only grew, there is nothing to ask them for
     findings = lazy.module("reread.index.findings")
     session_files = lazy.module("reread.index.session_files")
 
+_TELLS_COST = (CostState, Result)
 _LONGEST_MS = 1e12
 _MOST_TOKENS = 1e15
 _TOKENS = {
@@ -110,7 +111,7 @@ def _is_same_count(known: SaidRow, row: SaidRow) -> bool:
 
 def _said(records: Sequence[Record]) -> Iterator[SaidRow]:
     for position, record in enumerate(records):
-        if not isinstance(record, CostState | Result):
+        if not isinstance(record, _TELLS_COST):
             continue
         total = nanodollars(record.total_cost_usd)
         if total is None:
@@ -235,18 +236,20 @@ def call_rows(conversation: Conversation) -> list[CallRow]:
     """Each call once; one without an id is called by its place."""
     found: dict[str, CallRow] = {}
     for position, call in enumerate(conversation.tool_calls):
-        name = call.id or f"@{call.record.offset}.{position}"
-        time = milliseconds(call.time)
+        record, given = call.record, call.block.id
+        name = given or f"@{record.offset}.{position}"
+        began = record.time
+        time = milliseconds(began)
         found[name] = CallRow(
             id=name,
             name=call.name,
             status=call.status.value,
             time=time,
-            seconds=call.seconds,
+            seconds=call.seconds_since(began),
             path=next(iter(paths_of(call)), None),
-            digest=call_digest(call_identity(call.id, time)),
-            offset=call.record.offset,
-            length=len(call.record.raw),
+            digest=call_digest(call_identity(given, time)),
+            offset=record.offset,
+            length=len(record.raw),
         )
     return list(found.values())
 
@@ -300,7 +303,8 @@ def _is_made_by_api(message: str) -> bool:
 def thought_rows(conversation: Conversation) -> list[ThoughtRow]:
     found: dict[int, list[ThoughtRow]] = {}
     for thought in conversation.thoughts:
-        record, time = thought.record, milliseconds(thought.time)
+        record = thought.record
+        time, text = milliseconds(record.time), thought.text
         same = found.setdefault(record.offset, [])
         same.append(
             ThoughtRow(
@@ -308,26 +312,26 @@ def thought_rows(conversation: Conversation) -> list[ThoughtRow]:
                 part=len(same),
                 length=len(record.raw),
                 time=time,
-                state=_state(thought),
-                characters=len(thought.text),
-                digest=_thought_digest(thought, time),
+                state=_state(thought, text),
+                characters=len(text),
+                digest=_thought_digest(thought, text, time),
             )
         )
     return [row for same in found.values() for row in same]
 
 
-def _state(thought: Thought) -> int:
+def _state(thought: Thought, text: str) -> int:
     if thought.is_redacted:
         return REDACTED
-    if thought.text:
+    if text:
         return TOLD
     return SIGNED if thought.is_signed else EMPTY
 
 
-def _thought_digest(thought: Thought, time: int | None) -> int | None:
+def _thought_digest(thought: Thought, text: str, time: int | None) -> int | None:
     """Ids of messages of the API survive every copy; without one, time and words must do."""
     block = thought.block
-    words = thought.text or (block.data if isinstance(block, RedactedThinking) else block.signature)
+    words = text or (block.data if isinstance(block, RedactedThinking) else block.signature)
     name = thought.message_id
     if name is not None and _is_made_by_api(name):
         return digest_of(name, words)
@@ -730,7 +734,7 @@ def session_row(session: Session, job: SessionJob) -> SessionRow:
         models=sorted({request.model for part in parts for request in part.requests if request.model}),
         git_branches=_git_branches(session),
         prompts=len(session.prompts),
-        turns=sum(turn.prompt is not None for turn in session.turns),
+        turns=len(session.opening_lines),
         requests=usage.requests,
         tool_calls=len(session.every_call),
         tool_errors=session.failed_calls,
@@ -739,7 +743,7 @@ def session_row(session: Session, job: SessionJob) -> SessionRow:
         nanodollars=usage.nanodollars,
         unpriced_tokens=usage.unpriced_tokens,
         subagents=len(session.working_agents),
-        branches=len(session.branches),
+        branches=session.branch_count,
         compactions=len(session.compactions),
         bytes=session.size,
     )

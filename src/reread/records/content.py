@@ -181,9 +181,11 @@ Block = (
 Content = str | list[Block] | None
 
 
+_READABLE = (Text, ToolReference, UnknownBlock)
+
+
 def text_of(content: Content, joined_by: str = " ") -> str:
     """The readable text of a content field: a string as it is, a list by its text blocks."""
     if isinstance(content, str):
         return content
-    shown = (block.as_text for block in content or () if isinstance(block, Text | ToolReference | UnknownBlock))
-    return joined_by.join(text for text in shown if text)
+    return joined_by.join([text for block in content or () if isinstance(block, _READABLE) and (text := block.as_text)])

@@ -123,7 +123,11 @@ def _parse_leniently(raw: bytes) -> Parsed:
 def parse_or_none(raw: bytes | memoryview | msgspec.Raw) -> Any:
     """The value, or None where there is none to be had."""
     try:
-        return parse(bytes(raw)).value
+        return msgspec.json.decode(raw)
+    except FAILURES:
+        pass
+    try:
+        return _parse_leniently(bytes(raw)).value
     except FAILURES:
         return None
 

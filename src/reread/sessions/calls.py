@@ -100,8 +100,10 @@ class ToolOutput(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
 
         Kept, because it costs a look through all of it and a third of a transcript's bytes are twins.
         """
-        if isinstance(self.record, User) and [type(block) for block in self.record.blocks].count(ToolResult) == 1:
-            return result_twin(self.record)
+        if isinstance(self.record, User):
+            blocks = self.record.blocks
+            if len(blocks) == 1 or [type(block) for block in blocks].count(ToolResult) == 1:
+                return result_twin(self.record)
         return ResultTwin()
 
 
@@ -146,7 +148,11 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     @property
     def seconds(self) -> float | None:
         """From the call's line to its result's."""
-        began, ended = self.time, self.output.time if self.output is not None else None
+        return self.seconds_since(self.time)
+
+    def seconds_since(self, began: datetime | None) -> float | None:
+        """The same where the time of the call's line is known already."""
+        ended = self.output.record.time if self.output is not None else None
         return None if began is None or ended is None else max(0.0, (ended - began).total_seconds())
 
 

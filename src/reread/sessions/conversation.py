@@ -13,6 +13,7 @@ from reread.billing import Prices, packaged_prices
 from reread.billing.report import Tokens
 from reread.records import (
     Assistant,
+    Attachment,
     Block,
     CompactBoundary,
     QueueOperation,
@@ -30,12 +31,15 @@ from .calls import ToolCall, pair_calls
 from .captured import ToolPermission, WithdrawnBlock
 from .requests import Key, Request, add_up, repeats_in, requests_of, spoken_groups, with_times
 from .speaker import Speaker, kind_of
-from .tree import BranchWriter, Tree, grow
+from .tree import BranchWriter, Tree, grow, opening_lines
 from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
 from .values import MINIMUM_THOUGHT, Branch, Coverage, Message, Prompt, Said, Thought, Turn, Unplaced
 
 _USUAL = len("2026-01-05T09:00:00.000Z")
 """Times in the client's own form sort as text; parsing every one of them would cost as much as decoding."""
+
+
+_MAY_BE_QUEUED = (Attachment, QueueOperation)
 
 
 class Conversation:
@@ -151,7 +155,7 @@ class Conversation:
             if isinstance(record, User):
                 if self.kinds[i] is Speaker.PROMPT:
                     found.append(prompt_of(record, Speaker.PROMPT))
-            elif type(record) is not Assistant:
+            elif isinstance(record, _MAY_BE_QUEUED):
                 queued = queued_prompt(record) or self.traceless.get(id(record))
                 found += [queued] if queued is not None else []
         return tuple(found)
@@ -244,6 +248,25 @@ class Conversation:
         writer = TurnWriter(self.call_of, self.traceless)
         found = BranchWriter(self.id, self.tree, self.line, self.kinds, writer).branches()
         return tuple(found if self._prices is None else (replace(each, prices=self._prices) for each in found))
+
+    @cached_property
+    def opening_lines(self) -> frozenset[int]:
+        """The prompts of `turns` by their index in `line`, told without writing these."""
+        return opening_lines(self.tree, self.line, self.kinds)
+
+    @property
+    def left_behind(self) -> frozenset[int]:
+        """`id()` of the lines on branches that were rewound."""
+        tree = self.tree
+        if len(tree.segments) == 1:
+            return frozenset()
+        main = tree.path(tree.active)
+        return frozenset(id(record) for i, record in enumerate(self.line) if tree.segment_of[i] not in main)
+
+    @property
+    def branch_count(self) -> int:
+        """How many `branches` there are, told without them."""
+        return 1 + len(self.tree.abandoned())
 
     @cached_property
     def coverage(self) -> Coverage:

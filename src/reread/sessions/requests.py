@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reread.billing import Prices
+from reread.billing.cost import counts_of
 from reread.billing.report import Tokens, total_of
 from reread.billing.response import Response, advice, doubt, settle_all
 from reread.records import Assistant, Record, Spoken, Usage, User
@@ -158,9 +159,8 @@ def _request(key: Key, rows: list[Assistant]) -> Request:
             searches = max(searches, usage.server_tool_use.web_search_requests or 0)
         if row.message is not None and row.message.stop_reason is not None:
             stop_reason = row.message.stop_reason
-    return Request.of(
-        used,
-        searches,
+    return Request(
+        *counts_of(used, searches),
         identity=key,
         key=" ".join(map(str, key)),
         winner=winner,

@@ -131,10 +131,8 @@ def _leading_command(conversation: Conversation) -> str | None:
         record = conversation.line[i]
         if kind is Speaker.PROMPT:
             return None
-        if kind is Speaker.COMMAND and command_arguments(record.text):
-            asked = (turn.prompt.record for turn in conversation.turns if turn.prompt is not None)
-            if any(each is record for each in asked):
-                return command_line(record.text)
+        if kind is Speaker.COMMAND and command_arguments(record.text) and i in conversation.opening_lines:
+            return command_line(record.text)
     return None
 
 

@@ -169,7 +169,7 @@ class TurnWriter:
             if told is not None:
                 draft.steps += told
                 return
-        draft.has_answer = draft.has_answer or not record.is_synthetic
+        draft.has_answer = draft.has_answer or is_answer(record)
         steps = draft.steps
         for block in record.blocks:
             if type(block) is Text:
@@ -184,6 +184,11 @@ class TurnWriter:
                 steps.append(_unknown_block(record, block))
         if isinstance(record.content, str) and record.content:
             steps.append(Said(record=record, block=Text(text=record.content)))
+
+
+def is_answer(record: Record) -> bool:
+    """Whether the model said it: not the client in its name."""
+    return type(record) is Assistant and not record.is_api_error_message and not record.is_synthetic
 
 
 def _withdrawn(record: WithdrawnBlock) -> Step:
