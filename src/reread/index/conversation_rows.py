@@ -141,15 +141,14 @@ def mark_copies(connection: sqlite3.Connection, table: str, digests: Sequence[in
         some = digests[first : first + _AT_ONCE]
         owners: dict[int, tuple[Any, int]] = {}
         rows = connection.execute(
-            f"""SELECT digest, file.id, session.started IS NULL, session.started, session.ended IS NULL, session.ended,
-                       file.kind = 'subagent', file.key
+            f"""SELECT digest, file.id, session.started IS NULL, ifnull(session.started, 0),
+                       session.ended IS NULL, ifnull(session.ended, 0), file.kind = 'subagent', file.key
                 FROM {table} JOIN file ON file.id = {table}.file JOIN session ON session.id = file.session
                 WHERE digest IN ({integers(some)})"""  # noqa: S608
         ).fetchall()
         for digest, file, *age in rows:
-            rank = [value or 0 if i < len(age) - 1 else value for i, value in enumerate(age)]
-            if digest not in owners or rank < owners[digest][0]:
-                owners[digest] = rank, file
+            if digest not in owners or age < owners[digest][0]:
+                owners[digest] = age, file
         connection.executemany(
             f"UPDATE {table} SET is_copy = (file <> ?) WHERE digest = ? AND is_copy <> (file <> ?)",  # noqa: S608
             [(file, digest, file) for digest, (_, file) in owners.items()],

@@ -36,12 +36,13 @@ _NAMES = RequestContext.__struct_fields__
 
 
 class Circumstances:
-    """Numbers for what many requests share. There is one writer at a time, so its own memory is enough."""
+    """Numbers for what many requests share. There is one writer at a time, so its own memory is enough; of each
+    project it is filled when its first request comes, because a sync of a few lines has one."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        rows = connection.execute(f"SELECT {', '.join(_NAMES)}, id FROM circumstance")  # noqa: S608  our own names
-        self._ids: dict[tuple[object, ...], int] = {tuple(row[:-1]): row[-1] for row in rows}
+        self._ids: dict[tuple[object, ...], int] = {}
+        self._projects: set[str | None] = set()
         self._met: dict[RequestContext, int] = {}
 
     def id_of(self, circumstance: RequestContext) -> int:
@@ -52,12 +53,17 @@ class Circumstances:
 
     def _looked_up(self, circumstance: RequestContext) -> int:
         values = tuple(map(_stored, astuple(circumstance)))
+        if circumstance.project not in self._projects:
+            self._projects.add(circumstance.project)
+            rows = self._connection.execute(_KNOWN_CIRCUMSTANCES, (circumstance.project,))
+            self._ids |= {tuple(row[1:]): row[0] for row in rows}
         if values not in self._ids:
             found = self._connection.execute(_NEW_CIRCUMSTANCE, values).fetchone()
             self._ids[values] = int(found[0])
         return self._ids[values]
 
 
+_KNOWN_CIRCUMSTANCES = f"SELECT id, {', '.join(_NAMES)} FROM circumstance WHERE project IS ?"  # noqa: S608  our own
 _NEW_CIRCUMSTANCE = (
     f"INSERT INTO circumstance ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) RETURNING id"  # noqa: S608
 )

@@ -116,27 +116,26 @@ def is_as_it_was(
 class ChangedStates:
     """What is not as it was at the last walk: files, folders, and what is as it was."""
 
-    def __init__(self, states: Iterable[tuple[str, int, int]]) -> None:
+    def __init__(self, states: Iterable[tuple[bytes, int, int]]) -> None:
         self.folders: list[str] = []
         self.files: list[str] = []
         self.other_folders: dict[str, int] = {}
         self.other_files = 0
         for path, size, mtime_ns in states:
-            if not _is_as_it_was(os.fsencode(path), size, mtime_ns):
-                (self.folders if size == _FOLDER else self.files).append(path)
+            if not _is_as_it_was(path, size, mtime_ns):
+                (self.folders if size == _FOLDER else self.files).append(os.fsdecode(path))
             elif size == _FOLDER:
-                self.other_folders[path] = mtime_ns
+                self.other_folders[os.fsdecode(path)] = mtime_ns
             else:
                 self.other_files += 1
 
 
 def changed_states(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> ChangedStates | None:
     """None where something could not be read, or a place was not walked: only a walk tells more."""
-    paths, _, times = _recalled(connection, machine)
+    paths, sizes, times = _recalled(connection, machine)
     if UNREAD in times or not all(os.fsencode(place.absolute()) in paths for place in places):
         return None
-    del paths, times
-    return ChangedStates(seen(connection, machine))
+    return ChangedStates(zip(paths, sizes, times, strict=True))
 
 
 def _looked_at(sizes: Sequence[int]) -> list[slice]:

@@ -78,12 +78,14 @@ class StoreWriter:
         return backup_files.KnownPieces(self._connection)
 
     def _id_range(self) -> tuple[int, int]:
-        # What waits counts, too: an id that was given up again may still lie among those.
-        low, high = self._connection.execute(
-            """SELECT min(low), max(high) FROM (SELECT min(id) AS low, max(id) AS high FROM block
-               UNION ALL SELECT min(first), max(last) FROM result_waits)"""
+        # What waits counts, too: an id that was given up again may still lie among those. Each end of the blocks by
+        # itself: SQLite reads the whole table for both at once.
+        told = self._connection.execute(
+            """SELECT (SELECT min(id) FROM block), (SELECT max(id) FROM block), min(first), max(last)
+               FROM result_waits"""
         ).fetchone()
-        return min(low or MIDDLE, MIDDLE), max(high or MIDDLE, MIDDLE)
+        ends = (MIDDLE, *(each for each in told if each is not None))
+        return min(ends), max(ends)
 
     def apply(
         self, batches: Sequence[SessionBatch], *, is_older: bool, kept: Mapping[str, Sequence[Piece]] | None = None

@@ -77,7 +77,8 @@ def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path])
     seen = changed_states(connection, machine, places)
     if seen is None or read.forgotten(connection):
         return None
-    kept_aside = _BackupFolders([*seen.folders, *seen.other_folders], places)
+    folders = {path: Path(path) for path in (*seen.folders, *seen.other_folders)}
+    kept_aside = _BackupFolders(folders.values(), places)
     if not all(map(kept_aside.has, seen.folders)):
         return None
     rows = [_row(connection, machine, path) for path in seen.files]
@@ -98,7 +99,7 @@ def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path])
         files=files,
         known={row.key: row for row in known.values()},
         unchanged=seen.other_files - (len(files) - len(grown)),
-        folders={Path(path): time for path, time in seen.other_folders.items() if not kept_aside.has(path)},
+        folders={folders[path]: time for path, time in seen.other_folders.items() if not kept_aside.has(path)},
         has_backups=len(grown) < len(seen.files) or bool(seen.folders),
     )
 
@@ -106,12 +107,12 @@ def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path])
 class _BackupFolders:
     """Where the client keeps backups of files: no part of a walk, and looked at by themselves."""
 
-    def __init__(self, folders: Iterable[str], places: Sequence[Path]) -> None:
-        tops = {config / FOLDER for config in config_folders(map(Path, folders))}
-        self._tops = {top for top in tops if not any(each.is_relative_to(top) for each in places)}
+    def __init__(self, folders: Iterable[Path], places: Sequence[Path]) -> None:
+        tops = {config / FOLDER for config in config_folders(folders)}
+        self._tops = {str(top) for top in tops if not any(each.is_relative_to(top) for each in places)}
 
     def has(self, folder: str) -> bool:
-        return not self._tops.isdisjoint((Path(folder), Path(folder).parent))
+        return folder in self._tops or os.path.dirname(folder) in self._tops  # noqa: PTH120  without a path for each
 
 
 def _row(connection: sqlite3.Connection, machine: str, path: str) -> FileRow | None:
