@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -230,3 +233,38 @@ def test_values_apart_from_their_names_are_found(text: str) -> None:
 )
 def test_what_only_looks_like_such_values_stays(text: str) -> None:
     assert redacted(text) == text
+
+
+GLUED = [
+    "password FZIv5o1etKpassword=Kukz8rzdKR",
+    "password FZIv5o1etK\\u0070assword=Kukz8rzdKR",
+    "DB_PASSWORD=FZIv5o1etK:ghp_Kukz8rzdKRaK9dLq2ZpX7vRt4WmN8sYc3BfG6h",
+    "password: FZIv5o1etK?key=Kukz8rzdKRZq81mLw0&x=1",
+    'user,password\nbob,FZIv5o1etK{"api_key":"Kukz8rzdKRulCs18NcWl"}',
+]
+"""Two secrets side by side, of which one is taken for a part of the other."""
+
+
+@pytest.mark.parametrize("text", GLUED)
+def test_where_one_secret_is_found_in_another_neither_is_shown(text: str) -> None:
+    told = redacted(text)
+    assert "FZIv5o1etK" not in told
+    assert "Kukz8rzdKR" not in told
+
+
+def test_what_is_left_of_a_longer_find_is_no_secret_elsewhere() -> None:
+    redactor = Redactor()
+    redactor.learn(GLUED[0])
+    assert redactor.redact("FZIv5o1etKpassword= is empty") == "FZIv5o1etKpassword= is empty"
+    assert "Kukz8rzdKR" not in redactor.redact("it was Kukz8rzdKR")
+
+
+def test_what_is_taken_out_does_not_depend_on_the_order_of_a_set() -> None:
+    asked = f"from reread.features.secrets import find; print([find(text) for text in {GLUED!r}])"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", asked], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in "1234"
+    }
+    assert len(told) == 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import filterfalse
+from operator import attrgetter
 from typing import NamedTuple
 
 from .command_lines import KEYS, PASSWORDS, is_key_of_command, is_word_of_command
@@ -61,6 +62,8 @@ class FoundSecret(NamedTuple):
     start: int
     end: int
     value: str
+    is_rest: bool = False
+    """Whether it is what another find left of a longer one: no secret by itself, and not to be shown."""
 
 
 def find(text: str, *, addresses: bool = False) -> list[FoundSecret]:
@@ -68,7 +71,7 @@ def find(text: str, *, addresses: bool = False) -> list[FoundSecret]:
     if len(text) <= _SHORT:
         return list(_find_short(text, addresses)) if len(text) >= SHORTEST else []
     if len(text) <= LONGEST:
-        return _without_overlaps(_in_colours(text, addresses=addresses))
+        return _in_colours(text, addresses=addresses)
     everything: list[FoundSecret] = []
     step = LONGEST - OVERLAP
     for start in range(0, len(text), step):
@@ -79,12 +82,12 @@ def find(text: str, *, addresses: bool = False) -> list[FoundSecret]:
         last = start + step + OVERLAP // 2
         found = (each._replace(start=each.start + start, end=each.end + start) for each in piece)
         everything += [each for each in found if first <= each.start < last]
-    return _without_overlaps(everything)
+    return without_overlaps(text, everything)
 
 
 @lru_cache(maxsize=16_384)
 def _find_short(text: str, addresses: bool) -> tuple[FoundSecret, ...]:
-    return tuple(_without_overlaps(_in_colours(text, addresses=addresses)))
+    return tuple(_in_colours(text, addresses=addresses))
 
 
 def is_plain_id(text: str) -> bool:
@@ -150,7 +153,7 @@ def _in_colours(text: str, *, addresses: bool) -> list[FoundSecret]:
 def _found(text: str, narrow: bytes, *, addresses: bool) -> list[FoundSecret]:
     found = list(_tokens(text, narrow))
     if len(text) <= _SHORT and _ONE_RUN.fullmatch(text):
-        return found
+        return without_overlaps(text, found)
     small = narrow.lower()
     words = set(filterfalse(_BORING.__contains__, small.translate(_WORDS).split()))
     lower = small.decode("latin-1")
@@ -158,11 +161,10 @@ def _found(text: str, narrow: bytes, *, addresses: bool) -> list[FoundSecret]:
         found += _of_kind(text, lower, _OTHERS[number], words)
     if addresses:
         found += _of_kind(text, lower, OPTIONAL[0], words)
-    found += [
-        FoundSecret(kind_of_name(each.name), each.start, each.end, each.value)
-        for each in assignments(text, lower, _named(words))
-    ]
-    return found
+    # What is shorter is told by the nearer name. Their order is that of a set of words, which is another every time.
+    named = sorted(assignments(text, lower, _named(words)), key=lambda each: (each.end - each.start, each.start))
+    found += [FoundSecret(kind_of_name(each.name), each.start, each.end, each.value) for each in named]
+    return without_overlaps(text, found)
 
 
 _BORING: set[bytes] = set()
@@ -346,12 +348,27 @@ def _regions(lower: str, places: list[str], reach: tuple[int, int]) -> Iterator[
             yield start, end
 
 
-def _without_overlaps(found: list[FoundSecret]) -> list[FoundSecret]:
-    """Where two claim the same letters, the kind that comes first in the tables has them."""
-    taken: list[FoundSecret] = []  # by their places
+def without_overlaps(text: str, found: Iterable[FoundSecret]) -> list[FoundSecret]:
+    """By their places. Where two claim the same letters, the first has them and the other what is left."""
+    taken: list[FoundSecret] = []
     for each in found:
-        at = bisect_left(taken, each.start, key=lambda other: other.start)
+        at = bisect_left(taken, each.start, key=_start)
         is_free_before = at == 0 or taken[at - 1].end <= each.start
         if is_free_before and (at == len(taken) or each.end <= taken[at].start):
             taken.insert(at, each)
+        else:
+            for rest in _left_of(each, text, taken):
+                insort(taken, rest, key=_start)
     return taken
+
+
+_start = attrgetter("start")
+
+
+def _left_of(claimed: FoundSecret, text: str, taken: list[FoundSecret]) -> list[FoundSecret]:
+    """The parts of a find that no other has; not those of signs alone, which nobody would miss."""
+    inside = [each for each in taken if each.start < claimed.end and each.end > claimed.start]
+    starts, ends = [claimed.start, *(each.end for each in inside)], [*(each.start for each in inside), claimed.end]
+    gaps = zip(starts, ends, strict=True)
+    parts = [FoundSecret(claimed.kind, start, end, text[start:end], is_rest=True) for start, end in gaps]
+    return [part for part in parts if any(map(str.isalnum, part.value))]

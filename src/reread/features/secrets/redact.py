@@ -16,7 +16,7 @@ from msgspec import Raw, Struct
 from reread.records import Record
 from reread.sessions import Session
 
-from .find import FoundSecret, find, is_plain_id, may_be_coloured
+from .find import FoundSecret, find, is_plain_id, may_be_coloured, without_overlaps
 from .json_values import (
     KnownTexts,
     WholeValue,
@@ -86,7 +86,8 @@ class Redactor:
     def learn(self, text: str) -> None:
         """Takes note of the secrets of a text."""
         for each in self._find(text):
-            self._note(each.kind, each.value)
+            if not each.is_rest:
+                self._note(each.kind, each.value)
 
     def learn_all(self, texts: list[str]) -> None:
         """The same for many texts: short ones are looked at together, which takes a fifth of the time."""
@@ -231,11 +232,7 @@ class Redactor:
         by_shape = self._find(text)
         if not known:
             return by_shape
-        spans: list[FoundSecret] = []
-        for each in sorted([*by_shape, *known], key=lambda each: (each.start, -each.end)):
-            if not spans or each.start >= spans[-1].end:
-                spans.append(each)
-        return spans
+        return without_overlaps(text, sorted([*by_shape, *known], key=lambda each: (each.start, -each.end)))
 
 
 def _whole(value: str) -> str:
@@ -292,7 +289,7 @@ def secrets_of_lines(redactor: Redactor, lines: Iterable[bytes]) -> Iterator[lis
 
 
 def _secrets_in(redactor: Redactor, looked: _Looked, telling: list[str]) -> list[tuple[str, str]]:
-    found = [(each.kind, each.value) for text in telling for each in redactor.found_in(text)]
+    found = [(each.kind, each.value) for text in telling for each in redactor.found_in(text) if not each.is_rest]
     if not looked.is_named:
         return found
     values = {secret for _, secret in found}
