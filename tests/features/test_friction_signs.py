@@ -17,26 +17,26 @@ from reread.features.friction.corrections import REASONS, models
 TABLED = [*cues.REPLY, *cues.THOUGHT, *cues.WORDS]
 
 
-def examples(items: Any) -> list[str]:
-    """Texts that these parts match; each way to match a part is in one of them."""
+def examples(items: Any, *, is_full: bool) -> list[str]:
+    """Texts that these parts match; each way to match a part is in one of them. What may be missing is, or is not."""
     found = [""]
     for kind, given in items:
-        ways = _ways(kind, given)
+        ways = _ways(kind, given, is_full)
         count = max(len(found), len(ways))
         found = [found[number % len(found)] + ways[number % len(ways)] for number in range(count)]
     return found
 
 
-def _ways(kind: Any, given: Any) -> list[str]:
+def _ways(kind: Any, given: Any, is_full: bool) -> list[str]:
     if kind is names.LITERAL:
         return [chr(given)]
     if kind is names.SUBPATTERN:
-        return examples(given[3])
+        return examples(given[3], is_full=is_full)
     if kind is names.BRANCH:
-        return [text for part in given[1] for text in examples(part)]
+        return [text for part in given[1] for text in examples(part, is_full=is_full)]
     if kind in (names.MAX_REPEAT, names.MIN_REPEAT):
-        once = examples(given[2])
-        return [text * max(1, given[0]) for text in once] + ([""] if given[0] == 0 else [])
+        times = max(1, given[0]) if is_full else given[0]
+        return [text * times for text in examples(given[2], is_full=is_full)] if times else [""]
     if kind is names.IN:
         return _characters(given)
     return ["q"] if kind in (names.ANY, names.NOT_LITERAL) else [""]
@@ -53,11 +53,9 @@ def _characters(given: Iterable[Any]) -> list[str]:
 
 def matches(cue: cues.Cue) -> list[str]:
     """Amid other words, and of a beginning alone."""
-    texts = [
-        text
-        for each in examples(parser.parse(cue.source))
-        for text in (each, f"well, {each}", f"{each} so", f"oh. {each}, so")
-    ]
+    parsed = parser.parse(cue.source)
+    found = [*examples(parsed, is_full=False), *examples(parsed, is_full=True)]
+    texts = [text for each in found for text in (each, f"well, {each}", f"{each} so", f"oh. {each}, so")]
     return [text for text in texts if re.search(cue.source, text)]
 
 
