@@ -124,7 +124,8 @@ def peak(made: Callable[[], object]) -> int:
 
 
 def test_small_sessions_are_not_all_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sync, "AHEAD", 5 * sync.SMALLEST)
+    monkeypatch.setattr(sync, "AHEAD", 6 * sync.SMALLEST)
+    monkeypatch.setattr(sync, "SHARE", 2 * sync.SMALLEST)
     archive = Archive(tmp_path / "home", [write_sessions(tmp_path, range(40))])
     given: list[int] = []
 
@@ -135,7 +136,7 @@ def test_small_sessions_are_not_all_read_ahead(tmp_path: Path, monkeypatch: pyte
 
     taken = sync._taken_by_workers(jobs())
     next(taken)
-    assert len(given) == 5
+    assert len(given) == 6
     assert len(list(taken)) == 39
 
 

@@ -94,6 +94,8 @@ _TOKENS = {
 def said_rows(conversation: Conversation) -> list[SaidRow]:
     """The last thing said in every count."""
     rows: list[SaidRow] = []
+    if not any(kind in conversation.beside for kind in _TELLS_COST):
+        return rows
     for row in _said(conversation.records):
         before = next((i for i in reversed(range(len(rows))) if _is_same_count(rows[i], row)), None)
         if before is None:
@@ -494,9 +496,9 @@ def _transcript_rows(
         readable, end = records[:-1], records[-1].offset
     elif records:
         end = records[-1].offset + len(records[-1].raw) + 1
-    new = [record for record in records if record.offset >= job.indexed] if with_words else []
+    new = (record for record in records if record.offset >= job.indexed) if job.indexed else records
     return ExtractedRows(
-        blocks=list(_blocks(new, conversation, job)),
+        blocks=list(_blocks(new, conversation, job)) if with_words else [],
         indexed=end,
         is_torn=is_torn,
         lines=len({record.line for record in records}) + (part.lines if part is not None else 0),
@@ -668,6 +670,8 @@ def _withdrawn(job: FileJob, conversation: Conversation) -> list[int]:
     Those of the queue, which only a new prompt can say again or a person take back, and progress lines of agents whose
     file turned up.
     """
+    if not job.indexed:
+        return []
     old = [record for record in conversation.records if record.offset < job.indexed]
     found = [record.offset for record in old if _is_claimed(record, job.claimed)] if job.claimed else []
     if any(record.offset >= job.indexed for record in _that_may_say_again(conversation)):

@@ -20,8 +20,9 @@ from reread.index.meta import keep_left_out
 from reread.index.read import closed_part_of
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
+from reread.records.decoder import expect_many
 from reread.safe.safe import Safe
-from reread.workers import give_back_memory, is_alone, worker_pool
+from reread.workers import give_back_memory, in_shares, is_alone, worker_pool
 
 from . import Progress, Report, SyncResult
 from .extract import LARGE, prepare_friction, take
@@ -30,14 +31,16 @@ from .survey import SessionJob, Survey, put_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import pickle
     import queue
     from concurrent.futures import Future
 
     from . import backup_survey
     from .backup_survey import BackupSurvey
 
-    Answer = Future[bytes | SessionBatch | SourceError]
+    Answers = Future[list[bytes | SessionBatch | SourceError]]
 else:  # a small sync has no workers, and mostly no backups
+    pickle = lazy.module("pickle")
     queue = lazy.module("queue")
     backup_survey = lazy.module("reread.ingest.backup_survey")
 
@@ -51,6 +54,8 @@ LARGEST = AHEAD // 2
 """What a session counts for at most: beside one that is larger than all that may be ahead, the others go on working."""
 SMALLEST = 60_000
 """And at least: 40,000 sessions of a kilobyte were ahead of the writer at once, with rows many times as large."""
+SHARE = 600_000
+"""Source bytes that a worker gets at once, at least: to hand something over takes as long as to read 5 kB."""
 RESULTS_LATER = 8_000_000
 """Source bytes from which on a quick sync leaves tool results for later: of less they take a blink."""
 ROWS = 4_000
@@ -190,6 +195,7 @@ def _taken(jobs: deque[SessionJob], total: int) -> Iterator[Taken]:
         return
     if any(job.with_friction and job.files is not None for job in jobs):
         prepare_friction()
+    expect_many()
     yield from _taken_by_workers(waiting)
 
 
@@ -202,30 +208,32 @@ def _used_up(jobs: deque[SessionJob]) -> Iterator[tuple[int, SessionJob]]:
 
 def _taken_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Taken]:
     """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
-    running: dict[Answer, tuple[int, int]] = {}
+    running: dict[Answers, list[tuple[int, int]]] = {}
     # `futures.wait` would look at all that run whenever one is done.
-    done: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Answers] = queue.SimpleQueue()
+    shares = in_shares(waiting, lambda each: _ahead(each[1].size), min(SHARE, AHEAD))
     ahead = 0
     with worker_pool() as pool:
         try:
             while True:
-                while ahead < AHEAD and (each := next(waiting, None)) is not None:
-                    number, job = each
-                    future = pool.submit(take_packed, job)
-                    running[future] = number, job.size
+                while ahead < AHEAD and (share := next(shares, None)) is not None:
+                    # Pickled here: the pool would look up every type in a table that is written in Python.
+                    future = pool.submit(take_packed, pickle.dumps([job for _, job in share]))
+                    running[future] = [(number, job.size) for number, job in share]
                     future.add_done_callback(done.put)
-                    ahead += _ahead(job.size)
-                    del each, job
+                    ahead += sum(_ahead(size) for _, size in running[future])
+                    del share
                 if not running:
                     return
                 future = done.get()
-                number, size = running.pop(future)
-                found = future.result()
-                answer = found if isinstance(found, SourceError) else unpacked(found)
-                ahead -= _ahead(size)
-                del future, found  # with the encoded bytes, which are as large as the batch
-                yield number, size, answer
-                del answer
+                about = running.pop(future)
+                found = future.result()[::-1]
+                del future
+                for number, size in about:
+                    answer = _unpacked_or_told(found.pop())  # the encoded bytes go, which are as large as the batch
+                    ahead -= _ahead(size)
+                    yield number, size, answer
+                    del answer
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -248,10 +256,17 @@ def _batch_decoder() -> msgspec.msgpack.Decoder[SessionBatch]:
     return msgpack_decoder(SessionBatch)
 
 
-def take_packed(job: SessionJob) -> Packed | SourceError:
+def _unpacked_or_told(answer: Packed | SourceError) -> SessionBatch | SourceError:
+    return answer if isinstance(answer, SourceError) else unpacked(answer)
+
+
+def take_packed(jobs: bytes) -> list[Packed | SourceError]:
     """In a worker."""
-    answer = _take_or_tell(job)
-    return answer if isinstance(answer, SourceError) else packed(answer, job.size)
+    return [_packed_or_told(_take_or_tell(job), job.size) for job in pickle.loads(jobs)]
+
+
+def _packed_or_told(answer: SessionBatch | SourceError, size: int) -> Packed | SourceError:
+    return answer if isinstance(answer, SourceError) else packed(answer, size)
 
 
 def packed(batch: SessionBatch, size: int) -> Packed:

@@ -130,6 +130,12 @@ def _decode_early(raw: bytes) -> Record:
 _decode_any: Callable[[bytes], Record] = _decode_early
 
 
+def expect_many() -> None:
+    """Makes the decoder of all types now: once, where workers are to be forked that would each make it."""
+    global _decode_any
+    _decode_any = _decoder(AnyRecord).decode
+
+
 def decode(raw: bytes) -> Record:
     """The record on a line. Never raises: what cannot be read comes back as `Unknown`."""
     try:

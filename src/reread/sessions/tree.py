@@ -103,16 +103,13 @@ class _Links:
         self.parent = self._parents(records)
         self.several: dict[int, list[int]] = {}
         """The children of lines that have more than one: few, and the only ones that matter."""
-        self.first_child = [-1] * len(records)
+        self.first_child = first_child = [-1] * len(records)
         for i, parent in enumerate(self.parent):
             if parent >= 0:
-                self._add_child(parent, i)
-
-    def _add_child(self, parent: int, child: int) -> None:
-        if self.first_child[parent] < 0:
-            self.first_child[parent] = child
-        else:
-            self.several.setdefault(parent, [self.first_child[parent]]).append(child)
+                if first_child[parent] < 0:
+                    first_child[parent] = i
+                else:
+                    self.several.setdefault(parent, [first_child[parent]]).append(i)
 
     def order(self) -> list[int]:
         """In which the lines are read."""
@@ -121,15 +118,18 @@ class _Links:
     def _parents(self, records: Sequence[Record]) -> list[int]:
         parents = [-1] * len(records)
         repeated = set(self.repeated)
+        place_of = self.index.get
         for i, record in enumerate(records):
-            if record.parent_uuid is None or record.uuid is None or i in repeated:
+            above = record.parent_uuid
+            if above is None or record.uuid is None or i in repeated:
                 continue
-            parent = self.index.get(record.parent_uuid, -1)
+            parent = place_of(above, -1)
             if parent < 0:
                 self.orphans.append(i)
             elif parent != i:
                 parents[i] = parent
-                self.has_forward_link = self.has_forward_link or parent > i
+                if parent > i:
+                    self.has_forward_link = True
         if self.has_forward_link:
             _cut_cycles(parents)
         return parents
@@ -275,6 +275,8 @@ def _cut(records: Sequence[Record], order: list[int], links: _Links, forks: _For
     segments = [Segment(-1, -1, 0)]
     segment_of = [0] * len(records)
     opened = _restarts(records, links, forks)
+    if not opened and not any(forks.starts(children)[0] for children in links.several.values()):
+        return segment_of, segments  # most conversations are one
     for start in opened:
         opened[start] = len(segments)
         segments.append(Segment(0, -1, start))

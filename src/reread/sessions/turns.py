@@ -50,7 +50,7 @@ def traceless_prompts(queue: Iterable[Record], records: Iterable[Record]) -> dic
     queued = [record for record in queue if isinstance(record, QueueOperation) and _is_typed(record)]
     if not queued:
         return {}
-    traces = [_as_lines(trace) for record in records for trace in _traces(record)]
+    traces = [_as_lines(trace) for record in records for trace in _traces(record) if trace]
     return {
         id(record): Prompt(record=record, text=record.text, kind=Speaker.PROMPT, is_queued=True)
         for record in queued
@@ -65,7 +65,8 @@ def _is_typed(record: QueueOperation) -> bool:
 
 def _traces(record: Record) -> list[str]:
     if isinstance(record, User):
-        return [record.text, command_line(record.text)] if "<command-" in record.text else [record.text]
+        text = record.text
+        return [text, command_line(text)] if "<command-" in text else [text]
     if isinstance(record, QueueOperation):  # taken back into the input box, to be edited there
         return [record.text] if record.operation == "popAll" else []
     is_queued = isinstance(record, Attachment) and isinstance(record.attachment, QueuedCommand)
