@@ -149,7 +149,6 @@ _MOST_EDITS = 40
 _SHORTEST_LINE = 8
 """A line that is only a bracket is the same everywhere."""
 _SHORT, _MIDDLING, _LONG = 25, 120, 600
-_CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FEWEST_LINES, _SOME_LINES, _MANY_LINES = 3, 4, 12
 _ANSWERS_ITSELF = frozenset({"AskUserQuestion", "ExitPlanMode"})
 
@@ -182,7 +181,7 @@ def features(around: Around) -> list[str]:
         return ["always", "before:nothing", *asked, *_of_paste(text, words)]
     found = ["always", *_of_words(text, prose, words), *_of_before(around), *_of_after(around)]
     names = set(found)
-    found += [name for name, one, other in _TOGETHER if not (names.isdisjoint(one) or names.isdisjoint(other))]
+    found += [name for name, parts in _TOGETHER if all(names & part for part in parts)]
     if not names & _TELLS_NOTHING:
         found += ["both:stopped_and_tells"] if names & _STOPPED else []
         if not names & _WANTS_SOMETHING:
@@ -196,12 +195,15 @@ _ASKED_OF_THE_FIRST = frozenset(
 """What tells whether a first prompt carries something over; to complain or to ask again it comes too early."""
 _CUES_OF_THE_FIRST = CueTable(*(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST))
 _TOGETHER = (
-    ("both:fault_after_done", {"paste:fault", "paste:error", "says:not_working"}, {"before:claimed", "before:to_try"}),
-    ("both:output_to_try", {"paste:line"}, {"before:to_try"}),
-    ("both:no_to_question", {"says:no"}, {"before:asked"}),
-    ("both:wrong_and_edited_again", {"says:wrong", "says:not_working", "says:should"}, {"again:file"}),
-    ("both:asks_and_admits", {"asks:last"}, {"reply:right", "reply:fault", "reply:catch"}),
-    ("both:review_of_own_work", {"says:review"}, {"again:file"}),
+    (
+        "both:fault_after_done",
+        ({"paste:fault", "paste:error", "says:not_working"}, {"before:claimed", "before:to_try"}),
+    ),
+    ("both:output_to_try", ({"paste:line"}, {"before:to_try"})),
+    ("both:no_to_question", ({"says:no"}, {"before:asked"})),
+    ("both:wrong_and_edited_again", ({"says:wrong", "says:not_working", "says:should"}, {"again:file"})),
+    ("both:asks_and_admits", ({"asks:last"}, {"reply:right", "reply:fault", "reply:catch"})),
+    ("both:review_of_own_work", ({"says:review"}, {"again:file"})),
 )  # fmt: skip
 """What says more together than one by one."""
 _STOPPED = frozenset({"before:interrupted", "before:refused"})
@@ -217,7 +219,7 @@ _DONE = frozenset({"before:claimed", "before:edited", "before:to_try"})
 
 def _of_words(text: str, prose: str, words: str) -> Iterator[str]:
     yield from WORDS.named_in(words)
-    if len(prose) > 12 and _capitals(prose) > 0.5 * len(prose.replace(" ", "")):
+    if len(prose) > 12 and sum(map(str.isupper, prose)) > 0.5 * len(prose.replace(" ", "")):
         yield "says:in_capitals"
     phrases = phrase_score(words)
     for least in (0.3, 0.65, 1.0):
@@ -237,12 +239,6 @@ def _of_words(text: str, prose: str, words: str) -> Iterator[str]:
     if words.endswith(("...", "…", "!!", "??")):
         yield "says:trails"
     yield from _of_paste(text, words)
-
-
-def _capitals(prose: str) -> int:
-    if prose.isascii():  # ten times as fast
-        return len(prose) - len(prose.encode().translate(None, _CAPITALS))
-    return sum(map(str.isupper, prose))
 
 
 def _length(words: str) -> str:
@@ -381,8 +377,6 @@ class Wish(NamedTuple):
     """What a prompt asks for, to be held against later ones."""
 
     text: str
-    opening: list[str]
-    """Its first word, if there is one."""
     words: frozenset[str]
     is_in_vain: bool
     """Nobody answered it, or the person stopped the answer."""
@@ -395,8 +389,7 @@ class Wish(NamedTuple):
 def wish_of(text: str, stretch: SceneStretch, names: Collection[str]) -> Wish:
     """`names` are the features of the prompt."""
     return Wish(
-        text,
-        text.split(maxsplit=1)[:1],
+        " ".join(text.split()),
         frozenset(words_of(prose_of(text) or text)),
         not stretch.is_answered or stopped(stretch) is not None,
         "paste:most" in names or "paste:alone" in names,
@@ -423,10 +416,9 @@ def wished_again(wish: Wish, earlier: Sequence[Wish]) -> tuple[list[str], int | 
     other = earlier[-back]
     found = [f"alike:{least}" for least in _ALIKE_STEPS if alike >= least]
     found.append("alike:next" if back == 1 else "alike:near" if back <= _NEAR else "alike:far")
-    is_same = _is_same(wish, other)
-    if is_same:
+    if wish.text == other.text:
         found.append("alike:same")
-    if is_same and len(wish.words) < _ROUTINE and not other.is_in_vain:
+    if wish.text == other.text and len(wish.words) < _ROUTINE and not other.is_in_vain:
         found.append("alike:routine")
     if other.words and other.words < wish.words:
         found.append("alike:holds")
@@ -436,7 +428,7 @@ def wished_again(wish: Wish, earlier: Sequence[Wish]) -> tuple[list[str], int | 
         found.append("alike:mostly_in_vain")
     if len(wish.words | other.words) > _MANY_WORDS:
         found.append("alike:many_words")
-    if wish.is_paste and not is_same and not (other.is_in_vain and back == 1):
+    if wish.is_paste and wish.text != other.text and not (other.is_in_vain and back == 1):
         found.append("alike:paste")
     elif alike >= _ALIKE_STEPS[1] and wish.complains:
         found.append("alike:complains")
@@ -448,13 +440,8 @@ _ALIKE_STEPS = (0.25, 0.4, 0.6, 0.8)
 _NEAR, _ROUTINE, _MANY_WORDS = 4, 4, 12
 
 
-def _is_same(one: Wish, other: Wish) -> bool:
-    """Word for word. The first is looked at first: a prompt may be long, and few begin alike."""
-    return one.opening == other.opening and one.text.split() == other.text.split()
-
-
 def _alike(one: Wish, other: Wish) -> float:
-    if _is_same(one, other):
+    if one.text == other.text:
         return 1.0
     both = one.words | other.words
     shared = len(one.words & other.words)

@@ -178,10 +178,10 @@ ENGLISH = (
     sign(
         0.55,
         "should must has have need needs",
-        r"\b(?<!\bwe )(?<!\bi )(?:should|must|has to|have to|needs? to) (?:be|have|not|include|use|return|go"
+        r"(?<!\bwe )(?<!\bi )\b(?:should|must|has to|have to|needs? to) (?:be|have|not|include|use|return|go"
         r"|come|stay|only|just|work|hit|respect|contain|still)\b",
     ),
-    sign(0.4, "should", r"\b(?<!\bwe )(?<!\bi )should (?:have been|include|not)\b"),
+    sign(0.4, "should", r"(?<!\bwe )(?<!\bi )\bshould (?:have been|include|not)\b"),
     sign(0.75, "shouldn't supposed mustn't", r"\b(?:shouldn't|mustn't|supposed to)\b"),
     sign(0.5, "has", r"\bit has to\b"),
     sign(0.6, "not", r"[,;(] ?not (?:\w+)"),
