@@ -62,6 +62,15 @@ def test_the_session_that_ended_last_comes_first(archive: Archive) -> None:
     assert listed(archive) == [NEW, MIDDLE, OLD]
 
 
+@pytest.mark.parametrize("order", [[OLD, MIDDLE, NEW], [NEW, MIDDLE, OLD]])
+def test_sessions_that_ended_together_are_listed_alike_whatever_came_first(tmp_path: Path, order: list[str]) -> None:
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        for name in order:
+            a_session(a_prompt("one", timestamp=at(1)), id=name).write(tmp_path / "projects")
+            archive.sync()
+        assert listed(archive) == [OLD, MIDDLE, NEW]
+
+
 FILTERS: list[tuple[Filter, list[str]]] = [
     (Filter(project="shop"), [MIDDLE]),
     (Filter(project="ANN"), [NEW, OLD]),

@@ -225,7 +225,8 @@ def sessions(
 def session_ids(
     connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION, limit: int | None = None, order: str = ""
 ) -> list[int]:
-    """The sessions that pass, the one that ended last first; of those that ended together the one still there."""
+    """The sessions that pass, the one that ended last first; of those that ended together the one still there, and then
+    by their ids: in which order they were taken in is nobody's business."""
     return [number for number, _ in _chosen(connection, wanted, limit, order)]
 
 
@@ -242,7 +243,7 @@ def _chosen(connection: sqlite3.Connection, wanted: SessionFilter, limit: int | 
     first = f"{order}, " if order else ""
     return connection.execute(
         f"""SELECT id, project FROM session WHERE {condition}
-            ORDER BY {first}ended DESC, {_PRESENT} DESC, id LIMIT ?""",  # noqa: S608  our own text
+            ORDER BY {first}ended DESC, {_PRESENT} DESC, uuid, id LIMIT ?""",  # noqa: S608  our own text
         (*values, limit if limit is not None else -1),
     )
 
@@ -269,19 +270,21 @@ def order_by(name: str, *, is_up: bool = False) -> str:
 
 def unfinished_since(connection: sqlite3.Connection, since: int) -> list[int]:
     """The sessions that went on after a moment, or at no known time, the one that ended last first."""
-    rows = connection.execute("SELECT id FROM session WHERE ended >= ? OR ended IS NULL ORDER BY ended DESC", (since,))
+    rows = connection.execute(
+        "SELECT id FROM session WHERE ended >= ? OR ended IS NULL ORDER BY ended DESC, uuid, id", (since,)
+    )
     return [number for (number,) in rows]
 
 
 def smallest_session(connection: sqlite3.Connection) -> int | None:
-    row = connection.execute("SELECT id FROM session ORDER BY bytes, ended DESC, id LIMIT 1").fetchone()
+    row = connection.execute("SELECT id FROM session ORDER BY bytes, ended DESC, uuid, id LIMIT 1").fetchone()
     return None if row is None else int(row[0])
 
 
 def named_sessions(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, str | None]]:
     """Number, id, title and folder of every session, the one that ended last first, as they are asked for."""
     rows = connection.execute(
-        f"SELECT id, uuid, title, project FROM session ORDER BY ended DESC, {_PRESENT} DESC, id"  # noqa: S608
+        f"SELECT id, uuid, title, project FROM session ORDER BY ended DESC, {_PRESENT} DESC, uuid, id"  # noqa: S608
     )
     for number, uuid, title, project in rows:
         yield number, as_path(uuid), title or "", None if project is None else as_path(project)
@@ -381,7 +384,7 @@ def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[S
             FROM (SELECT *, {_PRESENT} AS present FROM session WHERE id IN ({integers(ids)})) AS session
                 LEFT JOIN file ON file.session = session.id
             GROUP BY session.id
-            ORDER BY session.ended DESC, session.present DESC, session.id"""  # noqa: S608  integers and our own names
+            ORDER BY session.ended DESC, session.present DESC, session.uuid, session.id"""  # noqa: S608  integers, own names
     ).fetchall()
     names = [row[1] for row in rows]
     noted, copied = marks(connection, names), _copied_names(connection, names)
