@@ -76,11 +76,23 @@ class SearchQuery(Struct, frozen=True):
         return any(term.is_prefix and len(term.text) < _LEAST_BEGUN for term in self.terms)
 
     @property
+    def wanted(self) -> list[Term]:
+        return _wanted(self.terms)
+
+    @property
     def in_order(self) -> str:
         """For `MATCH`, too: what is wanted, word behind word as it was typed."""
-        wanted = [term for term in self.terms if not term.negated]
-        typed = " ".join(term.text for term in wanted)
-        return parse(f'"{typed}"{"*" if wanted[-1].is_prefix else ""}', self.fields).match
+        typed = _in_order(self.wanted)
+        return parse(f'"{typed.text}"{"*" if typed.is_prefix else ""}', self.fields).match
+
+
+def _wanted(terms: Iterable[Term]) -> list[Term]:
+    return [term for term in terms if not term.negated]
+
+
+def _in_order(wanted: Sequence[Term]) -> Term:
+    """Words as one phrase."""
+    return Term(" ".join(term.text for term in wanted), wanted[-1].is_prefix, is_phrase=True)
 
 
 def parse(text: str, fields: Iterable[Field] = DEFAULT_FIELDS) -> SearchQuery:
@@ -390,9 +402,9 @@ _MOST_COUNTED = 200
 
 def query_hits(terms: Sequence[Term], text: str) -> Hits:
     """What a text has of a query's terms; those to be left out do not count."""
-    wanted = [term for term in terms if not term.negated]
+    wanted = _wanted(terms)
     found = [counted(text, term.text, is_prefix=term.is_prefix, most=_MOST_COUNTED) for term in wanted]
-    in_order = Term(" ".join(term.text for term in wanted), wanted[-1].is_prefix) if len(wanted) > 1 else None
+    in_order = _in_order(wanted) if len(wanted) > 1 else None
     return Hits(
         terms=sum(1 for number, _ in found if number),
         occurrences=sum(number for number, _ in found),

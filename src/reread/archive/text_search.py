@@ -370,11 +370,11 @@ class Searcher:
 
     def _ranked(self, window: list[Match], query: SearchQuery) -> list[Match]:
         """By what the index knows of them, best first."""
-        terms = sum(not term.negated for term in query.terms)
+        terms = len(query.wanted)
         least = min(match.occurrences for match in window) or 1.0
         ids = [match.id for match in window]
         has_order = terms > 1 and not query.is_hardly_begun
-        as_typed = reading.matching(self._connection, query.in_order, ids) if has_order else set()
+        as_typed = reading.which_match(self._connection, query.in_order, ids) if has_order else set()
 
         def score(match: Match) -> float:
             hits = Hits(terms, terms * match.occurrences / least, has_word=True, has_phrase=match.id in as_typed)

@@ -44,6 +44,7 @@ class Circumstances:
         self._ids: dict[tuple[object, ...], int] = {}
         self._projects: set[str | None] = set()
         self._met: dict[RequestContext, int] = {}
+        """Asked for in this sync: nearly all are again, and need not be made a row to be looked up."""
 
     def id_of(self, circumstance: RequestContext) -> int:
         found = self._met.get(circumstance)

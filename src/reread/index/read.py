@@ -260,8 +260,8 @@ def matches(
     return [Match(*row) for row in rows]
 
 
-def matching(connection: sqlite3.Connection, expression: str, among: Sequence[int]) -> set[int]:
-    """Which of some blocks match, given by their ids."""
+def which_match(connection: sqlite3.Connection, expression: str, among: Sequence[int]) -> set[int]:
+    """Of some blocks, given by their ids."""
     asked = "SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ?"
     found = {number for (number,) in connection.execute(asked, (expression, min(among), max(among)))}
     return found.intersection(among)

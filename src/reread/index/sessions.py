@@ -140,6 +140,7 @@ _PRESENT = """(
     OR EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND file.kind = 'capture')
        AND NOT EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND file.kind = 'transcript')
 )"""
+_LAST_FIRST = f"ended DESC, {_PRESENT} DESC, uuid, id"
 _SESSION = ", ".join(f"session.{name}" for name in SessionRow._fields)
 
 
@@ -243,7 +244,7 @@ def _chosen(connection: sqlite3.Connection, wanted: SessionFilter, limit: int | 
     first = f"{order}, " if order else ""
     return connection.execute(
         f"""SELECT id, project FROM session WHERE {condition}
-            ORDER BY {first}ended DESC, {_PRESENT} DESC, uuid, id LIMIT ?""",  # noqa: S608  our own text
+            ORDER BY {first}{_LAST_FIRST} LIMIT ?""",  # noqa: S608  our own text
         (*values, limit if limit is not None else -1),
     )
 
@@ -284,7 +285,7 @@ def smallest_session(connection: sqlite3.Connection) -> int | None:
 def named_sessions(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, str | None]]:
     """Number, id, title and folder of every session, the one that ended last first, as they are asked for."""
     rows = connection.execute(
-        f"SELECT id, uuid, title, project FROM session ORDER BY ended DESC, {_PRESENT} DESC, uuid, id"  # noqa: S608
+        f"SELECT id, uuid, title, project FROM session ORDER BY {_LAST_FIRST}"  # noqa: S608
     )
     for number, uuid, title, project in rows:
         yield number, as_path(uuid), title or "", None if project is None else as_path(project)
