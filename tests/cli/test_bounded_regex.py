@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from string import ascii_letters, digits
 
@@ -15,9 +17,12 @@ from hypothesis import strategies as st
 
 from cli.running import Run
 from reread.archive import Archive, regex
-from reread.archive.regex import BoundedPattern
+from reread.archive.regex import BoundedPattern, ReadText
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
+from reread.index.read import Match
+from reread.index.schema import WORDS
+from reread.index.text_index import LACKING, indexable_bytes
 from reread.testing import a_prompt, a_reply, a_session
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
@@ -126,6 +131,48 @@ def test_the_words_that_a_pattern_cannot_do_without(pattern: str, rows: list[str
     assert BoundedPattern(pattern).required == tuple(tuple(row.encode().split()) for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "asked"),
+    [
+        (r"err(or)?\s+in\s+line", '("in" AND "line" *)'),
+        (r"error in line", '("in" AND "line" *)'),
+        (r"error", ""),
+        (r"\berror", '("error" *)'),
+        (r"\berror\b", '("error" *)'),
+        (r"^error$", '("error")'),
+        (r"\Aerror\Z", '("error")'),
+        (r"/error: ", '("error")'),
+        (r"\n\terror\.json", '("error" AND "json" *)'),
+        (r"\Werror\W", '("error" *)'),
+        (r"_error_", '("error")'),
+        (r"\berrors?\b", '("error" *)'),
+        (r" error+ ", '("error" *)'),
+        (r"\s+?error", ""),
+        (r"\s*error", ""),
+        (r" {0,1}error ", ""),
+        (r" error ?x", '("error" *)'),
+        (r" error\s*", '("error" *)'),
+        (r"\berrr?or", '("err" *)'),
+        (r"\ba ", '("a")'),
+        (r"\bab", ""),
+        (r"\b404 ", ""),
+        (r" 404x ", '("404x")'),
+        (r".error ", ""),
+        (r"[ ]error ", ""),
+        (r"( )error ", ""),
+        ("—error ", ""),
+        (r"\d error|\bheron\b", '("error" *) OR ("heron" *)'),
+        (r"\d error|heron", ""),
+        (r"(?i) Fox \Bheron", '("fox")'),
+        (r"(?i) fix the ", '("the")'),
+        (r"(?a)\berror", ""),
+        (r"(?x)\b error", ""),
+    ],
+)
+def test_what_the_index_is_asked_before_a_pattern_is_tried(pattern: str, asked: str) -> None:
+    assert BoundedPattern(pattern).asked == asked
+
+
 _ATOMS = st.sampled_from(
     ["abc", "xyz1", "q", r"\d", r"\s", ".", "[a-c]", "[^]x]", "(abc|xyz)", "(?:abc)", r"\.", r"\w", "é", "(?=.)", r"\b"]
 )
@@ -160,6 +207,104 @@ def test_a_reply_whose_letters_are_given_by_number_is_found(tmp_path: Path) -> N
         assert [hit.text for hit in archive.search(r"tapirq s\w+", is_regex=True).hits] == ["the tapirq sleeps"]
 
 
+# -- the index rules out what it has all words of, and nothing else
+
+_PARTS = ["tapir", "heron", "in", "a", "404", "Tapir", "éb", "_", " ", "\n", "-", ".", "\t", "—", "→", "\n  12→"]
+_RARE = [
+    "⏺",
+    "\ue0b0",
+    "\u0301",
+    "検索",
+    "\x1b[31m",
+    "\0",
+    "🫠",
+    "ª",
+    "K",
+    "x" * 210,
+    " data:image/png;base64," + "iVBO" * 30,
+]
+_TEXTS = st.lists(st.sampled_from([*_PARTS * 3, *_RARE]), min_size=1, max_size=9).map("".join)
+
+
+@st.composite
+def a_text_and_a_pattern_of_its_letters(draw: st.DrawFn) -> tuple[str, str]:
+    text = draw(_TEXTS)
+    start = draw(st.integers(0, len(text) - 1))
+    said = text[start : start + draw(st.integers(1, 14))]
+    parts = [
+        draw(st.sampled_from(["", "", "(?i)", "(?a)"])),
+        draw(st.sampled_from(["", r"\b", r"\b", "^", r"\W", "."])),
+    ]
+    for letter in said:
+        is_plain = letter.isascii() and letter.isalnum()
+        others = [letter] * 8 if is_plain else [r"\W", r"\W+", r"\b."] + [r"\s", r"\s+", r"\s+?"] * letter.isspace()
+        parts.append(draw(st.sampled_from([re.escape(letter), ".", *others])))
+        parts.append(draw(st.sampled_from([*[""] * 12, "+", "?", "*", r"\b"])))
+    return text, "".join(parts) + draw(st.sampled_from(["", r"\b", "$", r"\W"]))
+
+
+@given(a_text_and_a_pattern_of_its_letters())
+def test_no_text_that_matches_is_ruled_out_by_the_index(given: tuple[str, str]) -> None:
+    text, pattern = given
+    try:
+        bounded = BoundedPattern(pattern)
+    except BadInput:  # `\b+` repeats nothing
+        return
+    words = indexable_bytes(text)
+    if bounded.asked and not words.endswith(LACKING) and re.search(pattern, text, re.MULTILINE):
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.execute(WORDS)
+            database.execute("INSERT INTO search(rowid, text) VALUES (1, ?)", (words,))
+            assert database.execute("SELECT 1 FROM search WHERE search MATCH ?", (bounded.asked,)).fetchone()
+
+
+def test_a_word_begins_in_the_index_wherever_it_does_in_a_pattern() -> None:
+    """Whatever stands before it, or the text is noted as partly indexed: SQLite and Python know other characters."""
+    boundary = re.compile(r"\bheron")
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(WORDS)
+        texts = (f"tapir{chr(code)}heron" for code in range(0x20000) if not 0xD800 <= code < 0xE000)
+        told = [
+            words for text in texts if boundary.search(text) and not (words := indexable_bytes(text)).endswith(LACKING)
+        ]
+        database.executemany("INSERT INTO search(rowid, text) VALUES (?, ?)", enumerate(told, 1))
+        (found,) = database.execute("SELECT count(*) FROM search WHERE search MATCH 'heron*'").fetchone()
+    assert found == len(told) > 2_000
+
+
+def test_only_texts_that_may_match_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def noted(match: Match, line: bytes) -> ReadText | None:
+        found = whole(match, line)
+        read.extend([] if found is None else [found.text])
+        return found
+
+    whole = ReadText.of
+    said = ["a tapir sleeps", "a tapirs heron", "the \x1b[31mtapirs", "untapirs"]
+    a_session(*(a_prompt(text) for text in said)).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        monkeypatch.setattr(ReadText, "of", noted)
+        assert [hit.text for hit in archive.search(r"\btapirs", is_regex=True).hits] == ["a tapirs heron"]
+        assert sorted(read) == ["a tapirs heron", "the \x1b[31mtapirs"]
+        assert [hit.text for hit in archive.search(r"\[31mtapirs", is_regex=True).hits] == ["the \x1b[31mtapirs"]
+        archive.connection.execute("DELETE FROM block")
+        assert not archive.connection.execute("SELECT * FROM partly_indexed").fetchall()
+
+
+def test_of_what_was_indexed_before_nothing_is_ruled_out(tmp_path: Path) -> None:
+    a_session(a_prompt("the \x1b[31mtapirs")).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        archive.connection.executescript(
+            "DROP TABLE partly_indexed; DROP TRIGGER partly_indexed_block_gone;"
+            "DELETE FROM migration WHERE name = 'partly_indexed'"
+        )
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        assert archive.search(r"\[31mtapirs", is_regex=True).total == 1
+
+
 @pytest.mark.shared
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="needs the recorded sessions beside the project")
 def test_recorded_sessions_answer_as_if_every_text_were_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,10 +319,13 @@ def test_recorded_sessions_answer_as_if_every_text_were_tried(tmp_path: Path, mo
             r"(?i)error \w+",
             r"commit [0-9a-f]{7}",
             r"cargo\s+test",
+            r"\bcargo\b.*\btest",
+            r"^## \w+ the",
+            r"/src/\w+\.rs",
         ):
             quick = archive.search(pattern, ALL_FIELDS, is_regex=True)
             with monkeypatch.context() as patched:
-                patched.setattr(regex, "required_words", lambda _, **__: ())
+                patched.setattr(regex, "required_words", lambda _, **__: [])
                 whole = archive.search(pattern, ALL_FIELDS, is_regex=True)
             assert (quick.total, quick.hits) == (whole.total, whole.hits)
 

@@ -4,7 +4,9 @@ A pattern like `(a+)+$` takes longer than a life on forty letters, and nothing i
 thread: what may take long is tried in a process of its own, which is ended when a text takes too long. Patterns that
 repeat nothing cannot, and are tried here: starting a process takes as long as searching some thousand texts.
 
-Many texts are read and tried by all processors: a share of them is where they lie in the safe, and needs no index.
+Words that a pattern cannot do without are asked of the index first, where they begin as words of the index do; texts of
+which it may lack words are tried in any case. Many texts are read and tried by all processors: a share of them is where
+they lie in the safe, and needs no index.
 """
 
 from __future__ import annotations
@@ -105,27 +107,44 @@ _COUNTED = re.compile(r"\{\d*,?\d*\}")
 _CLASS = re.compile(r"\[\^?\]?(?:[^]\\]|\\.)*+\]", re.DOTALL)
 _NUMBERED = frozenset("xuUN0123456789")
 """What a backslash may be followed by that says a letter by its number or its name."""
+_SPACES = frozenset("sntrfvAZ")
+"""What a backslash may be followed by that stands for a space, or for where a text begins or ends."""
+_MOSTLY_NO_LETTER = (r"\b", r"\W")
+"""A word behind it begins in the index, too, but for texts that are partly indexed; one before it may go on there."""
+_SPECIAL = frozenset(".+?*{|)[(\\")
+_OPTIONAL = ("?", "*", "{")
 _OTHER_CASES = frozenset("iksIKS")
 """To `(?i)` these are also letters beyond ASCII, such as the sign of Kelvin."""
 
 
-def required_words(pattern: str, *, is_caseless: bool = False) -> tuple[tuple[bytes, ...], ...]:
-    """Letters and digits of which one row stands in whatever a pattern matches: a text without them need not be tried.
+class RequiredWord(NamedTuple):
+    """Letters and digits that stand in whatever a pattern matches."""
 
-    A row for each alternative, the longest first; none where one has no such words. What stands in groups is left out.
-    """
-    rows: list[list[str]] = [[]]
+    letters: str
+    begins: bool
+    """Whether a word of the index begins with them."""
+    ends: bool
+    """Whether it ends with them, too."""
+
+
+def required_words(pattern: str, *, is_caseless: bool = False) -> list[list[RequiredWord]]:
+    """A row of words for each alternative; none where one has none. What stands in groups is left out."""
+    rows: list[list[RequiredWord]] = [[]]
     run: list[str] = []
+    begins = is_behind = False  # whether the run, or the next one, stands behind what is part of no word
 
-    def end() -> None:
-        rows[-1].extend(["".join(run)] if len(run) >= _SHORTEST else [])
-        run.clear()
+    def end(*, is_cut: bool) -> None:
+        if run:
+            rows[-1].append(RequiredWord("".join(run), begins, is_cut))
+            run.clear()
 
     place = 0
     while place < len(pattern):
         letter, step = pattern[place], 1
         if letter.isascii() and letter.isalnum() and not (is_caseless and letter in _OTHER_CASES):
+            begins = begins if run else is_behind
             run.append(letter.lower() if is_caseless else letter)
+            is_behind = False
             place += 1
             continue
         if letter in "?*{":  # the letter before it may be missing
@@ -137,16 +156,49 @@ def required_words(pattern: str, *, is_caseless: bool = False) -> tuple[tuple[by
         elif letter in "[(":
             skipped = _end_of_class(pattern, place) if letter == "[" else _end_of_group(pattern, place)
             step = skipped - place
-        if step <= 0 or (letter == "\\" and pattern[place + 1 : place + 2] in _NUMBERED):
-            return ()
-        end()
+        said = pattern[place : place + step]
+        if step <= 0 or (letter == "\\" and said[1:] in _NUMBERED):
+            return []
+        is_no_letter = _is_no_letter(said)
+        end(is_cut=is_no_letter and pattern[place + step : place + step + 1] not in _OPTIONAL)
+        is_behind = is_no_letter or said in _MOSTLY_NO_LETTER or (letter == "+" and is_behind)
         if letter == "|":
             rows.append([])
         place += step
-    end()
-    if len(rows) > _MOST_OPTIONS or not all(rows):
+    end(is_cut=False)
+    return rows if len(rows) <= _MOST_OPTIONS and all(rows) else []
+
+
+def _is_no_letter(said: str) -> bool:
+    """Whether a part of a pattern stands for something that is part of no word, in the index as elsewhere."""
+    if said[0] == "\\":
+        return said[1:] in _SPACES or (said[1:].isascii() and not said[1:].isalnum())
+    return len(said) == 1 and said.isascii() and not said.isalnum() and said not in _SPECIAL
+
+
+def _told(rows: Sequence[Sequence[RequiredWord]]) -> tuple[tuple[bytes, ...], ...]:
+    """What to look for in the bytes of a line: of each row what is long enough, the longest first."""
+    kept = [[word.letters for word in row if len(word.letters) >= _SHORTEST] for row in rows]
+    if not all(kept):
         return ()
-    return tuple(tuple(word.encode() for word in sorted(row, key=len, reverse=True)) for row in rows)
+    return tuple(tuple(word.encode() for word in sorted(row, key=len, reverse=True)) for row in kept)
+
+
+def _asked(rows: Sequence[Sequence[RequiredWord]]) -> str:
+    """The same as a question to the index: its answer lacks no text that a pattern matches and that is all indexed.
+
+    A word must begin where one of the index does. Numbers may be those before the lines of a file, which are left out.
+    """
+    asked = [[_as_asked(word) for word in row if _is_in_index(word)] for row in rows]
+    return " OR ".join(f"({' AND '.join(row)})" for row in asked) if all(asked) else ""
+
+
+def _is_in_index(word: RequiredWord) -> bool:
+    return word.begins and not word.letters.isdigit() and (word.ends or len(word.letters) >= _SHORTEST)
+
+
+def _as_asked(word: RequiredWord) -> str:
+    return f'"{word.letters}"' if word.ends else f'"{word.letters}" *'
 
 
 def _end_of_class(pattern: str, start: int) -> int:
@@ -192,8 +244,12 @@ class BoundedPattern:
         self._worker: _Worker | None = None
         self._pause = _PAUSE
         self._is_caseless = bool(self._compiled.flags & re.IGNORECASE)
-        is_spaced = self._compiled.flags & re.VERBOSE
-        self.required = () if is_spaced else required_words(pattern, is_caseless=self._is_caseless)
+        flags = self._compiled.flags
+        rows = [] if flags & re.VERBOSE else required_words(pattern, is_caseless=self._is_caseless)
+        self.required = _told(rows)
+        """Of which one row stands in whatever it matches: a text without them need not be tried."""
+        self.asked = "" if flags & re.ASCII else _asked(rows)
+        """What the index is asked first; empty where it cannot rule anything out."""
         self.skipped = 0
         """Texts that took too long."""
 

@@ -289,7 +289,7 @@ class Searcher:
         self, bounded: BoundedPattern, fields: list[int], chosen: list[int] | None, wanted: Filter, limit: int
     ) -> Iterator[ReadText]:
         """The texts in which a pattern is found, newest first."""
-        blocks = reading.blocks(self._connection, fields, chosen)
+        blocks = reading.blocks(self._connection, fields, chosen, bounded.asked)
         if wanted.since is not None or wanted.until is not None:
             blocks = (match for match in blocks if wanted.keeps_time(_time(match)))
         every = self._with_pieces(blocks)

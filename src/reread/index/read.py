@@ -267,16 +267,27 @@ def which_match(connection: sqlite3.Connection, expression: str, among: Sequence
     return found.intersection(among)
 
 
-def blocks(connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequence[int] | None) -> Iterator[Match]:
-    """All blocks of some fields, in some sessions or in all, newest first."""
+_POSSIBLE = f"""WITH possible(id) AS (
+        SELECT rowid FROM search WHERE search MATCH ? UNION SELECT block FROM partly_indexed UNION
+        SELECT block.id FROM result_waits JOIN block ON block.id BETWEEN first AND last
+        WHERE block.file = result_waits.file AND field = {FIELDS.index("result")})"""  # noqa: S608  our own numbers
+
+
+def blocks(
+    connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequence[int] | None, expression: str = ""
+) -> Iterator[Match]:
+    """All blocks of some fields, in some sessions or in all, newest first; but for those of which the index knows that
+    an expression does not match them."""
     chosen = "" if sessions is None else f"WHERE session IN ({integers(sessions)})"
     told = connection.execute(f"SELECT id, session, kind, generation FROM file {chosen}")  # noqa: S608  integers only
     files = {number: about for number, *about in told}  # looked up here: a join takes a quarter longer
     inside = "" if sessions is None else f"AND file IN ({integers(list(files))})"
+    possible, source = (_POSSIBLE, "possible CROSS JOIN block USING (id)") if expression else ("", "block")
     rows = connection.execute(
-        f"""SELECT id, file, offset, length, part, field, time FROM block
+        f"""{possible} SELECT id, file, offset, length, part, field, time FROM {source}
             WHERE field IN ({integers(fields)}) {inside}
-            ORDER BY id DESC"""  # noqa: S608  integers only
+            ORDER BY id DESC""",  # noqa: S608  integers and our own names only
+        (expression,) if expression else (),
     )
     for number, file, offset, length, part, field, time in rows:
         if file in files:

@@ -436,6 +436,19 @@ CREATE TABLE result_waits (
 """
 
 
+_PARTLY_INDEXED = """
+-- Texts of which the index may not have every word: images, long blobs and colours are left out of it. Who looks for a
+-- pattern reads these, whatever the index says.
+CREATE TABLE partly_indexed (
+    block INTEGER PRIMARY KEY
+);
+CREATE TRIGGER partly_indexed_block_gone AFTER DELETE ON block BEGIN
+    DELETE FROM partly_indexed WHERE block = old.id;
+END;
+"""
+_INDEXED_BEFORE = "INSERT INTO partly_indexed SELECT id FROM block;"
+"""Of what was indexed before this was noted, nothing is known."""
+
 _CLOSED_PARTS = """
 -- What the first lines of a transcript amount to, once nothing that follows can change it: a sync goes on from there.
 CREATE TABLE closed_part (
@@ -599,6 +612,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "friction_waits": _script(_FRICTION_WAITS),
     "result_waits": _script(_RESULT_WAITS),
     "closed_parts": _script(_CLOSED_PARTS),
+    "partly_indexed": _script(_PARTLY_INDEXED + _INDEXED_BEFORE),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -676,6 +690,7 @@ _TABLES = (
     _SEARCHABLE,
     _SECRETS,
     _CLOSED_PARTS,
+    _PARTLY_INDEXED,
 )
 
 

@@ -22,6 +22,8 @@ from .meta import FIELDS
 
 __all__ = [
     "INSERT_WORDS",
+    "LACKING",
+    "NOTE_LACKING",
     "RESULT",
     "Counted",
     "Occurrence",
@@ -38,6 +40,11 @@ __all__ = [
 
 RESULT = FIELDS.index("result")
 INSERT_WORDS = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
+
+LACKING = b"\x1f"
+"""Ends what FTS5 is given for a text of whose words it gets not all, or finds others in it than a pattern does. It is
+no letter, so the index takes no notice of it; who writes the words notes which text it was (`NOTE_LACKING`)."""
+NOTE_LACKING = "INSERT OR IGNORE INTO partly_indexed VALUES (?)"
 
 _UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
@@ -102,6 +109,7 @@ def _table(kinds: dict[str, bytes]) -> bytes:
     return bytes(table)
 
 
+_ASCII = bytes(range(128))
 _LOWER, _UPPER, _DIGITS = b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789"
 _KINDS = _table(
     {
@@ -111,10 +119,24 @@ _KINDS = _table(
         # First bytes of unspaced scripts; 0xe2 (dashes, quotes, arrows, boxes) is in most texts and needs no care.
         "C": bytes([0xE0, 0xE1, *range(0xE3, 0xEE)]),
         "?": bytes([0xEF, 0xF0]),
+        # Marks, letters of other scripts, private use: some are letters to unicode61 alone.
+        "o": bytes([*range(0xCC, 0xE0), 0xEE, *range(0xF1, 0xF5)]),
     }
 )
 _RARE = lazy.pattern(rb"\xef[\xa4-\xab\xbd\xbe]|\xf0[\xa0-\xbf]")
 """Unspaced scripts behind the first bytes that mostly begin emoji and their selectors."""
+_KNOWN_SIGN = (
+    rb"\x80[\x80-\xbf]|\x81[\x80-\xa4]|\x82[\xa0-\xb9]|\x86[\x80-\x89\x90-\xbf]|\x8f[\x80-\xb3]|\x90[\x80-\xa6]"
+    rb"|\x91[\xa0-\xbf]|\x9c[\x81-\xbf]|\xad[\x80-\x8c\x90-\x99]|[\x84\x85\x87-\x8e\x92-\x9b\x9d-\xac][\x80-\xbf]"
+)
+"""Behind 0xe2: dashes, quotes, arrows, boxes. unicode61 is Unicode 6.1, and takes what is younger for letters."""
+_YOUNG_SIGN = lazy.pattern(rb"\xe2(?!%b)" % _KNOWN_SIGN)
+_SURE = lazy.pattern(
+    rb"(?:[\xc2-\xcb\xcf-\xd3][\x80-\xbf]|\xce[\xa3-\xbf]|\xe2(?:%b)"
+    rb"|\xe3(?:[\x80\x83][\x80-\xbf]|\x81[\x81-\xbf]|\x82[\x80-\x96\x99-\xbf])|\xe4[\xb8-\xbf][\x80-\xbf]|[\xe5-\xe9\xeb\xec][\x80-\xbf]{2}"
+    rb"|\xef(?:\xb8[\x8e\x8f]|\xbc[\x81-\xbf]|\xbd[\x80-\xbf]|\xbf\xbd)|\xf0\x9f[\x80-\xab][\x80-\xbf])*+" % _KNOWN_SIGN
+)
+"""Characters of which unicode61 and Python agree whether they belong to a word: those of most texts, not all."""
 _BLOB_KINDS = _table({"x": _LOWER + _UPPER + _DIGITS + b"+/=_-"})
 
 
@@ -129,9 +151,10 @@ def indexable(text: str, *, with_parts: bool = True) -> str:
 
 def indexable_bytes(text: str, *, with_parts: bool = True) -> bytes:
     """The same in UTF-8: a text is cleaned as bytes, and a sync need not make characters of them again."""
-    cleaned, raw = _cleaned(text)
+    words, raw, is_whole = _cleaned(text)
     parts = _name_parts(raw) if with_parts else b""
-    return b"%b\n%b" % (cleaned, parts) if parts else cleaned
+    words = b"%b\n%b" % (words, parts) if parts else words
+    return words if is_whole else words + LACKING
 
 
 def query_tokens(text: str) -> list[str]:
@@ -140,7 +163,7 @@ def query_tokens(text: str) -> list[str]:
     Every character of an unspaced run begins one token of the index. So a run at the end of a query leaves out its
     last, single character (more may follow in the text), and a query of one such character must ask for a prefix.
     """
-    tokens = _cleaned(text)[0].decode().split()
+    tokens = _cleaned(text).words.decode().split()
     last = None if text.isascii() else _late(_LAST_RUN).search(text)
     if last is not None and len(_composed(last[0])) > 1:
         tokens.pop()
@@ -157,24 +180,42 @@ def has_token(text: str) -> bool:
     return any(character.isalnum() or unicodedata.category(character) in ("Co", "Cn") for character in text)
 
 
-def _cleaned(text: str) -> tuple[bytes, bytes]:
-    """The bytes of a text without noise, and the same before unspaced runs were cut."""
+class _Cleaned(NamedTuple):
+    words: bytes
+    """What is left of a text without noise, its unspaced runs cut."""
+    raw: bytes
+    """The same before they were."""
+    is_whole: bool
+    """Whether every word that a pattern could ask for begins a word of the index; numbers before lines apart."""
+
+
+def _cleaned(text: str) -> _Cleaned:
     raw = _encoded(text)
     if not text.isascii() and _ARROW in raw:
         raw = _LINE_NUMBER.sub(b"\n", b"\n" + raw)
+    length = len(raw)
     if b"data:" in raw and _DATA_URL.search(decoded := raw.decode()):
         raw = _DATA_URL.sub(" ", decoded).encode()
     if len(raw) > _LONGEST_WORD and _holds_blob(raw):
         raw = _BLOB.sub(_kept_if_words, raw.decode()).encode()
     if b"\x1b" in raw or b"\0" in raw:
         raw = _ESCAPES.sub(" ", raw.decode()).replace("\0", " ").encode()
-    return raw if text.isascii() else _with_unspaced_cut(raw), raw
+    is_whole = len(raw) == length
+    if text.isascii():
+        return _Cleaned(raw, raw, is_whole)
+    kinds = raw.translate(_KINDS)
+    return _Cleaned(_with_unspaced_cut(raw, kinds), raw, is_whole and _is_cut_alike(raw, kinds))
 
 
-def _with_unspaced_cut(raw: bytes) -> bytes:
+def _is_cut_alike(raw: bytes, kinds: bytes) -> bool:
+    """Whether FTS5 sees words begin wherever a pattern does; most texts have nothing but ASCII, dashes and arrows."""
+    is_plain = b"C" not in kinds and b"?" not in kinds and b"o" not in kinds and _YOUNG_SIGN.search(raw) is None
+    return is_plain or _SURE.fullmatch(raw.translate(None, _ASCII)) is not None
+
+
+def _with_unspaced_cut(raw: bytes, kinds: bytes) -> bytes:
     """Emoji go, scripts without spaces are cut; most texts have neither."""
     has_emoji = b"\xf0" in raw
-    kinds = raw.translate(_KINDS)
     has_runs = b"C" in kinds or (b"?" in kinds and _RARE.search(raw) is not None)
     if not has_emoji and not has_runs:
         return raw
@@ -269,7 +310,6 @@ _MARKS = "[\u0300-\u036f]*+"
 _ONLY_MARKS = lazy.pattern(_MARKS)
 _MARK = "[\u0300-\u036f]"
 _NEEDS_TABLE = "[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]"
-_ASCII = bytes(range(128))
 _MAY_FOLD = re.compile(rb"[\xc3-\xe1\xea]|\xe2(?:[\x84\x85\x92\x93\xb0-\xb7]|\x86[\x80-\x88])|\xef[^\xb8]|\xf0[^\x9f]")
 """First bytes of what has another case or a mark; not of quotes, dashes, arrows, boxes, emoji, Han and Hangul."""
 _MOST_REPLACED = 200

@@ -20,7 +20,7 @@ from .meta import FIELDS
 from .read import StoredPiece
 from .rows import FileRow
 from .session_files import SessionFileReader
-from .text_index import INSERT_WORDS, RESULT, indexable, text_at
+from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING, RESULT, indexable, text_at
 
 
 class TextPlace(NamedTuple):
@@ -102,6 +102,8 @@ def write_words(
             connection.execute("DELETE FROM block WHERE id = ?", (number,))
         else:
             connection.execute(insert, (number, said))
+    lacking = [(number,) for number, said in words if said is not None and said.endswith(LACKING)]
+    connection.executemany(NOTE_LACKING, lacking)
     connection.executemany(
         "DELETE FROM result_waits WHERE file = ? AND first = ?", [(each.file, each.first) for each in done]
     )

@@ -28,7 +28,7 @@ from .ledger import Ledger
 from .meta import EXTRACTOR, file_key, stored_path
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
 from .source_state import UNREAD, remember, remember_grown
-from .text_index import INSERT_WORDS, RESULT
+from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING, RESULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -266,6 +266,7 @@ class StoreWriter:
                 told = [each for each in told if each[1].field != RESULT]
             for i, block in told:
                 self._connection.execute(INSERT_WORDS[block.field], (i, block.text))
+            self._connection.executemany(NOTE_LACKING, [(i,) for i, block in told if block.text.endswith(LACKING)])
             first = last + 1
 
     def close_books(self) -> None:
