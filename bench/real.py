@@ -340,8 +340,11 @@ JOBS = (
     Job("prompts", "prompts", ("prompts", "--no-sync")),
     Job("tools", "tools", ("tools", "--no-sync")),
     Job("thinking", "thinking", ("thinking", "--no-sync")),
-    Job("regex", "search --regex, with a word", ("search", "--no-sync", "--regex", r"err(or)?\s+in\s+line"), 3),
-    Job("anything", "search --regex, without one", ("search", "--no-sync", "--regex", r"\b[a-f0-9]{7}\b.{3}#\d+"), 3),
+    Job("regex", "search --regex, with words", ("search", "--no-sync", "--regex", r"err(or)?\s+in\s+line"), 3),
+    Job("inside", "search --regex, with letters inside words", ("search", "--no-sync", "--regex", r"imeou(t|r)"), 3),
+    Job(
+        "anything", "search --regex, without either", ("search", "--no-sync", "--regex", r"\b[a-f0-9]{7}\b.{3}#\d+"), 3
+    ),
     Job("html", f"HTML of a session of {LARGER / 1e6:.1f} MB", rounds=3),
     Job("doctor", "doctor", ("doctor",), 3),
     Job("secrets", "secrets, the first", ("secrets", "--no-sync"), 1),

@@ -516,11 +516,12 @@ class _ShareReader:
                     yield read.text
 
     def _is_ruled_out(self, line: bytes) -> bool:
-        """By a line of a reply; writers may give letters by their numbers."""
-        return self._bounded.is_ruled_out(line) and b'"assistant"' in line and b"\\u00" not in line
+        """By a line of a reply or with the results of tools; writers may give letters by their numbers."""
+        is_reply_or_result = b'"assistant"' in line or b'"tool_result"' in line
+        return is_reply_or_result and self._bounded.is_ruled_out(line) and b"\\u00" not in line
 
 
-_VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL))
+_VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL, Field.RESULT))
 
 
 def _is_verbatim(match: Match) -> bool:
