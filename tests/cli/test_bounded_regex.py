@@ -7,6 +7,7 @@ import re
 import signal
 import sqlite3
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from string import ascii_letters, digits
@@ -17,12 +18,15 @@ from hypothesis import strategies as st
 
 from cli.running import Run
 from reread.archive import Archive, regex
-from reread.archive.regex import BoundedPattern, ReadText
+from reread.archive.regex import BoundedPattern, ReadText, needs_terms, possible
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
+from reread.index import words
 from reread.index.read import Match
 from reread.index.schema import WORDS
 from reread.index.text_index import LACKING, indexable_bytes
+from reread.index.words import TermList, term_list
+from reread.safe.safe import lock
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
@@ -170,7 +174,36 @@ def test_the_words_that_a_pattern_cannot_do_without(pattern: str, rows: list[str
     ],
 )
 def test_what_the_index_is_asked_before_a_pattern_is_tried(pattern: str, asked: str) -> None:
-    assert BoundedPattern(pattern).asked == asked
+    found = possible(BoundedPattern(pattern).words, None)
+    assert ("" if found is None else found.expression) == asked
+
+
+@pytest.mark.parametrize(
+    ("pattern", "asked"),
+    [
+        (r"err", '(("error" OR "terror"))'),
+        (r"ERR", '(("error" OR "terror"))'),
+        (r"err.*xyz", '(("error" OR "terror") AND (""))'),
+        (r"err|hero", '(("error" OR "terror")) OR (("heron"))'),
+        (r"err|\bhero", '(("error" OR "terror")) OR ("hero" *)'),
+        (r"err \w+ in", '(("error" OR "terror"))'),
+        (r"err the", '("the" *)'),
+        (r"er", ""),
+        (r"404", ""),
+        (r"err|er", ""),
+        (r"tap", ""),
+        (r"(?a)err", ""),
+    ],
+)
+def test_letters_inside_of_words_are_looked_up_in_the_list_of_words(
+    pattern: str, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regex, "_MOST_TERMS", 2)
+    words = BoundedPattern(pattern).words
+    found = possible(words, TermList(3, 9, "\nerror\nheron\ntap\ntaper\ntapir\nterror\n404\n"))
+    assert ("" if found is None else found.expression) == asked
+    assert needs_terms(words) == (pattern not in (r"err the", "er", "404", "err|er", "(?a)err"))
+    assert found is None or found[1:] == (3, 9)
 
 
 _ATOMS = st.sampled_from(
@@ -253,11 +286,17 @@ def test_no_text_that_matches_is_ruled_out_by_the_index(given: tuple[str, str]) 
     except BadInput:  # `\b+` repeats nothing
         return
     words = indexable_bytes(text)
-    if bounded.asked and not words.endswith(LACKING) and re.search(pattern, text, re.MULTILINE):
+    if bounded.words and not words.endswith(LACKING) and re.search(pattern, text, re.MULTILINE):
         with closing(sqlite3.connect(":memory:")) as database:
             database.execute(WORDS)
             database.execute("INSERT INTO search(rowid, text) VALUES (1, ?)", (words,))
-            assert database.execute("SELECT 1 FROM search WHERE search MATCH ?", (bounded.asked,)).fetchone()
+            database.execute("CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, row)")
+            listed = "".join(f"{term}\n" for (term,) in database.execute("SELECT term FROM vocabulary"))
+            for terms in (None, TermList(1, 1, f"\n{listed}")):
+                asked = possible(bounded.words, terms)
+                if asked is not None:
+                    found = database.execute("SELECT 1 FROM search WHERE search MATCH ?", (asked.expression,))
+                    assert found.fetchone()
 
 
 def test_a_word_begins_in_the_index_wherever_it_does_in_a_pattern() -> None:
@@ -274,25 +313,81 @@ def test_a_word_begins_in_the_index_wherever_it_does_in_a_pattern() -> None:
     assert found == len(told) > 2_000
 
 
-def test_only_texts_that_may_match_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
+class Noted:
+    """`ReadText.of`, and which texts it was asked for."""
 
-    def noted(match: Match, line: bytes) -> ReadText | None:
-        found = whole(match, line)
-        read.extend([] if found is None else [found.text])
+    def __init__(self, of: Callable[[Match, bytes], ReadText | None]) -> None:
+        self._of = of
+        self.texts: list[str] = []
+
+    def __call__(self, match: Match, line: bytes) -> ReadText | None:
+        found = self._of(match, line)
+        self.texts += [] if found is None else [found.text]
         return found
 
-    whole = ReadText.of
+
+def test_only_texts_that_may_match_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = ["a tapir sleeps", "a tapirs heron", "the \x1b[31mtapirs", "untapirs"]
     a_session(*(a_prompt(text) for text in said)).write(tmp_path / "projects")
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
         archive.sync()
-        monkeypatch.setattr(ReadText, "of", noted)
+        monkeypatch.setattr(ReadText, "of", noted := Noted(ReadText.of))
         assert [hit.text for hit in archive.search(r"\btapirs", is_regex=True).hits] == ["a tapirs heron"]
-        assert sorted(read) == ["a tapirs heron", "the \x1b[31mtapirs"]
+        assert sorted(noted.texts) == ["a tapirs heron", "the \x1b[31mtapirs"]
         assert [hit.text for hit in archive.search(r"\[31mtapirs", is_regex=True).hits] == ["the \x1b[31mtapirs"]
         archive.connection.execute("DELETE FROM block")
         assert not archive.connection.execute("SELECT * FROM partly_indexed").fetchall()
+
+
+def listed(archive: Archive) -> list[str]:
+    terms = term_list(archive.connection)
+    return terms.terms.split() if terms is not None else []
+
+
+def test_letters_inside_of_words_are_found_by_a_list_of_all_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "FEW", 0)
+    said = [a_prompt(f"the {name}pirs sleep") for name in ("ta", "tapirta", "he", "ro")]
+    a_session(*said).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        monkeypatch.setattr(ReadText, "of", noted := Noted(ReadText.of))
+        assert archive.search(r"\btapirs", is_regex=True).total == 1
+        assert listed(archive) == []
+        noted.texts.clear()
+        assert archive.search(r"apirs", is_regex=True).total == 2
+        assert listed(archive) == ["hepirs", "ropirs", "sleep", "tapirs", "tapirtapirs", "the"]
+        assert sorted(noted.texts) == ["the tapirs sleep", "the tapirtapirs sleep"]
+
+        # What came later is not in the list, and is read whatever that says.
+        monkeypatch.setattr(words, "FEW", 1)
+        a_session(*said, a_prompt("the wapirs dream")).write(tmp_path / "projects")
+        archive.sync()
+        assert archive.search(r"apirs", is_regex=True).total == 3
+        assert "wapirs" not in listed(archive)
+        monkeypatch.setattr(words, "FEW", 0)
+        assert archive.search(r"apirs", is_regex=True).total == 3
+        assert "wapirs" in listed(archive)
+
+        archive.connection.execute("UPDATE term_list SET checksum = checksum + 1")
+        assert listed(archive) == []
+        assert archive.search(r"apirs", is_regex=True).total == 3
+        assert "wapirs" in listed(archive)
+        archive.safe.forget(archive.sessions()[0].id)
+        assert archive.connection.execute("SELECT count(*) FROM term_list").fetchone() == (0,)
+
+
+def test_where_nothing_can_be_written_letters_are_found_by_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "FEW", 0)
+    a_session(a_prompt("the tapirs"), a_prompt("the herons")).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        with lock(archive.home / "safe", timeout=1):
+            assert archive.search(r"apirs", is_regex=True).total == 1
+        assert listed(archive) == []
 
 
 def test_of_what_was_indexed_before_nothing_is_ruled_out(tmp_path: Path) -> None:
@@ -300,7 +395,7 @@ def test_of_what_was_indexed_before_nothing_is_ruled_out(tmp_path: Path) -> None
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
         archive.sync()
         archive.connection.executescript(
-            "DROP TABLE partly_indexed; DROP TRIGGER partly_indexed_block_gone;"
+            "DROP TABLE partly_indexed; DROP TABLE term_list; DROP TRIGGER words_of_block_gone;"
             "DELETE FROM migration WHERE name = 'partly_indexed'"
         )
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
@@ -310,11 +405,14 @@ def test_of_what_was_indexed_before_nothing_is_ruled_out(tmp_path: Path) -> None
 @pytest.mark.shared
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="needs the recorded sessions beside the project")
 def test_recorded_sessions_answer_as_if_every_text_were_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "FEW", 0)
     folder = CORPUS / "recorded" / "winksaville+vc-x1.claude"
     with Archive(tmp_path / "home", [folder], machine="desk") as archive:
         archive.sync()
         for pattern in (
             r"error in",
+            r"rror",
+            r"argo.*rror",
             r"func\w* \w+\(",
             r"test(s|ed)? \w+",
             r"TODO|FIXME",
@@ -328,6 +426,7 @@ def test_recorded_sessions_answer_as_if_every_text_were_tried(tmp_path: Path, mo
             quick = archive.search(pattern, ALL_FIELDS, is_regex=True)
             with monkeypatch.context() as patched:
                 patched.setattr(regex, "required_words", lambda _, **__: [])
+                patched.setattr(words, "FEW", 10**9)
                 whole = archive.search(pattern, ALL_FIELDS, is_regex=True)
             assert (quick.total, quick.hits) == (whole.total, whole.hits)
 

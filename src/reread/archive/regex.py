@@ -4,8 +4,8 @@ A pattern like `(a+)+$` takes longer than a life on forty letters, and nothing i
 thread: what may take long is tried in a process of its own, which is ended when a text takes too long. Patterns that
 repeat nothing cannot, and are tried here: starting a process takes as long as searching some thousand texts.
 
-Words that a pattern cannot do without are asked of the index first, where they begin as words of the index do; texts of
-which it may lack words are tried in any case. Many texts are read and tried by all processors: a share of them is where
+Words that a pattern cannot do without are asked of the index first; texts of which it may lack words are tried in any
+case. Many texts are read and tried by all processors: a share of them is where
 they lie in the safe, and needs no index.
 """
 
@@ -25,7 +25,7 @@ from zlib import adler32, crc32
 from reread import lazy
 from reread.errors import SafeDamaged
 from reread.features.search_text import Field
-from reread.index.read import Match, StoredPiece
+from reread.index.read import Match, Possible, StoredPiece
 from reread.index.safe_reader import IN_ORDER, SafeLines
 from reread.index.text_index import text_at
 from reread.safe.safe import Safe
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     import queue
     import subprocess
     import threading
+
+    from reread.index.words import TermList
 else:  # a search for words needs none of them
     pickle = lazy.module("pickle")
     queue = lazy.module("queue")
@@ -113,6 +115,8 @@ _MOSTLY_NO_LETTER = (r"\b", r"\W")
 """A word behind it begins in the index, too, but for texts that are partly indexed; one before it may go on there."""
 _SPECIAL = frozenset(".+?*{|)[(\\")
 _OPTIONAL = ("?", "*", "{")
+_MOST_TERMS = 500
+"""Words of the index that hold the same letters; in more of them most texts have one."""
 _OTHER_CASES = frozenset("iksIKS")
 """To `(?i)` these are also letters beyond ASCII, such as the sign of Kelvin."""
 
@@ -184,21 +188,43 @@ def _told(rows: Sequence[Sequence[RequiredWord]]) -> tuple[tuple[bytes, ...], ..
     return tuple(tuple(word.encode() for word in sorted(row, key=len, reverse=True)) for row in kept)
 
 
-def _asked(rows: Sequence[Sequence[RequiredWord]]) -> str:
+def possible(rows: Sequence[Sequence[RequiredWord]], terms: TermList | None) -> Possible | None:
     """The same as a question to the index: its answer lacks no text that a pattern matches and that is all indexed.
+    None where that could be any text.
 
-    A word must begin where one of the index does. Numbers may be those before the lines of a file, which are left out.
+    Words that begin as those of the index do are asked for; where a row has none, the words that hold its letters.
     """
-    asked = [[_as_asked(word) for word in row if _is_in_index(word)] for row in rows]
-    return " OR ".join(f"({' AND '.join(row)})" for row in asked) if all(asked) else ""
+    asked = [_begun(row) or _held(row, terms) for row in rows]
+    if not asked or not all(asked):
+        return None
+    expression = " OR ".join(f"({' AND '.join(row)})" for row in asked)
+    return Possible(expression, terms.first, terms.last) if terms is not None else Possible(expression)
 
 
-def _is_in_index(word: RequiredWord) -> bool:
-    return word.begins and not word.letters.isdigit() and (word.ends or len(word.letters) >= _SHORTEST)
+def needs_terms(rows: Sequence[Sequence[RequiredWord]]) -> bool:
+    """Whether the list of all words would tell more than the index does."""
+    return not all(map(_begun, rows)) and all(_begun(row) or any(map(_is_long, row)) for row in rows)
 
 
-def _as_asked(word: RequiredWord) -> str:
-    return f'"{word.letters}"' if word.ends else f'"{word.letters}" *'
+def _begun(row: Sequence[RequiredWord]) -> list[str]:
+    words = (word for word in row if word.begins and (_is_long(word) or (word.ends and not word.letters.isdigit())))
+    return [f'"{word.letters}"' if word.ends else f'"{word.letters}" *' for word in words]
+
+
+def _held(row: Sequence[RequiredWord], terms: TermList | None) -> list[str]:
+    """A word that nothing holds is asked for as nothing, which the index never finds."""
+    listed = [terms.having(word.letters.lower(), _MOST_TERMS) for word in row if _is_long(word)] if terms else []
+    return [_any_of(each) for each in listed if each is not None]
+
+
+def _any_of(terms: Iterable[str]) -> str:
+    quoted = [f'"{term}"' for term in terms] or ['""']
+    return f"({' OR '.join(quoted)})"
+
+
+def _is_long(word: RequiredWord) -> bool:
+    """Numbers never are: they may be those before the lines of a file, which the index does not have."""
+    return len(word.letters) >= _SHORTEST and not word.letters.isdigit()
 
 
 def _end_of_class(pattern: str, start: int) -> int:
@@ -248,8 +274,8 @@ class BoundedPattern:
         rows = [] if flags & re.VERBOSE else required_words(pattern, is_caseless=self._is_caseless)
         self.required = _told(rows)
         """Of which one row stands in whatever it matches: a text without them need not be tried."""
-        self.asked = "" if flags & re.ASCII else _asked(rows)
-        """What the index is asked first; empty where it cannot rule anything out."""
+        self.words = [] if flags & re.ASCII else rows
+        """What the index may be asked for first: to it words end elsewhere than to a pattern that knows ASCII alone."""
         self.skipped = 0
         """Texts that took too long."""
 

@@ -20,7 +20,7 @@ from reread.errors import BadInput, SafeBusy, SafeDamaged, printable
 from reread.features.search_text import Field
 from reread.index import meta
 from reread.index import read as reading
-from reread.index.database import snapshot
+from reread.index.database import snapshot, transaction
 from reread.index.read import Match
 from reread.index.safe_reader import IN_ORDER, SafeReader, piece_with
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
@@ -30,7 +30,7 @@ from reread.times import moment
 
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
 from .listing import passing_ids, project_of
-from .regex import BoundedPattern, ReadText, TextSums, shares, try_shares
+from .regex import BoundedPattern, ReadText, TextSums, needs_terms, possible, shares, try_shares
 from .search_language import (
     ALL_FIELDS,
     DEFAULT_FIELDS,
@@ -49,12 +49,14 @@ from .search_language import (
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from reread.index import words
     from reread.ingest import Report, second_phase
 
     from .base import ArchiveBase
     from .listing import SessionName
 else:
     second_phase = lazy.module("reread.ingest.second_phase")
+    words = lazy.module("reread.index.words")
 
 _MARKS = re.compile("[\u0300-\u036f]+")
 _MARKUP = re.compile(r"\*+|`+|(?<!\w)_+|(?<!_)_++(?!\w)|~~|\[([^][\n]{1,300}+)\]\([^()\s]{1,2000}+\)")
@@ -243,12 +245,8 @@ class Searcher:
             hidden=self._hidden,
         )
 
-    def scan(self, pattern: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
+    def scan(self, bounded: BoundedPattern, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
         """Every text of the fields held against a regular expression: the newest are shown, all are counted."""
-        with BoundedPattern(pattern) as bounded:
-            return self._scanned(bounded, fields, wanted, limit)
-
-    def _scanned(self, bounded: BoundedPattern, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
         found: list[ReadText] = []
         seen = _Seen()
         numbers = [FIELDS.index(field) for field in fields]
@@ -289,7 +287,8 @@ class Searcher:
         self, bounded: BoundedPattern, fields: list[int], chosen: list[int] | None, wanted: Filter, limit: int
     ) -> Iterator[ReadText]:
         """The texts in which a pattern is found, newest first."""
-        blocks = reading.blocks(self._connection, fields, chosen, bounded.asked)
+        terms = words.term_list(self._connection) if needs_terms(bounded.words) else None
+        blocks = reading.blocks(self._connection, fields, chosen, possible(bounded.words, terms))
         if wanted.since is not None or wanted.until is not None:
             blocks = (match for match in blocks if wanted.keeps_time(_time(match)))
         every = self._with_pieces(blocks)
@@ -546,9 +545,12 @@ class ArchiveText:
         """
         chosen, scope, most = chosen_fields(fields), make_filter(wanted, filters, timezone), positive(limit, "limit")
         if is_regex:  # which reads the texts themselves
-            searcher = self._searcher(now)
-            with snapshot(self._archive.connection):
-                return searcher.scan(_asked(query), chosen, scope, most)
+            with BoundedPattern(_asked(query)) as bounded:
+                if needs_terms(bounded.words):
+                    self._list_terms()
+                searcher = self._searcher(now)
+                with snapshot(self._archive.connection):
+                    return searcher.scan(bounded, chosen, scope, most)
         is_about_results = Field.RESULT in parse(_asked(query), chosen).fields
         if is_about_results:
             self.index_waiting(self._waiting(scope), report)
@@ -577,6 +579,14 @@ class ArchiveText:
         if asked and not archive.is_read_only:
             with suppress(SafeBusy), archive.locked(0.0):
                 second_phase.index_results(archive.connection, archive.packs, report, asked)
+
+    def _list_terms(self) -> None:
+        """Lists the words of the index for who looks for letters inside of them. Where the archive cannot be written,
+        or a sync is writing, all texts are read."""
+        archive = self._archive
+        if not archive.is_read_only and not words.has_terms(archive.connection):
+            with suppress(SafeBusy), archive.locked(0.0), transaction(archive.connection):
+                words.list_terms(archive.connection)
 
     def count_hits(self, query: str, fields: FieldNames | None = None, wanted: Filter | None = None) -> Cells:
         """How many hits a search has in which session, field and hour, as far as it is indexed; for `facets`."""

@@ -267,27 +267,41 @@ def which_match(connection: sqlite3.Connection, expression: str, among: Sequence
     return found.intersection(among)
 
 
+class Possible(NamedTuple):
+    """What the index tells of blocks that something may be found in."""
+
+    expression: str
+    """They match it."""
+    first: int | None = None
+    last: int | None = None
+    """Those beyond may hold it as well: it was made without their words."""
+
+
 _POSSIBLE = f"""WITH possible(id) AS (
         SELECT rowid FROM search WHERE search MATCH ? UNION SELECT block FROM partly_indexed UNION
         SELECT block.id FROM result_waits JOIN block ON block.id BETWEEN first AND last
-        WHERE block.file = result_waits.file AND field = {FIELDS.index("result")})"""  # noqa: S608  our own numbers
+        WHERE block.file = result_waits.file AND field = {FIELDS.index("result")} UNION
+        SELECT id FROM block WHERE id < ? UNION SELECT id FROM block WHERE id > ?)"""  # noqa: S608  our own numbers
 
 
 def blocks(
-    connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequence[int] | None, expression: str = ""
+    connection: sqlite3.Connection,
+    fields: Sequence[int],
+    sessions: Sequence[int] | None,
+    possible: Possible | None = None,
 ) -> Iterator[Match]:
-    """All blocks of some fields, in some sessions or in all, newest first; but for those of which the index knows that
-    an expression does not match them."""
+    """All blocks of some fields, in some sessions or in all, newest first; those alone that are possible, and all of
+    which the index may lack words."""
     chosen = "" if sessions is None else f"WHERE session IN ({integers(sessions)})"
     told = connection.execute(f"SELECT id, session, kind, generation FROM file {chosen}")  # noqa: S608  integers only
     files = {number: about for number, *about in told}  # looked up here: a join takes a quarter longer
     inside = "" if sessions is None else f"AND file IN ({integers(list(files))})"
-    possible, source = (_POSSIBLE, "possible CROSS JOIN block USING (id)") if expression else ("", "block")
+    these, source = (_POSSIBLE, "possible CROSS JOIN block USING (id)") if possible is not None else ("", "block")
     rows = connection.execute(
-        f"""{possible} SELECT id, file, offset, length, part, field, time FROM {source}
+        f"""{these} SELECT id, file, offset, length, part, field, time FROM {source}
             WHERE field IN ({integers(fields)}) {inside}
             ORDER BY id DESC""",  # noqa: S608  integers and our own names only
-        (expression,) if expression else (),
+        possible or (),
     )
     for number, file, offset, length, part, field, time in rows:
         if file in files:

@@ -442,8 +442,16 @@ _PARTLY_INDEXED = """
 CREATE TABLE partly_indexed (
     block INTEGER PRIMARY KEY
 );
-CREATE TRIGGER partly_indexed_block_gone AFTER DELETE ON block BEGIN
+-- Every word of the index, for who looks for letters inside of words: FTS5 finds them by their beginnings alone, and
+-- reads all that it has to list them. Made when it is first needed; gone as soon as one of its blocks is.
+CREATE TABLE term_list (
+    first INTEGER NOT NULL, last INTEGER NOT NULL,   -- of the blocks whose words these are
+    terms BLOB NOT NULL,                  -- one per line, compressed
+    checksum INTEGER NOT NULL
+);
+CREATE TRIGGER words_of_block_gone AFTER DELETE ON block BEGIN
     DELETE FROM partly_indexed WHERE block = old.id;
+    DELETE FROM term_list;
 END;
 """
 _INDEXED_BEFORE = "INSERT INTO partly_indexed SELECT id FROM block;"

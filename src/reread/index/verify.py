@@ -340,7 +340,7 @@ _TABLES = (
         "seen",
     ),
     *("client_said", "forgotten", "friction", "outcome", "instruction_change", "label", "block", "mark", "moved"),
-    *("machine", "place", "secret", "secret_scan", "result_waits", "closed_part", "partly_indexed"),
+    *("machine", "place", "secret", "secret_scan", "result_waits", "closed_part", "partly_indexed", "term_list"),
 )
 
 

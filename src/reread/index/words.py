@@ -12,8 +12,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
+from zlib import crc32
 
 from reread.errors import SafeDamaged
+from reread.safe.pieces import compress, decompress
 
 from . import read
 from .meta import FIELDS
@@ -104,9 +106,64 @@ def write_words(
             connection.execute(insert, (number, said))
     lacking = [(number,) for number, said in words if said is not None and said.endswith(LACKING)]
     connection.executemany(NOTE_LACKING, lacking)
+    connection.execute("DELETE FROM term_list")
     connection.executemany(
         "DELETE FROM result_waits WHERE file = ? AND first = ?", [(each.file, each.first) for each in done]
     )
+
+
+FEW = 2_000
+"""Texts that are read sooner than all words are listed."""
+
+
+class TermList(NamedTuple):
+    """The words of some blocks, in small letters and without accents."""
+
+    first: int
+    last: int
+    terms: str
+    """One per line, with a newline before the first and behind the last."""
+
+    def having(self, letters: str, most: int) -> list[str] | None:
+        """The words that hold some letters or digits; None where they are more than can be asked for."""
+        found: list[str] = []
+        end = 0
+        while (place := self.terms.find(letters, end)) >= 0 and len(found) <= most:
+            end = self.terms.index("\n", place)
+            found.append(self.terms[self.terms.rindex("\n", 0, place) + 1 : end])
+        return found if len(found) <= most else None
+
+
+def has_terms(connection: sqlite3.Connection) -> bool:
+    return _kept_terms(connection) is not None
+
+
+def term_list(connection: sqlite3.Connection) -> TermList | None:
+    """As it was last made; None where it is gone, damaged, or lacks the words of many blocks."""
+    kept = _kept_terms(connection)
+    return TermList(kept[0], kept[1], decompress(kept[2]).decode()) if kept is not None else None
+
+
+def _kept_terms(connection: sqlite3.Connection) -> tuple[int, int, bytes] | None:
+    row = connection.execute("SELECT first, last, terms, checksum FROM term_list").fetchone()
+    if row is None or crc32(row[2]) != row[3]:
+        return None
+    first, last, packed, _ = row
+    (more,) = connection.execute(
+        "SELECT (SELECT count(*) FROM block WHERE id < ?) + (SELECT count(*) FROM block WHERE id > ?)", (first, last)
+    ).fetchone()
+    return (first, last, packed) if more <= FEW + (last - first) // 8 else None
+
+
+def list_terms(connection: sqlite3.Connection) -> None:
+    """Lists them anew, where there are many texts; inside the caller's transaction."""
+    first, last = connection.execute("SELECT (SELECT min(id) FROM block), (SELECT max(id) FROM block)").fetchone()
+    if first is None or last - first < FEW:
+        return
+    terms = "".join(f"{term}\n" for (term,) in connection.execute("SELECT term FROM vocabulary"))
+    packed = compress(f"\n{terms}".encode())
+    connection.execute("DELETE FROM term_list")
+    connection.execute("INSERT INTO term_list VALUES (?, ?, ?, ?)", (first, last, packed, crc32(packed)))
 
 
 _DELETE_SEARCH = [f"INSERT INTO search(search, rowid, {name}) VALUES ('delete', ?, ?)" for name in FIELDS]  # noqa: S608
