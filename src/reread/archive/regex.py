@@ -192,9 +192,9 @@ def possible(rows: Sequence[Sequence[RequiredWord]], terms: TermList | None) -> 
     """The same as a question to the index: its answer lacks no text that a pattern matches and that is all indexed.
     None where that could be any text.
 
-    Words that begin as those of the index do are asked for; where a row has none, the words that hold its letters.
+    Words that begin as those of the index do are asked for, of others the words that hold their letters.
     """
-    asked = [_begun(row) or _held(row, terms) for row in rows]
+    asked = [_begun(row) + _held(row, terms) for row in rows]
     if not asked or not all(asked):
         return None
     expression = " OR ".join(f"({' AND '.join(row)})" for row in asked)
@@ -213,7 +213,10 @@ def _begun(row: Sequence[RequiredWord]) -> list[str]:
 
 def _held(row: Sequence[RequiredWord], terms: TermList | None) -> list[str]:
     """A word that nothing holds is asked for as nothing, which the index never finds."""
-    listed = [terms.having(word.letters.lower(), _MOST_TERMS) for word in row if _is_long(word)] if terms else []
+    if terms is None:
+        return []
+    inside = [word.letters.lower() for word in row if _is_long(word) and not word.begins]
+    listed = [terms.having(letters, _MOST_TERMS) for letters in inside]
     return [_any_of(each) for each in listed if each is not None]
 
 
