@@ -274,11 +274,12 @@ class BoundedPattern:
         self._pause = _PAUSE
         self._is_caseless = bool(self._compiled.flags & re.IGNORECASE)
         flags = self._compiled.flags
-        rows = [] if flags & re.VERBOSE else required_words(pattern, is_caseless=self._is_caseless)
-        self.required = _told(rows)
+        is_spaced = bool(flags & re.VERBOSE)
+        self.required = () if is_spaced else _told(required_words(pattern, is_caseless=self._is_caseless))
         """Of which one row stands in whatever it matches: a text without them need not be tried."""
-        self.words = [] if flags & re.ASCII else rows
-        """What the index may be asked for first: to it words end elsewhere than to a pattern that knows ASCII alone."""
+        self.words = [] if is_spaced or flags & re.ASCII else required_words(pattern)
+        """What the index, which has no capitals, may be asked for first. To a pattern that knows ASCII alone words end
+        elsewhere."""
         self.skipped = 0
         """Texts that took too long."""
 

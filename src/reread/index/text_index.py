@@ -119,24 +119,27 @@ _KINDS = _table(
         # First bytes of unspaced scripts; 0xe2 (dashes, quotes, arrows, boxes) is in most texts and needs no care.
         "C": bytes([0xE0, 0xE1, *range(0xE3, 0xEE)]),
         "?": bytes([0xEF, 0xF0]),
-        # Marks, letters of other scripts, private use: some are letters to unicode61 alone.
-        "o": bytes([*range(0xCC, 0xE0), 0xEE, *range(0xF1, 0xF5)]),
+        # Letters of other scripts, marks, private use: some are letters to unicode61 alone, or an `i` or `s` to `(?i)`.
+        "o": bytes([0xC4, 0xC5, *range(0xCC, 0xE0), 0xEE, *range(0xF1, 0xF5)]),
     }
 )
 _RARE = lazy.pattern(rb"\xef[\xa4-\xab\xbd\xbe]|\xf0[\xa0-\xbf]")
 """Unspaced scripts behind the first bytes that mostly begin emoji and their selectors."""
 _KNOWN_SIGN = (
     rb"\x80[\x80-\xbf]|\x81[\x80-\xa4]|\x82[\xa0-\xb9]|\x86[\x80-\x89\x90-\xbf]|\x8f[\x80-\xb3]|\x90[\x80-\xa6]"
-    rb"|\x91[\xa0-\xbf]|\x9c[\x81-\xbf]|\xad[\x80-\x8c\x90-\x99]|[\x84\x85\x87-\x8e\x92-\x9b\x9d-\xac][\x80-\xbf]"
+    rb"|\x91[\xa0-\xbf]|\x9c[\x81-\xbf]|\xad[\x80-\x8c\x90-\x99]|\x84[\x80-\xa9\xab-\xbf]"
+    rb"|[\x85\x87-\x8e\x92-\x9b\x9d-\xac][\x80-\xbf]"
 )
-"""Behind 0xe2: dashes, quotes, arrows, boxes. unicode61 is Unicode 6.1, and takes what is younger for letters."""
+"""Behind 0xe2: dashes, quotes, arrows, boxes. unicode61 is Unicode 6.1, and takes what is younger for letters; the sign
+of Kelvin is a `k` to `(?i)`."""
 _YOUNG_SIGN = lazy.pattern(rb"\xe2(?!%b)" % _KNOWN_SIGN)
 _SURE = lazy.pattern(
-    rb"(?:[\xc2-\xcb\xcf-\xd3][\x80-\xbf]|\xce[\xa3-\xbf]|\xe2(?:%b)"
+    rb"(?:[\xc2\xc3\xc6-\xcb\xcf-\xd3][\x80-\xbf]|\xc4[\x80-\xaf\xb2-\xbf]|\xc5[\x80-\xbe]|\xce[\xa3-\xbf]|\xe2(?:%b)"
     rb"|\xe3(?:[\x80\x83][\x80-\xbf]|\x81[\x81-\xbf]|\x82[\x80-\x96\x99-\xbf])|\xe4[\xb8-\xbf][\x80-\xbf]|[\xe5-\xe9\xeb\xec][\x80-\xbf]{2}"
     rb"|\xef(?:\xb8[\x8e\x8f]|\xbc[\x81-\xbf]|\xbd[\x80-\xbf]|\xbf\xbd)|\xf0\x9f[\x80-\xab][\x80-\xbf])*+" % _KNOWN_SIGN
 )
-"""Characters of which unicode61 and Python agree whether they belong to a word: those of most texts, not all."""
+"""Characters of which unicode61 and Python agree whether they belong to a word and which ones of ASCII they are like:
+those of most texts, not all."""
 _BLOB_KINDS = _table({"x": _LOWER + _UPPER + _DIGITS + b"+/=_-"})
 
 
