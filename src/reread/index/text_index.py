@@ -166,7 +166,7 @@ def query_tokens(text: str) -> list[str]:
     Every character of an unspaced run begins one token of the index. So a run at the end of a query leaves out its
     last, single character (more may follow in the text), and a query of one such character must ask for a prefix.
     """
-    tokens = _cleaned(text).words.decode().split()
+    tokens = _cleaned(text)[0].decode().split()
     last = None if text.isascii() else _late(_LAST_RUN).search(text)
     if last is not None and len(_composed(last[0])) > 1:
         tokens.pop()
@@ -183,16 +183,9 @@ def has_token(text: str) -> bool:
     return any(character.isalnum() or unicodedata.category(character) in ("Co", "Cn") for character in text)
 
 
-class _Cleaned(NamedTuple):
-    words: bytes
-    """What is left of a text without noise, its unspaced runs cut."""
-    raw: bytes
-    """The same before they were."""
-    is_whole: bool
-    """Whether every word that a pattern could ask for begins a word of the index; numbers before lines apart."""
-
-
-def _cleaned(text: str) -> _Cleaned:
+def _cleaned(text: str) -> tuple[bytes, bytes, bool]:
+    """The bytes of a text without noise, the same before unspaced runs were cut, and whether every word that a pattern
+    could ask for begins a word of them; the numbers before the lines of a file apart."""
     raw = _encoded(text)
     if not text.isascii() and _ARROW in raw:
         raw = _LINE_NUMBER.sub(b"\n", b"\n" + raw)
@@ -205,9 +198,9 @@ def _cleaned(text: str) -> _Cleaned:
         raw = _ESCAPES.sub(" ", raw.decode()).replace("\0", " ").encode()
     is_whole = len(raw) == length
     if text.isascii():
-        return _Cleaned(raw, raw, is_whole)
+        return raw, raw, is_whole
     kinds = raw.translate(_KINDS)
-    return _Cleaned(_with_unspaced_cut(raw, kinds), raw, is_whole and _is_cut_alike(raw, kinds))
+    return _with_unspaced_cut(raw, kinds), raw, is_whole and _is_cut_alike(raw, kinds)
 
 
 def _is_cut_alike(raw: bytes, kinds: bytes) -> bool:
