@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import reread.ingest.second_phase
 from reread.archive import Archive, Progress
 from reread.cli.main import main
 from reread.features.friction import FrictionKind, find
@@ -206,8 +207,10 @@ def test_one_session_is_found_by_itself_and_the_others_go_on_waiting(tmp_path: P
         assert rows(quick) == rows(whole)
 
 
-def test_a_stop_between_two_sessions_costs_neither(tmp_path: Path) -> None:
+def test_a_stop_between_two_sessions_costs_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     two_sessions(tmp_path)
+    for name in ("SHARE", "READ_AT_MOST"):
+        monkeypatch.setattr(reread.ingest.second_phase, name, 1)
 
     def stop(_: Progress) -> None:
         raise KeyboardInterrupt

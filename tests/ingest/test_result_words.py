@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,15 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread.index.words
+import reread.ingest.extract
 import reread.ingest.second_phase
 import reread.ingest.sync
+from live.captures import a_capture, an_interrupted_thought, as_frames, keep
 from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
 from reread.cli.main import main
 from reread.index import meta
 from reread.index.text_index import indexable_bytes
 from reread.ingest import Progress
-from reread.safe.safe import FoundPiece, lock
+from reread.safe.safe import FoundPiece, PieceHeader, PiecePlace, Safe, lock
 from reread.testing import (
     Entry,
     Transcript,
@@ -35,6 +38,7 @@ from reread.testing import (
     a_thought,
     a_tool_call,
     a_tool_result,
+    an_interrupt,
 )
 from reread.views.hits import search_document
 from trees import a_tree, append, assert_true
@@ -42,6 +46,7 @@ from trees import a_tree, append, assert_true
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 ONE = "0a1b2c3d-1111-4222-8333-444455556666"
 TWO = "0b1b2c3d-2222-4222-8333-444455556666"
+THREE = "0c1b2c3d-3333-4222-8333-444455556666"
 Words = set[tuple[object, ...]]
 
 
@@ -238,6 +243,119 @@ def test_an_answer_says_what_it_lacks_while_another_writes(tmp_path: Path, capsy
         assert found(archive, "gnuq") == {ONE}
 
 
+# -- words and moments of a session, read once for both
+
+
+def moments(archive: Archive) -> dict[str, list[object]]:
+    """All that is kept of what went wrong, and of which sessions it is not known yet."""
+    asked = "SELECT session.uuid, {0}.* FROM {0} JOIN session ON session.id = {0}.session ORDER BY 1, {0}.rowid"
+    tables = ("friction", "outcome", "instruction_change", "friction_waits")
+    found = {table: archive.connection.execute(asked.format(table)).fetchall() for table in tables}
+    return {table: [(uuid, *rest) for uuid, _, *rest in given] for table, given in found.items()}
+
+
+def with_everything(folder: Path) -> None:
+    """Agents of both sorts, a result that only a capture has, one that shares its line, outputs in files, one of them
+    without its session."""
+    agent = a_subagent(
+        a_prompt("look"), a_reply(a_tool_call("Bash", {"command": "ls"})), a_tool_result("tapirq"), id="of1"
+    )
+    a_talk("gnu", agent, an_interrupt()).write(folder / "projects")
+    two = a_talk("kudu", id=TWO).write(folder / "projects")
+    first, second, *rest = two.read_bytes().splitlines(keepends=True)
+    two.write_bytes(b"".join((first, second.rstrip(b"\n"), *rest)))
+    alone = with_progress(a_prompt("on", timestamp="2026-01-05T09:10:00.000Z")).bytes
+    three = two.with_name(f"{THREE}.jsonl")
+    three.write_bytes(alone.replace(ONE.encode(), THREE.encode()))
+    orphan = two.with_name("0d1b2c3d-4444-4222-8333-444455556666") / "tool-results" / "toolu_8.txt"
+    orphan.parent.mkdir(parents=True)
+    orphan.write_text("orphanedq")
+    call = a_tool_call("Bash", {"command": "ls"}, id="toolu_captured")
+    told = a_session(a_prompt("run"), a_reply(call), a_tool_result("capturedq", of="toolu_captured"), id=ONE)
+    frames = [frame.replace(b'"uuid": "', b'"uuid": "c') for frame in as_frames(told)]
+    keep(folder / "home", a_capture(*frames, an_interrupted_thought()), session=ONE)
+
+
+def damage(archive: Archive, every: int) -> None:
+    """Some of the pieces."""
+    pack = archive.home / "safe" / "000001.pack"
+    content = bytearray(pack.read_bytes())
+    for piece in [each for each in archive.packs.scan() if isinstance(each, FoundPiece)][::every]:
+        content[piece.place.end - 3] ^= 0x5A
+    pack.write_bytes(content)
+
+
+@pytest.mark.parametrize("every", [0, 3, 1])
+def test_read_once_for_both_a_session_gives_the_words_and_moments_of_each_alone(
+    every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever lies in it, and wherever damage hides some of that; lines lie across pieces."""
+    monkeypatch.setattr(reread.ingest.extract, "PIECE", 900)
+    with_everything(tmp_path)
+    with an_archive(tmp_path) as archive:
+        archive.sync(is_quick=True)
+        archive.connection.execute("UPDATE file SET session = NULL WHERE path LIKE '%toolu_8.txt'")
+        assert (waiting(archive), len(moments(archive)["friction_waits"])) == (4, 4)
+        assert 0 in meta.waiting_for_results(archive.connection)
+        if every:
+            damage(archive, every)
+    shutil.copytree(tmp_path / "home", tmp_path / "apart")
+    with an_archive(tmp_path) as both, an_archive(tmp_path, "apart") as apart:
+        apart.text.index_waiting()
+        apart.friction.find_waiting()
+        both.finish()
+        assert moments(both) == moments(apart)
+        assert_same_index(both, apart)
+        assert (waiting(both), moments(both)["friction_waits"], len(moments(both)["outcome"])) == (0, [], 4)
+        told = {term for term, *_ in words(both)}
+        assert told >= {"gnuq", "gnus", "tapirq", "kuduq", "ibexq", "capturedq", "orphanedq"} or every
+
+
+def test_what_waits_for_both_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    two_talks(tmp_path)
+    read: list[PiecePlace] = []
+    real = Safe._read
+
+    def noted(safe: Safe, place: PiecePlace, *, hashed: bool) -> tuple[PieceHeader, bytes]:
+        read.append(place)
+        return real(safe, place, hashed=hashed)
+
+    with an_archive(tmp_path) as archive:
+        archive.sync(is_quick=True)
+        monkeypatch.setattr(Safe, "_read", noted)
+        archive.finish()
+        assert waiting(archive) == 0
+    assert len(read) == len(set(read)) == 4, "two transcripts, and an output of each in a file of its own"
+
+
+def test_what_was_asked_for_is_all_that_is_done(tmp_path: Path) -> None:
+    two_talks(tmp_path)
+    phases: list[str] = []
+
+    def told(progress: Progress) -> None:
+        assert progress.bytes_done <= progress.bytes_total
+        phases.append(progress.phase)
+
+    with an_archive(tmp_path) as archive:
+        archive.sync(is_quick=True)
+        assert found(archive, "gnuq") == {ONE}
+        assert (waiting(archive), len(moments(archive)["friction_waits"])) == (0, 2), "a search needs no moments"
+        archive.finish(told)
+        assert (phases, moments(archive)["friction_waits"]) == (["friction"], [])
+    with an_archive(tmp_path, "other") as archive:
+        archive.sync(is_quick=True)
+        archive.friction.retro()
+        assert (waiting(archive), len(moments(archive)["friction_waits"])) == (2, 0), "nor moments any words"
+        archive.finish(told)
+        assert (phases[1:], waiting(archive)) == (["tool results"], 0)
+    with an_archive(tmp_path, "third") as archive:
+        archive.sync(is_quick=True)
+        archive.friction.in_session(ONE)
+        archive.sync(told)
+        assert phases[2:] == ["tool results and friction"]
+        assert (waiting(archive), len(moments(archive)["outcome"])) == (0, 2)
+
+
 # -- what goes while it waits
 
 
@@ -363,7 +481,7 @@ def test_a_stop_between_two_transactions_costs_neither(tmp_path: Path, monkeypat
         monkeypatch.setattr(reread.ingest.second_phase, name, 1)
 
     def stop(progress: Progress) -> None:
-        assert progress.phase == "tool results"
+        assert (progress.phase, progress.sessions_done) == ("tool results and friction", 1)
         raise KeyboardInterrupt
 
     with an_archive(tmp_path) as quick, an_archive(tmp_path, "whole") as whole:
@@ -372,8 +490,10 @@ def test_a_stop_between_two_transactions_costs_neither(tmp_path: Path, monkeypat
             quick.sync(stop)
         whole.sync()
         assert words(quick) < words(whole)
+        assert len(moments(quick)["friction_waits"]) == waiting(quick) == 1, "of a session both are written, or neither"
         quick.sync()
         assert_same_index(quick, whole)
+        assert moments(quick) == moments(whole)
 
 
 _KILLED = """
@@ -404,14 +524,16 @@ with Archive(sys.argv[1] + "/home", [Path(sys.argv[1]) / "projects"], machine="d
 @pytest.mark.parametrize("step", [0, 1, 2])
 def test_a_kill_in_the_second_phase_costs_nothing(step: int, where: str, tmp_path: Path) -> None:
     two_talks(tmp_path)
+    a_talk("okapi", id=THREE).write(tmp_path / "projects")
     killed = subprocess.run(
         [sys.executable, "-c", _KILLED, str(tmp_path), str(step), where], check=False, timeout=60, env={**os.environ}
     )
     assert killed.returncode == -signal.SIGKILL
     with an_archive(tmp_path) as quick, an_archive(tmp_path, "whole") as whole:
-        assert waiting(quick)
+        assert len(moments(quick)["friction_waits"]) == waiting(quick) == 3 - step + (where == "within" and step > 0)
         quick.sync()
         whole.sync()
         assert_same_index(quick, whole)
+        assert moments(quick) == moments(whole)
         assert {hit.session.row.uuid for hit in quick.search("gnuq", ALL_FIELDS).hits} == {ONE}
         assert quick.safe.verify(deep=True).damaged == []

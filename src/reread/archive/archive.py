@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from reread import lazy
 from reread.config import make_config
-from reread.errors import BadInput, RereadError, StoreError, UnknownSession
+from reread.errors import BadInput, RereadError, SafeBusy, StoreError, UnknownSession
 from reread.index import meta, source_state
 from reread.index.database import FILE_NAME, connect, version
 from reread.ingest import SyncResult
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from reread.index import plain_database, read, read_only, schema, sql_views, verify
     from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
-    from reread.ingest import Report
+    from reread.ingest import Report, second_phase
     from reread.live import capture
     from reread.loading import LoadedSession
     from reread.sources import tail
@@ -83,6 +84,7 @@ else:
     plain_database = lazy.module("reread.index.plain_database")
     sql_views = lazy.module("reread.index.sql_views")
     session_rows = lazy.module("reread.index.sessions")
+    second_phase = lazy.module("reread.ingest.second_phase")
 
 _REBUILD = "run `reread archive rebuild` to rebuild the index"
 _SETTLING = 2.0
@@ -269,10 +271,11 @@ class Archive(ArchiveBase):
     def finish(self, report: Report | None = None) -> None:
         """Does what quick syncs left for later: words of tool results, moments of friction. Where the archive cannot be
         written, or another process writes, that goes on waiting."""
-        if meta.waiting_for_results(self.connection):
-            self.text.index_waiting(report=report)
-        if meta.waiting_for_friction(self.connection):
-            self.friction.find_waiting(report=report)
+        connection = self.connection
+        is_left = meta.waiting_for_results(connection) or meta.waiting_for_friction(connection)
+        if is_left and not self.is_read_only:
+            with suppress(SafeBusy), self.locked(0.0):
+                second_phase.finish(self.connection, self.packs, self.price_file, report)
 
     def is_current(self, *, is_glance: bool = False) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder. A glance looks at ten thousand

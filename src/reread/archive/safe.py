@@ -104,11 +104,9 @@ class ArchiveSafe:
 
     def _finish(self, report: Report | None) -> None:
         """What this sync, or a quick one before it, left for later; moments of sessions that grew go on waiting."""
-        archive = self._archive
-        if meta.waiting_for_results(archive.connection):
-            second_phase.index_results(archive.connection, archive.packs, report)
-        if meta.waiting_for_friction(archive.connection, with_grown=False):
-            second_phase.find_friction(archive.connection, archive.packs, archive.price_file, report, with_grown=False)
+        archive, connection = self._archive, self._archive.connection
+        if meta.waiting_for_results(connection) or meta.waiting_for_friction(connection, with_grown=False):
+            second_phase.finish(connection, archive.packs, archive.price_file, report, with_grown=False)
 
     def verify(self, *, deep: bool = False) -> Verified:
         """Proves every byte of the safe, a row for each and each row's bytes, the pages of the index and its sums; a

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,6 +68,15 @@ def known_files(connection: sqlite3.Connection, machine: str) -> dict[str, FileR
 def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
     rows = connection.execute(f"SELECT {_FILE} FROM file WHERE session = ? ORDER BY path", (session,))  # noqa: S608
     return [_file(row) for row in rows]
+
+
+def sizes_of(connection: sqlite3.Connection, sessions: Iterable[int]) -> dict[int, int]:
+    """How many bytes are kept of some sessions, the newest first."""
+    rows = connection.execute(
+        f"""SELECT session.id, ifnull(sum(taken), 0) FROM session LEFT JOIN file ON file.session = session.id
+            WHERE session.id IN ({integers(sessions)}) GROUP BY session.id ORDER BY ended DESC, session.id"""  # noqa: S608
+    )
+    return dict(rows.fetchall())
 
 
 class FileFigures(NamedTuple):

@@ -16,7 +16,7 @@ from msgspec import Struct
 from reread import lazy
 from reread.features.search_text import texts_of
 from reread.lazy import NamedTuple
-from reread.records import ProgressLine, decode
+from reread.records import ProgressLine, Record, decode
 
 from .meta import FIELDS
 
@@ -494,7 +494,11 @@ def text_at(kind: str, content: bytes, part: int) -> BlockText | None:
         from reread.live.capture_fold import withdrawn_in  # with the whole protocol: few hits are such
 
         return BlockText(*withdrawn_in(content))
-    record = decode(content)
+    return text_in(decode(content), part)
+
+
+def text_in(record: Record, part: int) -> BlockText | None:
+    """The same of a line of a transcript that was read."""
     if isinstance(record, ProgressLine):
         from reread.sessions.agents import as_said  # with all of a session: few hits are such
 

@@ -18,7 +18,7 @@ from reread.errors import SafeDamaged
 from reread.safe.pieces import compress, decompress
 
 from . import read
-from .meta import FIELDS
+from .meta import FIELDS, as_path
 from .read import StoredPiece
 from .rows import FileRow
 from .session_files import SessionFileReader
@@ -42,6 +42,9 @@ class WaitingResults(NamedTuple):
     last: int
     kind: str
     generation: int
+    location: str
+    session: int
+    """0 for a file of no session."""
 
 
 def keep_waiting_results(connection: sqlite3.Connection, file: int, first: int, last: int) -> None:
@@ -61,10 +64,14 @@ def drop_waiting(connection: sqlite3.Connection, file: int) -> None:
 def waiting_results(connection: sqlite3.Connection, sessions: Collection[int] | None = None) -> list[WaitingResults]:
     """What waits, in some sessions or in all, the newest first."""
     rows = connection.execute(
-        """SELECT file, first, last, kind, generation, session
+        """SELECT file, first, last, kind, generation, path, ifnull(session, 0)
            FROM result_waits JOIN file ON file.id = result_waits.file ORDER BY first DESC"""
     )
-    return [WaitingResults(*row) for *row, session in rows if sessions is None or (session or 0) in sessions]
+    return [
+        WaitingResults(file, first, last, kind, generation, as_path(path), session)
+        for file, first, last, kind, generation, path, session in rows
+        if sessions is None or session in sessions
+    ]
 
 
 def waiting_bytes(connection: sqlite3.Connection, waiting: WaitingResults) -> int:

@@ -73,7 +73,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.features.friction import detectors
     from reread.index import findings, session_files
-    from reread.index.session_files import KeptSession
 else:  # where a session only grew, there is nothing to ask them for
     detectors = lazy.module("reread.features.friction.detectors")
     findings = lazy.module("reread.index.findings")
@@ -162,11 +161,6 @@ def friction_of(session: Session) -> FrictionBatch:
         material=compress(_packed(replace(found.material, session="", project=None))),
         changes=[(_text(each.path), _clean(each.uuid), milliseconds(each.time)) for each in found.instructions],
     )
-
-
-def friction_from_safe(session: KeptSession) -> FrictionBatch:
-    """In a worker or not."""
-    return friction_of(session.load())
 
 
 def prepare_friction() -> None:

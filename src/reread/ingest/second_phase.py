@@ -1,23 +1,25 @@
 """What a sync before an answer leaves for later, done from the safe, the newest first: words of tool results, friction.
 
-Whoever calls holds the lock. A stop at any point costs nothing: what was written waits no longer, the rest still does.
+Where both wait of a session it is read once for both. Whoever calls holds the lock. A stop at any point costs nothing:
+what was written waits no longer, the rest still does.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from reread.errors import SafeDamaged
-from reread.index import findings, meta
+from reread.index import findings, meta, read
 from reread.index.database import transaction
 from reread.index.read import StoredPiece
+from reread.index.rows import FrictionBatch
 from reread.index.safe_reader import SafeLines
-from reread.index.session_files import kept_session
-from reread.index.text_index import indexable_bytes, text_at
+from reread.index.session_files import DiskAndSafe, KeptSession, kept_session
+from reread.index.text_index import indexable_bytes, text_at, text_in
 from reread.index.words import (
     TextPlace,
     WaitingResults,
@@ -27,18 +29,25 @@ from reread.index.words import (
     waiting_results,
     write_words,
 )
+from reread.records import Record
 from reread.safe.safe import Safe
+from reread.sources import SourceFile
 from reread.workers import in_order, in_shares, is_alone
 
 from . import Progress, Report
-from .extract import friction_from_safe, prepare_friction
+from .extract import friction_of, prepare_friction
 
 SHARE = 2_000_000
-"""Bytes of lines that are read together."""
+"""Bytes that a worker reads for one answer."""
 AHEAD = 12
 """Shares that may be in the workers' hands, or done and not written: enough to keep them busy during a commit."""
 COMMIT_AFTER = 16_000_000
-"""Bytes of words per transaction, as many as a sync writes at once."""
+"""Bytes of words per transaction, as many as a sync writes at once: each leaves a part of the index by itself."""
+READ_AT_MOST = 64_000_000
+"""Bytes that are read for a transaction, however few words they give: a second's work, which a kill costs."""
+
+Words = list[tuple[int, bytes | None]]
+"""What the index is told of each block; None for a text that damage hides."""
 
 
 class _FileTexts(NamedTuple):
@@ -51,44 +60,130 @@ class _FileTexts(NamedTuple):
         return sum(place.length for place in self.places)
 
 
-class _Share(NamedTuple):
-    """Texts of some files: all that a worker needs to know."""
+class _Left(NamedTuple):
+    """What waits of a session whose moments do, or of a file: all that a worker needs to know."""
 
-    files: list[_FileTexts]
+    texts: list[_FileTexts]
+    session: KeptSession | None
+    """None where no moments are to be found."""
+    number: int
     safe: Path
+
+    @property
+    def size(self) -> int:
+        return self.session.size if self.session is not None else sum(each.size for each in self.texts)
+
+
+class _Found(NamedTuple):
+    words: Words
+    friction: FrictionBatch | None
+
+
+def finish(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    prices: Path | None = None,
+    report: Report | None = None,
+    *,
+    with_grown: bool = True,
+) -> None:
+    """Does all that waits; moments of sessions that have some and grew since can be left out."""
+    sessions = meta.waiting_for_friction(connection, with_grown=with_grown)
+    _work_off(connection, safe, prices, waiting_results(connection), sessions, report)
 
 
 def index_results(
     connection: sqlite3.Connection, safe: Safe, report: Report | None = None, sessions: Collection[int] | None = None
 ) -> None:
     """Indexes the tool results that a sync left for later, of some sessions or of all."""
-    waiting = waiting_results(connection, sessions)
-    total = sum(waiting_bytes(connection, each) for each in waiting)
-    done: list[WaitingResults] = []
-    words: list[tuple[int, bytes | None]] = []
-    weight = read_bytes = 0
-    for share, found in in_order(_words_of, _shares(connection, safe, waiting), AHEAD, total):
-        done += [each.waiting for each in share.files]
-        words += found
-        weight += sum(len(said) for _, said in found if said is not None)
-        read_bytes += sum(each.size for each in share.files)
-        if weight >= COMMIT_AFTER:
-            _write(connection, done, words)
-            done, words, weight = [], [], 0
+    _work_off(connection, safe, None, waiting_results(connection, sessions), [], report)
+
+
+def find_friction(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    prices: Path | None = None,
+    report: Report | None = None,
+    session: int | None = None,
+) -> None:
+    """Finds the moments that a sync left for later, of one session or of all."""
+    waiting = [each for each in meta.waiting_for_friction(connection) if session in (None, each[0])]
+    _work_off(connection, safe, prices, [], waiting, report)
+
+
+def _work_off(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    prices: Path | None,
+    results: Iterable[WaitingResults],
+    sessions: Iterable[tuple[int, str]],
+    report: Report | None,
+) -> None:
+    waits = _Waits(connection, safe, prices, results, dict(sessions))
+    total = waits.size
+    if waits.names and not is_alone(total):
+        prepare_friction()
+    done: list[tuple[_Left, _Found]] = []
+    weight = unwritten = read_bytes = known = 0
+    for share, found in in_order(_find, in_shares(waits.left(), attrgetter("size"), SHARE), AHEAD, total):
+        done += zip(share, found, strict=True)
+        weight += sum(len(said) for each in found for _, said in each.words if said is not None)
+        size = sum(each.size for each in share)
+        unwritten += size
+        read_bytes += size
+        known += sum(each.session is not None for each in share)
+        if weight >= COMMIT_AFTER or unwritten >= READ_AT_MOST:
+            _write(connection, done)
+            done, weight, unwritten = [], 0, 0
         if report is not None:
-            report(Progress(read_bytes, total, 0, 0, phase="tool results"))
+            report(Progress(read_bytes, total, known, len(waits.names), phase=waits.phase))
     if done:
-        _write(connection, done, words)
+        _write(connection, done)
 
 
-def _write(connection: sqlite3.Connection, done: list[WaitingResults], words: list[tuple[int, bytes | None]]) -> None:
-    with transaction(connection):
-        write_words(connection, done, words)
+class _Waits:
+    """What is to be done, and of which sessions: `names` has those whose moments are to be found."""
 
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        safe: Safe,
+        prices: Path | None,
+        results: Iterable[WaitingResults],
+        names: dict[int, str],
+    ) -> None:
+        self._connection = connection
+        self._safe = safe
+        self._prices = prices
+        self._results: dict[int, list[WaitingResults]] = {}
+        for each in results:
+            self._results.setdefault(each.session, []).append(each)
+        self._sizes = read.sizes_of(connection, {*names, *self._results})
+        self.names = names
 
-def _shares(connection: sqlite3.Connection, safe: Safe, waiting: Iterable[WaitingResults]) -> Iterator[_Share]:
-    files = (_texts_of(connection, each) for each in waiting)
-    return (_Share(share, safe.folder) for share in in_shares(files, attrgetter("size"), SHARE))
+    @property
+    def phase(self) -> str:
+        return " and ".join(
+            name for name, waits in (("tool results", self._results), ("friction", self.names)) if waits
+        )
+
+    @property
+    def size(self) -> int:
+        """Of the sessions that are read, and of the lines of the others."""
+        lines = (each for number, waiting in self._results.items() if number not in self.names for each in waiting)
+        return sum(self._sizes[number] for number in self.names) + sum(
+            waiting_bytes(self._connection, each) for each in lines
+        )
+
+    def left(self) -> Iterator[_Left]:
+        """The newest session first, files of no session last; file by file where no session is read."""
+        for number in dict.fromkeys((*self._sizes, *self._results)):
+            texts = (_texts_of(self._connection, each) for each in self._results.get(number, ()))
+            if number in self.names:
+                session = kept_session(self._connection, self._safe, self._prices, number, self.names[number])
+                yield _Left(list(texts), session, number, self._safe.folder)
+            else:
+                yield from (_Left([each], None, number, self._safe.folder) for each in texts)
 
 
 def _texts_of(connection: sqlite3.Connection, waiting: WaitingResults) -> _FileTexts:
@@ -96,10 +191,59 @@ def _texts_of(connection: sqlite3.Connection, waiting: WaitingResults) -> _FileT
     return _FileTexts(waiting, pieces_with(connection, waiting) if places else [], places)
 
 
-def _words_of(share: _Share) -> list[tuple[int, bytes | None]]:
-    """In a worker or not: what the index is told of each text; None for one that damage hides."""
-    lines = SafeLines(Safe(share.safe))
-    return [(place.id, _words(lines, file, place)) for file in share.files for place in file.places]
+def _write(connection: sqlite3.Connection, done: Sequence[tuple[_Left, _Found]]) -> None:
+    with transaction(connection):
+        waited = [each.waiting for left, _ in done for each in left.texts]
+        write_words(connection, waited, [each for _, found in done for each in found.words])
+        for left, found in done:
+            if found.friction is not None:
+                findings.replace_friction(connection, left.number, found.friction)
+
+
+def _find(share: list[_Left]) -> list[_Found]:
+    """In a worker or not."""
+    lines = SafeLines(Safe(share[0].safe))
+    return [_found(left, lines) for left in share]
+
+
+def _found(left: _Left, lines: SafeLines) -> _Found:
+    if left.session is None:
+        return _Found(_words_of(left, lines, {}), None)
+    reader = _ListeningReader(left.session, left.texts)
+    friction = friction_of(left.session.load(reader))
+    return _Found(_words_of(left, lines, reader.told), friction)
+
+
+class _ListeningReader(DiskAndSafe):
+    """Keeps the words of waiting texts as their lines go by."""
+
+    def __init__(self, session: KeptSession, texts: Iterable[_FileTexts]) -> None:
+        super().__init__(session.safe, session.pieces)
+        self.told: dict[int, bytes] = {}
+        """By block."""
+        self._places: dict[str, dict[int, list[TextPlace]]] = {}
+        for file in texts:
+            by_offset = self._places.setdefault(file.waiting.location, {})
+            for place in file.places:
+                by_offset.setdefault(place.offset, []).append(place)
+
+    def records(self, file: SourceFile) -> Iterator[Record]:
+        waiting = self._places.get(file.location, {})
+        for record in super().records(file):
+            for place in waiting.get(record.offset, ()):
+                found = text_in(record, place.part) if len(record.raw) == place.length else None
+                if found is not None:
+                    self.told[place.id] = indexable_bytes(found.text, with_parts=False)
+            yield record
+
+
+def _words_of(left: _Left, lines: SafeLines, told: dict[int, bytes]) -> Words:
+    """What a session's lines did not tell is read by itself: outputs in files of their own, captures."""
+    return [
+        (place.id, told[place.id] if place.id in told else _words(lines, file, place))
+        for file in left.texts
+        for place in file.places
+    ]
 
 
 def _words(lines: SafeLines, file: _FileTexts, place: TextPlace) -> bytes | None:
@@ -109,30 +253,3 @@ def _words(lines: SafeLines, file: _FileTexts, place: TextPlace) -> bytes | None
         return None
     found = text_at(file.waiting.kind, line, place.part) if len(line) == place.length else None
     return indexable_bytes(found.text, with_parts=False) if found is not None else None
-
-
-def find_friction(
-    connection: sqlite3.Connection,
-    safe: Safe,
-    prices: Path | None = None,
-    report: Report | None = None,
-    session: int | None = None,
-    *,
-    with_grown: bool = True,
-) -> None:
-    """Finds the moments that a sync left for later, of one session or of all, or of those alone of which none are
-    known yet."""
-    waiting = meta.waiting_for_friction(connection, with_grown=with_grown)
-    waiting = [each for each in waiting if session in (None, each[0])]
-    jobs = [kept_session(connection, safe, prices, *each) for each in waiting]
-    total = sum(job.size for job in jobs)
-    if not is_alone(total):
-        prepare_friction()
-    done = 0
-    for position, (job, found) in enumerate(in_order(friction_from_safe, jobs, AHEAD, total), 1):
-        number = waiting[position - 1][0]
-        with transaction(connection):
-            findings.replace_friction(connection, number, found)
-        done += job.size
-        if report is not None:
-            report(Progress(done, total, position, len(jobs), phase="friction"))
