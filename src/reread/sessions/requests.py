@@ -30,20 +30,16 @@ class Request(Response, frozen=True, kw_only=True, gc=True):
 
     identity: Key
     winner: Assistant
+    usage: Usage
+    """The winner's."""
     lines: tuple[Assistant, ...]
     stop_reason: str | None
     """As the last line has it that says why the response ended."""
 
-    @property
-    def usage(self) -> Usage:
-        """The winner's."""
-        return _usage(self.winner)
-
     def name_in(self, file: str) -> str:
         """The key as one text, which is how the archive keeps it; a row without any id is told by its file, which
         `scope_of` names, and its line."""
-        scope = (file,) if is_of_one_file(self.identity) else ()
-        return " ".join(map(str, (*scope, *self.identity)))
+        return f"{file} {self.key}" if is_of_one_file(self.identity) else self.key
 
     def parts(self) -> Iterator[Response]:
         """The response itself, then the advisors it asked; its own counts do not include them."""
@@ -164,6 +160,7 @@ def _request(key: Key, rows: list[Assistant]) -> Request:
         identity=key,
         key=" ".join(map(str, key)),
         winner=winner,
+        usage=used,
         lines=tuple(rows),
         time=milliseconds(_earliest(at_home or rows)),
         model=winner.message.model if winner.message is not None else None,
