@@ -82,7 +82,7 @@ def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
     chained: dict[str, Key] = {}
     previous: Key = ()
     for i, record in enumerate(records):
-        if isinstance(record, Assistant):
+        if type(record) is Assistant:
             previous = _identity(record, chained, previous)
             groups.setdefault(previous, []).append(record)
         elif isinstance(record, User):
@@ -129,7 +129,7 @@ def requests_of(groups: Mapping[Key, Iterable[Spoken]]) -> list[Request]:
     """The requests among spoken groups, in the order of their first rows."""
     found = []
     for key, group in groups.items():
-        rows = [row for row in group if isinstance(row, Assistant) and _is_counted(row)]
+        rows = [row for row in group if type(row) is Assistant and _is_counted(row)]
         if rows:
             found.append(_request(key, rows))
     return found
