@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reread.records import Record, Unknown, decode_all
-from reread.sessions import Session, SessionBuilder
+from reread.records import (
+    Assistant,
+    Attachment,
+    QueueOperation,
+    Record,
+    ServerToolUse,
+    Spoken,
+    ToolResultLine,
+    ToolUse,
+    Unknown,
+    User,
+    decode_all,
+)
+from reread.sessions import Session, SessionBuilder, WithdrawnBlock
+from reread.sessions.agents import _AGENT_ID_IN_TEXT
+from reread.sessions.calls import call_identity
+from reread.sessions.titles import _one_line
 
 ERAS = Path(__file__).parents[1] / "eras"
 FIXTURES = sorted(path for path in ERAS.rglob("*.jsonl") if path.stat().st_size and path.name != "history.jsonl")
@@ -74,6 +90,47 @@ def test_a_file_cut_anywhere_is_the_beginning_of_the_whole(path: Path, part: flo
     assert _begins([call.id for call in before.tool_calls], [call.id for call in after.tool_calls])
     assert _begins([thought.text for thought in before.thoughts], [thought.text for thought in after.thoughts])
     assert before.usage.output_tokens <= after.usage.output_tokens
+
+
+@given(fixtures)
+def test_lines_are_told_apart_as_if_each_were_asked_whether_it_is_one_of_a_kind(path: Path) -> None:
+    session = session_of(records_of(content(path)))
+    assert session.spoken == tuple(record for record in session.distinct if isinstance(record, Spoken))
+    others = [record for record in session.distinct if not isinstance(record, Spoken)]
+    assert session.beside == {
+        kind: [record for record in others if type(record) is kind] for kind in dict.fromkeys(map(type, others))
+    }
+    assert list(session.kinds) == [i for i, record in enumerate(session.line) if isinstance(record, User)]
+    assert [call.identity for call in session.tool_calls] == [
+        call_identity(call.id, call.time) for call in session.tool_calls
+    ]
+    assert [request.name_in("file") for request in session.requests] == [
+        " ".join(map(str, (*["file"] * (request.identity[0] == "line"), *request.identity)))
+        for request in session.requests
+    ]
+
+
+def test_kinds_of_lines_and_blocks_have_no_others_below_them() -> None:
+    """They are told by their exact type."""
+    assert [each for kind in (Assistant, Attachment, QueueOperation, WithdrawnBlock) for each in below(kind)] == []
+    assert (below(User), below(ToolUse)) == ([ToolResultLine], [ServerToolUse])
+
+
+def below(kind: type[Any]) -> list[type[Any]]:
+    return [each for one in kind.__subclasses__() for each in (one, *below(one))]
+
+
+@given(st.lists(st.sampled_from(["agentId:", "agentId", ":", " ", "\n", "a1", "-", "_", "é", "."])).map("".join))
+def test_ids_of_agents_are_found_where_a_word_begins(text: str) -> None:
+    assert _AGENT_ID_IN_TEXT.findall(text) == re.findall(r"\bagentId:\s*([\w-]+)", text)
+
+
+@given(st.lists(st.sampled_from(["a", "word", "x" * 150, " ", "  ", "\n", "\u2003"]), max_size=700).map("".join))
+@example("a\n" * 99)
+@example("a\n" * 300)
+def test_a_title_is_the_beginning_of_all_words(text: str) -> None:
+    line = " ".join(text.split())
+    assert _one_line(text) == (line if len(line) <= 200 else line[:199] + "…")
 
 
 def counts_what_is_written(session: Session) -> bool:

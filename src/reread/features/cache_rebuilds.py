@@ -326,8 +326,8 @@ def _marks(conversation: Conversation) -> Iterator[tuple[str, Record]]:
         if isinstance(record, Attachment) and getattr(record.attachment, "hook_name", None) == _RESUME_HOOK:
             yield RESUMED_OR_FORKED, record
     for spoken in conversation.spoken:
-        if isinstance(spoken, User):
-            if spoken.is_compact_summary:
-                yield COMPACTION, spoken
-        elif isinstance(spoken, Assistant) and spoken.is_synthetic and spoken.text == _RESUME_ANSWER:
-            yield RESUMED_OR_FORKED, spoken
+        if type(spoken) is Assistant:
+            if spoken.is_synthetic and spoken.text == _RESUME_ANSWER:
+                yield RESUMED_OR_FORKED, spoken
+        elif isinstance(spoken, User) and spoken.is_compact_summary:
+            yield COMPACTION, spoken

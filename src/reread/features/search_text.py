@@ -75,15 +75,16 @@ def texts_of(record: Record) -> list[FieldText]:
 
 
 def _of_reply(record: Assistant) -> list[FieldText]:
+    content = record.content
+    if isinstance(content, str):
+        return _alone(Field.TEXT, content)
     found: list[FieldText] = []
-    for block in record.blocks:
+    for block in content or ():
         field = _OF_BLOCK.get(type(block))
         if field is not None:
-            text = tool_text(block.input) if isinstance(block, ToolUse) else block.as_text
+            text = tool_text(block.input) if type(block) is ToolUse or type(block) is ServerToolUse else block.as_text
             if text:
                 found.append(FieldText(field, text))
-    if isinstance(record.content, str) and record.content:
-        found.append(FieldText(Field.TEXT, record.content))
     return found
 
 

@@ -331,8 +331,9 @@ def response_rows(
     rows = []
     scope = sessions.scope_of(conversation.records) if scope is None else scope
     estimate = cache_rebuilds.thinking_estimate  # once: to ask a module that waits is to ask for its import
+    own = _own_agent(conversation)
     for request, told in sessions.told_in(file, conversation.requests, scope):
-        circumstance = _circumstance(request, told, _agent(conversation, request))
+        circumstance = _circumstance(request, told, _agent(request, own))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
         about["circumstance"] = about["place"] = numbers.setdefault(circumstance, len(numbers))
         about["nanodollars"] = prices.cost(told, told.model, told.time)
@@ -345,13 +346,16 @@ def response_rows(
     return {"circumstances": list(numbers), "responses": rows}
 
 
-def _agent(conversation: Conversation, request: Request) -> str | None:
-    """The agent that asked: by the name the client gives, else by its type or the reason it ran."""
+def _own_agent(conversation: Conversation) -> str | None:
+    """The agent whose file it is, by its type or the reason it ran."""
+    return conversation.type or conversation.kind.value if isinstance(conversation, sessions.Subagent) else None
+
+
+def _agent(request: Request, own: str | None) -> str | None:
+    """The agent that asked, by the name the client gives where it gives one."""
     if request.winner.attribution_agent is not None:
         return request.winner.attribution_agent
-    if isinstance(conversation, sessions.Subagent):
-        return conversation.type or conversation.kind.value
-    return "subagent" if request.is_sidechain else None
+    return own or ("subagent" if request.is_sidechain else None)
 
 
 def _circumstance(request: Request, used: Response, agent: str | None) -> RequestContext:
@@ -366,7 +370,7 @@ def _circumstance(request: Request, used: Response, agent: str | None) -> Reques
         plugin=row.attribution_plugin,
         mcp_server=row.attribution_mcp_server,
         mcp_tool=row.attribution_mcp_tool,
-        tools=tuple(sorted(set(_tools(request.lines)))),
+        tools=_tools(request.lines),
         speed=used.speed,
         geo=used.geo,
         tier=used.tier,
@@ -374,12 +378,10 @@ def _circumstance(request: Request, used: Response, agent: str | None) -> Reques
     )
 
 
-def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
+def _tools(rows: tuple[Assistant, ...]) -> tuple[str, ...]:
     wanted = records.ToolUse
-    for row in rows:
-        for block in row.blocks:
-            if type(block) is wanted and block.name:
-                yield block.name
+    names = {block.name for row in rows for block in row.blocks if type(block) is wanted and block.name}
+    return tuple(sorted(names))
 
 
 def _measured(about: Measured) -> dict[str, Any]:

@@ -694,9 +694,10 @@ def texts_in(records: Iterable[Record], conversation: Conversation) -> Iterator[
     """Every text that lines say, with its place among those of the line."""
     by_progress = conversation.by_progress
     for line in records:
-        if not _is_said_again(line, conversation):
-            record = by_progress.get(id(line), line)
-            for part, said in enumerate(texts_of(record)):
+        record = by_progress.get(id(line), line) if type(line) is ProgressLine else line
+        texts = texts_of(record)
+        if texts and not _is_said_again(line, conversation):
+            for part, said in enumerate(texts):
                 yield record, part, said
 
 

@@ -27,16 +27,12 @@ MILLISECONDS_FROM = 1e11
 
 
 def parse_time(value: object) -> datetime | None:
-    """UTC time of a raw timestamp; None when there is none or it makes no sense."""
-    if isinstance(value, str):
-        return _from_text(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _from_number(value)
-    return None
+    """UTC time of a raw timestamp; None when there is none or it makes no sense.
 
-
-def _from_text(value: str) -> datetime | None:
-    """Not remembered, though the lines of a response repeat their times: looking it up takes longer than reading it."""
+    Not remembered, though the lines of a response repeat their times: looking it up takes longer than reading it.
+    """
+    if not isinstance(value, str):
+        return None if isinstance(value, bool) or not isinstance(value, int | float) else _from_number(value)
     try:
         moment = datetime.fromisoformat(value.strip())
         if moment.tzinfo is UTC:  # the client's own form, which needs nothing more

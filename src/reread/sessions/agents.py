@@ -57,7 +57,8 @@ _KIND_BY_ID = (
     (lazy.pattern(r"^a?compact"), AgentKind.COMPACTION),
     (lazy.pattern(r"^a?side_question"), AgentKind.SIDE_QUESTION),
 )
-_AGENT_ID_IN_TEXT = lazy.pattern(r"\bagentId:\s*([\w-]+)")
+_AGENT_ID_IN_TEXT = lazy.pattern(r"agentId:(?<=\bagentId:)\s*([\w-]+)")
+"""With a literal in front the engine looks for that; it would stop at every word to see whether one begins there."""
 _task_id = tag("task-id")
 _tool_use_id = tag("tool-use-id")
 

@@ -83,7 +83,7 @@ def call_identity(name: str | None, time: object) -> tuple[object, ...] | None:
     return (name, time) if time is not None else None
 
 
-class ToolOutput(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
+class ToolOutput(FromLine, frozen=True, kw_only=True, gc=False):
     block: ToolResult
 
     @property
@@ -94,11 +94,12 @@ class ToolOutput(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     def is_error(self) -> bool:
         return bool(self.block.is_error)
 
-    @cached_property
+    @property
     def twin(self) -> ResultTwin:
         """The structured twin, where the line holds one result: otherwise it may speak of another call.
 
-        Kept, because it costs a look through all of it and a third of a transcript's bytes are twins.
+        It costs a look through all of it, and a third of a transcript's bytes are twins; so what is asked of it again
+        and again, the status of a call, is kept there.
         """
         if isinstance(self.record, User):
             blocks = self.record.blocks
@@ -119,6 +120,11 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     @property
     def id(self) -> str | None:
         return self.block.id
+
+    @property
+    def identity(self) -> tuple[object, ...] | None:
+        """What its copies have in common; the time is read where the id alone does not tell."""
+        return call_identity(self.id, None) or call_identity(self.id, self.time)
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -22,6 +23,7 @@ from reread.records import (
     Spoken,
     Text,
     Thinking,
+    ToolResultLine,
     ToolUse,
     User,
     parse_time,
@@ -37,9 +39,6 @@ from .values import MINIMUM_THOUGHT, Branch, Coverage, Message, Prompt, Said, Th
 
 _USUAL = len("2026-01-05T09:00:00.000Z")
 """Times in the client's own form sort as text; parsing every one of them would cost as much as decoding."""
-
-
-_MAY_BE_QUEUED = (Attachment, QueueOperation)
 
 
 class Conversation:
@@ -105,16 +104,15 @@ class Conversation:
 
     @cached_property
     def _sorted(self) -> tuple[list[Spoken], dict[type[Record], list[Record]]]:
+        """A type is looked at once: to ask every line by `isinstance` takes several times as long."""
         spoken: list[Spoken] = []
-        beside: dict[type[Record], list[Record]] = {}
+        lists: dict[type[Record], list[Record]] = {}
         for record in self.distinct:
-            if isinstance(record, Spoken):
-                spoken.append(record)
-            elif type(record) in beside:
-                beside[type(record)].append(record)
-            else:
-                beside[type(record)] = [record]
-        return spoken, beside
+            kind = type(record)
+            if kind not in lists:
+                lists[kind] = cast("list[Record]", spoken) if issubclass(kind, Spoken) else []
+            lists[kind].append(record)
+        return spoken, {kind: found for kind, found in lists.items() if found is not spoken}
 
     @cached_property
     def line(self) -> tuple[Record, ...]:
@@ -124,7 +122,11 @@ class Conversation:
     @cached_property
     def kinds(self) -> dict[int, Speaker]:
         """The class of every user line, by its index in `line`."""
-        return {i: kind_of(record) for i, record in enumerate(self.line) if isinstance(record, User)}
+        return {
+            i: kind_of(record)
+            for i, record in enumerate(self.line)
+            if type(record) is User or type(record) is ToolResultLine
+        }
 
     @cached_property
     def tree(self) -> Tree:
@@ -151,13 +153,13 @@ class Conversation:
     def prompts(self) -> tuple[Prompt, ...]:
         """What the person typed, on all branches, in file order; commands are in the turns."""
         found: list[Prompt] = []
+        kinds = self.kinds
         for i, record in enumerate(self.line):
-            if isinstance(record, User):
-                if self.kinds[i] is Speaker.PROMPT:
-                    found.append(prompt_of(record, Speaker.PROMPT))
-            elif isinstance(record, _MAY_BE_QUEUED):
+            if type(record) is Attachment or type(record) is QueueOperation:
                 queued = queued_prompt(record) or self.traceless.get(id(record))
                 found += [queued] if queued is not None else []
+            elif kinds.get(i) is Speaker.PROMPT and isinstance(record, User):
+                found.append(prompt_of(record, Speaker.PROMPT))
         return tuple(found)
 
     @cached_property
@@ -297,7 +299,7 @@ class Conversation:
 def _reply_blocks(record: Record) -> Sequence[Block]:
     if type(record) is Assistant:
         return record.blocks
-    return (record.block,) if isinstance(record, WithdrawnBlock) else ()
+    return (record.block,) if type(record) is WithdrawnBlock else ()
 
 
 def _message(group: list[Spoken]) -> Message:

@@ -30,20 +30,16 @@ class Request(Response, frozen=True, kw_only=True, gc=True):
 
     identity: Key
     winner: Assistant
+    usage: Usage
+    """The winner's."""
     lines: tuple[Assistant, ...]
     stop_reason: str | None
     """As the last line has it that says why the response ended."""
 
-    @property
-    def usage(self) -> Usage:
-        """The winner's."""
-        return _usage(self.winner)
-
     def name_in(self, file: str) -> str:
         """The key as one text, which is how the archive keeps it; a row without any id is told by its file, which
         `scope_of` names, and its line."""
-        scope = (file,) if is_of_one_file(self.identity) else ()
-        return " ".join(map(str, (*scope, *self.identity)))
+        return f"{file} {self.key}" if is_of_one_file(self.identity) else self.key
 
     def parts(self) -> Iterator[Response]:
         """The response itself, then the advisors it asked; its own counts do not include them."""
@@ -86,7 +82,7 @@ def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
     chained: dict[str, Key] = {}
     previous: Key = ()
     for i, record in enumerate(records):
-        if isinstance(record, Assistant):
+        if type(record) is Assistant:
             previous = _identity(record, chained, previous)
             groups.setdefault(previous, []).append(record)
         elif isinstance(record, User):
@@ -133,7 +129,7 @@ def requests_of(groups: Mapping[Key, Iterable[Spoken]]) -> list[Request]:
     """The requests among spoken groups, in the order of their first rows."""
     found = []
     for key, group in groups.items():
-        rows = [row for row in group if isinstance(row, Assistant) and _is_counted(row)]
+        rows = [row for row in group if type(row) is Assistant and _is_counted(row)]
         if rows:
             found.append(_request(key, rows))
     return found
@@ -164,6 +160,7 @@ def _request(key: Key, rows: list[Assistant]) -> Request:
         identity=key,
         key=" ".join(map(str, key)),
         winner=winner,
+        usage=used,
         lines=tuple(rows),
         time=milliseconds(_earliest(at_home or rows)),
         model=winner.message.model if winner.message is not None else None,

@@ -18,7 +18,7 @@ from reread.records import AgentMeta, Assistant, ProgressLine, Record, Spoken, S
 from reread.records.state import IndexEntry
 
 from .agents import AgentKind, Subagent, inline_agents, lines_by_progress, link, progress_agents
-from .calls import CallStatus, ToolCall, call_identity
+from .calls import CallStatus, ToolCall
 from .captured import Captured, Final, FinalCounts, Joined, SessionCapture, ToolPermission, completed
 from .conversation import Conversation
 from .requests import collapse
@@ -159,7 +159,7 @@ class Session(Conversation):
         found: dict[object, ToolCall] = {}
         for part in parts:
             for call in part.tool_calls:
-                found.setdefault(call_identity(call.id, call.time) or id(call.block), call)
+                found.setdefault(call.identity or id(call.block), call)
         return tuple(found.values())
 
     @property

@@ -189,5 +189,5 @@ def _first_line(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(text.split(maxsplit=_LONGEST))  # so many words are longer than that: the rest need not be read
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
