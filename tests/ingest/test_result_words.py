@@ -352,7 +352,7 @@ def test_what_was_asked_for_is_all_that_is_done(tmp_path: Path) -> None:
         archive.sync(is_quick=True)
         archive.friction.in_session(ONE)
         archive.sync(told)
-        assert phases[2:] == ["tool results and friction"]
+        assert phases[2:] == ["results and friction"]
         assert (waiting(archive), len(moments(archive)["outcome"])) == (0, 2)
 
 
@@ -481,7 +481,7 @@ def test_a_stop_between_two_transactions_costs_neither(tmp_path: Path, monkeypat
         monkeypatch.setattr(reread.ingest.second_phase, name, 1)
 
     def stop(progress: Progress) -> None:
-        assert (progress.phase, progress.sessions_done) == ("tool results and friction", 1)
+        assert (progress.phase, progress.sessions_done) == ("results and friction", 1)
         raise KeyboardInterrupt
 
     with an_archive(tmp_path) as quick, an_archive(tmp_path, "whole") as whole:

@@ -163,9 +163,10 @@ class _Waits:
 
     @property
     def phase(self) -> str:
-        return " and ".join(
-            name for name, waits in (("tool results", self._results), ("friction", self.names)) if waits
-        )
+        """Short where it is both: it stands before a bar."""
+        if not self.names:
+            return "tool results"
+        return "results and friction" if self._results else "friction"
 
     @property
     def size(self) -> int:
