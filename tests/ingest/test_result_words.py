@@ -318,6 +318,7 @@ def test_what_waits_for_both_is_read_once(tmp_path: Path, monkeypatch: pytest.Mo
 
     def noted(safe: Safe, place: PiecePlace, *, hashed: bool) -> tuple[PieceHeader, bytes]:
         read.append(place)
+        assert not hashed, "a CRC proves what is only looked at"
         return real(safe, place, hashed=hashed)
 
     with an_archive(tmp_path) as archive:

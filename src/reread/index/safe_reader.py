@@ -33,7 +33,7 @@ class Remains(NamedTuple):
     lost: list[SafeDamaged]
 
 
-def remains(safe: Safe, pieces: Sequence[StoredPiece]) -> Remains:
+def remains(safe: Safe, pieces: Sequence[StoredPiece], *, hashed: bool = True) -> Remains:
     """Pieces put together, and what there is instead of those that cannot be proved or are not there at all."""
     parts: list[bytes] = []
     lost: list[SafeDamaged] = []
@@ -43,7 +43,7 @@ def remains(safe: Safe, pieces: Sequence[StoredPiece]) -> Remains:
             parts.append(filled(piece.start - end))
             lost.append(SafeDamaged(piece.place.pack, piece.place.offset, "the bytes before it are lost"))
         try:
-            header, raw = safe.piece(piece.place)
+            header, raw = safe.piece(piece.place, hashed=hashed)
         except SafeDamaged as damage:
             raw, header = filled(piece.length), None
             lost.append(damage)

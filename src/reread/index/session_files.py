@@ -109,9 +109,10 @@ def source_file(row: FileRow, uuid: str) -> SourceFile:
 class DiskAndSafe(FileReader):
     """Sources where they are, the safe where they are gone."""
 
-    def __init__(self, safe: Path, pieces: Mapping[Path, Sequence[StoredPiece]]) -> None:
+    def __init__(self, safe: Path, pieces: Mapping[Path, Sequence[StoredPiece]], *, hashed: bool = True) -> None:
         self._safe = Safe(safe)
         self._pieces = pieces
+        self._hashed = hashed
         self.has_losses = False
         """Whether bytes of what was read are lost."""
 
@@ -133,7 +134,7 @@ class DiskAndSafe(FileReader):
         return super().index_beside(trunk) if pieces is None else self._content_of(pieces)
 
     def _content_of(self, pieces: Sequence[StoredPiece]) -> bytes:
-        found = remains(self._safe, pieces)
+        found = remains(self._safe, pieces, hashed=self._hashed)
         self.has_losses = self.has_losses or bool(found.lost)
         return found.content
 

@@ -216,10 +216,10 @@ def _found(left: _Left, lines: SafeLines) -> _Found:
 
 
 class _ListeningReader(DiskAndSafe):
-    """Keeps the words of waiting texts as their lines go by."""
+    """Keeps the words of waiting texts as their lines go by. Proved by their CRCs, as the lines of a match are."""
 
     def __init__(self, session: KeptSession, texts: Iterable[_FileTexts]) -> None:
-        super().__init__(session.safe, session.pieces)
+        super().__init__(session.safe, session.pieces, hashed=False)
         self.told: dict[int, bytes] = {}
         """By block."""
         self._places: dict[str, dict[int, list[TextPlace]]] = {}

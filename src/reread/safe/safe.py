@@ -84,9 +84,9 @@ class Safe:
         """The raw bytes of a piece, proved by length and hash; raises SafeDamaged."""
         return self._read(place, hashed=True)[1]
 
-    def piece(self, place: PiecePlace) -> tuple[PieceHeader, bytes]:
-        """The same with what the piece says about itself."""
-        return self._read(place, hashed=True)
+    def piece(self, place: PiecePlace, *, hashed: bool = True) -> tuple[PieceHeader, bytes]:
+        """The same with what the piece says about itself; without the hash, proved by the CRC of its frame."""
+        return self._read(place, hashed=hashed)
 
     def owner(self, place: PiecePlace) -> str:
         """The key of the file that a piece was kept for; raises SafeDamaged."""
