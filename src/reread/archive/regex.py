@@ -5,8 +5,7 @@ thread: what may take long is tried in a process of its own, which is ended when
 repeat nothing cannot, and are tried here: starting a process takes as long as searching some thousand texts.
 
 Words that a pattern cannot do without are asked of the index first; texts of which it may lack words are tried in any
-case. Many texts are read and tried by all processors: a share of them is where
-they lie in the safe, and needs no index.
+case. Many texts are read and tried by all processors: a share of them is where they lie in the safe.
 """
 
 from __future__ import annotations
@@ -272,8 +271,8 @@ class BoundedPattern:
         self._is_quick = not _REPEATS.search(pattern) and pattern.count("?") <= _MOST_OPTIONS
         self._worker: _Worker | None = None
         self._pause = _PAUSE
-        self._is_caseless = bool(self._compiled.flags & re.IGNORECASE)
         flags = self._compiled.flags
+        self._is_caseless = bool(flags & re.IGNORECASE)
         is_spaced = bool(flags & re.VERBOSE)
         self.required = () if is_spaced else _told(required_words(pattern, is_caseless=self._is_caseless))
         """Of which one row stands in whatever it matches: a text without them need not be tried."""
