@@ -81,16 +81,33 @@ def test_all_that_waits_is_answered_in_one_place(queue: tuple[Opened, BrowserCon
     assert not findings(page)
 
 
+NOTED = """window.shown = []; const Real = window.Notification;
+window.Notification = class { constructor(title, more) { shown.push([title, more.body]); } close() {} };
+Object.defineProperty(window.Notification, 'permission', {get: () => Real.permission});
+window.Notification.requestPermission = () => Real.requestPermission();"""
+"""What the browser would show is only noted, with the permission that was really asked for."""
+TOLD = """doing => window.port.onmessage({data: {what: "list", html: `<ul><li data-doing="${doing}"><a href="/live/1">
+<span class="title">look here</span></a> <span class="doing">${doing}</span></li></ul>`}})"""
+
+
+def test_what_is_answered_and_done_between_two_looks_is_told_as_done(queue: tuple[Opened, BrowserContext]) -> None:
+    opened, context = queue
+    context.grant_permissions(["notifications"])
+    context.add_init_script(NOTED)
+    context.add_init_script("SharedWorker = class { constructor() { window.port = this.port = {postMessage() {}}; } };")
+    page = opened.go("/live")
+    page.get_by_role("button", name="Notify me").click()
+    page = opened.go("/usage")
+    until(lambda: page.evaluate("Boolean(window.port)"))
+    for doing in ("working", "asking", "waiting", "ended"):
+        page.evaluate(TOLD, doing)
+    assert page.evaluate("window.shown") == [["look here", "asking"], ["look here", "done: waiting"]]
+
+
 def test_the_browser_notifies_from_another_page(queue: tuple[Opened, BrowserContext]) -> None:
     opened, context = queue
     context.grant_permissions(["notifications"])
-    # What the browser would show: here it is only noted, with the permission that was really asked for.
-    context.add_init_script(
-        "window.shown = []; const Real = window.Notification;"
-        "window.Notification = class { constructor(title, more) { shown.push([title, more.body]); } close() {} };"
-        "Object.defineProperty(window.Notification, 'permission', {get: () => Real.permission});"
-        "window.Notification.requestPermission = () => Real.requestPermission();"
-    )
+    context.add_init_script(NOTED)
     reading = open_page(context, opened.server, opened.claude)
     page = opened.go("/live")
     button = page.get_by_role("button", name="Notify me")

@@ -4,7 +4,8 @@
   const {all, one} = window.reread;
   const WANTED = "reread-notify", canNotify = "Notification" in window && isSecureContext;
   const isOn = () => canNotify && Notification.permission === "granted" && localStorage.getItem(WANTED) === "1";
-  const BUSY = ["thinking", "writing", "working"];
+  // Also one that asked: it may be answered, go on and be done between two looks.
+  const NOT_DONE = ["thinking", "writing", "working", "asking"];
 
   const notify = (title, body, href) => {
     if (!isOn()) return;
@@ -28,7 +29,7 @@
     for (const row of before ? rows : []) {
       const last = before.get(row.href), isNew = !last || last.doing !== row.doing;
       const waits = row.doing === "asking" && isNew;
-      const isDone = last && BUSY.includes(last.doing) && ["waiting", "ended"].includes(row.doing);
+      const isDone = last && NOT_DONE.includes(last.doing) && ["waiting", "ended"].includes(row.doing);
       if (waits || isDone) notify(row.title, waits ? row.words : `done: ${row.words}`, row.href);
     }
     before = new Map(rows.map(row => [row.href, row]));
