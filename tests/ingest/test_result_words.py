@@ -27,6 +27,7 @@ from reread.index.text_index import indexable_bytes
 from reread.ingest import Progress
 from reread.safe.safe import FoundPiece, PieceHeader, PiecePlace, Safe, lock
 from reread.testing import (
+    Agent,
     Entry,
     Transcript,
     a_line,
@@ -60,7 +61,7 @@ def an_archive(folder: Path, name: str = "home") -> Archive:
     return Archive(folder / name, [folder / "projects"], machine="desk")
 
 
-def a_talk(word: str, *more: Entry, id: str = ONE) -> Transcript:  # noqa: A002
+def a_talk(word: str, *more: Entry | Agent, id: str = ONE) -> Transcript:  # noqa: A002
     return a_session(
         a_prompt(f"find the {word}p", timestamp="2026-01-05T09:00:00.000Z"),
         a_reply(a_thought(f"thinking of {word}t"), f"the {word}r", a_tool_call("Bash", {"command": f"ls {word}c"})),
