@@ -439,7 +439,8 @@ def test_recorded_sessions_answer_as_if_every_text_were_tried(tmp_path: Path, mo
 def test_all_processors_answer_like_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     folder = CORPUS / "recorded" / "winksaville+vc-x1.claude"
     monkeypatch.setattr(regex, "SHARE", 40)
-    monkeypatch.setattr(regex, "MANY", 5)
+    monkeypatch.setattr(regex, "SHARE_OF_POSSIBLE", 40)
+    monkeypatch.setattr(regex, "MANY", 200)
     with Archive(tmp_path / "home", [folder], machine="desk") as archive:
         archive.sync()
         for pattern in (r"error in", r"test(s|ed)? \w+", r"e"):

@@ -16,6 +16,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self
@@ -28,7 +29,7 @@ from reread.index.read import Match, Possible, StoredPiece
 from reread.index.safe_reader import IN_ORDER, SafeLines
 from reread.index.text_index import text_at
 from reread.safe.safe import Safe
-from reread.workers import share_out
+from reread.workers import in_shares, share_out
 
 from .search_language import FIELDS, regex
 
@@ -397,12 +398,12 @@ class _Worker:
         self._answers.put(None)
 
 
-SHARE = 1_500
-"""Texts that are read and tried in one go."""
+SHARE, SHARE_OF_POSSIBLE = 1_500, 300
+"""Texts that are read and tried in one go; of those that the index names nearly all are decoded."""
 FEW = 4
 """Shares for which no other process is started: that takes as long as trying one of them."""
-MANY = 64
-"""Shares that are handed out together: their places are held in memory."""
+MANY = 96_000
+"""Texts that are handed out together: their places are held in memory."""
 
 
 TextSums = tuple[int, int, int]
@@ -454,6 +455,10 @@ class TextShare(NamedTuple):
     shown: int
     """So many of the found ones are handed back with their text, copies apart; the others are counted."""
 
+    @property
+    def size(self) -> int:
+        return sum(len(each.matches) for each in self.files)
+
 
 class ShareTried(NamedTuple):
     found: list[ReadText]
@@ -463,11 +468,11 @@ class ShareTried(NamedTuple):
 
 
 def shares(
-    matches: Iterable[tuple[Match, list[StoredPiece]]], pattern: str, safe: Path, shown: int
+    matches: Iterable[tuple[Match, list[StoredPiece]]], size: int, pattern: str, safe: Path, shown: int
 ) -> Iterator[TextShare]:
     """Matches with the pieces of their file, in their order, cut into shares."""
     every = iter(matches)
-    while taken := list(islice(every, SHARE)):
+    while taken := list(islice(every, size)):
         files: list[TextsOfFile] = []
         for match, pieces in taken:
             if not files or files[-1].pieces is not pieces:
@@ -478,7 +483,9 @@ def shares(
 
 def try_shares(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
     """The answers in the order of the shares; fewer where the pattern was given up."""
-    while (together := list(islice(every, MANY))) and not bounded.has_given_up:
+    for together in in_shares(every, attrgetter("size"), MANY):
+        if bounded.has_given_up:
+            return
         if len(together) < FEW:
             yield from _in_turn(together, range(len(together)), bounded).values()
         else:

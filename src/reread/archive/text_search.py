@@ -28,6 +28,7 @@ from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text
 from reread.index.user_data import Noted, matching, noted_words
 from reread.times import moment
 
+from . import regex
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
 from .listing import passing_ids, project_of
 from .regex import BoundedPattern, ReadText, TextSums, needs_terms, possible, shares, try_shares
@@ -288,11 +289,13 @@ class Searcher:
     ) -> Iterator[ReadText]:
         """The texts in which a pattern is found, newest first."""
         terms = words.term_list(self._connection) if needs_terms(bounded.words) else None
-        blocks = reading.blocks(self._connection, fields, chosen, possible(bounded.words, terms))
+        asked = possible(bounded.words, terms)
+        size = regex.SHARE if asked is None else regex.SHARE_OF_POSSIBLE
+        blocks = reading.blocks(self._connection, fields, chosen, asked)
         if wanted.since is not None or wanted.until is not None:
             blocks = (match for match in blocks if wanted.keeps_time(_time(match)))
         every = self._with_pieces(blocks)
-        for answer in try_shares(shares(every, bounded.pattern, self._files.folder, limit), bounded):
+        for answer in try_shares(shares(every, size, bounded.pattern, self._files.folder, limit), bounded):
             self._hidden += answer.unreadable
             yield from answer.found
 
