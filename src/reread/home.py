@@ -42,6 +42,11 @@ def this_machine() -> str:
     return platform.node() or "unknown"
 
 
+def whole_path(path: Path) -> Path:
+    """From the root. A link stays in it, but the names above a `..` would not be those of real folders."""
+    return path.resolve() if ".." in path.parts else path.absolute()
+
+
 def make_private(folder: Path) -> None:
     """The folder and its missing parents, for nobody else; also under a umask that takes our own bits away."""
     for missing in [path for path in (*reversed(folder.parents), folder) if not path.exists()]:

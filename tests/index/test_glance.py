@@ -46,6 +46,17 @@ def test_nothing_new_is_nothing_new(archive: Archive) -> None:
     assert archive.is_current(is_glance=True)
 
 
+@pytest.mark.usefixtures("archive")
+def test_a_source_that_is_named_by_a_way_back_is_known_again(tmp_path: Path) -> None:
+    ways = [tmp_path / "home" / ".." / "claude"]
+    with Archive(tmp_path / "other", ways) as back:
+        back.sync()
+        assert back.is_current()
+        grow(back, NEWEST)
+        assert back.sync().sessions == 1
+        assert back.is_current()
+
+
 def test_a_glance_sees_what_goes_on_and_what_is_new(archive: Archive) -> None:
     grow(archive, NEWEST)
     assert not archive.is_current(is_glance=True)

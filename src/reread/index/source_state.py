@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from reread.home import JOURNAL
+from reread.home import JOURNAL, whole_path
 
 Seen = dict[str, tuple[int, int]]
 """Path -> size and time of every file and folder at the last walk; a folder's size is -1."""
@@ -107,7 +107,7 @@ def is_as_it_was(
     written long ago and goes on today is seen by the next sync, or by another glance.
     """
     paths, sizes, times = _recalled(connection, machine)
-    if UNREAD in times or not all(os.fsencode(place.absolute()) in paths for place in places):
+    if UNREAD in times or not all(os.fsencode(whole_path(place)) in paths for place in places):
         return False
     parts = _looked_at(sizes) if is_glance else [slice(None)]
     return all(all(map(_is_as_it_was, paths[part], sizes[part], times[part])) for part in parts)
@@ -133,7 +133,7 @@ class ChangedStates:
 def changed_states(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> ChangedStates | None:
     """None where something could not be read, or a place was not walked: only a walk tells more."""
     paths, sizes, times = _recalled(connection, machine)
-    if UNREAD in times or not all(os.fsencode(place.absolute()) in paths for place in places):
+    if UNREAD in times or not all(os.fsencode(whole_path(place)) in paths for place in places):
         return None
     return ChangedStates(zip(paths, sizes, times, strict=True))
 

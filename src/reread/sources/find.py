@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.errors import RefusedBackup, SourceError
+from reread.home import whole_path
 from reread.lazy import NamedTuple
 
 from .lines import looks_binary, opens_array, read_head, source_error
@@ -182,8 +183,7 @@ def find(
     subfolders. What cannot be read is added to `problems` and passed by; `folders` learns the folders walked and
     when each was last changed. Raises SourceError at once when it is the source itself.
     """
-    # A link stays in the paths we give, but the names above a `..` would not be those of real folders.
-    source = source.resolve() if ".." in source.parts else source.absolute()
+    source = whole_path(source)
     try:
         status = source.stat()
         if stat.S_ISDIR(status.st_mode):
