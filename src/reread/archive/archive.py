@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from reread import lazy
 from reread.config import make_config
-from reread.errors import BadInput, RereadError, SafeBusy, StoreError, UnknownSession
+from reread.errors import BadInput, RereadError, StoreError, UnknownSession
 from reread.index import meta, source_state
 from reread.index.database import FILE_NAME, connect, version
 from reread.ingest import SyncResult
@@ -271,11 +270,8 @@ class Archive(ArchiveBase):
     def finish(self, report: Report | None = None) -> None:
         """Does what quick syncs left for later: words of tool results, moments of friction. Where the archive cannot be
         written, or another process writes, that goes on waiting."""
-        connection = self.connection
-        is_left = meta.waiting_for_results(connection) or meta.waiting_for_friction(connection)
-        if is_left and not self.is_read_only:
-            with suppress(SafeBusy), self.locked(0.0):
-                second_phase.finish(self.connection, self.packs, self.price_file, report)
+        if meta.waiting_for_results(self.connection) or meta.waiting_for_friction(self.connection):
+            self.if_free(lambda: second_phase.finish(self.connection, self.packs, self.price_file, report))
 
     def is_current(self, *, is_glance: bool = False) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder. A glance looks at ten thousand

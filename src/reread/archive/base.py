@@ -7,13 +7,13 @@ is imported where it is first asked for: parsers, worker pools and the search la
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 
 from reread import lazy
-from reread.errors import BadInput, ReadOnlyArchive
+from reread.errors import BadInput, ReadOnlyArchive, SafeBusy
 from reread.index import client_totals, meta
 from reread.index.database import FILE_NAME, connect, file_number, is_only_readable
 
@@ -135,6 +135,12 @@ class ArchiveBase:
             if self.is_open and self._file != file_number(self.home):
                 self.close()
             yield
+
+    def if_free(self, work: Callable[[], object]) -> None:
+        """Does what can wait: it goes on waiting where the archive cannot be written, or another process writes."""
+        if not self.is_read_only:
+            with suppress(SafeBusy), self.locked(0.0):
+                work()
 
     @cached_property
     def machine(self) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread import lazy
 from reread.client_settings import Applied, applied, stated_in
-from reread.errors import SafeBusy
 from reread.features.friction.refusals import Stated
 from reread.features.friction.scene import Moment
 from reread.features.friction.suggestions import Suggestion
@@ -102,10 +100,9 @@ class ArchiveFriction:
         archive = self._archive
         waiting = {number for number, _ in meta.waiting_for_friction(archive.connection)}
         number = archive.find(session).id if session is not None else None
-        if archive.is_read_only or not waiting or number not in {None, *waiting}:
-            return
-        with suppress(SafeBusy), archive.locked(0.0):
-            second_phase.find_friction(archive.connection, archive.packs, archive.price_file, report, number)
+        if waiting and number in {None, *waiting}:
+            find = second_phase.find_friction
+            archive.if_free(lambda: find(archive.connection, archive.packs, archive.price_file, report, number))
 
     def in_session(self, session: SessionName) -> list[Moment]:
         """What went wrong in one session, as `retro` would show it: one look at its rows, cheap enough for any page.

@@ -468,10 +468,10 @@ class ShareTried(NamedTuple):
 
 
 def shares(
-    matches: Iterable[tuple[Match, list[StoredPiece]]], size: int, pattern: str, safe: Path, shown: int
+    matches: Iterable[tuple[Match, list[StoredPiece]]], pattern: str, safe: Path, shown: int, *, are_possible: bool
 ) -> Iterator[TextShare]:
-    """Matches with the pieces of their file, in their order, cut into shares."""
-    every = iter(matches)
+    """Matches with the pieces of their file, in their order, cut into shares; smaller where the index named them."""
+    every, size = iter(matches), SHARE_OF_POSSIBLE if are_possible else SHARE
     while taken := list(islice(every, size)):
         files: list[TextsOfFile] = []
         for match, pieces in taken:

@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property, partial
 from itertools import chain
@@ -16,11 +15,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread import lazy
-from reread.errors import BadInput, SafeBusy, SafeDamaged, printable
+from reread.errors import BadInput, SafeDamaged, printable
 from reread.features.search_text import Field
 from reread.index import meta
 from reread.index import read as reading
-from reread.index.database import snapshot, transaction
+from reread.index.database import snapshot
 from reread.index.read import Match
 from reread.index.safe_reader import IN_ORDER, SafeReader, piece_with
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
@@ -28,7 +27,6 @@ from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text
 from reread.index.user_data import Noted, matching, noted_words
 from reread.times import moment
 
-from . import regex
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
 from .listing import passing_ids, project_of
 from .regex import BoundedPattern, ReadText, TextSums, needs_terms, possible, shares, try_shares
@@ -290,12 +288,13 @@ class Searcher:
         """The texts in which a pattern is found, newest first."""
         terms = words.term_list(self._connection) if needs_terms(bounded.words) else None
         asked = possible(bounded.words, terms)
-        size = regex.SHARE if asked is None else regex.SHARE_OF_POSSIBLE
         blocks = reading.blocks(self._connection, fields, chosen, asked)
         if wanted.since is not None or wanted.until is not None:
             blocks = (match for match in blocks if wanted.keeps_time(_time(match)))
         every = self._with_pieces(blocks)
-        for answer in try_shares(shares(every, size, bounded.pattern, self._files.folder, limit), bounded):
+        for answer in try_shares(
+            shares(every, bounded.pattern, self._files.folder, limit, are_possible=asked is not None), bounded
+        ):
             self._hidden += answer.unreadable
             yield from answer.found
 
@@ -579,17 +578,16 @@ class ArchiveText:
         archive = self._archive
         waiting = set(meta.waiting_for_results(archive.connection))
         asked = waiting if sessions is None else waiting.intersection(sessions)
-        if asked and not archive.is_read_only:
-            with suppress(SafeBusy), archive.locked(0.0):
-                second_phase.index_results(archive.connection, archive.packs, report, asked)
+        if asked:
+            index = second_phase.index_results
+            archive.if_free(lambda: index(archive.connection, archive.packs, report, asked))
 
     def _list_terms(self) -> None:
         """Lists the words of the index for who looks for letters inside of them. Where the archive cannot be written,
         or a sync is writing, all texts are read."""
         archive = self._archive
-        if not archive.is_read_only and not words.has_terms(archive.connection):
-            with suppress(SafeBusy), archive.locked(0.0), transaction(archive.connection):
-                words.list_terms(archive.connection)
+        if not words.has_terms(archive.connection):
+            archive.if_free(lambda: words.list_terms(archive.connection))
 
     def count_hits(self, query: str, fields: FieldNames | None = None, wanted: Filter | None = None) -> Cells:
         """How many hits a search has in which session, field and hour, as far as it is indexed; for `facets`."""

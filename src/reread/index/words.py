@@ -5,6 +5,8 @@ wait for them. Blocks are numbered when they are written, with or without words:
 
 A contentless index must be told, word for word, what it is to forget, and believes whatever it is told: the texts
 are made again from the safe exactly as `ingest.extract` made them.
+
+A list of all words is kept for who looks for letters inside of them.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from reread.errors import SafeDamaged
 from reread.safe.pieces import compress, decompress
 
 from . import read
+from .database import transaction
 from .meta import FIELDS, as_path
 from .read import StoredPiece
 from .rows import FileRow
@@ -113,7 +116,8 @@ def write_words(
             connection.execute(insert, (number, said))
     lacking = [(number,) for number, said in words if said is not None and said.endswith(LACKING)]
     connection.executemany(NOTE_LACKING, lacking)
-    connection.execute("DELETE FROM term_list")
+    if words:
+        connection.execute("DELETE FROM term_list")
     connection.executemany(
         "DELETE FROM result_waits WHERE file = ? AND first = ?", [(each.file, each.first) for each in done]
     )
@@ -163,14 +167,15 @@ def _kept_terms(connection: sqlite3.Connection) -> tuple[int, int, bytes] | None
 
 
 def list_terms(connection: sqlite3.Connection) -> None:
-    """Lists them anew, where there are many texts; inside the caller's transaction."""
-    first, last = connection.execute("SELECT (SELECT min(id) FROM block), (SELECT max(id) FROM block)").fetchone()
-    if first is None or last - first < FEW:
-        return
-    terms = "".join(f"{term}\n" for (term,) in connection.execute("SELECT term FROM vocabulary"))
-    packed = compress(f"\n{terms}".encode())
-    connection.execute("DELETE FROM term_list")
-    connection.execute("INSERT INTO term_list VALUES (?, ?, ?, ?)", (first, last, packed, crc32(packed)))
+    """Lists them anew, where there are many texts, in a transaction of its own."""
+    with transaction(connection):
+        first, last = connection.execute("SELECT (SELECT min(id) FROM block), (SELECT max(id) FROM block)").fetchone()
+        if first is None or last - first < FEW:
+            return
+        terms = "".join(f"{term}\n" for (term,) in connection.execute("SELECT term FROM vocabulary"))
+        packed = compress(f"\n{terms}".encode())
+        connection.execute("DELETE FROM term_list")
+        connection.execute("INSERT INTO term_list VALUES (?, ?, ?, ?)", (first, last, packed, crc32(packed)))
 
 
 _DELETE_SEARCH = [f"INSERT INTO search(search, rowid, {name}) VALUES ('delete', ?, ?)" for name in FIELDS]  # noqa: S608
