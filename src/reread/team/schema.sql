@@ -210,7 +210,8 @@ LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
     )
 $$;
 
--- -- pushing
+-- -- pushing: by indexes alone. A plan that was made while the tables were empty is kept for a whole push, and would read
+-- all of each table for every session, ever longer.
 
 CREATE OR REPLACE FUNCTION lock_ledger() RETURNS void LANGUAGE sql AS $$
     SELECT pg_advisory_xact_lock(7824361)
@@ -252,7 +253,7 @@ $$;
 -- One session: whole, in the stead of what was pushed of it before, or what has changed. Gives the keys of responses
 -- that have to be settled again; NULL where the session was forgotten.
 CREATE OR REPLACE FUNCTION put_session(parcel jsonb) RETURNS text[]
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     who text := caller(); is_whole boolean := coalesce((parcel->>'is_whole')::boolean, true);
     stays session%ROWTYPE; number bigint; keys text[]; changed bigint[];
@@ -350,7 +351,7 @@ CREATE OR REPLACE FUNCTION copies(keys text[]) RETURNS TABLE (
     id bigint, file text, key text, head text, began bigint, ended bigint, "time" bigint, is_sidechain boolean,
     output bigint, web_searches bigint, doubt smallint, rows bigint
 )
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off AS $$
     SELECT id, file, key, head, began, ended, "time", is_sidechain, output, web_searches, doubt, rows FROM (
         SELECT file.id, file.key || ' ' || person, told.key, head, began, ended, told.time, told.is_sidechain,
             told.output, told.web_searches, told.doubt, told.rows, count(*) OVER (PARTITION BY told.key) AS number
@@ -397,7 +398,7 @@ $$;
 
 -- Writes what was decided: of each response that several files tell, the owner's file and the one that counts.
 CREATE OR REPLACE FUNCTION settle(keys text[], decided jsonb) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off AS $$
 BEGIN
     PERFORM lock_ledger();
     DELETE FROM response WHERE asked = ANY (keys);
