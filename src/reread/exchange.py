@@ -47,6 +47,7 @@ from reread.index.user_data import (
     write_copy,
 )
 from reread.index.verify import unnamed_pieces
+from reread.ingest import Report
 from reread.ingest.adopt import adopt, adopt_tail
 from reread.ingest.survey import remove_waiting
 from reread.safe.packs import Pack, PackFolder, PackWriter, walk
@@ -348,7 +349,13 @@ class _Incoming(NamedTuple):
 
 
 def pull(
-    connection: sqlite3.Connection, safe: Safe, machine: Machine, folder: Path, prices: Prices, price_file: Path | None
+    connection: sqlite3.Connection,
+    safe: Safe,
+    machine: Machine,
+    folder: Path,
+    prices: Prices,
+    price_file: Path | None,
+    report: Report | None = None,
 ) -> Pulled:
     """Takes what other machines have pushed; the caller holds the lock.
 
@@ -368,7 +375,7 @@ def pull(
             write_copy(connection, safe.folder.parent)
     before = read.bytes_by_session(connection)
     size = _take(connection, safe, others, problems)
-    adopt_tail(connection, safe, price_file)
+    adopt_tail(connection, safe, price_file, report)
     _adopt_own_ways(connection, safe, machine, price_file)
     fold_copies(connection, safe, prices)
     after = read.bytes_by_session(connection)

@@ -13,8 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from histories import write_backups
+from ingest.test_index_from_the_safe import everything
 from reread import exchange
-from reread.archive import Archive, UsageReport
+from reread.archive import Archive, Progress, UsageReport
 from reread.archive.filters import Filter
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
@@ -108,6 +109,25 @@ def exchange_all(*machines: Desk) -> None:
 
 def files_below(folder: Path) -> dict[Path, bytes]:
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_workers_take_what_one_process_takes(
+    desk: Desk, laptop: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate(desk.more, size=300_000, seed=4)
+    desk.push()
+    laptop.pull()
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
+    monkeypatch.setattr("reread.ingest.rebuild.COMMIT_AFTER", 100_000)
+    other = Desk(tmp_path, "other")
+    told: list[Progress] = []
+    with other.open() as archive, laptop.open() as alone:
+        archive.safe.pull(other.folder, told.append)
+        assert everything(archive) == everything(alone)
+        archive.safe.verify(deep=True, report=told.append)
+    assert {each.phase for each in told} == {"", "proving", "counting again"}
+    assert {each.phase for each in told if each.bytes_done == each.bytes_total} == {"", "proving", "counting again"}
+    other.assert_whole()
 
 
 def test_both_see_all_and_count_it_as_one_archive_does(desk: Desk, laptop: Desk, tmp_path: Path) -> None:

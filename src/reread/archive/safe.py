@@ -6,6 +6,7 @@ Whoever writes holds the lock of the safe; what a crash left is put in order fir
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from reread.billing import load_prices
 from reread.errors import BadInput, NewerArchive, SafeDamaged, SafeError, SourceError, StoreError, printable
 from reread.index import meta, read, source_state
 from reread.index.database import remove_set_aside, set_aside, transaction
+from reread.ingest import Progress
 from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
 
@@ -108,7 +110,7 @@ class ArchiveSafe:
         if meta.waiting_for_results(connection) or meta.waiting_for_friction(connection, with_grown=False):
             second_phase.finish(connection, archive.packs, archive.price_file, report, with_grown=False)
 
-    def verify(self, *, deep: bool = False) -> Verified:
+    def verify(self, *, deep: bool = False, report: Report | None = None) -> Verified:
         """Proves every byte of the safe, a row for each and each row's bytes, the pages of the index and its sums; a
         database beyond opening is damage too. Responses are read again from the safe, of all sessions if it is to go
         `deep`, else of some that chance chooses. What a crash left is put in order first, where that can be."""
@@ -121,15 +123,19 @@ class ArchiveSafe:
                 raise
             except StoreError as problem:
                 return proof.verify_without_database(archive.packs, problem)
-            return self._proved(connection, may_write=may_write, deep=deep)
+            return self._proved(connection, report, may_write=may_write, deep=deep)
 
-    def _proved(self, connection: sqlite3.Connection, *, may_write: bool, deep: bool) -> Verified:
+    def _proved(
+        self, connection: sqlite3.Connection, report: Report | None, *, may_write: bool, deep: bool
+    ) -> Verified:
         archive = self._archive
         adopted = 0
         if may_write and not proof.damaged_index(connection):
             with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
                 _, adopted = self._recover()
-        found = proof.verify(connection, archive.packs, archive.prices, may_write=may_write)
+        found = proof.verify(
+            connection, archive.packs, archive.prices, may_write=may_write, tell=_in_phase(report, "proving")
+        )
         if may_write and found.unnamed:
             named = adopting.adopt(connection, archive.packs, found.unnamed, archive.price_file)
             adopted += len(named)
@@ -138,7 +144,7 @@ class ArchiveSafe:
             )
         if not found.is_index_sound:
             return found
-        recounted = rebuilding.recount(connection, archive.packs, archive.price_file, deep=deep)
+        recounted = rebuilding.recount(connection, archive.packs, archive.price_file, deep=deep, report=report)
         return replace(
             found,
             adopted=adopted,
@@ -281,7 +287,7 @@ class ArchiveSafe:
                 exchange.remember_folder(archive.home, place)
             return pushed
 
-    def pull(self, folder: str | Path) -> Pulled:
+    def pull(self, folder: str | Path, report: Report | None = None) -> Pulled:
         """Takes what other machines have pushed to a folder; what they forgot is forgotten here, too. Raises BadInput
         where there is no such folder."""
         archive, source = self._archive, _folder(folder)
@@ -290,16 +296,23 @@ class ArchiveSafe:
         with archive.locked():
             self._note_first()
             if self._is_lost():
-                self._make_anew()
+                self._make_anew(report)
             self._recover()
             own = archive.own_machine()
-            pulled = exchange.pull(archive.connection, archive.packs, own, source, archive.prices, archive.price_file)
+            pulled = exchange.pull(
+                archive.connection, archive.packs, own, source, archive.prices, archive.price_file, report
+            )
             exchange.remember_folder(archive.home, source, is_pull=True)
             return pulled
 
     def last_folder(self) -> Path | None:
         """The folder that was pushed to or pulled from last."""
         return exchange.last_folder(self._archive.home)
+
+
+def _in_phase(report: Report | None, phase: str) -> Callable[[int, int], None] | None:
+    """For what tells bytes alone."""
+    return None if report is None else lambda done, total: report(Progress(done, total, phase=phase))
 
 
 def _folder(named: str | Path) -> Path:

@@ -8,7 +8,7 @@ SQLite proves how its pages hang together, not what stands in them: of a damaged
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -136,18 +136,30 @@ class Verified(Struct, frozen=True, kw_only=True):
         return sum(header.length for header, _ in self.unnamed)
 
 
-def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices, *, may_write: bool = True) -> Verified:
+def verify(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    prices: Prices,
+    *,
+    may_write: bool = True,
+    tell: Callable[[int, int], None] | None = None,
+) -> Verified:
     """Every piece is decompressed and hashed, every row must have its piece, SQLite checks its own pages, and the sums
     are added up again.
 
-    What a crash left must have been put in order before, by `custody.recover`.
+    What a crash left must have been put in order before, by `custody.recover`. `tell` hears how many bytes of the safe
+    are proved, and of how many.
     """
     damaged = damaged_index(connection, may_write=may_write)
     is_damaged = bool(damaged)
     proved: _Places = {}
     unnamed: list[Piece] = []
-    size = mended = files = 0
+    size = mended = files = done = 0
+    stored = sum(safe.packs().values())
     for found in safe.verify():
+        done += found.place.stored
+        if tell is not None:
+            tell(done, stored)
         if isinstance(found, Damage):
             damaged.append(told(found))
         if found.header is not None:
@@ -168,7 +180,7 @@ def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices, *, may_wr
     return Verified(
         files=files,
         bytes=size,
-        stored_bytes=sum(safe.packs().values()),
+        stored_bytes=stored,
         damaged=list(dict.fromkeys(damaged)),
         unnamed=unnamed,
         mended=mended,

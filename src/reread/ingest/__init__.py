@@ -11,14 +11,14 @@ from reread.errors import SourceError
 
 
 class Progress:
-    """How far a sync has come."""
+    """How far a sync, or anything else that takes long, has come."""
 
     def __init__(
         self,
         bytes_done: int,
         bytes_total: int,
-        sessions_done: int,
-        sessions_total: int,
+        sessions_done: int = 0,
+        sessions_total: int = 0,
         newest_done: int = 0,
         *,
         phase: str = "",
@@ -30,7 +30,7 @@ class Progress:
         self.newest_done = newest_done
         """So many of the newest sessions, without a gap, can be asked for already."""
         self.phase = phase
-        """Which part of what was left for later is done now; empty while sessions are taken in."""
+        """What is done now; empty while sessions are taken in."""
 
 
 class SyncResult:

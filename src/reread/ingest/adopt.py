@@ -29,7 +29,8 @@ from reread.index.write import StoreWriter
 from reread.safe.safe import FoundPiece, PieceHeader, Safe
 from reread.sources import FileKind, place
 
-from .rebuild import Kept, backup_jobs, batch_of, is_part, session_jobs
+from . import Report
+from .rebuild import Held, Kept, backup_jobs, is_part, session_jobs
 from .survey import FileJob
 
 Name = tuple[str, int, int, str]
@@ -59,7 +60,9 @@ class _Gain(NamedTuple):
         return any(map(self.is_newest, self.pieces))
 
 
-def adopt_tail(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None) -> int:
+def adopt_tail(
+    connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None
+) -> int:
     """Adopts whole pieces behind the end of what was acknowledged, and gives how many; the caller holds the lock."""
     behind = [
         (found.header, found.place)
@@ -67,7 +70,7 @@ def adopt_tail(connection: sqlite3.Connection, safe: Safe, prices: Path | None =
         if isinstance(found, FoundPiece)
     ]
     meta.count_order(connection, max((order_of(header) for header, _ in behind), default=0))
-    adopted = adopt(connection, safe, list(unnamed_pieces(connection, safe, behind)), prices)
+    adopted = adopt(connection, safe, list(unnamed_pieces(connection, safe, behind)), prices, report)
     _adopt_places(connection, [header for header, _ in behind if PLACE in header.more])
     return len(adopted)
 
@@ -80,7 +83,13 @@ def _adopt_places(connection: sqlite3.Connection, told: Sequence[PieceHeader]) -
         adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in new])
 
 
-def adopt(connection: sqlite3.Connection, safe: Safe, pieces: Sequence[Piece], prices: Path | None = None) -> set[Name]:
+def adopt(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    pieces: Sequence[Piece],
+    prices: Path | None = None,
+    report: Report | None = None,
+) -> set[Name]:
     """Gives rows to pieces that no row names, where they begin a file or go on where one ends; says to which.
 
     What was forgotten stays so, copies stay copies, and pieces that contradict what is named stay unnamed.
@@ -95,7 +104,7 @@ def adopt(connection: sqlite3.Connection, safe: Safe, pieces: Sequence[Piece], p
     gains = {key: gain for key, found in by_file.items() if (gain := _gain(connection, safe, key, found)) is not None}
     for machine in sorted({gain.last.machine for gain in gains.values()}):
         own = {key: gain for key, gain in gains.items() if gain.last.machine == machine}
-        _write(connection, safe, own, StoreWriter(connection, safe, machine, load_prices(prices)), prices)
+        _write(connection, safe, own, StoreWriter(connection, safe, machine, load_prices(prices)), prices, report)
     if gains:
         look_again(connection)
     return {name_of_piece(header) for gain in gains.values() for header, _ in gain.pieces}
@@ -175,23 +184,24 @@ def _write(
     gains: Mapping[str, _Gain],
     writer: StoreWriter,
     prices: Path | None,
+    report: Report | None,
 ) -> None:
     """Pieces of a file get their rows with those of their session, in one transaction."""
     new = {key: gain.pieces for key, gain in gains.items()}
     shown = {key: gain for key, gain in gains.items() if gain.is_shown}
     kept = {**_beside(connection, shown.values()), **{key: gain.kept for key, gain in shown.items()}}
+    held = Held(kept, safe.folder, prices)
     disk = DiskAndSafe(safe.folder, {Path(entry.last.path): entry.stored for entry in kept.values()})
-    torn = {key for key, entry in kept.items() if entry.has_hole}
-    written: set[str] = set()
-    for job in session_jobs(kept, disk):
-        mine = replace(job, changed=tuple(_continued(each, gains) for each in job.changed if _is_made(each, gains)))
-        if any(each.key in gains for each in mine.changed):
-            writer.apply([batch_of(replace(mine, prices=prices), disk, torn)], is_older=False, kept=new)
-            written.update(each.key for each in mine.changed)
+    sessions = [
+        replace(job, changed=tuple(_continued(each, gains) for each in job.changed if _is_made(each, gains)))
+        for job in session_jobs(kept, disk)
+    ]
+    sessions = [job for job in sessions if any(each.key in gains for each in job.changed)]
+    held.write(sessions, writer, report, phase="", kept=new)
     machine = next(gain.last.machine for gain in gains.values())
-    for job in backup_jobs({key: shown[key].kept for key in shown}, history_folders(connection, machine)):
-        writer.apply([batch_of(job, disk, torn)], is_older=False, kept=new)
-        written.update(each.key for each in job.changed)
+    backups = backup_jobs({key: gain.kept for key, gain in shown.items()}, history_folders(connection, machine))
+    held.write(backups, writer, kept=new)
+    written = {each.key for job in (*sessions, *backups) for each in job.changed}
     rest = {key: gain for key, gain in gains.items() if key not in written}
     writer.adopt([(gain.last, gain.pieces) for gain in rest.values() if gain.row is None])
     with transaction(connection):

@@ -26,7 +26,7 @@ from reread.index.rows import OWN, FileRow, SessionBatch
 from reread.index.safe_reader import Piece, as_last_taken, order_of
 from reread.index.session_files import KeptSession, SessionFileReader, kept_session, source_file
 from reread.index.write import StoreWriter
-from reread.loading import DISK, INDEX, FileReader, OrphanAgentFiles
+from reread.loading import INDEX, FileReader, OrphanAgentFiles
 from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place
 from reread.workers import in_order
@@ -93,7 +93,7 @@ def rebuild(
         own = {key: entry for key, entry in kept.items() if entry.last.machine == machine_name}
         writer.adopt([(entry.last, entry.pieces) for entry in own.values()])
         files.know(machine_name)
-        held = _Held(own, safe.folder, prices)
+        held = Held(own, safe.folder, prices)
         held.write(session_jobs(own, files), writer, report)
         held.write(backup_jobs(own, history_folders(connection, machine_name)), writer)
         writer.close_books()
@@ -109,7 +109,7 @@ class _KeptJob(NamedTuple):
     """Keys of those of its files that have a hole."""
 
 
-class _Held:
+class Held:
     """What the safe holds of a machine, for workers to read."""
 
     def __init__(self, kept: Mapping[str, Kept], safe: Path, prices: Path | None) -> None:
@@ -119,24 +119,34 @@ class _Held:
         self._torn = {key for key, entry in kept.items() if entry.has_hole}
         self._by_path = {Path(entry.last.path): entry for entry in kept.values()}
 
-    def write(self, jobs: Sequence[SessionJob], writer: StoreWriter, report: Report | None = None) -> None:
+    def write(
+        self,
+        jobs: Sequence[SessionJob],
+        writer: StoreWriter,
+        report: Report | None = None,
+        phase: str = "rebuilding",
+        kept: Mapping[str, Sequence[Piece]] | None = None,
+    ) -> None:
+        """Reads sessions by all processors; a transaction holds whole ones. See `StoreWriter.apply` for `kept`."""
         total = sum(job.size for job in jobs)
         pending: list[SessionBatch] = []
         weight = done = 0
-        for position, (kept, batch) in enumerate(in_order(_taken, map(self._job, jobs), AHEAD, total), 1):
+        for position, (each, batch) in enumerate(in_order(_taken, map(self._job, jobs), AHEAD, total), 1):
             pending.append(unpacked(batch))
             weight += weight_of(pending[-1])
-            done += kept.job.size
+            done += each.job.size
             if weight >= COMMIT_AFTER:
-                writer.apply(pending, is_older=False)
+                writer.apply(pending, is_older=False, kept=kept)
                 pending, weight = [], 0
             if report is not None:
-                report(Progress(done, total, position, len(jobs), phase="rebuilding"))
+                report(Progress(done, total, position, len(jobs), phase=phase))
         if pending:
-            writer.apply(pending, is_older=False)
+            writer.apply(pending, is_older=False, kept=kept)
 
     def _job(self, job: SessionJob) -> _KeptJob:
-        pieces = {each.file.path: self._kept[each.key].stored for each in job.changed}
+        files = (*job.files.all, *job.strays) if job.files is not None else ()
+        pieces = {file.path: self._by_path[file.path].stored for file in files}
+        pieces |= {each.file.path: self._kept[each.key].stored for each in job.changed}
         if job.files is not None and job.files.trunk is not None:
             index = job.files.trunk.path.parent / INDEX
             # What the safe has nothing of is not asked of the disk either.
@@ -146,8 +156,11 @@ class _Held:
 
 
 def _taken(kept: _KeptJob) -> Packed:
-    """In a worker or not."""
-    return packed(batch_of(kept.job, DISK, kept.torn), kept.job.size)
+    """In a worker or not. Where the source of a file with a hole is still there, nothing it begins with is known: a
+    sync takes it anew."""
+    batch = take(kept.job, is_kept=True)
+    files = [replace(file, head=b"") if file.key in kept.torn else file for file in batch.files]
+    return packed(replace(batch, files=files), kept.job.size)
 
 
 def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None) -> int:
@@ -198,12 +211,6 @@ def _kept_job(row: FileRow, uuid: str) -> FileJob:
         head=row.head,
         tail=row.tail,
     )
-
-
-def batch_of(job: SessionJob, disk: FileReader, torn: Set[str]) -> SessionBatch:
-    """Where the source of a file with a hole is still there, nothing it begins with is known: a sync takes it anew."""
-    batch = take(job, disk, is_kept=True)
-    return replace(batch, files=[replace(file, head=b"") if file.key in torn else file for file in batch.files])
 
 
 def _kept(safe: Safe) -> tuple[dict[str, Kept], list[PieceHeader]]:
@@ -314,14 +321,19 @@ class Recounted(NamedTuple):
     """A sentence for each file whose rows are not what its bytes say."""
 
 
-def recount(connection: sqlite3.Connection, safe: Safe, prices: Path | None, *, deep: bool) -> Recounted:
+def recount(
+    connection: sqlite3.Connection, safe: Safe, prices: Path | None, *, deep: bool, report: Report | None = None
+) -> Recounted:
     """Every response of all sessions, or of some that chance chooses; what has lost bytes is passed by."""
     found = read.session_sizes(connection)
     chosen = found if deep else _sample(found)
     size = sum(size for *_, size in chosen)
     jobs = (_recount_job(connection, safe, prices, number, uuid) for number, uuid, _ in chosen)
-    total, wrong = 0, []
+    total, wrong, done = 0, [], 0
     for job, answers in in_order(_responses, jobs, AHEAD, size):
+        done += job.session.size
+        if report is not None:
+            report(Progress(done, size, phase="counting again"))
         for file, told in zip(job.changed, answers, strict=False):
             kept = read.responses_told(connection, file.key)
             total += len(told)
