@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Progress
-from reread.cli.session_source import SyncProgress
+from reread.cli.session_source import ProgressBar
 from reread.config import archive_home
 
 
@@ -30,7 +30,7 @@ def at(done: int) -> Progress:
 
 def test_a_quick_sync_is_silent(clock: list[float]) -> None:
     stream = Terminal()
-    shown = SyncProgress(stream)
+    shown = ProgressBar(stream)
     clock[0] += 0.29
     shown(at(90_000_000))
     shown.close()
@@ -39,7 +39,7 @@ def test_a_quick_sync_is_silent(clock: list[float]) -> None:
 
 def test_a_terminal_gets_a_bar_with_rate_and_time_left_which_is_wiped_at_the_end(clock: list[float]) -> None:
     stream = Terminal()
-    shown = SyncProgress(stream)
+    shown = ProgressBar(stream)
     clock[0] += 2
     shown(at(25_000_000))
     assert "25%  25.0 MB of 100.0 MB  12.5 MB/s  6.0s left" in stream.getvalue()
@@ -51,7 +51,7 @@ def test_a_terminal_gets_a_bar_with_rate_and_time_left_which_is_wiped_at_the_end
 
 def test_a_pipe_gets_a_plain_line_every_five_seconds(clock: list[float]) -> None:
     stream = io.StringIO()
-    shown = SyncProgress(stream)
+    shown = ProgressBar(stream)
     for _ in range(45):
         clock[0] += 0.5
         shown(at(50_000_000))
@@ -64,7 +64,7 @@ def test_a_pipe_gets_a_plain_line_every_five_seconds(clock: list[float]) -> None
 
 def test_sessions_without_new_bytes_are_counted_themselves(clock: list[float]) -> None:
     stream = io.StringIO()
-    shown = SyncProgress(stream)
+    shown = ProgressBar(stream)
     clock[0] += 6
     shown(Progress(0, 0, 3, 9))
     assert stream.getvalue() == "reread: taking in 3 of 9 sessions\n"
@@ -88,7 +88,7 @@ def test_every_platform_has_its_folder(system: str, environ: dict[str, str], exp
 
 def test_each_phase_is_named_and_has_a_rate_of_its_own(clock: list[float]) -> None:
     stream = Terminal()
-    shown = SyncProgress(stream)
+    shown = ProgressBar(stream)
     clock[0] += 100
     shown(at(100_000_000))
     shown(Progress(0, 40_000_000, 0, 0, phase="tool results"))

@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 import pytest
 
+from reread.archive import Archive, Progress
 from reread.archive.filters import Filter
 from reread.archive.search_language import DEFAULT_FIELDS
 from reread.billing import packaged_prices
+from reread.errors import SafeDamaged
 from reread.team import payload as pushes
 from reread.team.questions import _unpacked, search, session
 from reread.team.store import Store, verify
-from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result, a_usage
 from trees import append, generate, resume_copy
 
 from .conftest import Team
@@ -159,3 +161,60 @@ def test_a_session_that_another_push_changed_meanwhile_is_sent_whole(
     with team.archive("ann") as archive, team.store("ann") as store:
         assert pushes.push(archive, store, None, "text").sent == 1
         assert len(session(store, IDS["ann"])[0].turns) == 201
+
+
+def test_workers_make_the_text_that_one_process_makes(
+    server: Server, team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate(tmp_path / "ann", size=300_000, seed=4)
+    other = Team(server, tmp_path)
+    told: list[Progress] = []
+    for each in (team, other):
+        each.join("ann", "builders")
+    assert team.push("ann", "text").problems == []
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
+    with other.archive("ann") as archive, other.store("ann") as store:
+        assert pushes.push(archive, store, None, "text", report=told.append).problems == []
+    assert {each.phase for each in told} == {"sending"}
+    assert told[-1].bytes_done == told[-1].bytes_total > 0
+    with team.store("owner") as store, other.store("owner") as again:
+        assert content(store) == content(again)
+
+
+def test_a_session_that_cannot_be_read_is_told_and_the_others_go(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate(tmp_path / "ann", size=60_000, sessions=3, seed=5)
+    team.join("ann", "builders")
+    with team.archive("ann") as archive, team.store("ann") as store:
+        broken = archive.sessions()[0].id
+        whole = pushes.text_of
+
+        def text_of(owned: Archive, each: pushes.Waiting, known: pushes.Known) -> pushes.Document:
+            if each.stored.row.uuid == broken:
+                raise SafeDamaged(1, 0, "its bytes are gone")
+            return whole(owned, each, known)
+
+        monkeypatch.setattr(pushes, "text_of", text_of)
+        sent = pushes.push(archive, store, None, "text")
+        assert (sent.sent, sent.failed) == (len(archive) - 1, 1)
+        [problem] = sent.problems
+        assert problem.startswith(f"{broken} was not sent: ")
+        assert "its bytes are gone" in problem
+        monkeypatch.setattr(pushes, "text_of", whole)
+        assert pushes.push(archive, store, None, "text").sent == 1
+
+
+def test_a_push_reads_the_store_by_its_indexes_however_much_is_there(team: Team, tmp_path: Path) -> None:
+    team.join("ann", "builders")
+    for number in range(40):
+        lines = [a_prompt("go"), *(a_reply(f"{number} {step}", usage=a_usage(output=step + 1)) for step in range(5))]
+        a_session(*lines, id=f"0a1b2c3d-1111-4222-8333-{number:012}").write(tmp_path / "ann" / "projects")
+    team.push("ann")
+    with team.store("owner") as store:
+        [(responses, read)] = store.rows(
+            """SELECT (SELECT count(*) FROM reread.response), sum(seq_tup_read) FROM pg_stat_user_tables
+               WHERE relname IN ('response', 'told')"""
+        )
+    assert responses == 200
+    assert read < responses

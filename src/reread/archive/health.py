@@ -20,6 +20,7 @@ from reread.workers import in_order, in_shares
 from .listing import DEFAULT_CLEANUP_DAYS, SOON, cleanup_days
 
 Progress = Callable[[int, int], None]
+"""Hears how many bytes of how many are read."""
 SHARE = 4_000_000
 """Bytes of files that are read together."""
 AHEAD = 8
@@ -100,13 +101,12 @@ def examine(
     strays = [file for file in shelf.files if file.kind is FileKind.SUBAGENT and file.session is None]
     groups = [_conversation_files(files) for files in shelf.sessions] + [[file] for file in strays]
     ledger = _Ledger(health)
-    done = 0
-    shares = in_shares(groups, _size, SHARE)
-    for share, found in in_order(_look_through, shares, AHEAD, sum(map(_size, groups))):
+    done, total = 0, sum(map(_size, groups))
+    for share, found in in_order(_look_through, in_shares(groups, _size, SHARE), AHEAD, total):
         ledger.add(found)
-        done += len(share)
+        done += sum(map(_size, share))
         if progress is not None:
-            progress(done, len(groups))
+            progress(done, total)
     health.left_out = _left_out(shelf, health, kept, forgotten)
     return health
 

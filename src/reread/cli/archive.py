@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +17,7 @@ from reread.views.numbers import count, left_out_document, left_out_lines, resul
 
 from . import options
 from .options import is_agreed
-from .session_source import SyncProgress, bare_archive, find, is_below, is_protected, open_archive
+from .session_source import ProgressBar, bare_archive, find, is_below, is_protected, open_archive
 from .streams import tell_lines
 
 if TYPE_CHECKING:
@@ -112,8 +111,8 @@ def _verify(arguments: list[str]) -> int:
     )
     given = made.parse_args(arguments)
     config = options.make_config(given)
-    with bare_archive(config) as archive:
-        proof = archive.safe.verify(deep=given.deep)
+    with bare_archive(config) as archive, closing(ProgressBar()) as progress:
+        proof = archive.safe.verify(deep=given.deep, report=progress)
     document = {
         "schema": "reread.verify/1",
         "ok": proof.ok,
@@ -297,8 +296,7 @@ def _what_goes(stored: StoredSession, backups: int) -> str:
 def _rebuild(arguments: list[str]) -> int:
     given = _parser("rebuild", "  reread archive rebuild", syncs=False).parse_args(arguments)
     config = options.make_config(given)
-    progress = SyncProgress()
-    with bare_archive(config) as archive, closing(progress):
+    with bare_archive(config) as archive, closing(ProgressBar()) as progress:
         sessions = archive.safe.rebuild(progress)
     document = {"schema": "reread.rebuild/1", "sessions": sessions}
     options.show_answer(given, config, lambda: document, lambda _: [f"{count(sessions, 'session')} rebuilt"])
@@ -363,10 +361,10 @@ def doctor_parser() -> options.Parser:
 def run_doctor(arguments: list[str]) -> int:
     given = doctor_parser().parse_args(arguments)
     config = options.make_config(given)
-    progress = _progress if sys.stderr.isatty() else None
     shelf = options.open_shelf(config)
     kept, forgotten, waiting = _kept(config, [files.id for files in shelf.sessions])
-    health = archives.health.examine(shelf, config.now, progress, kept, forgotten)
+    with closing(ProgressBar()) as progress:
+        health = archives.health.examine(shelf, config.now, progress.in_phase("reading"), kept, forgotten)
     health.results_waiting = waiting
 
     def lines(view: View) -> Iterator[str]:
@@ -387,8 +385,3 @@ def _kept(config: Config, sessions: list[str]) -> tuple[dict[str, int] | None, s
         if not archive.exists:
             return None, set(), 0
         return archive.kept_bytes(), archive.forgotten_among(sessions), archive.text.count_waiting()
-
-
-def _progress(done: int, of: int) -> None:
-    end = "\r" if done < of else "\r\x1b[K"
-    sys.stderr.write(f"\rread {done:,} of {of:,} sessions{end}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from reread import lazy, views
 from reread.errors import BadInput
 
 from . import options, session_source
-from .session_source import ShareProgress, asked_archive, open_rows, open_session, open_sessions
+from .session_source import ProgressBar, asked_archive, open_rows, open_session, open_sessions
 from .streams import tell
 
 TYPE_CHECKING = False
@@ -298,7 +299,8 @@ def run_secrets(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive:
         scan = archive.secrets
-        answer = scan.report(wanted, ShareProgress("looking through sessions") if sys.stderr.isatty() else None)
+        with closing(ProgressBar()) as progress:
+            answer = scan.report(wanted, progress.in_phase("looking for secrets"))
         values = {each.id: scan.value_of(each) or "(lost)" for each in answer.secrets} if given.show else {}
         options.show_answer(
             given,

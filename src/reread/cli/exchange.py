@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,7 +27,7 @@ from reread.views.numbers import count, size
 
 from . import options
 from .main import word_first
-from .session_source import bare_archive, is_below, open_archive, refuse_sources
+from .session_source import ProgressBar, bare_archive, is_below, open_archive, refuse_sources
 from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
@@ -162,14 +163,14 @@ def _push_to_folder(
     return replace(done, target=folder, bytes_sent=size)
 
 
-def _pull_from_folder(archive: Archive, folder: Path, key: Path | None) -> Pulled:
+def _pull_from_folder(archive: Archive, folder: Path, key: Path | None, progress: ProgressBar) -> Pulled:
     if key is None:
-        return archive.safe.pull(folder)
+        return archive.safe.pull(folder, progress)
     exchange.check_folder(folder)
     plain = archive.home / _PLAIN
     plain.mkdir(mode=0o700, exist_ok=True)
     opened = sealed.SealedFolder(folder, key).open(plain, archive.machine)
-    done = archive.safe.pull(plain)
+    done = archive.safe.pull(plain, progress)
     exchange.remember_key(archive.home, folder, key)
     return replace(done, folder=folder, problems=[*opened.problems, *done.problems])
 
@@ -214,8 +215,8 @@ def _push_to_store(archive: Archive, url: str, wanted: Filter | None, given: arg
         return 0
 
     def send() -> Outcome:
-        with stores.Store(url) as store:
-            done = team_push.push(archive, store, wanted, what, is_hashed=is_hashed, is_dry=given.dry_run)
+        with stores.Store(url) as store, closing(ProgressBar()) as bar:
+            done = team_push.push(archive, store, wanted, what, is_hashed=is_hashed, is_dry=given.dry_run, report=bar)
         if not given.dry_run:
             exchange.remember_store(archive.home, done.target, names)
         return _sent_document(done), done.problems
@@ -289,9 +290,9 @@ def run_pull(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.folder is not None:
         _refuse_store(given.folder)
-    with bare_archive(config) as archive:
+    with bare_archive(config) as archive, closing(ProgressBar()) as progress:
         folder = _folder(archive, given.folder, config, "pull")
-        done = _pull_from_folder(archive, folder, _key(archive, folder, given.encrypt))
+        done = _pull_from_folder(archive, folder, _key(archive, folder, given.encrypt), progress)
     _tell_all(done.problems)
     options.show_answer(given, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
     return 0

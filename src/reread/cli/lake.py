@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from . import options
 from .archive import EXIT_DAMAGE
 from .options import is_agreed
 from .query import table_lines
+from .session_source import ProgressBar
 from .streams import tell
 
 if TYPE_CHECKING:
@@ -135,7 +137,8 @@ def _build(arguments: list[str]) -> int:
         raise BadInput("--master is for Spark; add --engine spark")
     lake = _opened(given.lake)
     what = _share_options(given, config, lake)
-    done = build.build(lake, _sources(given, config), what, given.engine, given.master)
+    with closing(ProgressBar()) as progress:
+        done = build.build(lake, _sources(given, config), what, given.engine, given.master, progress)
     for problem in done.problems:
         tell(problem)
     options.show_answer(given, config, lambda: _build_document(done), lambda _: _build_lines(done))

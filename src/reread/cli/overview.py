@@ -21,7 +21,7 @@ from reread.errors import BadInput
 
 from . import main, options
 from .main import word_first
-from .session_source import SyncProgress, cleanup_days_of, freshen, is_straight, readable_archive
+from .session_source import ProgressBar, cleanup_days_of, freshen, is_straight, readable_archive
 from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def run_overview(arguments: list[str]) -> int:
     return 0
 
 
-class EarlyOverview(SyncProgress):
+class EarlyOverview(ProgressBar):
     """Shows the overview as soon as the newest sessions are in, and then how far the others have come."""
 
     def __init__(self, show: Callable[[int], None]) -> None:
@@ -98,7 +98,7 @@ def _show_early(archive: Archive, given: argparse.Namespace, config: Config) -> 
 
 def _finish(archive: Archive) -> None:
     """What the first sync left for later, while the person reads the overview; what a stop leaves, the next does."""
-    progress = SyncProgress()
+    progress = ProgressBar()
     try:
         archive.finish(progress)
     finally:

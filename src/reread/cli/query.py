@@ -9,7 +9,7 @@ from reread import lazy, views
 from reread.errors import BadInput, NoWords
 
 from . import options
-from .session_source import SyncProgress, cleanup_days_of, open_archive
+from .session_source import ProgressBar, cleanup_days_of, open_archive
 from .streams import tell, tell_hidden
 
 TYPE_CHECKING = False
@@ -109,7 +109,7 @@ def run_search(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)._replace(limit=None)
     query = " ".join(given.query)
     with open_archive(given, config, only_reads=True) as archive:
-        progress = SyncProgress()
+        progress = ProgressBar()
         try:
             answer = archive.search(
                 query, fields, wanted, given.limit, is_regex=given.regex, now=config.now, report=progress

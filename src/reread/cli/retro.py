@@ -11,7 +11,7 @@ from reread.errors import BadInput
 
 from . import options
 from .options import is_agreed
-from .session_source import SyncProgress, asked_archive, open_archive
+from .session_source import ProgressBar, asked_archive, open_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def run_retro(arguments: list[str]) -> int:
     with asked_archive(given, config, [] if path is None else [path]) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
-        progress = SyncProgress()
+        progress = ProgressBar()
         found = archive.friction.retro(
             wanted,
             "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,

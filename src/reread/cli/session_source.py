@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -120,7 +120,7 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archive
     with TemporaryDirectory(prefix="reread-") as folder:
         places = [source.absolute() for source in sources]
         with archives.Archive(Path(folder), places, price_file=config.prices) as archive:
-            progress = SyncProgress()
+            progress = ProgressBar()
             try:
                 result = archive.sync(progress, with_backups=False, is_quick=True)
             finally:
@@ -168,9 +168,9 @@ READER_PATIENCE = 1.0
 """A command that reads does not wait for another sync to end: what is kept can be told at once."""
 
 
-def freshen(archive: Archive, progress: SyncProgress | None = None) -> None:
+def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
     """Imports what changed. If that fails, the archive can still answer: print a warning and go on."""
-    progress = progress or SyncProgress()
+    progress = progress or ProgressBar()
     try:
         result = archive.sync(progress, patience=READER_PATIENCE, is_glance=True, is_quick=True)
     except SourceError:
@@ -299,8 +299,8 @@ PLAIN_EVERY = 5.0
 """A log needs fewer words, and a busy machine must not make a quick sync look like a long one."""
 
 
-class SyncProgress:
-    """Told how far a sync has come, shows it. Close it to have the line back."""
+class ProgressBar:
+    """Told how far something has come that takes long, shows it. Close it to have the line back."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -318,6 +318,10 @@ class SyncProgress:
             return
         self._show(progress, now - self._began)
         self._next = now + (REDRAW if self._is_terminal else PLAIN_EVERY)
+
+    def in_phase(self, phase: str) -> Callable[[int, int], None]:
+        """For what tells bytes alone."""
+        return lambda done, total: self(archives.Progress(done, total, phase=phase))
 
     def _show(self, progress: Progress, seconds: float) -> None:
         done, total = progress.bytes_done, progress.bytes_total
@@ -338,24 +342,6 @@ class SyncProgress:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
             self._is_drawn = False
-
-
-class ShareProgress:
-    """Told how much of something is done, shows it on a terminal once it takes long; the line is gone when all is."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._next = time.monotonic() + QUICK
-        self._is_drawn = False
-
-    def __call__(self, done: int, total: int) -> None:
-        if done >= total:
-            sys.stderr.write("\r\x1b[K" if self._is_drawn else "")
-            sys.stderr.flush()
-        elif (now := time.monotonic()) >= self._next:
-            sys.stderr.write(f"\r{self._what}: {done * 100 // total} %\x1b[K")
-            sys.stderr.flush()
-            self._next, self._is_drawn = now + REDRAW, True
 
 
 def refuse_sources(path: Path, config: Config) -> None:

@@ -8,7 +8,7 @@ import sys
 from reread.views.numbers import count, duration, left_out_document, left_out_lines, size
 
 from . import options
-from .session_source import SyncProgress, bare_archive
+from .session_source import ProgressBar, bare_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def run_sync(arguments: list[str]) -> int:
 
 
 def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
-    progress = SyncProgress()
+    progress = ProgressBar()
     try:
         return archive.sync(progress, full=is_full)
     finally:

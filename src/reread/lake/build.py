@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from reread.billing import load_prices
 from reread.errors import BadInput
 from reread.index.meta import EXTRACTOR
+from reread.ingest import Progress, Report
 from reread.times import milliseconds
 from reread.workers import is_alone, worker_pool
 
@@ -99,7 +100,14 @@ def known_files(lake: DeltaLake) -> dict[str, KnownFile]:
     return {row["key"]: KnownFile(**row) for row in rows.to_pylist()}
 
 
-def build(lake: DeltaLake, places: Sequence[str], options: ShareOptions, engine: str, master: str | None) -> LakeBuilt:
+def build(
+    lake: DeltaLake,
+    places: Sequence[str],
+    options: ShareOptions,
+    engine: str,
+    master: str | None,
+    report: Report | None = None,
+) -> LakeBuilt:
     """Brings a lake up to date with its sources. Whatever ends it before the last commit, nothing of it is seen."""
     run = engine_called(engine, master)
     prices = load_prices(options.prices)
@@ -111,7 +119,10 @@ def build(lake: DeltaLake, places: Sequence[str], options: ShareOptions, engine:
         cores = os.cpu_count() or 1
         shares = shares_of(plan.jobs, max(1, min(SHARE, plan.size // (2 * cores) + 1)))
         tasks = [ShareTask(lake.uri, jobs, options) for jobs in shares]
-        done = list(run(tasks)) if tasks else []
+        for share in run(tasks) if tasks else ():
+            done.append(share)
+            if report is not None:
+                report(Progress(sum(each.bytes_read for each in done), plan.size, phase="reading"))
         with Recount(lake, prices) as recount:
             gone = _replace_rows(lake, plan, done)
             _remember_old(lake, done)

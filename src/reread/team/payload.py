@@ -10,15 +10,17 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from hashlib import blake2b, md5, sha256
 from hmac import digest as hmac_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 from msgspec import Struct
 from zstandard import ZstdCompressor
 
+from reread import archive as archives
 from reread import lazy
 from reread.archive.filters import Filter
 from reread.archive.listing import passing_ids
@@ -33,11 +35,13 @@ from reread.index.read import FileFigures, figures_by_session, file_by_id, files
 from reread.index.sessions import sessions_by_id
 from reread.index.text_index import folded, indexable
 from reread.index.usage_sums import circumstances
+from reread.ingest import Progress, Report
 from reread.records import Record, User, decode
 from reread.sessions.speaker import Speaker, kind_of
 from reread.times import milliseconds
+from reread.workers import in_order, is_alone
 
-from .store import Store, StoreAway, as_json, told
+from .store import Store, StoreAway, told
 
 if TYPE_CHECKING:
     from reread.archive import Archive
@@ -207,21 +211,7 @@ class Parcels:
         return {**counts, "role": file_key("role", role), "size": len(content), **sent}
 
     def text(self, each: Waiting, known: Known = NOTHING) -> Document:
-        """Prompts, replies, thinking and tool inputs without secrets; what tools gave back is left out."""
-        session = self._archive.session(each.stored)
-        redactor = redact.Redactor()
-        redact.learn_session(redactor, session)
-        lines = [each for each in text_lines(session, redactor) if _is_kept(each["time"], known.since)]
-        places = [(line["agent"], line["position"]) for line in lines]
-        there = known.lines or {}
-        gone = [{"agent": agent, "position": position} for agent, position in there.keys() - set(places)]
-        changed = [
-            {**line, "words": words_of(decode(line["line"].encode()))}
-            for line, place in zip(lines, places, strict=True)
-            if there.get(place) != md5(line["line"].encode(), usedforsecurity=False).hexdigest()
-        ]
-        about = {"key": each.key, "digest": each.text_digest, "title": redactor.redact(session.title)}
-        return {**_clean({**about, "gone": gone}), "is_whole": known.lines is None, "lines": changed}
+        return text_of(self._archive, each, known)
 
     def content(self, each: Waiting, known: Known = NOTHING) -> Document:
         """Every byte that is kept of the session's own files."""
@@ -291,6 +281,25 @@ def marks_of(content: bytes) -> bytes:
 
 
 # -- text
+
+
+def text_of(archive: Archive, each: Waiting, known: Known = NOTHING) -> Document:
+    """Prompts, replies, thinking and tool inputs without secrets; what tools gave back is left out."""
+    session = archive.session(each.stored)
+    redactor = redact.Redactor()
+    redact.learn_session(redactor, session)
+    lines = [each for each in text_lines(session, redactor) if _is_kept(each["time"], known.since)]
+    places = [(line["agent"], line["position"]) for line in lines]
+    there = known.lines or {}
+    gone = [{"agent": agent, "position": position} for agent, position in there.keys() - set(places)]
+    changed = [
+        {**line, "words": words_of(decode(line["line"].encode()))}
+        for line, place in zip(lines, places, strict=True)
+        if there.get(place) != md5(line["line"].encode(), usedforsecurity=False).hexdigest()
+    ]
+    about = {"key": each.key, "digest": each.text_digest, "title": redactor.redact(session.title)}
+    return {**_clean({**about, "gone": gone}), "is_whole": known.lines is None, "lines": changed}
+
 
 _ENVELOPE = (
     *("type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp", "isSidechain", "agentId"),
@@ -437,6 +446,27 @@ class _There(Struct, frozen=True):
     content_digest: str | None
 
 
+class _Outgoing(NamedTuple):
+    """A session that goes to the store: which parts of it, and what is there of them."""
+
+    session: Waiting
+    parts: list[str]
+    before: _There | None
+    known: Known
+
+
+class _MadeText(NamedTuple):
+    """The text of a session as it is sent."""
+
+    body: str = ""
+    redacted: int = 0
+    problem: str | None = None
+
+
+_AHEAD = 8
+"""Sessions whose text may be in the workers' hands, or made and not sent."""
+
+
 def push(
     archive: Archive,
     store: Store,
@@ -445,6 +475,7 @@ def push(
     *,
     is_hashed: bool = False,
     is_dry: bool = False,
+    report: Report | None = None,
 ) -> Sent:
     """Raises StoreAway where the store is gone on the way: what was sent until then stays, and is not sent again."""
     parcels = Parcels(archive, names_of(store, is_hashed=is_hashed))
@@ -456,28 +487,43 @@ def push(
             store.one("SELECT reread.retire()")
     with told():
         since = store.one("SELECT reread.kept_since()")
-    for each in parcels.waiting(_chosen(archive, wanted)):
-        parts = _lacking(each, there.get(each.key), what)
-        if not parts:
-            counts["unchanged"] += 1
-            continue
-        try:
+    chosen = _chosen(archive, wanted)
+    lacking = [
+        (each.stored.id, each.stored.row.bytes)
+        for each in parcels.waiting(sessions_by_id(archive.connection, chosen))
+        if _lacking(each, there.get(each.key), what)
+    ]
+    counts["unchanged"] = len(chosen) - len(lacking)
+    done, total = 0, sum(size for _, size in lacking)
+
+    def outgoing() -> Iterator[_Outgoing]:
+        for each in parcels.waiting(sessions_by_id(archive.connection, [number for number, _ in lacking])):
             before = there.get(each.key)
-            made = _made(parcels, each, parts, _known(store, each, before, parts, since))
-            is_taken = is_dry or _send(store, each, made, before)
+            parts = _lacking(each, before, what)
+            yield _Outgoing(each, parts, before, _known(store, each, before, parts, since))
+
+    for each, text in _with_text(archive, outgoing(), total if what != LEDGER else 0):
+        try:
+            made = _made(parcels, each, text)
+            is_taken = is_dry or _send(store, each.session, made, each.before)
             if is_taken is None:  # another push of the same person came in between
-                made = _made(parcels, each, parts, Known(since=since))
-                is_taken = _send(store, each, made)
+                anew = each._replace(known=Known(since=since))
+                text = _made_text(archive, anew)
+                made = _made(parcels, anew, text)
+                is_taken = _send(store, each.session, made)
         except StoreAway:
             raise
         except RereadError as problem:
             counts["failed"] += 1
-            problems.append(f"{printable(each.stored.row.uuid)} was not sent: {problem}")
-            continue
-        counts["sent" if is_taken else "forgotten"] += 1
-        if is_taken:
-            counts["bytes_sent"] += sum(len(json.dumps(part, ensure_ascii=False).encode()) for part in made.values())
-            counts["redacted"] += redactions(made["text"]["lines"]) if "text" in made else 0
+            problems.append(f"{printable(each.session.stored.row.uuid)} was not sent: {problem}")
+        else:
+            counts["sent" if is_taken else "forgotten"] += 1
+            if is_taken:
+                counts["bytes_sent"] += sum(len(part.encode()) for part in made.values())
+                counts["redacted"] += text.redacted
+        done += each.session.stored.row.bytes
+        if report is not None:
+            report(Progress(done, total, phase="sending"))
     return Sent(target=store.address, what=what, problems=problems, **counts)
 
 
@@ -497,14 +543,50 @@ def _parts(what: str) -> tuple[str, ...]:
     return ("ledger",) if what == LEDGER else ("ledger", "text") if what != ALL else ("ledger", "text", "content")
 
 
-def _chosen(archive: Archive, wanted: Filter | None) -> Iterator[StoredSession]:
+def _chosen(archive: Archive, wanted: Filter | None) -> list[int]:
     """The oldest first: who watches the team's report sees it grow in the order of time."""
-    ids = passing_ids(archive.connection, wanted or Filter())
-    return sessions_by_id(archive.connection, ids[::-1])
+    return passing_ids(archive.connection, wanted or Filter())[::-1]
 
 
-def _made(parcels: Parcels, each: Waiting, parts: list[str], known: Known) -> dict[str, dict[str, Any]]:
-    return {part: getattr(parcels, part)(each, known) for part in parts}
+def _with_text(archive: Archive, sessions: Iterable[_Outgoing], size: int) -> Iterator[tuple[_Outgoing, _MadeText]]:
+    """Each with its text where that is to go: redacting it is most of the work, and for all processors."""
+    if is_alone(size):
+        return ((each, _made_text(archive, each)) for each in sessions)
+    return in_order(partial(_text_in_worker, archive.home, archive.price_file), sessions, _AHEAD, size)
+
+
+def _text_in_worker(home: Path, prices: Path | None, session: _Outgoing) -> _MadeText:
+    return _made_text(_opened(home, prices), session)
+
+
+@cache
+def _opened(home: Path, prices: Path | None) -> Archive:
+    """One for all that a worker does; its parent's cannot be used by two."""
+    return archives.Archive(home, price_file=prices)
+
+
+def _made_text(archive: Archive, session: _Outgoing) -> _MadeText:
+    """Of a session that cannot be read: why."""
+    if TEXT not in session.parts:
+        return _MadeText()
+    try:
+        made = text_of(archive, session.session, session.known)
+    except RereadError as problem:
+        return _MadeText(problem=str(problem))
+    return _MadeText(_encoded(made), redactions(made["lines"]))
+
+
+def _made(parcels: Parcels, session: _Outgoing, text: _MadeText) -> dict[str, str]:
+    """The parts as JSON."""
+    if text.problem is not None:
+        raise RereadError(text.problem)
+    others = [part for part in session.parts if part != TEXT]
+    made = {part: _encoded(getattr(parcels, part)(session.session, session.known)) for part in others}
+    return {**made, TEXT: text.body} if TEXT in session.parts else made
+
+
+def _encoded(document: Document) -> str:
+    return msgspec.json.encode(document).decode()
 
 
 def _known(store: Store, each: Waiting, there: _There | None, parts: list[str], since: int | None) -> Known:
@@ -545,7 +627,7 @@ def _lacking(each: Waiting, there: _There | None, what: str) -> list[str]:
     return [part for part in _parts(what) if not has[part]]
 
 
-def _send(store: Store, each: Waiting, made: dict[str, dict[str, Any]], before: _There | None = None) -> bool | None:
+def _send(store: Store, each: Waiting, made: dict[str, str], before: _There | None = None) -> bool | None:
     """False where the team has forgotten the session; None where the store no longer has what it had before, which
     is what the parcels go on from."""
     with told(), store.connection.transaction():
@@ -553,10 +635,10 @@ def _send(store: Store, each: Waiting, made: dict[str, dict[str, Any]], before: 
         if before is not None and _all_there(store, each.key).get(each.key) != before:
             return None
         if "ledger" in made:
-            keys = store.one("SELECT reread.put_session(%s)", (as_json(made["ledger"]),))
+            keys = store.one("SELECT reread.put_session(%s::jsonb)", (made["ledger"],))
             if keys is None:
                 return False
             store.settle(keys)
-        if "text" in made and not store.one("SELECT reread.put_text(%s)", (as_json(made["text"]),)):
+        if "text" in made and not store.one("SELECT reread.put_text(%s::jsonb)", (made["text"],)):
             return False
-        return "content" not in made or bool(store.one("SELECT reread.put_content(%s)", (as_json(made["content"]),)))
+        return "content" not in made or bool(store.one("SELECT reread.put_content(%s::jsonb)", (made["content"],)))
