@@ -131,3 +131,12 @@ def digests(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def everything(archive: Archive) -> dict[str, list[tuple[object, ...]]]:
+    """The rows that sessions are made of, however they came there."""
+    tables = ("session", "file", "piece", "block", "request", "tool_call", "prompt", "thought", "friction", "outcome")
+    return {
+        table: sorted(archive.connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr)  # noqa: S608
+        for table in tables
+    }

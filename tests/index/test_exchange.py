@@ -13,7 +13,6 @@ import pytest
 from msgspec.structs import replace
 
 from histories import write_backups
-from ingest.test_index_from_the_safe import everything
 from reread import exchange
 from reread.archive import Archive, Progress, UsageReport
 from reread.archive.filters import Filter
@@ -22,7 +21,7 @@ from reread.errors import BadInput
 from reread.safe.packs import Pack
 from reread.safe.pieces import Damage, encode_piece, seal
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_usage
-from trees import append, generate
+from trees import append, everything, generate
 
 FIRST = "0a1b2c3d-1111-4222-8333-444455556666"
 SECOND = "1b2c3d4e-2222-4333-8444-555566667777"

@@ -13,7 +13,7 @@ from reread.archive.search_language import ALL_FIELDS
 from reread.index.sessions import StoredSession
 from reread.ingest import Progress
 from reread.testing import a_prompt, a_reply, a_session, a_subagent
-from trees import a_tree, append, assert_true
+from trees import a_tree, append, assert_true, everything
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
 WORDS = ("the", "claude", "error*", "検索", "склад OR app")
@@ -36,14 +36,6 @@ def test_a_rebuilt_index_says_what_the_old_one_said(tmp_path: Path) -> None:
         assert_true(archive, tree.truth)
         assert archive.sync().bytes == 0
         assert_true(archive, tree.truth)
-
-
-def everything(archive: Archive) -> dict[str, list[tuple[object, ...]]]:
-    tables = ("session", "file", "piece", "block", "request", "tool_call", "prompt", "thought", "friction", "outcome")
-    return {
-        table: sorted(archive.connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr)  # noqa: S608
-        for table in tables
-    }
 
 
 def test_workers_rebuild_and_renew_what_one_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
