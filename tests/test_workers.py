@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,21 @@ from typing import NamedTuple
 
 import pytest
 
+from reread.errors import (
+    AmbiguousSession,
+    BadInput,
+    ClientError,
+    ReadOnlyArchive,
+    RefusedBackup,
+    RereadError,
+    SafeBusy,
+    SafeDamaged,
+    SafeError,
+    SourceError,
+    StoreError,
+    UnknownSession,
+    WorkerLost,
+)
 from reread.testing import a_prompt, a_session
 from reread.workers import is_alone
 
@@ -152,3 +168,26 @@ def test_whose_processes_may_be_started_anew(
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     assert is_alone(10**9) is not may
     assert is_alone(10)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SourceError(Path("a"), "is gone"),
+        RefusedBackup(Path("a"), "is none"),
+        UnknownSession("a", [Path("b")]),
+        AmbiguousSession("a", ["b", "c"]),
+        BadInput("no"),
+        ClientError("it ended", 3, ["why"]),
+        StoreError("no"),
+        ReadOnlyArchive(Path("a")),
+        SafeError(Path("a"), "no"),
+        SafeBusy(Path("a"), 7),
+        SafeDamaged(1, 2, "no", "a"),
+        WorkerLost(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_comes_out_of_a_worker_as_it_was(error: RereadError) -> None:
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

@@ -52,6 +52,18 @@ __all__ = [
 class RereadError(Exception):
     """The base: its text is one sentence a person can act on."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A worker hands it over by what it holds: most are made from facts, which pickle would give the sentence for,
+        and a pool that cannot read an answer is broken for good."""
+        return _remade, (type(self), self.args, self.__dict__)
+
+
+def _remade(kind: type[RereadError], args: tuple[object, ...], facts: dict[str, object]) -> RereadError:
+    made = kind.__new__(kind)
+    made.args = args
+    made.__dict__.update(facts)
+    return made
+
 
 class SourceError(RereadError):
     """A file or folder that cannot be read, and why."""

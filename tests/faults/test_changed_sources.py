@@ -172,3 +172,21 @@ def test_nothing_is_written_below_a_source_by_anything_we_do(tree: Tree, tmp_pat
     assert traces(tree.source) == before
     for path in tree.home.rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_file_that_goes_while_workers_read_is_told_and_the_others_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claude Code deletes what is old when it starts, also while a first sync reads it."""
+    paths = [
+        a_session(a_prompt("hello"), id=f"0a1b2c3d-1111-4222-8333-{n:012}").write(tmp_path / "c") for n in range(6)
+    ]
+    for number, path in enumerate(paths):
+        os.utime(path, (1_800_000_000 + number,) * 2)  # the last is the newest, and read first
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
+    monkeypatch.setattr("reread.ingest.sync.AHEAD", 1)  # one at a time
+    with Archive(tmp_path / "home", [tmp_path / "c"]) as archive:
+        done = archive.sync(lambda _: paths[0].unlink(missing_ok=True))
+        assert [problem.path for problem in done.problems] == paths[:1]
+        assert done.sessions == len(paths) - 1
+        assert archive.safe.verify().ok
