@@ -83,6 +83,25 @@ def test_many_sessions_are_a_folder_with_an_index(kept: Kept, tmp_path: Path) ->
     assert index.foreign == []
 
 
+def test_a_folder_holds_each_copy_of_a_session(run: Run, tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        a_session(a_prompt(f"the {folder} place"), a_reply("yes"), id=HARBOUR).write(tmp_path / "claude" / folder)
+    source = ("--source", tmp_path / "claude", "--home", tmp_path / "home")
+    assert run("export", *source, "--format", "json", "-o", tmp_path / "out").code == 0
+    made = [json.loads(path.read_bytes()) for path in (tmp_path / "out").iterdir()]
+    assert sorted(each["turns"][0]["prompt"]["text"] for each in made) == ["the one place", "the two place"]
+    assert [each["session"]["archived"] for each in made] == [True, True]
+
+
+def test_workers_export_what_one_process_exports(kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kept("export", "-o", tmp_path / "alone", "--redact").code == 0
+    monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
+    ran = kept("export", "-o", tmp_path / "together", "--redact")
+    assert ran.code == 0, ran.err
+    both = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("alone", "together"))
+    assert next(both) == next(both)
+
+
 def test_filters_choose_what_a_folder_holds(kept: Kept, tmp_path: Path) -> None:
     ran = kept("export", "--project", "harbour", "--format", "markdown", "-o", tmp_path / "out", "--json")
     files = json.loads(ran.out)["files"]

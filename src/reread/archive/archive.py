@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from reread import lazy
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from os import PathLike
     from types import TracebackType
-    from typing import Unpack
+    from typing import TypeVar, Unpack
 
-    from reread import loading
+    from reread import loading, workers
     from reread.archive import (
         answers,
         billing,
@@ -61,6 +62,9 @@ if TYPE_CHECKING:
     from .text_search import FieldNames, SearchAnswer
     from .usage_report import UsageReport
     from .user_marks import Project
+
+    _J = TypeVar("_J")
+    _R = TypeVar("_R")
 else:
     verify = lazy.module("reread.index.verify")
     billing = lazy.module("reread.archive.billing")
@@ -72,6 +76,7 @@ else:
     text_search = lazy.module("reread.archive.text_search")
     answers = lazy.module("reread.archive.answers")
     capture = lazy.module("reread.live.capture")
+    workers = lazy.module("reread.workers")
     tail = lazy.module("reread.sources.tail")
     read = lazy.module("reread.index.read")
     filtering = lazy.module("reread.archive.filters")
@@ -90,6 +95,8 @@ _SETTLING = 2.0
 """Seconds in which a client may write a last line after its run has ended."""
 _WATCHING = 0.1
 """The share of a processor that a watch may take: a session of 24 MB that grew all the time took 0.7 of one."""
+AHEAD = 8
+"""Jobs that may be in the workers' hands, or done and not asked for."""
 CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 _MOVED = {
@@ -451,6 +458,15 @@ class Archive(ArchiveBase):
         trunk = self.reader.session_files(stored.id, stored.row.uuid).trunk
         return b"" if trunk is None else self.reader.whole(trunk)
 
+    def on_all_processors(
+        self, work: Callable[[Archive, _J], _R], jobs: Iterable[_J], size: int
+    ) -> Iterator[tuple[_J, _R]]:
+        """Each job with what `work(archive, job)` makes of it, in their order, also in workers with archives of their
+        own; `size` is how many bytes of sessions it is about: what is little is done here."""
+        if workers.is_alone(size):
+            return ((job, work(self, job)) for job in jobs)
+        return workers.in_order(partial(_worked, self.home, self.price_file, work), jobs, AHEAD, size)
+
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""
         if not isinstance(query, str):
@@ -551,6 +567,16 @@ class Archive(ArchiveBase):
         """Whether the last that is known of a session is a run that reread captured, and which has ended."""
         ends = [row.mtime_ns / 1e9 for row in read.files_of(self.connection, stored.id) if row.kind == "capture"]
         return bool(ends) and stored.ended is not None and stored.ended.timestamp() <= max(ends) + _SETTLING
+
+
+def _worked(home: Path, prices: Path | None, work: Callable[[Archive, _J], _R], job: _J) -> _R:
+    return work(_opened(home, prices), job)
+
+
+@cache
+def _opened(home: Path, prices: Path | None) -> Archive:
+    """One for all that a worker does: that of its parent cannot be used by two processes."""
+    return Archive(home, price_file=prices)
 
 
 def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] | None = None) -> Archive:

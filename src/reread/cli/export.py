@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,11 +19,19 @@ from reread.sessions import Session
 from reread.views.numbers import count, money
 
 from . import options
-from .session_source import asked_archive, made_whole, open_session, refuse_sources, write_whole
+from .session_source import (
+    ProgressBar,
+    asked_archive,
+    cleanup_days_of,
+    made_whole,
+    open_session,
+    refuse_sources,
+    write_whole,
+)
 from .streams import tell
 
 if TYPE_CHECKING:
-    from reread.archive import Archive
+    from reread.archive import Archive, Listed
     from reread.config import Config
     from reread.features import secrets
     from reread.features.secrets import redact
@@ -283,9 +291,10 @@ def transcript_of(opened: Opened, name: str) -> bytes:
     return Path(opened.session.files[0]).read_bytes()
 
 
-def source_in(archive: Archive, name: str) -> ExportSource:
-
-    return ExportSource(archive.session(name), lambda: archive.transcript(name))
+def source_in(archive: Archive, listed: Listed) -> ExportSource:
+    """Of copies of a session that very one."""
+    stored = listed.stored
+    return ExportSource(archive.session(stored), lambda: archive.transcript(stored), session_list.kept_fields(listed))
 
 
 def tell_secrets(exports: list[ExportReport], given: argparse.Namespace) -> bool:
@@ -358,12 +367,10 @@ def export_folder(exporter: Exporter, output: Path | None) -> int:
     given, config = exporter.given, exporter.config
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
-        names = [each.stored.row.uuid for each in archive.sessions(wanted)]
-        if not names:
+        chosen = archive.sessions(wanted, cleanup_days_of(config))
+        if not chosen:
             raise BadInput("no session matches these filters")
-        made: list[Made] = []
-        for name in names:
-            made.append(_made(exporter.export(source_in(archive, name)), exporter, Path(waiting), made))
+        made = _all_made(archive, exporter, Path(waiting), chosen)
         if not tell_secrets([each.told for each in made], exporter.given):
             return 1
         _put(made, Path(waiting), folder, _index(made, exporter), exporter.suffix)
@@ -371,12 +378,33 @@ def export_folder(exporter: Exporter, output: Path | None) -> int:
     return 0
 
 
-def _made(export: Export, exporter: Exporter, waiting: Path, before: list[Made]) -> Made:
-    name = file_name(export, exporter.suffix)
-    if any(each.name == name for each in before):
-        name = f"{len(before) + 1}-{name}"
-    (waiting / name).write_bytes(export.content)
-    session = export.session
+class _FolderJob(NamedTuple):
+    """A session of a folder, and where its export waits until all are made."""
+
+    exporter: Exporter
+    chosen: Listed
+    place: Path
+
+
+def _all_made(archive: Archive, exporter: Exporter, waiting: Path, chosen: list[Listed]) -> list[Made]:
+    jobs = (_FolderJob(exporter, each, waiting / str(number)) for number, each in enumerate(chosen))
+    total, done = sum(each.stored.row.bytes for each in chosen), 0
+    found: dict[str, Made] = {}
+    with closing(ProgressBar()) as progress:
+        for job, made in archive.on_all_processors(_made, jobs, total):
+            name = f"{len(found) + 1}-{made.name}" if made.name in found else made.name
+            found[name] = made._replace(name=name)
+            job.place.rename(waiting / name)
+            done += job.chosen.stored.row.bytes
+            progress.in_phase("exporting")(done, total)
+    return list(found.values())
+
+
+def _made(archive: Archive, job: _FolderJob) -> Made:
+    """In a worker or not."""
+    export = job.exporter.export(source_in(archive, job.chosen))
+    job.place.write_bytes(export.content)
+    name, session = file_name(export, job.exporter.suffix), export.session
     return Made(
         name=name,
         told=export.told,

@@ -10,7 +10,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache, partial
+from functools import lru_cache
 from hashlib import blake2b, md5, sha256
 from hmac import digest as hmac_digest
 from pathlib import Path
@@ -20,7 +20,6 @@ import msgspec
 from msgspec import Struct
 from zstandard import ZstdCompressor
 
-from reread import archive as archives
 from reread import lazy
 from reread.archive.filters import Filter
 from reread.archive.listing import passing_ids
@@ -39,7 +38,6 @@ from reread.ingest import Progress, Report
 from reread.records import Record, User, decode
 from reread.sessions.speaker import Speaker, kind_of
 from reread.times import milliseconds
-from reread.workers import in_order, is_alone
 
 from .store import Store, StoreAway, told
 
@@ -463,10 +461,6 @@ class _MadeText(NamedTuple):
     problem: str | None = None
 
 
-_AHEAD = 8
-"""Sessions whose text may be in the workers' hands, or made and not sent."""
-
-
 def push(
     archive: Archive,
     store: Store,
@@ -502,7 +496,8 @@ def push(
             parts = _lacking(each, before, what)
             yield _Outgoing(each, parts, before, _known(store, each, before, parts, since))
 
-    for each, text in _with_text(archive, outgoing(), total if what != LEDGER else 0):
+    # Redacting is most of the work, and for all processors.
+    for each, text in archive.on_all_processors(_made_text, outgoing(), total if what != LEDGER else 0):
         try:
             made = _made(parcels, each, text)
             is_taken = is_dry or _send(store, each.session, made, each.before)
@@ -546,23 +541,6 @@ def _parts(what: str) -> tuple[str, ...]:
 def _chosen(archive: Archive, wanted: Filter | None) -> list[int]:
     """The oldest first: who watches the team's report sees it grow in the order of time."""
     return passing_ids(archive.connection, wanted or Filter())[::-1]
-
-
-def _with_text(archive: Archive, sessions: Iterable[_Outgoing], size: int) -> Iterator[tuple[_Outgoing, _MadeText]]:
-    """Each with its text where that is to go: redacting it is most of the work, and for all processors."""
-    if is_alone(size):
-        return ((each, _made_text(archive, each)) for each in sessions)
-    return in_order(partial(_text_in_worker, archive.home, archive.price_file), sessions, _AHEAD, size)
-
-
-def _text_in_worker(home: Path, prices: Path | None, session: _Outgoing) -> _MadeText:
-    return _made_text(_opened(home, prices), session)
-
-
-@cache
-def _opened(home: Path, prices: Path | None) -> Archive:
-    """One for all that a worker does; its parent's cannot be used by two."""
-    return archives.Archive(home, price_file=prices)
 
 
 def _made_text(archive: Archive, session: _Outgoing) -> _MadeText:
