@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime, tzinfo
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -359,6 +359,7 @@ class Searcher:
     ) -> Iterator[tuple[float, ReadText]]:
         """With their scores. The index tells about which they are; their texts, and no others, are read from the safe
         and tell exactly."""
+        hits_in = cache(partial(query_hits, query.terms))  # a skill or a file is read in one session after the other
         most = max(limit, _LEAST_READ)
         waiting = self._ranked(window, query) if len(window) > most else window
         found = 0
@@ -367,7 +368,7 @@ class Searcher:
             for read in self._reads(likely):
                 if seen.is_first(read):
                     found += 1
-                    yield self._score(read.match, query_hits(query.terms, read.text), len(read.text)), read
+                    yield self._score(read.match, hits_in(read.text), len(read.text)), read
 
     def _ranked(self, window: list[Match], query: SearchQuery) -> list[Match]:
         """By what the index knows of them, best first."""
