@@ -35,11 +35,10 @@ def test_a_line_is_read_from_however_many_pieces_it_lies_in(tmp_path: Path) -> N
             )
             _, place = safe.append(header, content[start:end])
             pieces.append(StoredPiece(start=start, length=end - start, sha256=b"", place=place))
-    for held in (1, 2):
-        lines = SafeLines(safe, held)
-        for start in range(80):
-            for end in range(start, 81):
-                assert lines.line(pieces, start, end - start) == content[start:end]
+    for lines in (SafeLines(safe, 1), SafeLines(safe, 2), SafeLines(safe, is_backwards=True)):
+        every = [(start, end) for start in range(80) for end in range(start, 81)]
+        for start, end in [*every, *reversed(every)]:
+            assert lines.line(pieces, start, end - start) == content[start:end]
         assert lines.line(pieces, 92, 20) == content[92:]
         with pytest.raises(SafeDamaged, match="the bytes before it are lost"):
             lines.line(pieces, 70, 25)

@@ -317,10 +317,10 @@ def test_what_waits_for_both_is_read_once(tmp_path: Path, monkeypatch: pytest.Mo
     read: list[PiecePlace] = []
     real = Safe._read
 
-    def noted(safe: Safe, place: PiecePlace, *, hashed: bool) -> tuple[PieceHeader, bytes]:
+    def noted(safe: Safe, place: PiecePlace, *, hashed: bool, most: int | None = None) -> tuple[PieceHeader, bytes]:
         read.append(place)
         assert not hashed, "a CRC proves what is only looked at"
-        return real(safe, place, hashed=hashed)
+        return real(safe, place, hashed=hashed, most=most)
 
     with an_archive(tmp_path) as archive:
         archive.sync(is_quick=True)

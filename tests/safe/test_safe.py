@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import signal
 import stat
 import subprocess
@@ -84,6 +85,16 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
         assert safe.slice(place, 5998, 100) == b"o\n"
     assert header.length == 6000
     assert place.stored == pack_path(tmp_path / "safe").stat().st_size
+
+
+def test_the_beginning_of_a_large_piece_is_given_back_without_the_rest(tmp_path: Path) -> None:
+    """A frame is unpacked in blocks of 128 KiB; the edges of some are among these."""
+    raw = random.Random(7).randbytes(100_000) * 5
+    with Safe(tmp_path / "safe") as safe:
+        _, place = safe.append(a_header(), raw)
+        for end in (0, 1, 100_000, (1 << 17) - 1, 1 << 17, (1 << 17) + 1, 300_000, 499_999, 500_000, 600_000):
+            assert safe.slice(place, 0, end) == raw[:end]
+            assert safe.slice(place, end // 2, end - end // 2) == raw[end // 2 : end]
 
 
 def test_a_piece_compressed_elsewhere_is_the_same_piece(tmp_path: Path) -> None:

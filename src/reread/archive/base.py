@@ -113,9 +113,10 @@ class ArchiveBase:
         """Reads the files of sessions out of the safe."""
         return session_files.SessionFileReader(self.connection, self.packs)
 
-    def line_reader(self, held: int = 32) -> safe_reader.SafeReader:
-        """Reads single lines and files out of the safe; so many pieces are held for the next line."""
-        return safe_reader.SafeReader(self.connection, self.packs, held)
+    def line_reader(self, held: int = 32, *, is_backwards: bool = False) -> safe_reader.SafeReader:
+        """Reads single lines and files out of the safe; so many pieces are held for the next line, one of them where
+        the last line of each is asked for first."""
+        return safe_reader.SafeReader(self.connection, self.packs, held, is_backwards=is_backwards)
 
     @cached_property
     def held_texts(self) -> text_index.HeldTexts:

@@ -21,7 +21,7 @@ from reread.index import meta
 from reread.index import read as reading
 from reread.index.database import snapshot
 from reread.index.read import Match
-from reread.index.safe_reader import IN_ORDER, SafeReader, piece_with
+from reread.index.safe_reader import SafeReader, piece_with
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
 from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text_at
 from reread.index.user_data import Noted, matching, noted_words
@@ -388,8 +388,8 @@ class Searcher:
         return Candidate(match.id, _time(match), FIELDS[match.field], hits, length).score(self._now)
 
     def _reads(self, window: list[Match]) -> list[ReadText]:
-        """What can be read, in the order of the window, read file by file."""
-        by_place = sorted(window, key=lambda match: (match.file, match.generation, match.offset))
+        """What can be read, in the order of the window, read file by file and from its end."""
+        by_place = sorted(window, key=lambda match: (match.file, match.generation, match.offset), reverse=True)
         found = {match.id: self._read(match, pieces) for match, pieces in self._with_pieces(by_place)}
         return [read for match in window if (read := found[match.id]) is not None]
 
@@ -606,4 +606,4 @@ class ArchiveText:
     def _searcher(self, now: datetime | None = None) -> Searcher:
         archive, held = self._archive, self._archive.held_texts
         held.forget(reading.forgotten(archive.connection))
-        return Searcher(archive.connection, archive.line_reader(IN_ORDER), now or datetime.now(UTC), held)
+        return Searcher(archive.connection, archive.line_reader(is_backwards=True), now or datetime.now(UTC), held)

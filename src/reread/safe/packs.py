@@ -78,8 +78,11 @@ class Pack:
             yield piece
             offset = piece.place.end
 
-    def read(self, place: PiecePlace, *, hashed: bool = True) -> tuple[PieceHeader, bytes] | Damage:
-        """The raw bytes of one piece, proved; without the hash they are proved by the CRC of the frame."""
+    def read(
+        self, place: PiecePlace, *, hashed: bool = True, most: int | None = None
+    ) -> tuple[PieceHeader, bytes] | Damage:
+        """The raw bytes of one piece, proved; without the hash they are proved by the CRC of the frame, which is
+        enough to have the first of them alone."""
         block = self.bytes(place.offset, max(place.stored, _USUAL_HEAD))  # at once: a call of the system less
         head = self._head_in(block, place.offset)
         if not head.intact or head.end != place.end:
@@ -90,7 +93,7 @@ class Pack:
         frame = memoryview(block)[head.frame_at - place.offset : place.stored]
         if len(frame) != head.frame_length or zlib.crc32(frame) != head.frame_sum:
             return self._damage(head, place.end, "its bytes are damaged")
-        raw = unpack(frame, header.length)
+        raw = unpack(frame, header.length, most)
         if raw is None or (hashed and digest(raw) != header.sha256):
             return self._damage(head, place.end, "its bytes are not those that were hashed")
         return header, raw

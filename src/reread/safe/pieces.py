@@ -230,10 +230,16 @@ class Head(Struct, frozen=True):
             return None
 
 
-def unpack(frame: bytes | memoryview, length: int) -> bytes | None:
+def unpack(frame: bytes | memoryview, length: int, most: int | None = None) -> bytes | None:
+    """The raw bytes of a piece of this length, the first ones alone where no more are asked for."""
     zstd = _zstd()
     try:
         # Asked first: a frame that claims another size must not be given the memory for it.
-        return zstd.decompressor.decompress(frame) if zstd.content_size(frame) == length else None
+        if zstd.content_size(frame) != length:
+            return None
+        if most is None or most >= length:
+            return zstd.decompressor.decompress(frame)
+        with zstd.decompressor.stream_reader(frame) as source:
+            return source.read(most)
     except zstd.error:
         return None

@@ -94,7 +94,7 @@ class Safe:
 
     def slice(self, place: PiecePlace, start: int, length: int) -> bytes:
         """A range of the raw bytes of a piece, proved by the CRC of its frame; raises SafeDamaged."""
-        return self._read(place, hashed=False)[1][start : start + length]
+        return self._read(place, hashed=False, most=start + length)[1][start : start + length]
 
     def packs(self) -> dict[int, int]:
         """The stored bytes of every pack that counts."""
@@ -205,10 +205,10 @@ class Safe:
 
     # -- inside
 
-    def _read(self, place: PiecePlace, *, hashed: bool) -> tuple[PieceHeader, bytes]:
+    def _read(self, place: PiecePlace, *, hashed: bool, most: int | None = None) -> tuple[PieceHeader, bytes]:
         try:
             with Pack(self._names.pack(place.pack), place.pack) as pack:
-                found = pack.read(place, hashed=hashed)
+                found = pack.read(place, hashed=hashed, most=most)
         except FileNotFoundError:
             found = Damage(place.pack, place.offset, place.stored, "its pack is missing")
         except OSError as error:
