@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -362,11 +363,14 @@ def test_what_was_forgotten_stays_in_no_memory(tmp_path: Path) -> None:
         assert archive.search("narwhal").total == len(archive.held_texts) == 1
 
 
-def test_the_total_of_a_filtered_search_does_not_depend_on_the_limit(tmp_path: Path) -> None:
-    a_session(*(a_prompt(f"alpaca {number}") for number in range(WINDOW + 5)), id=ANN).write(tmp_path / "projects")
+@pytest.mark.parametrize("number", [WINDOW - 1, WINDOW, WINDOW + 1, 2 * WINDOW])
+def test_the_total_of_a_search_does_not_depend_on_the_limit(tmp_path: Path, number: int) -> None:
+    a_session(*(a_prompt(f"alpaca {each}") for each in range(number)), id=ANN).write(tmp_path / "projects")
     with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
         archive.sync()
-        assert archive.search("alpaca", wanted=Filter(project="app"), limit=5).total == WINDOW + 5
+        for wanted, limit in product((None, Filter(project="app")), (5, number, number + 1)):
+            found = archive.search("alpaca", wanted=wanted, limit=limit)
+            assert (found.total, len(found.hits)) == (number, min(limit, number))
 
 
 @pytest.mark.parametrize("order", ["together", "the copy later"])

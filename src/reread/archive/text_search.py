@@ -225,10 +225,13 @@ class Searcher:
         chosen = self._chosen(wanted)
         found: list[tuple[float, ReadText]] = []
         seen = _Seen()
+        passed = 0
         for window in self._windows(query, chosen):
+            passed += len(window)
             found += self._best([match for match in window if wanted.keeps_time(_time(match))], query, limit, seen)
             if len(found) >= limit:
-                total = reading.count_matches(self._connection, query.match, chosen)
+                is_last = len(window) < WINDOW  # counting them takes as long as finding them
+                total = passed if is_last else reading.count_matches(self._connection, query.match, chosen)
                 break
         else:
             total = len(found)
@@ -352,6 +355,8 @@ class Searcher:
         ask = partial(reading.matches, self._connection, query.match, limit=WINDOW, sessions=sessions)
         while window := ask(below=below, counts=not query.is_hardly_begun):
             yield window
+            if len(window) < WINDOW:
+                return
             below = window[-1].id
 
     def _best(
