@@ -109,25 +109,31 @@ def test_a_search_tells_what_it_skipped(kept: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("pattern", "rows"),
     [
-        (r"error E\d+", ["error"]),
-        (r"err(or)?\s+in\s+line", ["line err"]),
-        (r"colou?r", ["colo"]),
-        (r"lantern{2,3}s", ["lanter"]),
+        (r"error E\d+", ["error E"]),
+        (r"err(or)?\s+in\s+line", ["line err in"]),
+        (r"colou?r", ["colo r"]),
+        (r"lantern{2,3}s", ["lanter s"]),
         (r"foobar+baz", ["foobar baz"]),
         (r"one|other", ["one", "other"]),
         (r"one \w+|other (a|b)|this that", ["one", "other", "this that"]),
         (r"one|\w+", []),
         ("|".join(["tapir"] * 9), []),
         (r"(one|other)this[abc]that", ["this that"]),
-        (r"(?i)Skis \w", []),
+        (r"(?i)Sis \w", []),
         (r"(?i)Heron|deadlocK", ["heron", "deadloc"]),
         (r"(?x) tap ir", []),
         (r"tapir\x41bcd", []),
-        (r"tapir\.json", ["tapir json"]),
+        (r"tapir\.json", ["tapir json ."]),
+        (r"\b[a-f0-9]{7}\b.{3}#\d+", ["#"]),
+        (r"\w+@\w+\.com|%+", ["com @ .", "%"]),
+        (r"a#?b-*c\!{2}d/??", ["a b c d"]),
+        (r"^\[\d\]$", ["[ ]"]),
+        (r"\^\$ \\ \|", ["^ $ \\ |"]),
+        (r"[#](%)\#?", []),
         (r"[]tapir]heron", ["heron"]),
         (r"(?:a[)]b(c))tapir", ["tapir"]),
         (r"tapir(?=heron)", ["tapir"]),
-        ("größe tapir", ["tapir"]),
+        ("größe tapir", ["tapir gr e"]),
         (r"(a+)+$", []),
     ],
 )
@@ -210,19 +216,21 @@ def test_letters_inside_of_words_are_looked_up_in_the_list_of_words(
 _ATOMS = st.sampled_from(
     ["abc", "xyz1", "q", r"\d", r"\s", ".", "[a-c]", "[^]x]", "(abc|xyz)", "(?:abc)", r"\.", r"\w", "é", "(?=.)", r"\b"]
 )
+_SIGNS = st.sampled_from(["#", "}", "-", r"\+", r"\\", "^", "$", "[#-]", "(#)"])
 _REPEATS = st.sampled_from(["", "", "", "?", "*", "+", "{2}", "{0,2}", "*?", "+?", "??", "|"])
 
 
-@given(st.lists(st.tuples(_ATOMS, _REPEATS), min_size=1, max_size=6), st.data())
+@given(st.lists(st.tuples(_ATOMS | _SIGNS, _REPEATS), min_size=1, max_size=6), st.data())
 def test_whatever_matches_holds_them(parts: list[tuple[str, str]], data: st.DataObject) -> None:
     pattern = "".join(atom + repeat for atom, repeat in parts)
     try:
         bounded = BoundedPattern(pattern)
     except BadInput:  # `\b+` repeats nothing
         return
-    text = data.draw(st.text("abcxyz1qé .0", max_size=30))
+    text = data.draw(st.text("abcxyz1qé .0#}-+\\\n", max_size=30))
     for match in re.finditer(pattern, text, re.MULTILINE):
         assert not bounded.is_ruled_out(match[0].encode())
+        assert not bounded.is_ruled_out(json.dumps(match[0]).encode())
 
 
 def test_whatever_case_a_letter_has_it_is_not_ruled_out() -> None:
@@ -242,6 +250,21 @@ def test_a_line_whose_letters_are_given_by_number_is_found(tmp_path: Path) -> No
         archive.sync()
         found = archive.search(r"tapirq \w+s", ALL_FIELDS, is_regex=True).hits
         assert {hit.text for hit in found} == {"the tapirq dreams", "the tapirq sleeps"}
+
+
+def test_a_sign_is_found_however_it_is_written(tmp_path: Path) -> None:
+    entries = (
+        a_prompt("go #1"),
+        a_reply(a_tool_call("Bash", {"command": "gh #2"}, id="t1")),
+        a_tool_result("#3", of="t1"),
+    )
+    trunk = a_session(*entries, a_reply("none"), a_reply("so #4"), a_reply("or ü#5")).write(tmp_path / "projects")
+    trunk.write_bytes(trunk.read_bytes().replace(b"#4", b"\\u00234"))
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        assert archive.search(r"#\d", ALL_FIELDS, is_regex=True).total == 5
+        assert archive.search(r"(?i)#[^4]", ALL_FIELDS, is_regex=True).total == 4
+        assert archive.search(r"none|\W\b#", ALL_FIELDS, is_regex=True).total == 1
 
 
 # -- the index rules out what it has all words of, and nothing else
@@ -427,10 +450,13 @@ def test_recorded_sessions_answer_as_if_every_text_were_tried(tmp_path: Path, mo
             r"\bcargo\b.*\btest",
             r"^## \w+ the",
             r"/src/\w+\.rs",
+            r"\b[a-f0-9]{7}\b.{3}#\d+",
+            r"\w=\d|<\w+>",
+            r"\\n",
         ):
             quick = archive.search(pattern, ALL_FIELDS, is_regex=True)
             with monkeypatch.context() as patched:
-                patched.setattr(regex, "required_words", lambda _, **__: [])
+                patched.setattr(regex, "required_parts", lambda _, **__: [])
                 patched.setattr(words, "FEW", 10**9)
                 whole = archive.search(pattern, ALL_FIELDS, is_regex=True)
             assert (quick.total, quick.hits) == (whole.total, whole.hits)

@@ -131,8 +131,14 @@ class RequiredWord(NamedTuple):
     """Whether it ends with them, too."""
 
 
-def required_words(pattern: str, *, is_caseless: bool = False) -> list[list[RequiredWord]]:
-    """A row of words for each alternative; none where one has none. What stands in groups is left out."""
+def required_words(pattern: str) -> list[list[RequiredWord]]:
+    """A row of words for each alternative; none where one has none."""
+    rows = [[word for word in row if word.letters.isalnum()] for row in required_parts(pattern)]
+    return rows if all(rows) else []
+
+
+def required_parts(pattern: str, *, is_caseless: bool = False) -> list[list[RequiredWord]]:
+    """The same with signs, each by itself. What stands in groups is left out."""
     rows: list[list[RequiredWord]] = [[]]
     run: list[str] = []
     begins = is_behind = False  # whether the run, or the next one, stands behind what is part of no word
@@ -163,8 +169,10 @@ def required_words(pattern: str, *, is_caseless: bool = False) -> list[list[Requ
         said = pattern[place : place + step]
         if step <= 0 or (letter == "\\" and said[1:] in _NUMBERED):
             return []
-        is_no_letter = _is_no_letter(said)
-        end(is_cut=is_no_letter and pattern[place + step : place + step + 1] not in _OPTIONAL)
+        is_no_letter, is_there = _is_no_letter(said), pattern[place + step : place + step + 1] not in _OPTIONAL
+        end(is_cut=is_no_letter and is_there)
+        if is_there and _is_sign(said):
+            rows[-1].append(RequiredWord(said[-1], begins=False, ends=False))
         is_behind = is_no_letter or said in _MOSTLY_NO_LETTER or (letter == "+" and is_behind)
         if letter == "|":
             rows.append([])
@@ -180,12 +188,17 @@ def _is_no_letter(said: str) -> bool:
     return len(said) == 1 and said.isascii() and not said.isalnum() and said not in _SPECIAL
 
 
+def _is_sign(said: str) -> bool:
+    """Whether a part of a pattern stands for one sign that a writer of JSON puts into a line as it is, if not by its
+    number; at most with a backslash before it."""
+    is_said = said[0] == "\\" if len(said) > 1 else said not in _SPECIAL and said not in "^$"
+    return is_said and len(said) <= 2 and "!" <= said[-1] <= "~" and not said[-1].isalnum()
+
+
 def _told(rows: Sequence[Sequence[RequiredWord]]) -> tuple[tuple[bytes, ...], ...]:
-    """What to look for in the bytes of a line: of each row what is long enough, the longest first."""
-    kept = [[word.letters for word in row if len(word.letters) >= _SHORTEST] for row in rows]
-    if not all(kept):
-        return ()
-    return tuple(tuple(word.encode() for word in sorted(row, key=len, reverse=True)) for row in kept)
+    """What to look for in the bytes of a line, the longest first: looking for it takes a fiftieth of trying a text."""
+    every = (dict.fromkeys(word.letters for word in row) for row in rows)
+    return tuple(tuple(letters.encode() for letters in sorted(row, key=len, reverse=True)) for row in every)
 
 
 def possible(rows: Sequence[Sequence[RequiredWord]], terms: TermList | None) -> Possible | None:
@@ -275,7 +288,7 @@ class BoundedPattern:
         flags = self._compiled.flags
         self._is_caseless = bool(flags & re.IGNORECASE)
         is_spaced = bool(flags & re.VERBOSE)
-        self.required = () if is_spaced else _told(required_words(pattern, is_caseless=self._is_caseless))
+        self.required = () if is_spaced else _told(required_parts(pattern, is_caseless=self._is_caseless))
         """Of which one row stands in whatever it matches: a text without them need not be tried."""
         self.words = [] if is_spaced or flags & re.ASCII else required_words(pattern)
         """What the index, which has no capitals, may be asked for first. To a pattern that knows ASCII alone words end
