@@ -253,7 +253,8 @@ class FileIndex:
 
     def _matches(self, words: list[str], chosen: _ChosenSessions) -> Iterator[read.Match]:
         if not words:
-            yield from read.blocks(self._connection, [list(Field).index(Field.TOOL)], list(chosen.ids))
+            for blocks in read.blocks(self._connection, [list(Field).index(Field.TOOL)], list(chosen.ids)):
+                yield from map(blocks.match, blocks.rows)
             return
         expression = parse(" ".join(words), frozenset({Field.TOOL})).match
         below: int | None = None

@@ -25,7 +25,7 @@ from zlib import adler32, crc32
 from reread import lazy
 from reread.errors import SafeDamaged
 from reread.features.search_text import Field
-from reread.index.read import Match, Possible, StoredPiece
+from reread.index.read import FileBlocks, Match, Possible, StoredPiece
 from reread.index.safe_reader import IN_ORDER, SafeLines
 from reread.index.text_index import text_at
 from reread.safe.safe import Safe
@@ -456,7 +456,7 @@ class ReadText(NamedTuple):
 
 class TextsOfFile(NamedTuple):
     pieces: list[StoredPiece]
-    matches: list[Match]
+    blocks: FileBlocks
 
 
 class TextShare(NamedTuple):
@@ -470,7 +470,7 @@ class TextShare(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(len(each.matches) for each in self.files)
+        return sum(len(each.blocks.rows) for each in self.files)
 
 
 class ShareTried(NamedTuple):
@@ -481,16 +481,21 @@ class ShareTried(NamedTuple):
 
 
 def shares(
-    matches: Iterable[tuple[Match, list[StoredPiece]]], pattern: str, safe: Path, shown: int, *, are_possible: bool
+    every: Iterable[TextsOfFile], pattern: str, safe: Path, shown: int, *, are_possible: bool
 ) -> Iterator[TextShare]:
-    """Matches with the pieces of their file, in their order, cut into shares; smaller where the index named them."""
-    every, size = iter(matches), SHARE_OF_POSSIBLE if are_possible else SHARE
-    while taken := list(islice(every, size)):
-        files: list[TextsOfFile] = []
-        for match, pieces in taken:
-            if not files or files[-1].pieces is not pieces:
-                files.append(TextsOfFile(pieces, []))
-            files[-1].matches.append(match)
+    """Texts in their order, cut into shares; smaller where the index named them."""
+    size = SHARE_OF_POSSIBLE if are_possible else SHARE
+    files: list[TextsOfFile] = []
+    room = size
+    for pieces, blocks in every:
+        rows = blocks.rows
+        while rows:
+            files.append(TextsOfFile(pieces, blocks._replace(rows=rows[:room])))
+            rows, room = rows[room:], max(room - len(rows), 0)
+            if not room:
+                yield TextShare(pattern, safe, files, shown)
+                files, room = [], size
+    if files:
         yield TextShare(pattern, safe, files, shown)
 
 
@@ -550,16 +555,18 @@ class _ShareReader:
 
     def texts(self) -> Iterator[str]:
         lines = SafeLines(Safe(self._share.safe), IN_ORDER)
-        for pieces, matches in self._share.files:
-            for match in matches:
+        for pieces, blocks in self._share.files:
+            for row in blocks.rows:
+                _, _, offset, length, _, field, _ = row
                 try:
-                    line = lines.line(pieces, match.offset, match.length)
+                    line = lines.line(pieces, offset, length)
                 except SafeDamaged:
                     self.unreadable += 1
                     continue
-                if self._bounded.required and _is_verbatim(match) and self._is_ruled_out(line):
+                is_verbatim = field in _VERBATIM and blocks.kind != "capture"
+                if self._bounded.required and is_verbatim and self._is_ruled_out(line):
                     continue
-                read = ReadText.of(match, line)
+                read = ReadText.of(blocks.match(row), line)
                 if read is not None:
                     self.waiting.append(read)
                     yield read.text
@@ -571,8 +578,4 @@ class _ShareReader:
 
 
 _VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL, Field.RESULT))
-
-
-def _is_verbatim(match: Match) -> bool:
-    """Whether a text stands in its line letter by letter; what a person typed is put together from several places."""
-    return match.field in _VERBATIM and match.kind != "capture"
+"""Texts that stand in their line letter by letter; what a person typed is put together from several places."""

@@ -20,7 +20,7 @@ from reread.features.search_text import Field
 from reread.index import meta
 from reread.index import read as reading
 from reread.index.database import snapshot
-from reread.index.read import Match
+from reread.index.read import FileBlocks, Match
 from reread.index.safe_reader import SafeReader, piece_with
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
 from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text_at
@@ -29,7 +29,7 @@ from reread.times import moment
 
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
 from .listing import passing_ids, project_of
-from .regex import BoundedPattern, ReadText, TextSums, needs_terms, possible, shares, try_shares
+from .regex import BoundedPattern, ReadText, TextsOfFile, TextSums, needs_terms, possible, shares, try_shares
 from .search_language import (
     ALL_FIELDS,
     DEFAULT_FIELDS,
@@ -293,13 +293,16 @@ class Searcher:
         asked = possible(bounded.words, terms)
         blocks = reading.blocks(self._connection, fields, chosen, asked)
         if wanted.since is not None or wanted.until is not None:
-            blocks = (match for match in blocks if wanted.keeps_time(_time(match)))
-        every = self._with_pieces(blocks)
+            blocks = (_within(each, wanted) for each in blocks)
+        every = (TextsOfFile(self._pieces_of(each), each) for each in blocks if each.rows)
         for answer in try_shares(
             shares(every, bounded.pattern, self._files.folder, limit, are_possible=asked is not None), bounded
         ):
             self._hidden += answer.unreadable
             yield from answer.found
+
+    def _pieces_of(self, blocks: FileBlocks) -> list[reading.StoredPiece]:
+        return reading.pieces_of(self._connection, blocks.rows[0][1], blocks.generation)
 
     def _with_pieces(self, matches: Iterable[Match]) -> Iterator[tuple[Match, list[reading.StoredPiece]]]:
         held: tuple[int, int] | None = None
@@ -495,6 +498,11 @@ def _text_name(match: Match, pieces: Iterable[reading.StoredPiece]) -> TextName 
 def _original(copies: Iterable[StoredSession]) -> StoredSession:
     """The session that a line was written in is over before the one that goes on with a copy of it."""
     return min(copies, key=lambda each: (each.row.ended or 0, each.mtime_ns or 0, each.id))
+
+
+def _within(blocks: FileBlocks, wanted: Filter) -> FileBlocks:
+    """Those alone that lie in the window of a filter."""
+    return blocks._replace(rows=[row for row in blocks.rows if wanted.keeps_time(moment(row[-1]))])
 
 
 def _time(match: Match) -> datetime | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,6 +49,24 @@ class Match(Struct, frozen=True):
     generation: int
     occurrences: float = 0.0
     """How often the words stand there, beside the other matches of one question: rare words count for more."""
+
+
+BlockRow = tuple[int, int, int, int, int, int, int | None]
+"""Its id, file, offset, length, part, field and time."""
+
+
+class FileBlocks(NamedTuple):
+    """Blocks of one file whose ids follow each other, as rows: where all of an archive are gone through, most are
+    needed for a moment, and making a match of each takes as long as reading them."""
+
+    session: int
+    kind: str
+    generation: int
+    rows: list[BlockRow]
+
+    def match(self, row: BlockRow) -> Match:
+        number, file, offset, length, part, field, time = row
+        return Match(number, self.session, file, offset, length, part, field, time, self.kind, self.generation)
 
 
 _MATCH = """block.id, file.session, block.file, block.offset, block.length, block.part, block.field, block.time,
@@ -298,7 +318,7 @@ def blocks(
     fields: Sequence[int],
     sessions: Sequence[int] | None,
     possible: Possible | None = None,
-) -> Iterator[Match]:
+) -> Iterator[FileBlocks]:
     """All blocks of some fields, in some sessions or in all, newest first; those alone that are possible, and all of
     which the index may lack words."""
     chosen = "" if sessions is None else f"WHERE session IN ({integers(sessions)})"
@@ -312,10 +332,10 @@ def blocks(
             ORDER BY id DESC""",  # noqa: S608  integers and our own names only
         possible or (),
     )
-    for number, file, offset, length, part, field, time in rows:
+    for file, found in groupby(rows, itemgetter(1)):
         if file in files:
             session, kind, generation = files[file]
-            yield Match(number, session, file, offset, length, part, field, time, kind, generation)
+            yield FileBlocks(session, kind, generation, list(found))
 
 
 def count_matches(connection: sqlite3.Connection, expression: str, sessions: Sequence[int] | None) -> int:
