@@ -564,17 +564,23 @@ class _ShareReader:
                     self.unreadable += 1
                     continue
                 is_verbatim = field in _VERBATIM and blocks.kind != "capture"
-                if self._bounded.required and is_verbatim and self._is_ruled_out(line):
+                if is_verbatim and self._is_line_ruled_out(line):
                     continue
                 read = ReadText.of(blocks.match(row), line)
-                if read is not None:
+                if read is not None and (is_verbatim or not self._is_text_ruled_out(read.text)):
                     self.waiting.append(read)
                     yield read.text
 
-    def _is_ruled_out(self, line: bytes) -> bool:
+    def _is_line_ruled_out(self, line: bytes) -> bool:
         """By a line of a reply or with the results of tools; writers may give letters by their numbers."""
+        if not self._bounded.required:
+            return False
         is_reply_or_result = b'"assistant"' in line or b'"tool_result"' in line
         return is_reply_or_result and self._bounded.is_ruled_out(line) and b"\\u00" not in line
+
+    def _is_text_ruled_out(self, text: str) -> bool:
+        required = self._bounded.required
+        return bool(required) and self._bounded.is_ruled_out(text.encode("utf-8", "surrogatepass"))
 
 
 _VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL, Field.RESULT))
