@@ -81,6 +81,14 @@ def test_a_process_that_nobody_waits_for_ends_by_itself(monkeypatch: pytest.Monk
         worker.end()
 
 
+@pytest.mark.parametrize("pattern", ["x?", "x*", "(x){0,1}"])
+def test_what_is_found_behind_many_matches_of_nothing_is_told(pattern: str) -> None:
+    with BoundedPattern(pattern) as bounded:
+        (tried,) = bounded.try_each(["." * 200 + "x" + ".x" * 200])
+    assert tried.is_found
+    assert tried.spans == tuple((at, at + 1) for at in range(200, 200 + 2 * regex.MOST_SPANS, 2))
+
+
 def test_what_is_no_pattern_is_refused() -> None:
     with pytest.raises(BadInput, match="not a regular expression"):
         BoundedPattern("(a+")

@@ -358,8 +358,14 @@ class BoundedPattern:
 
 
 def _tried(compiled: re.Pattern[str], text: str) -> Tried:
-    found = list(islice(compiled.finditer(text), MOST_SPANS))
-    return Tried(bool(found), tuple(match.span() for match in found if match.group()))
+    is_found, spans = False, []
+    for match in compiled.finditer(text):
+        is_found = True
+        if match.end() > match.start():
+            spans.append(match.span())
+            if len(spans) == MOST_SPANS:
+                break
+    return Tried(is_found, tuple(spans))
 
 
 class _Worker:
