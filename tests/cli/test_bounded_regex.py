@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from cli.running import Run
 from reread.archive import Archive, regex
-from reread.archive.regex import BoundedPattern, ReadText, needs_terms, possible
+from reread.archive.regex import BoundedPattern, ReadText, Tried, needs_terms, possible
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
 from reread.index import meta, words
@@ -74,11 +74,40 @@ def test_a_process_that_nobody_waits_for_ends_by_itself(monkeypatch: pytest.Monk
     try:
         worker.send(["aa"])
         worker._process.send_signal(signal.SIGINT)  # is for whoever asked, and answers go on
-        assert worker.receive(60) == regex.Tried(True, ((0, 2),))
+        assert worker.receive(60) == Tried(True, ((0, 2),))
         worker.send([STUCK])
         assert worker._process.wait(60) == -signal.SIGALRM
     finally:
         worker.end()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "span"),
+    [
+        (r"tapir", "a tapir", (2, 7)),
+        (r"tapirs?", "a tapir", (2, 7)),
+        (r"\b[a-f0-9]{7}\b.{3}#\d+", "see 0a1b2c3 - #42.", (4, 17)),
+        (r"\d{4}-\d{2}", "on 2026-11-18", (3, 10)),
+        (r"heron.*", "a heron sleeps", (2, 14)),
+        (r"(a{3}|b)c+", "aaaccc", (0, 6)),
+    ],
+)
+def test_what_can_take_no_text_long_needs_no_process(
+    monkeypatch: pytest.MonkeyPatch, pattern: str, text: str, span: tuple[int, int]
+) -> None:
+    monkeypatch.setattr(regex, "_Worker", None)
+    with BoundedPattern(pattern) as bounded:
+        assert list(bounded.try_each(["none", text])) == [Tried(is_found=False), Tried(is_found=True, spans=(span,))]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"(ab)+", r"(ab){3}", r"a+b", r"a{3}b+c", r"a{2,9}", r"a+|b", r"a{99}b{2}", r"a?b{2}", r"a\\+", "a?" * 9, r"(a+)"],
+)
+def test_what_may_take_long_is_tried_in_a_process(monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
+    monkeypatch.setattr(regex, "_Worker", None)
+    with BoundedPattern(pattern) as bounded, pytest.raises(TypeError):
+        list(bounded.try_each(["none"]))
 
 
 @pytest.mark.parametrize("pattern", ["x?", "x*", "(x){0,1}"])

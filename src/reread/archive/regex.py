@@ -2,7 +2,8 @@
 
 A pattern like `(a+)+$` takes longer than a life on forty letters, and nothing in Python can interrupt it from another
 thread: what may take long is tried in a process of its own, which is ended when a text takes too long. Patterns that
-repeat nothing cannot, and are tried here: starting a process takes as long as searching some thousand texts.
+repeat nothing, or a letter so and so many times or at their very end, cannot, and are tried here: starting a process
+takes as long as searching some thousand texts.
 
 Words that a pattern cannot do without are asked of the index first; texts of which it may lack words are tried in any
 case. Many texts are read and tried by all processors: a share of them is where they lie in the safe.
@@ -54,6 +55,10 @@ MOST_SKIPPED = 20
 MOST_SPANS = 50
 BATCH = 200
 _REPEATS = re.compile(r"[*+{]")
+_FIXED = re.compile(r"(?<=[^)])\{(\d{1,2})\}")
+_AT_THE_END = re.compile(r"(?<=[^)\\])[*+]\Z")
+_MOST_FIXED = 100
+"""Letters that are counted out; so many take half a second in a text of a megabyte."""
 _MOST_OPTIONS = 8
 _COUNT = struct.Struct("<i")
 _START = 10.0
@@ -282,7 +287,7 @@ class BoundedPattern:
         self.pattern = pattern
         self._compiled = regex(pattern)
         self._patience = patience
-        self._is_quick = not _REPEATS.search(pattern) and pattern.count("?") <= _MOST_OPTIONS
+        self._is_quick = _is_quick(pattern)
         self._worker: _Worker | None = None
         self._pause = _PAUSE
         flags = self._compiled.flags
@@ -355,6 +360,16 @@ class BoundedPattern:
             batch = batch[1:]
             self.skipped += 1
             yield Tried(is_found=False, took_too_long=True)
+
+
+def _is_quick(pattern: str) -> bool:
+    """Whether no text can take it long: where there is nothing to choose, nothing is tried again."""
+    once = _AT_THE_END.sub("", _FIXED.sub("", pattern))
+    if _REPEATS.search(once):
+        return False
+    if once == pattern:
+        return pattern.count("?") <= _MOST_OPTIONS
+    return "?" not in pattern and sum(map(int, _FIXED.findall(pattern))) <= _MOST_FIXED
 
 
 def _tried(compiled: re.Pattern[str], text: str) -> Tried:
