@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
 
@@ -126,6 +127,56 @@ def test_a_folder_that_was_moved_takes_its_sessions_with_it(tmp_path: Path) -> N
         assert places(archive) == [(str(old), 0)]
 
 
+def test_a_transcript_under_another_name_is_the_same_session_and_goes_on(tmp_path: Path) -> None:
+    old = told(*FEW).write(tmp_path / "one")
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+        new = old.rename(old.with_name("kept.jsonl"))
+        assert archive.sync().bytes == 0
+        assert_one(archive, 7, {"alpaca": 1})
+        new.write_bytes(told(*MORE).bytes)
+        archive.sync()
+        assert_one(archive, 12, {"alpaca": 1, "iguana": 1})
+        [session] = archive.sessions()
+        assert session.stored.files == [str(new)]
+        assert len(archive.session(ID).requests) == 2
+        new.write_bytes(told(*FEW).bytes)
+        archive.sync()
+        assert_one(archive, 7, {"iguana": 0})
+
+
+def test_a_transcript_under_another_name_that_says_something_else_is_another_session(tmp_path: Path) -> None:
+    old = told(*MORE).write(tmp_path / "one")
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+        old.unlink()
+        old.with_name("kept.jsonl").write_bytes(told(a_prompt("the okapi"), *FEW[1:]).bytes)
+        for _ in range(2):
+            archive.sync()
+            assert {each.id for each in archive.sessions()} == {ID, "kept"}
+            assert len(archive.session(ID).requests) == 2
+            assert archive.search("okapi", ALL_FIELDS).total == 1
+            assert archive.safe.verify().damaged == []
+            archive.safe.rebuild()
+
+
+def test_who_is_called_by_an_id_has_it_and_who_only_told_it_is_called_by_its_file(tmp_path: Path) -> None:
+    own = told(*MORE).write(tmp_path / "one")
+    content = own.read_bytes()
+    other = own.rename(own.with_name("kept.jsonl"))
+    other.write_bytes(told(a_prompt("the okapi"), *FEW[1:]).bytes)
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+        assert [each.id for each in archive.sessions()] == [ID]
+        own.write_bytes(content)
+        for _ in range(2):
+            archive.sync()
+            assert {each.id for each in archive.sessions()} == {ID, "kept"}
+            assert archive.transcript(ID) == content
+            assert archive.safe.verify().damaged == []
+            archive.safe.rebuild()
+
+
 def test_the_same_session_on_another_machine_is_one(tmp_path: Path) -> None:
     told(*FEW).write(tmp_path / "one")
     with opened(tmp_path, "one", machine="laptop") as archive:
@@ -223,3 +274,41 @@ def test_a_crash_in_a_forget_forgets_neither_id_nor_content(tmp_path: Path, monk
 
 def _killed(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def _harm(folder: Path, rng: random.Random) -> None:
+    """One thing that may happen to a transcript."""
+    path = rng.choice(sorted(folder.rglob("*.jsonl")))
+    lines = path.read_bytes().splitlines(keepends=True)
+    match rng.choice(["name", "move", "copy", "cut", "grow", "change", "remove"]):
+        case "name" | "copy" as what:
+            other = path.with_name(f"{rng.choice('ab')}-{path.name}")
+            shutil.copy(path, other)
+            path.unlink() if what == "name" else None
+        case "move":
+            other = folder / "projects" / rng.choice("xyz") / path.name
+            other.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(other)
+        case "cut":
+            path.write_bytes(b"".join(lines[: rng.randint(1, len(lines))]))
+        case "grow":
+            path.write_bytes(b"".join(lines) + lines[-1].replace(b"msg_", b"msg_%x" % rng.getrandbits(16)))
+        case "change":
+            path.write_bytes(b"".join(lines).replace(b"msg_", b"msg_%x" % rng.getrandbits(16)))
+        case "remove" if len(list(folder.rglob("*.jsonl"))) > 1:
+            path.unlink()
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_happens_to_files_lists_and_sums_and_what_is_shown_agree(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    told(*MORE).write(tmp_path / "one")
+    a_session(*MORE, id=ID.replace("6666", "7777")).write(tmp_path / "one")
+    with opened(tmp_path, "one") as archive:
+        for _ in range(8):
+            archive.sync()
+            assert archive.safe.verify(deep=True).damaged == []
+            rows = [each.stored for each in archive.sessions()]
+            assert [each.row.requests for each in rows] == [len(archive.session(each).requests) for each in rows]
+            _harm(tmp_path / "one", rng)

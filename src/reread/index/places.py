@@ -237,6 +237,15 @@ def move_session(
     return True
 
 
+def call_by_file(connection: sqlite3.Connection, trunk: FileRow) -> None:
+    """The session of a transcript is called by the name of its file from now on."""
+    with transaction(connection):
+        for name in (trunk.path.stem, trunk.path.name):
+            values = (stored_path(name), trunk.session)
+            if connection.execute("UPDATE OR IGNORE session SET uuid = ? WHERE id = ?", values).rowcount:
+                return
+
+
 def fold_copies(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> int:
     """Sessions that an earlier version took in several times, from several places or under several names of a host,
     become one again; those that went their own ways stay. Gives how many were folded into others."""

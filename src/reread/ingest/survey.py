@@ -390,7 +390,8 @@ class PlaceSurvey:
         if self._is_empty:
             return False
         here = _by_role(files)
-        for original in (each for name in sorted(names) for each in other_places.originals(self._connection, name)):
+        found = ((name, each) for name in sorted(names) for each in other_places.originals(self._connection, name))
+        for name, original in found:
             kinship = self._kinship(here, original)
             if kinship is Kinship.COPY:
                 self.found += [
@@ -400,16 +401,25 @@ class PlaceSurvey:
             if (
                 kinship is Kinship.FULLER
                 and session.trunk is not None
-                and self._move(session, here, original, source_of)
+                and self._move(session, here, original, source_of, is_same=set(names) <= {name, session.id})
             ):
                 return False
         return False
 
     def _move(
-        self, session: SessionFiles, here: Mapping[Role, SourceFile], original: Original, source_of: Mapping[str, Path]
+        self,
+        session: SessionFiles,
+        here: Mapping[Role, SourceFile],
+        original: Original,
+        source_of: Mapping[str, Path],
+        *,
+        is_same: bool,
     ) -> bool:
+        """Not where another name makes another session of it: what tells one id alone, and is called by none, keeps it
+        as long as nobody else is called so."""
         shared = [(here[role], row) for role, row in original.files.items() if role in here]
-        if any(file.path.name != row.path.name for file, row in shared):
+        is_renamed = any(file.path.name != row.path.name for file, row in shared)
+        if is_renamed and (not is_same or has_own_name(session) or any(row.path.exists() for _, row in shared)):
             return False
         files = {row.id: (str(source_of[file.location]), file.path) for file, row in shared}
         folder = str(next(iter(here.values())).folder if session.trunk is None else session.trunk.folder)
@@ -632,6 +642,7 @@ class Survey:
         claims = Claims(session for session, _ in owned)
         owned = self._without_copies(self._without_forgotten(owned, claims), claims)
         homes = self._homes(session for session, _ in owned)
+        self._give_back_names(session for session, _ in owned)
         for session, own in sorted(owned, key=lambda pair: pair[0].mtime_ns, reverse=True):
             changed = self._changed((*session.all, *own))
             if changed:
@@ -648,13 +659,38 @@ class Survey:
                         gone={each.file.path: each.pieces for each in gone},
                         safe=self._safe,
                         strays=own,
-                        of_others=claims.of_others(session),
+                        of_others=claims.of_others(session) | self._of_gone(session, claims),
                         changed=(*changed, *kept),
                         prices=self._prices,
                     )
                 )
         aside = [file for file in files if file.kind in _KEPT_ASIDE and file.session is None]
         return jobs + [SessionJob(files=None, changed=(job,)) for job in self._changed(aside)]
+
+    def _of_gone(self, session: SessionFiles, claims: Claims) -> frozenset[str]:
+        """The ids it tells that belong to a file of its folder which is gone and was something else: two transcripts
+        are no session."""
+        if session.trunk is None or has_own_name(session):
+            return _NONE
+        trunk = session.trunk
+        return frozenset(name for name in claims.names_of(session) if self._others_called(name, trunk))
+
+    def _give_back_names(self, sessions: Iterable[SessionFiles]) -> None:
+        """A transcript that is called by its id has it; one that only told it until then is called by its file."""
+        for session in sessions:
+            trunk = session.trunk
+            if trunk is not None and has_own_name(session) and self.keys.of(trunk.location) not in self.known:
+                for row in self._others_called(session.id, trunk):
+                    other_places.call_by_file(self._connection, row)
+
+    def _others_called(self, name: str, trunk: SourceFile) -> list[FileRow]:
+        """Other transcripts of its folder that the archive has under an id."""
+        if not self.known:
+            return []
+        folder = folder_of(trunk)
+        found = (each for each in other_places.originals(self._connection, name) if each.machine == self._machine)
+        rows = (row for each in found if each.folder == folder for row in read.files_of(self._connection, each.session))
+        return [row for row in rows if row.kind == FileKind.TRANSCRIPT and row.location != trunk.location]
 
     def _without_forgotten(self, owned: list[Owned], claims: Claims) -> list[Owned]:
         """What a person had forgotten stays so, wherever it is met and whatever it is called there."""
