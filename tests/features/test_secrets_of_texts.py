@@ -118,6 +118,12 @@ def test_a_name_of_a_home_folder_is_taken_out_where_it_stands_alone() -> None:
     assert redacted("make build", "/home/build/x") == "make build"  # a name of nobody
 
 
+def test_a_name_far_behind_another_home_folder_is_taken_out_whole() -> None:
+    text = "cp /home/mlindqvist/recipes/of/the/last/summer.txt /Users/karolinaberg/"
+    assert redacted("ask karolinaberg", text) == "ask [redacted: user 2]"
+    assert [each.value for each in find(text)] == ["mlindqvist", "karolinaberg"]
+
+
 def test_short_names_are_taken_out_of_listings_and_prompts_of_a_shell() -> None:
     listed = "drwxr-xr-x  12 ann  staff   384 Nov  1 10:00 src\n-rw-r--r--@ 1 root wheel 12 Nov 1 a"
     assert redacted(listed) == listed.replace("ann", "[redacted: user 1]")

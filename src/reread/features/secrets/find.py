@@ -29,7 +29,7 @@ SHORTEST = 6
 LONGEST = 4_000_000
 """Characters looked at in one piece; longer texts are looked at in several, which overlap."""
 OVERLAP = 64_000
-VERSION = 5
+VERSION = 6
 """Grows with what is found: what an older version found is looked for again."""
 
 _RUN = 16

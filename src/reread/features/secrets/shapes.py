@@ -361,6 +361,8 @@ WALLET = re.compile(
 """Before 0x and 64 digits, which may as well be a hash."""
 """Tokens by the three letters they begin with; `#` are hexadecimal numbers and such, `*` all others."""
 
+_NAME_IN_PATH = r"(?P<s>[A-Za-z0-9_.\u00c0-\uffff][\w.\u00c0-\uffff]{0,40})(?![\w.]*[(=])"
+
 KINDS: tuple[SecretKind, ...] = (
     _kind(
         "private key",
@@ -477,14 +479,12 @@ KINDS: tuple[SecretKind, ...] = (
     _kind(
         USER, "@", r"(?<![\w.@/-])(?P<s>[a-z_][\w-]{1,31})@[\w-]+:[~/]\S{0,200}[$#](?!\S)", is_personal, reach=(34, 300)
     ),
-    _kind(
-        USER,
-        "home|/home/ users|/users/ users|\\users\\ home|-home- users|-users-",
-        r"(?:/home/|/Users/|[A-Za-z]:\\{1,4}Users\\{1,4}|[A-Za-z]:/Users/|(?<![\w-])-(?:home|Users)-)"
-        r"(?P<s>[A-Za-z0-9_.\u00c0-\uffff][\w.\u00c0-\uffff]{0,40})(?![\w.]*[(=])",
-        is_personal,
-        reach=(4, 60),
-    ),
+    # A row for each: what is looked for around one place is cut at its reach, another name in it would be, too.
+    _kind(USER, "home|/home/", "/home/" + _NAME_IN_PATH, is_personal, reach=(4, 60)),
+    _kind(USER, "users|/users/", "/Users/" + _NAME_IN_PATH, is_personal, reach=(4, 60)),
+    _kind(USER, "users|\\users\\", r"[A-Za-z]:\\{1,4}Users\\{1,4}" + _NAME_IN_PATH, is_personal, reach=(4, 60)),
+    _kind(USER, "home|-home-", r"(?<![\w-])-home-" + _NAME_IN_PATH, is_personal, reach=(4, 60)),
+    _kind(USER, "users|-users-", r"(?<![\w-])-Users-" + _NAME_IN_PATH, is_personal, reach=(4, 60)),
 )
 """In the order in which they are asked: where two claim the same letters, the first has them."""
 
