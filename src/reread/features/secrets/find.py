@@ -157,10 +157,10 @@ def _found(text: str, narrow: bytes, *, addresses: bool) -> list[FoundSecret]:
     small = narrow.lower()
     words = set(filterfalse(_BORING.__contains__, small.translate(_WORDS).split()))
     lower = small.decode("latin-1")
-    for number in _kinds_of(words, lower):
-        found += _of_kind(text, lower, _OTHERS[number], words)
+    for hint in _hints_in(words, lower):
+        found += _of_kind(text, lower, _OTHERS[hint.kind], hint.place)
     if addresses:
-        found += _of_kind(text, lower, OPTIONAL[0], words)
+        found += _of_kind(text, lower, OPTIONAL[0], ".")
     # What is shorter is told by the nearer name. Their order is that of a set of words, which is another every time.
     named = sorted(assignments(text, lower, _named(words)), key=lambda each: (each.end - each.start, each.start))
     found += [FoundSecret(kind_of_name(each.name), each.start, each.end, each.value) for each in named]
@@ -186,27 +186,46 @@ def _named(words: set[bytes]) -> dict[bytes, tuple[int, ...]]:
 _ONE_RUN = re.compile(r"[\w-]*", re.ASCII)
 
 
-def _by_gate() -> dict[str, tuple[int, ...]]:
-    table: dict[str, tuple[int, ...]] = {}
+class _Hint(NamedTuple):
+    """Where a kind may be, by a word or sign that a text has; sorted, they are in the order of the tables."""
+
+    kind: int
+    number: int
+    """Of the kind's first hint with this place."""
+    place: str
+    """What it is looked for around; nothing, where it is looked for in all of the text."""
+    needed: str
+    """What has to be in a text as well; where the kind needs nothing, a sign of the place, found ten times as fast."""
+
+
+def _by_gate() -> dict[str, tuple[_Hint, ...]]:
+    table: dict[str, tuple[_Hint, ...]] = {}
     for number, kind in enumerate(_OTHERS):
+        places: dict[str, int] = {}
         for hint in kind.hints:
-            gate = hint.partition("|")[0]
-            table[gate] = (*table.get(gate, ()), number)
+            gate, _, place = hint.partition("|")
+            place = "" if kind.reach is None else place or gate
+            first = places.setdefault(place, len(places))
+            table[gate] = (*table.get(gate, ()), _Hint(number, first, place, kind.needed or _sign_of(place)))
     return table
 
 
-_BY_WORD = {gate.encode(): numbers for gate, numbers in _by_gate().items() if gate.isalnum()}
-_BY_SIGN = {gate: numbers for gate, numbers in _by_gate().items() if not gate.isalnum()}
+def _sign_of(place: str) -> str:
+    return next((letter for letter in place if letter in "$\\{="), "")
+
+
+_BY_WORD = {gate.encode(): hints for gate, hints in _by_gate().items() if gate.isalnum()}
+_BY_SIGN = {gate: hints for gate, hints in _by_gate().items() if not gate.isalnum()}
 _GATES = frozenset(_BY_WORD)
 
 
-def _kinds_of(words: set[bytes], lower: str) -> list[int]:
-    """The kinds that may be in a text, in the order of their table."""
-    numbers = {number for word in _GATES & words for number in _BY_WORD[word]}
-    for sign, kinds in _BY_SIGN.items():
+def _hints_in(words: set[bytes], lower: str) -> list[_Hint]:
+    """The kinds that may be in a text, each with the places it has there, in the order of their tables."""
+    hints = [hint for word in _GATES & words for hint in _BY_WORD[word]]
+    for sign, others in _BY_SIGN.items():
         if sign in lower:
-            numbers.update(kinds)
-    return sorted(numbers)
+            hints += others
+    return sorted({hint for hint in hints if hint.needed in lower and hint.place in lower})
 
 
 def _by_beginning() -> dict[str, tuple[SecretKind, ...]]:
@@ -294,13 +313,16 @@ _WALLET = 66
 """Letters of such a key: 0x and 32 bytes."""
 
 
-def _of_kind(text: str, lower: str, kind: SecretKind, words: set[bytes]) -> Iterator[FoundSecret]:
+def _of_kind(text: str, lower: str, kind: SecretKind, place: str) -> Iterator[FoundSecret]:
     groups = _groups_of(kind.pattern)
-    for match in _matches(text, lower, kind, words):
-        for group in groups:
-            value = match[group]
-            if value and (kind.is_one is None or kind.is_one(value)):
-                yield FoundSecret(kind.name, match.start(group), match.end(group), value)
+    for start, end in _regions(lower, place, kind.reach) if kind.reach is not None else ((0, len(text)),):
+        if kind.needed and lower.find(kind.needed, start, end) < 0:
+            continue
+        for match in kind.pattern.finditer(text, start, end):
+            for group in groups:
+                value = match[group]
+                if value and (kind.is_one is None or kind.is_one(value)):
+                    yield FoundSecret(kind.name, match.start(group), match.end(group), value)
 
 
 @cache
@@ -308,44 +330,21 @@ def _groups_of(pattern: re.Pattern[str]) -> tuple[str | int, ...]:
     return tuple(group for group in ("s", "s2") if group in pattern.groupindex) or (0,)
 
 
-def _matches(text: str, lower: str, kind: SecretKind, words: set[bytes]) -> Iterator[re.Match[str]]:
-    if kind.reach is None:
-        yield from kind.pattern.finditer(text)
-    else:
-        for start, end in _regions(lower, _places_of(kind.hints, words), kind.reach):
-            yield from kind.pattern.finditer(text, start, end)
-
-
-def _places_of(hints: tuple[str, ...], words: set[bytes]) -> list[str]:
-    """What a kind is looked for around: the places of those hints whose word is in the text."""
-    return list(dict.fromkeys(place for word, place in _hinted(hints) if word is None or word in words))
-
-
-@cache
-def _hinted(hints: tuple[str, ...]) -> tuple[tuple[bytes | None, str], ...]:
-    """Hints as the word that a text must have, None for a sign, and the place to look around."""
-    parts = [hint.partition("|") for hint in hints]
-    return tuple((word.encode() if word.isalnum() else None, place or word) for word, _, place in parts)
-
-
-def _regions(lower: str, places: list[str], reach: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Where a kind may be: around its hints, in the same line."""
+def _regions(lower: str, place: str, reach: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """Where a kind may be: around a place, in the same line."""
     before, after = reach
-    for place in places:
-        if place[0] == "$" and "$" not in lower:  # one sign is found ten times as fast
-            continue
-        start = end = -1
-        at = lower.find(place)
-        while at >= 0:
-            first = max(lower.rfind("\n", max(0, at - before), at) + 1, at - before, 0)
-            last = lower.find("\n", at, at + after)
-            last = min(at + after, len(lower)) if last < 0 else last
-            if first > end >= 0:
-                yield start, end
-            start, end = (start, last) if 0 <= first <= end else (first, last)
-            at = lower.find(place, at + len(place))
-        if end >= 0:
+    start = end = -1
+    at = lower.find(place)
+    while at >= 0:
+        first = max(lower.rfind("\n", max(0, at - before), at) + 1, at - before, 0)
+        last = lower.find("\n", at, at + after)
+        last = min(at + after, len(lower)) if last < 0 else last
+        if first > end >= 0:
             yield start, end
+        start, end = (start, last) if 0 <= first <= end else (first, last)
+        at = lower.find(place, at + len(place))
+    if end >= 0:
+        yield start, end
 
 
 def without_overlaps(text: str, found: Iterable[FoundSecret]) -> list[FoundSecret]:

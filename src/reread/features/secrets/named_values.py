@@ -148,6 +148,7 @@ def _has_foreign(text: str) -> bool:
     return any(byte in encoded for byte in _FOREIGN_BYTES) and _FOREIGN.search(text) is not None
 
 
+@lru_cache(maxsize=20_000)
 def names_in(word: bytes) -> tuple[int, ...]:
     """Where in a word names of secrets begin; for most words nowhere."""
     if _SPOT.search(word) is None:

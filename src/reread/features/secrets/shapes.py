@@ -166,6 +166,8 @@ class SecretKind(NamedTuple):
     """Says of a match whether it is a secret after all."""
     reach: tuple[int, int] | None = (600, 2000)
     """How far around a hint the pattern is looked for, within the line; None: in all of the text."""
+    needed: str = ""
+    """Small letters without which the pattern never matches: to look for them takes a tenth of the time."""
 
 
 def _kind(
@@ -175,8 +177,9 @@ def _kind(
     is_one: Callable[[str], bool] | None = None,
     flags: int = 0,
     reach: tuple[int, int] | None = (600, 2000),
+    needed: str = "",
 ) -> SecretKind:
-    return SecretKind(name, tuple(hints.split()), re.compile(pattern, flags), is_one, reach)
+    return SecretKind(name, tuple(hints.split()), re.compile(pattern, flags), is_one, reach, needed)
 
 
 _L, _R = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))", r"(?![A-Za-z0-9_-])"
@@ -384,7 +387,7 @@ KINDS: tuple[SecretKind, ...] = (
     _kind("Google key id", "private|private_key_id", r"private_key_id\\*\"\s*:\s*\\*\"(?P<s>[0-9a-f]{40})"),
     _kind("Azure storage key", "accountkey", r"AccountKey=(?P<s>[A-Za-z0-9+/]{40,}={0,2})", None, re.IGNORECASE),
     _kind("Azure access signature", "sig|sig=", r"[?&;](?:amp;)?sig=(?P<s>[A-Za-z0-9%+/]{30,}(?:%3D|=)*)"),
-    _kind("Azure client secret", "~", r"(?<![\w.~-])[\w.~]{3}\dQ~[\w.~-]{31,34}"),
+    _kind("Azure client secret", "~", r"(?<![\w.~-])[\w.~]{3}\dQ~[\w.~-]{31,34}", needed="q~"),
     _kind(
         "Azure service bus key",
         "sharedaccesskey",
@@ -403,7 +406,12 @@ KINDS: tuple[SecretKind, ...] = (
         r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/(?P<s>\d{10,}/[\w-]{30,})",
     ),
     _kind("Teams webhook", "office|webhook.office.com", r"webhook\.office\.com/webhookb2/(?P<s>[\w@/-]{36,})"),
-    _kind("PayPal token", "$", r"access_token\$(?:production|sandbox)\$\w{10,}\$[0-9a-f]{32}"),
+    _kind(
+        "PayPal token",
+        "$",
+        r"access_token\$(?:production|sandbox)\$\w{10,}\$[0-9a-f]{32}",
+        needed="access_token$",
+    ),
     _kind("SendGrid key", "sg|sg.", _L + r"SG\.[\w-]{16,}\.[\w-]{30,}"),
     _kind("npm token", "authtoken", r"_authToken\s*[=:\s]\s*[\"']?(?P<s>[^\s\"'$\[]{8,})"),
     _kind(
@@ -441,8 +449,16 @@ KINDS: tuple[SecretKind, ...] = (
         lambda text: text.lower() not in ("password", "pass", "pwd", "secret", "xxx", "***", "****"),
         re.IGNORECASE,
         (24, 330),
+        needed="@",
     ),
-    _kind("token in an address", "://", r"https?://(?P<s>[A-Za-z0-9_-]{20,})@[\w.-]+", _is_mixed, reach=(8, 300)),
+    _kind(
+        "token in an address",
+        "://",
+        r"https?://(?P<s>[A-Za-z0-9_-]{20,})@[\w.-]+",
+        _is_mixed,
+        reach=(8, 300),
+        needed="@",
+    ),
     _kind(
         "password of .netrc",
         "machine",
