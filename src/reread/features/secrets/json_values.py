@@ -123,13 +123,20 @@ class KnownTexts:
         """Whether all names of fields are such; nearly always, after the first lines."""
         return fields.keys() <= self._names
 
-    def add_names(self, fields: dict[str, Any]) -> None:
-        self._names.update(name for name in fields if name in self.texts and not _is_telling(name))
+    def other_names(self, fields: dict[str, Any]) -> set[str]:
+        """The names that are not known as such; takes note of those that are from now on."""
+        others = fields.keys() - self._names
+        self._names.update(name for name in others if name in self.texts and not _is_telling(name))
+        return others
+
+
+def _is_telling(name: str) -> bool:
+    return name in _BYTES or _is_naming(name)
 
 
 @lru_cache(maxsize=20_000)
-def _is_telling(name: str) -> bool:
-    return name in _BYTES or name == "value" or is_name_of_secret(name)
+def _is_naming(name: str) -> bool:
+    return name == "value" or is_name_of_secret(name)
 
 
 class ValueTexts(NamedTuple):
@@ -151,10 +158,11 @@ def gathered(value: Any, known: KnownTexts) -> ValueTexts:
         if type(each) is dict:
             parts = each.values()
             if not known.has_names(each):
-                known.add_names(each)
+                others = known.other_names(each)
                 texts += [name for name in each if name not in known_texts]
-                parts = [part for key, part in each.items() if not is_unreadable(each, key)]
-                is_named = is_named or (any(map(_is_telling, each)) and any(own_assigned(each)))
+                if not others.isdisjoint(_BYTES):
+                    parts = [part for key, part in each.items() if not is_unreadable(each, key)]
+                is_named = is_named or (any(map(_is_naming, others)) and any(own_assigned(each)))
         elif len(each) > 1:
             lines = [part for part in each if type(part) is str]
             texts += ["\n".join(lines)] if len(lines) > 1 else []
@@ -181,12 +189,15 @@ def is_rewritten(value: dict[str, Any] | list[Any], known: KnownTexts, rewrite: 
         elif known.has_names(each):
             items = each.items()
         else:
-            known.add_names(each)
-            if any(map(_is_telling, each)) and any(own_assigned(each)):
+            others = known.other_names(each)
+            if any(map(_is_naming, others)) and any(own_assigned(each)):
                 return None
-            items = [(key, part) for key, part in each.items() if not is_unreadable(each, key)]
-            is_changed = _are_renamed(each, rewrite) or is_changed
-            items = zip([rewrite(key) for key, _ in items], [part for _, part in items], strict=True)
+            items = list(each.items())
+            if not others.isdisjoint(_BYTES):
+                items = [(key, part) for key, part in items if not is_unreadable(each, key)]
+            if _are_renamed(each, rewrite):
+                is_changed = True
+                items = [(rewrite(key), part) for key, part in items]
         for key, part in items:
             if type(part) is str:
                 if part not in known_texts and (made := rewrite(part)) is not part:
