@@ -236,10 +236,12 @@ class Redactor:
 
 
 def _whole(value: str) -> str:
-    """A value where it is no part of a longer word."""
-    before = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))" if value[0].isalnum() else ""
+    """A value where it is no part of a longer word. What stands before it is asked behind it: a pattern that begins
+    with letters is found many times as fast."""
+    letters = re.escape(value)
+    before = rf"(?:(?<![A-Za-z0-9]{letters})|(?<=\\[nrt]{letters}))" if value[0].isalnum() else ""
     after = r"(?![A-Za-z0-9])" if value[-1].isalnum() else ""
-    return f"{before}{re.escape(value)}{after}"
+    return f"{letters}{before}{after}"
 
 
 def _is_telling(kind: str, value: str) -> bool:
