@@ -265,8 +265,16 @@ def test_what_is_left_of_a_longer_find_is_no_secret_elsewhere() -> None:
     assert "Kukz8rzdKR" not in redactor.redact("it was Kukz8rzdKR")
 
 
+TWO_NAMES = "the password of API_TOKEN: Kukz8rzdKRFZIv5o1etK9"
+
+
+def test_of_two_names_the_nearer_one_says_what_a_value_is() -> None:
+    assert [each.kind for each in find(TWO_NAMES)] == ["token"]
+
+
 def test_what_is_taken_out_does_not_depend_on_the_order_of_a_set() -> None:
-    asked = f"from reread.features.secrets import find; print([find(text) for text in {GLUED!r}])"
+    texts = [*GLUED, TWO_NAMES]
+    asked = f"from reread.features.secrets import find; print([find(text) for text in {texts!r}])"
     told = {
         subprocess.run(
             [sys.executable, "-c", asked], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True

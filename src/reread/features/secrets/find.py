@@ -161,7 +161,7 @@ def _found(text: str, narrow: bytes, *, addresses: bool) -> list[FoundSecret]:
         found += _of_kind(text, lower, _OTHERS[hint.kind], hint.place)
     if addresses:
         found += _of_kind(text, lower, OPTIONAL[0], ".")
-    # What is shorter is told by the nearer name. Their order is that of a set of words, which is another every time.
+    # What is shorter is told by the nearer name.
     named = sorted(assignments(text, lower, _named(words)), key=lambda each: (each.end - each.start, each.start))
     found += [FoundSecret(kind_of_name(each.name), each.start, each.end, each.value) for each in named]
     return without_overlaps(text, found)

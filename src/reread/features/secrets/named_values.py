@@ -112,25 +112,31 @@ class Assigned(NamedTuple):
 
 
 def assignments(text: str, lower: str, named: Mapping[bytes, tuple[int, ...]]) -> Iterator[Assigned]:
-    """What a text assigns to names of secrets, and is one; `named` has its words with names, and where these begin."""
-    for word, offsets in named.items():
-        for offset in offsets:
-            spelled = word.decode()
-            at = lower.find(spelled)
-            while at >= 0:
-                found = _assigned_at(text, at + offset)
-                if found is not None:
-                    yield found
-                else:
-                    yield from _in_column(text, at + offset)
-                at = lower.find(spelled, at + len(spelled))
+    """What a text assigns to names of secrets, and is one; `named` has its words with names, and where these begin.
+
+    From the end: where two names have the same value, the nearer one comes first.
+    """
+    places = {
+        at + offset for word, offsets in named.items() for at in _places_of(word.decode(), lower) for offset in offsets
+    }
+    for at in sorted(places, reverse=True):
+        found = _assigned_at(text, at)
+        if found is not None:
+            yield found
+        else:
+            yield from _in_column(text, at)
     for name in OTHER_WORDS if _has_foreign(text) else ():
-        at = text.find(name)
-        while at >= 0:
+        for at in _places_of(name, text):
             found = _assigned_at(text, at)
             if found is not None:
                 yield found
-            at = text.find(name, at + len(name))
+
+
+def _places_of(word: str, text: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
 
 
 _FOREIGN = re.compile(
