@@ -312,3 +312,41 @@ def test_whatever_happens_to_files_lists_and_sums_and_what_is_shown_agree(seed: 
             rows = [each.stored for each in archive.sessions()]
             assert [each.row.requests for each in rows] == [len(archive.session(each).requests) for each in rows]
             _harm(tmp_path / "one", rng)
+
+
+def test_what_comes_when_all_that_was_known_is_gone_belongs_to_the_same_session(tmp_path: Path) -> None:
+    agent = a_subagent(a_prompt("look"), a_reply("found the okapi", usage=a_usage(output=3)), id="abc")
+    trunk = told(*FEW, agent).write(tmp_path / "one")
+    [late] = (tmp_path / "one").rglob("agent-abc.jsonl")
+    content = late.read_bytes()
+    late.unlink()
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+        trunk.unlink()
+        late.write_bytes(content)
+        archive.sync()
+        assert_one(archive, 10, {"alpaca": 1, "okapi": 1})
+        assert archive.session(ID).title == "the alpaca"
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("seed", range(40))
+def test_files_of_a_session_come_and_go_in_any_order(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    agents = [
+        a_subagent(a_prompt(f"look {number}"), a_reply("yes", usage=a_usage(output=number)), id=f"a{number}")
+        for number in range(3)
+    ]
+    told(*MORE, *agents).write(tmp_path / "one")
+    content = {path: path.read_bytes() for path in sorted((tmp_path / "one").rglob("*.jsonl"))}
+    for path in content:
+        path.unlink() if rng.random() < 0.5 else None
+    seen: set[Path] = set()
+    with opened(tmp_path, "one") as archive:
+        for _ in range(8):
+            archive.sync()
+            seen |= {path for path in content if path.exists()}
+            assert archive.safe.verify(deep=True).damaged == []
+            assert {name for each in archive.sessions() for name in each.stored.files} == set(map(str, seen))
+            path = rng.choice(list(content))
+            path.unlink() if path.exists() else path.write_bytes(content[path])

@@ -781,6 +781,7 @@ class Survey:
             rows = read.files_of(self._connection, number) if number is not None else []
         else:
             numbers = {self.known[key].session for key in map(self.keys.of, there) if key in self.known}
+            numbers = numbers or self._known_without_files(session)
             before = (read.files_of(self._connection, number) for number in numbers if number is not None)
             rows = [row for files in before for row in files if not os.path.lexists(row.location)]
         if is_home:
@@ -790,6 +791,14 @@ class Survey:
             for row in {row.id: row for row in rows}.values()
             if row.location not in there and row.taken
         )
+
+    def _known_without_files(self, session: SessionFiles) -> set[int | None]:
+        """The session of this id and folder, where all that was known of it is gone and something else has come."""
+        first = next(iter(session.all), None)
+        if first is None or not self.known:
+            return set()
+        found = other_places.originals(self._connection, session.id)
+        return {each.session for each in found if each.machine == self._machine and each.folder == folder_of(first)}
 
     def _pieces(self, row: FileRow) -> tuple[StoredPiece, ...]:
         return tuple(read.pieces_of(self._connection, row.id, row.generation))
