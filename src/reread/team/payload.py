@@ -136,7 +136,7 @@ class Parcels:
     """Makes what is sent of the sessions of an archive."""
 
     def __init__(self, archive: Archive, names: SentNames) -> None:
-        self._archive, self._names = archive, names
+        self.archive, self._names = archive, names
         self._figures = figures_by_session(archive.connection)
         self._labels = {each.id: each.label for each in machines(archive.connection)}
         self._contexts: dict[int, RequestContext] | None = None
@@ -145,7 +145,7 @@ class Parcels:
         """By rows alone: to find that nothing is new, no transcript is read."""
         for each in stored:
             files = self._figures.get(each.id, [])
-            machine = files[0].machine if files else self._archive.machine
+            machine = files[0].machine if files else self.archive.machine
             about = (FORM, self._names.salt is not None, self._labels.get(machine), [list(file) for file in files])
             row = tuple(getattr(each.row, name) for name in _NUMBERS)
             digest = sha256(json.dumps((about, row), default=str).encode()).hexdigest()
@@ -154,14 +154,14 @@ class Parcels:
 
     def ledger(self, each: Waiting, known: Known = NOTHING) -> Document:
         """Numbers alone; see the module."""
-        connection, row = self._archive.connection, each.stored.row
+        connection, row = self.archive.connection, each.stored.row
         told = told_in_session(connection, each.stored.id)
         numbers: dict[int, int] = {}
         places = [numbers.setdefault(response.circumstance, len(numbers)) for response in told]
         if self._contexts is None or not numbers.keys() <= self._contexts.keys():
             self._contexts = circumstances(connection)
         raw = sorted({name for response in told if (name := without_secrets(response.model))})
-        named = [(name, self._archive.prices.model(name)) for name in raw]
+        named = [(name, self.archive.prices.model(name)) for name in raw]
         stands = [self._place(number, self._contexts[context]) for context, number in numbers.items()]
         rows = [_told(response, stands[place]) for response, place in zip(told, places, strict=True)]
         there = known.told or {}
@@ -199,7 +199,7 @@ class Parcels:
         }
 
     def _file(self, file: FileFigures, known: Known) -> Document:
-        content = self._archive.reader.bytes_of(file_by_id(self._archive.connection, file.id))
+        content = self.archive.reader.bytes_of(file_by_id(self.archive.connection, file.id))
         role = " ".join(role_of(file.kind, Path(as_path(file.path))))
         counts = {name: getattr(file, name) for name in ("key", "kind", "head", "began", "ended", "lines", "malformed")}
         marks = marks_of(content)
@@ -209,16 +209,16 @@ class Parcels:
         return {**counts, "role": file_key("role", role), "size": len(content), **sent}
 
     def text(self, each: Waiting, known: Known = NOTHING) -> Document:
-        return text_of(self._archive, each, known)
+        return text_of(self.archive, each, known)
 
     def content(self, each: Waiting, known: Known = NOTHING) -> Document:
         """Every byte that is kept of the session's own files."""
-        rows = files_of(self._archive.connection, each.stored.id)
+        rows = files_of(self.archive.connection, each.stored.id)
         files = []
         for row in rows:
             about = {name: getattr(row, name) for name in ("kind", "agent", "workflow")}
             name = _slashed(custody.below(row, each.stored))
-            part = _part(self._archive.reader.bytes_of(row), (known.parts or {}).get(name))
+            part = _part(self.archive.reader.bytes_of(row), (known.parts or {}).get(name))
             files += [{"name": name, **about, **part}] if part is not None else []
         return _clean(
             {
@@ -499,27 +499,31 @@ def push(
     # Redacting is most of the work, and for all processors.
     for each, text in archive.on_all_processors(_made_text, outgoing(), total if what != LEDGER else 0):
         try:
-            made = _made(parcels, each, text)
-            is_taken = is_dry or _send(store, each.session, made, each.before)
-            if is_taken is None:  # another push of the same person came in between
-                anew = each._replace(known=Known(since=since))
-                text = _made_text(archive, anew)
-                made = _made(parcels, anew, text)
-                is_taken = _send(store, each.session, made)
+            size = _sent_whole(parcels, store, each, text, is_dry=is_dry)
         except StoreAway:
             raise
         except RereadError as problem:
             counts["failed"] += 1
             problems.append(f"{printable(each.session.stored.row.uuid)} was not sent: {problem}")
         else:
-            counts["sent" if is_taken else "forgotten"] += 1
-            if is_taken:
-                counts["bytes_sent"] += sum(len(part.encode()) for part in made.values())
-                counts["redacted"] += text.redacted
+            counts["forgotten" if size is None else "sent"] += 1
+            counts["bytes_sent"] += size or 0
+            counts["redacted"] += 0 if size is None else text.redacted
         done += each.session.stored.row.bytes
         if report is not None:
             report(Progress(done, total, phase="sending"))
     return Sent(target=store.address, what=what, problems=problems, **counts)
+
+
+def _sent_whole(parcels: Parcels, store: Store, each: _Outgoing, text: _MadeText, *, is_dry: bool) -> int | None:
+    """How many bytes it was; None where the team has forgotten the session."""
+    made = _made(parcels, each, text)
+    is_taken = is_dry or _send(store, each.session, made, each.before)
+    if is_taken is None:  # another push of the same person came in between
+        anew = each._replace(known=Known(since=each.known.since))
+        made = _made(parcels, anew, _made_text(parcels.archive, anew))
+        is_taken = _send(store, each.session, made)
+    return sum(len(part.encode()) for part in made.values()) if is_taken else None
 
 
 def shown(archive: Archive, stored: StoredSession, what: str, names: SentNames) -> dict[str, Any]:
