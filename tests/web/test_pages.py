@@ -22,7 +22,7 @@ from reread.archive import Archive
 from reread.archive.listing import SORTS
 from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 from reread.views.html import call_parts, content
-from reread.web.pages import PLACES, NavEntry
+from reread.web.pages import PLACES, NavEntry, render
 from reread.web.paging import SessionPages
 from reread.web.session_page import show
 from web.asking import CHANGES, READS, Asking, asking, dangers, read
@@ -515,6 +515,12 @@ def test_usage_has_a_chart_a_table_and_the_accounting_line(by: str, site: Asking
     assert len(page.of("tr")) >= 3
     assert "lower bound" in page.text
     assert re.search(r"\d+ requests?, \d+ duplicate rows? collapsed", page.text)
+
+
+def test_the_doctor_tells_how_much_of_the_sources_it_has_read() -> None:
+    page = render("health.html", is_busy=True, found=None, problem="", progress=(3_000_000, 12_000_000))
+    assert "3.0 MB of 12.0 MB" in page
+    assert 'max="12000000" value="3000000"' in page
 
 
 def test_a_look_at_the_doctor_reads_nothing_and_the_button_everything(
