@@ -6,7 +6,6 @@ Whoever writes holds the lock of the safe; what a crash left is put in order fir
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,9 +132,8 @@ class ArchiveSafe:
         if may_write and not proof.damaged_index(connection):
             with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
                 _, adopted = self._recover()
-        found = proof.verify(
-            connection, archive.packs, archive.prices, may_write=may_write, tell=_in_phase(report, "proving")
-        )
+        tell = None if report is None else Progress.in_phase(report, "proving")
+        found = proof.verify(connection, archive.packs, archive.prices, may_write=may_write, tell=tell)
         if may_write and found.unnamed:
             named = adopting.adopt(connection, archive.packs, found.unnamed, archive.price_file)
             adopted += len(named)
@@ -308,11 +306,6 @@ class ArchiveSafe:
     def last_folder(self) -> Path | None:
         """The folder that was pushed to or pulled from last."""
         return exchange.last_folder(self._archive.home)
-
-
-def _in_phase(report: Report | None, phase: str) -> Callable[[int, int], None] | None:
-    """For what tells bytes alone."""
-    return None if report is None else lambda done, total: report(Progress(done, total, phase=phase))
 
 
 def _folder(named: str | Path) -> Path:

@@ -364,7 +364,8 @@ def run_doctor(arguments: list[str]) -> int:
     shelf = options.open_shelf(config)
     kept, forgotten, waiting = _kept(config, [files.id for files in shelf.sessions])
     with closing(ProgressBar()) as progress:
-        health = archives.health.examine(shelf, config.now, progress.in_phase("reading"), kept, forgotten)
+        tell = archives.Progress.in_phase(progress, "reading")
+        health = archives.health.examine(shelf, config.now, tell, kept, forgotten)
     health.results_waiting = waiting
 
     def lines(view: View) -> Iterator[str]:

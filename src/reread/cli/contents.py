@@ -300,7 +300,7 @@ def run_secrets(arguments: list[str]) -> int:
     with asked_archive(given, config) as archive:
         scan = archive.secrets
         with closing(ProgressBar()) as progress:
-            answer = scan.report(wanted, progress.in_phase("looking for secrets"))
+            answer = scan.report(wanted, archives.Progress.in_phase(progress, "looking for secrets"))
         values = {each.id: scan.value_of(each) or "(lost)" for each in answer.secrets} if given.show else {}
         options.show_answer(
             given,

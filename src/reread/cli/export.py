@@ -396,7 +396,7 @@ def _all_made(archive: Archive, exporter: Exporter, waiting: Path, chosen: list[
             found[name] = made._replace(name=name)
             job.place.rename(waiting / name)
             done += job.chosen.stored.row.bytes
-            progress.in_phase("exporting")(done, total)
+            progress(archives.Progress(done, total, phase="exporting"))
     return list(found.values())
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from importlib import resources
 from itertools import islice
@@ -98,11 +99,8 @@ def _show_early(archive: Archive, given: argparse.Namespace, config: Config) -> 
 
 def _finish(archive: Archive) -> None:
     """What the first sync left for later, while the person reads the overview; what a stop leaves, the next does."""
-    progress = ProgressBar()
-    try:
+    with closing(ProgressBar()) as progress:
         archive.finish(progress)
-    finally:
-        progress.close()
 
 
 def _show_newest(archive: Archive, config: Config, report: UsageReport, total: int) -> None:

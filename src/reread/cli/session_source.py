@@ -10,8 +10,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from reread import archive as archives
@@ -120,11 +120,8 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archive
     with TemporaryDirectory(prefix="reread-") as folder:
         places = [source.absolute() for source in sources]
         with archives.Archive(Path(folder), places, price_file=config.prices) as archive:
-            progress = ProgressBar()
-            try:
+            with closing(ProgressBar()) as progress:
                 result = archive.sync(progress, with_backups=False, is_quick=True)
-            finally:
-                progress.close()
             tell_problems(result)
             yield archive
 
@@ -318,10 +315,6 @@ class ProgressBar:
             return
         self._show(progress, now - self._began)
         self._next = now + (REDRAW if self._is_terminal else PLAIN_EVERY)
-
-    def in_phase(self, phase: str) -> Callable[[int, int], None]:
-        """For what tells bytes alone."""
-        return lambda done, total: self(archives.Progress(done, total, phase=phase))
 
     def _show(self, progress: Progress, seconds: float) -> None:
         done, total = progress.bytes_done, progress.bytes_total

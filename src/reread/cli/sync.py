@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 
 from reread.views.numbers import count, duration, left_out_document, left_out_lines, size
 
@@ -43,11 +44,8 @@ def run_sync(arguments: list[str]) -> int:
 
 
 def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
-    progress = ProgressBar()
-    try:
+    with closing(ProgressBar()) as progress:
         return archive.sync(progress, full=is_full)
-    finally:
-        progress.close()
 
 
 def _watch(archive: Archive, given: argparse.Namespace) -> None:

@@ -32,6 +32,11 @@ class Progress:
         self.phase = phase
         """What is done now; empty while sessions are taken in."""
 
+    @staticmethod
+    def in_phase(report: Report, phase: str) -> Callable[[int, int], None]:
+        """For what tells only how many bytes of how many are done."""
+        return lambda done, total: report(Progress(done, total, phase=phase))
+
 
 class SyncResult:
     """What a sync did; it counts while it runs."""

@@ -685,11 +685,8 @@ class Survey:
 
     def _others_called(self, name: str, trunk: SourceFile) -> list[FileRow]:
         """Other transcripts of its folder that the archive has under an id."""
-        if not self.known:
-            return []
-        folder = folder_of(trunk)
-        found = (each for each in other_places.originals(self._connection, name) if each.machine == self._machine)
-        rows = (row for each in found if each.folder == folder for row in read.files_of(self._connection, each.session))
+        found = self._sessions_called(name, folder_of(trunk))
+        rows = (row for number in found for row in read.files_of(self._connection, number))
         return [row for row in rows if row.kind == FileKind.TRANSCRIPT and row.location != trunk.location]
 
     def _without_forgotten(self, owned: list[Owned], claims: Claims) -> list[Owned]:
@@ -781,7 +778,8 @@ class Survey:
             rows = read.files_of(self._connection, number) if number is not None else []
         else:
             numbers = {self.known[key].session for key in map(self.keys.of, there) if key in self.known}
-            numbers = numbers or self._known_without_files(session)
+            if not numbers and session.all:  # all that was known of it is gone, and something else has come
+                numbers |= self._sessions_called(session.id, folder_of(session.all[0]))
             before = (read.files_of(self._connection, number) for number in numbers if number is not None)
             rows = [row for files in before for row in files if not os.path.lexists(row.location)]
         if is_home:
@@ -792,13 +790,10 @@ class Survey:
             if row.location not in there and row.taken
         )
 
-    def _known_without_files(self, session: SessionFiles) -> set[int | None]:
-        """The session of this id and folder, where all that was known of it is gone and something else has come."""
-        first = next(iter(session.all), None)
-        if first is None or not self.known:
-            return set()
-        found = other_places.originals(self._connection, session.id)
-        return {each.session for each in found if each.machine == self._machine and each.folder == folder_of(first)}
+    def _sessions_called(self, name: str, folder: str) -> set[int]:
+        """The session of an id and a folder, whether any of its files is there or not."""
+        found = other_places.originals(self._connection, name) if self.known else []
+        return {each.session for each in found if each.machine == self._machine and each.folder == folder}
 
     def _pieces(self, row: FileRow) -> tuple[StoredPiece, ...]:
         return tuple(read.pieces_of(self._connection, row.id, row.generation))
