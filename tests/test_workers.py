@@ -12,21 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from reread.errors import (
-    AmbiguousSession,
-    BadInput,
-    ClientError,
-    ReadOnlyArchive,
-    RefusedBackup,
-    RereadError,
-    SafeBusy,
-    SafeDamaged,
-    SafeError,
-    SourceError,
-    StoreError,
-    UnknownSession,
-    WorkerLost,
-)
+from reread import errors
 from reread.testing import a_prompt, a_session
 from reread.workers import is_alone
 
@@ -173,21 +159,21 @@ def test_whose_processes_may_be_started_anew(
 @pytest.mark.parametrize(
     "error",
     [
-        SourceError(Path("a"), "is gone"),
-        RefusedBackup(Path("a"), "is none"),
-        UnknownSession("a", [Path("b")]),
-        AmbiguousSession("a", ["b", "c"]),
-        BadInput("no"),
-        ClientError("it ended", 3, ["why"]),
-        StoreError("no"),
-        ReadOnlyArchive(Path("a")),
-        SafeError(Path("a"), "no"),
-        SafeBusy(Path("a"), 7),
-        SafeDamaged(1, 2, "no", "a"),
-        WorkerLost(),
+        errors.SourceError(Path("a"), "is gone"),
+        errors.RefusedBackup(Path("a"), "is none"),
+        errors.UnknownSession("a", [Path("b")]),
+        errors.AmbiguousSession("a", ["b", "c"]),
+        errors.BadInput("no"),
+        errors.ClientError("it ended", 3, ["why"]),
+        errors.StoreError("no"),
+        errors.ReadOnlyArchive(Path("a")),
+        errors.SafeError(Path("a"), "no"),
+        errors.SafeBusy(Path("a"), 7),
+        errors.SafeDamaged(1, 2, "no", "a"),
+        errors.WorkerLost(),
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_comes_out_of_a_worker_as_it_was(error: RereadError) -> None:
+def test_an_error_comes_out_of_a_worker_as_it_was(error: errors.RereadError) -> None:
     again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from itertools import chain
 
 from reread import archive as archives
@@ -86,19 +87,18 @@ def run_retro(arguments: list[str]) -> int:
     with asked_archive(given, config, [] if path is None else [path]) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
-        progress = ProgressBar()
-        found = archive.friction.retro(
-            wanted,
-            "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,
-            kinds=given.kind,
-            with_agents=given.agents,
-            least_confidence=given.min_confidence,
-            with_wrong=given.include_wrong,
-            by=given.by,
-            timezone=config.timezone,
-            report=progress,
-        )
-        progress.close()
+        with closing(ProgressBar()) as progress:
+            found = archive.friction.retro(
+                wanted,
+                "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,
+                kinds=given.kind,
+                with_agents=given.agents,
+                least_confidence=given.min_confidence,
+                with_wrong=given.include_wrong,
+                by=given.by,
+                timezone=config.timezone,
+                report=progress,
+            )
         if number is not None:
             return _apply(given, config, archive, found.suggestions, number)
         answer = (
