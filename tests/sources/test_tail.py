@@ -338,3 +338,15 @@ def test_what_takes_long_is_done_the_seldomer_and_never_waits_for_ever(monkeypat
     for _ in pace(clock, share=0.1):
         clock.now += next(work)
     assert clock.pauses == pytest.approx([0.1, 0.1, 4.5, 10.0, 0.1])
+
+
+def test_what_only_ctrl_c_ends_waits_for_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupt inside the wait of an event was an error of its lock, once in a thousand times."""
+    path = tmp_path / "growing.jsonl"
+    path.write_bytes(b"one\n")
+    monkeypatch.setattr(threading.Event, "wait", lambda *_: pytest.fail("there is no event to wait for"))
+    lines = follow(path, interval=0.01)
+    assert next(lines) == Line(b"one", 1, 0, ended=True)
+    with path.open("ab") as file:
+        file.write(b"two\n")
+    assert next(lines) == Line(b"two", 2, 4, ended=True)

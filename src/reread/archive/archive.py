@@ -290,9 +290,9 @@ class Archive(ArchiveBase):
             source_state.has_captures(self.wire) or source_state.is_forgetting(self.home / "safe")
         )
 
-    def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
-        """Follows the sources until `stop` is set; each result is a sync that took something in. What a session that
-        grows left for later is found when it is quiet for some seconds."""
+    def watch(self, stop: threading.Event | None = None) -> Iterator[SyncResult]:
+        """Follows the sources, until `stop` is set where there is one; each result is a sync that took something in.
+        What a session that grows left for later is found when it is quiet for some seconds."""
         yield self.sync()
         seen = source_state.WatchedFiles(self.connection, self.machine)
         is_quiet = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -313,7 +312,7 @@ class _Watch:
         tail = Tail(self._places, problems)
         # From here on nothing is missed, which is good to know for programs, too.
         tell(f"following {self._name}; stop with Ctrl-C")
-        for is_due in chain([False], pace(threading.Event())):
+        for is_due in chain([False], pace(None)):
             for session, news in tail.look(is_due=is_due):
                 self._growing.setdefault(session, _Growing(session)).show(news, self._speakers)
             options.warn(problems)

@@ -10,9 +10,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
@@ -253,12 +253,11 @@ def _follow(
     fatal: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> None:
     """Sends what comes until Ctrl-C. A target that is away is told once, and tried again, ever less often."""
-    stop = Event()
     told: set[str] = set()
-    for number, _ in enumerate(archive.watch(stop)):
+    for number, _ in enumerate(archive.watch()):
         wait = 1.0
         while (done := _tried(send, told, fatal)) is None:
-            stop.wait(wait)
+            time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
         document, problems = done
         _tell_all([problem for problem in problems if problem not in told])

@@ -50,10 +50,8 @@ def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
 
 def _watch(archive: Archive, given: argparse.Namespace) -> None:
     """Tells every sync that took something in, and every problem once, until Ctrl-C."""
-    from threading import Event
-
     told: set[str] = set()
-    for result in archive.watch(Event()):
+    for result in archive.watch():
         fresh = [problem for problem in result.problems if str(problem) not in told]
         told.update(str(problem) for problem in fresh)
         if result.files or result.vanished or fresh:

@@ -54,11 +54,10 @@ def follow(
     Waits for a file that is not there yet, and ends only when `stop` is set. An idle look costs one stat.
     Raises SourceError when the file is there but cannot be read.
     """
-    stop = stop or threading.Event()
     for events in follow_looks(path, start=start, number=number, interval=interval, stop=stop):
         for event in events:
             yield event
-            if stop.is_set():
+            if stop is not None and stop.is_set():
                 return
 
 
@@ -71,15 +70,16 @@ def follow_looks(
     stop: threading.Event | None = None,
 ) -> Iterator[Iterator[Line | Reset]]:
     """The same, a look at a time: what came together can be dealt with together. A look may bring nothing."""
-    stop = stop or threading.Event()
     tail = FileTail(path, start, number)
-    if not stop.is_set():
+    if stop is None or not stop.is_set():
         yield tail.look()
     for _ in pace(stop, often=interval):
         yield tail.look()
 
 
-def pace(stop: threading.Event, *, often: float = OFTEN, seldom: float = SELDOM, share: float = 1.0) -> Iterator[bool]:
+def pace(
+    stop: threading.Event | None, *, often: float = OFTEN, seldom: float = SELDOM, share: float = 1.0
+) -> Iterator[bool]:
     """Waits before each look, and ends when `stop` is set; says whether it is time to look at the rest, too.
 
     That becomes rarer the longer such a look takes. `share` is how much of a processor all looks may take, with what
@@ -87,7 +87,7 @@ def pace(stop: threading.Event, *, often: float = OFTEN, seldom: float = SELDOM,
     """
     due = time.monotonic() + seldom
     pause = often
-    while not stop.wait(pause):
+    while not _is_over(stop, pause):
         began, used = time.monotonic(), time.thread_time()
         is_due = began >= due
         yield is_due
@@ -96,6 +96,15 @@ def pace(stop: threading.Event, *, often: float = OFTEN, seldom: float = SELDOM,
             due = now + max(seldom, (now - began) / BUSY)
         used = time.thread_time() - used
         pause = max(often, min(used / share - used, LONGEST))
+
+
+def _is_over(stop: threading.Event | None, pause: float) -> bool:
+    """What nobody can end but Ctrl-C sleeps: an interrupt inside the wait of an event can find its lock released, and
+    is an error of that lock then (CPython 3.11)."""
+    if stop is not None:
+        return stop.wait(pause)
+    time.sleep(pause)
+    return False
 
 
 class _Seen(NamedTuple):
