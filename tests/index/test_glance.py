@@ -20,6 +20,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
     """Twenty sessions, of which a glance looks at six."""
     monkeypatch.setattr(source_state, "MOST_LOOKED_AT", 6)
     monkeypatch.setattr(source_state, "_NEWEST", 5)
+    monkeypatch.setattr(source_state, "_LATEST", 2)
     monkeypatch.setattr(
         "reread.index.source_state.time.time_ns", lambda: 10**18
     )  # the share that is looked at is another one

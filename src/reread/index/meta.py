@@ -68,9 +68,10 @@ def waiting_for_friction(connection: sqlite3.Connection, *, with_grown: bool = T
     """Number and id of the sessions whose moments are to be found yet, the newest first; those that have some, and
     grew since, can be left out."""
     among = "" if with_grown else "WHERE NOT EXISTS (SELECT 1 FROM outcome WHERE outcome.session = session.id)"
+    # A CROSS JOIN goes from those that wait to their sessions: SQLite would read all sessions in their order.
     rows = connection.execute(
-        f"""SELECT session.id, uuid FROM friction_waits JOIN session ON session.id = friction_waits.session {among}
-            ORDER BY ended DESC, session.id"""  # noqa: S608  our own words
+        f"""SELECT session.id, uuid FROM friction_waits CROSS JOIN session ON session.id = friction_waits.session
+            {among} ORDER BY ended DESC, session.id"""  # noqa: S608  our own words
     )
     return [(number, as_path(uuid)) for number, uuid in rows]
 

@@ -25,6 +25,7 @@ MOST_LOOKED_AT = 10_000
 """Files that a glance before an answer looks at: the newest, and a share of the others that is another every time. A
 stat takes 3 microseconds; a hundred thousand of them would take longer than the answer."""
 _NEWEST = 8_000
+_LATEST = 20
 _LATELY_NS = 24 * 3600 * 10**9
 _GROWING_NS = 60 * 10**9
 """How long a backup may take to be written; generous, for a file that a network drive holds."""
@@ -47,18 +48,25 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
     for path, size, mtime_ns in rows:
         if os.path.lexists(path):
             states[os.fsencode(path)] = _packed(size, mtime_ns)
-    _keep(connection, machine, states)
+    sizes, times = (b"".join(state[part] for state in states.values()) for part in (slice(8), slice(8, None)))
+    _keep(connection, machine, states, sizes + times)
 
 
 def remember_grown(connection: sqlite3.Connection, machine: str, keys: Iterable[str]) -> None:
     """What is known now of some files, which are the newest; all else is as it was."""
-    paths, sizes, times = _recalled(connection, machine)
-    found = (connection.execute("SELECT path, size, mtime_ns FROM file WHERE key = ?", (key,)) for key in keys)
-    grown = {os.fsencode(path): _packed(size, mtime_ns) for rows in found for path, size, mtime_ns in rows}
-    before = list(zip(paths, sizes, times, strict=True))
-    folders = {path: _packed(size, mtime_ns) for path, size, mtime_ns in before if size == _FOLDER}
-    others = {path: _packed(size, mtime_ns) for path, size, mtime_ns in before if size != _FOLDER and path not in grown}
-    _keep(connection, machine, folders | grown | others)
+    paths, *states = _recalled(connection, machine)
+    sizes, times = map(list, states)
+    first = _first_file(sizes)
+    for key in keys:
+        for path, size, mtime_ns in connection.execute("SELECT path, size, mtime_ns FROM file WHERE key = ?", (key,)):
+            name = os.fsencode(path)
+            if name in paths:
+                place = paths.index(name)
+                del paths[place], sizes[place], times[place]
+            paths.insert(first, name)
+            sizes.insert(first, size)
+            times.insert(first, mtime_ns)
+    _keep(connection, machine, paths, struct.pack(f"<{2 * len(paths)}q", *sizes, *times))
 
 
 def _packed(size: int, mtime_ns: int) -> bytes:
@@ -66,9 +74,8 @@ def _packed(size: int, mtime_ns: int) -> bytes:
     return struct.pack("<2q", size, mtime_ns)
 
 
-def _keep(connection: sqlite3.Connection, machine: str, states: Mapping[bytes, bytes]) -> None:
-    sizes, times = (b"".join(state[part] for state in states.values()) for part in (slice(8), slice(8, None)))
-    connection.execute("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", (machine, b"\0".join(states), sizes + times))
+def _keep(connection: sqlite3.Connection, machine: str, paths: Iterable[bytes], states: bytes) -> None:
+    connection.execute("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", (machine, b"\0".join(paths), states))
 
 
 def look_again(connection: sqlite3.Connection) -> None:
@@ -109,7 +116,7 @@ def is_as_it_was(
     paths, sizes, times = _recalled(connection, machine)
     if UNREAD in times or not all(os.fsencode(whole_path(place)) in paths for place in places):
         return False
-    parts = _looked_at(sizes) if is_glance else [slice(None)]
+    parts = _looked_at(sizes, is_glance=is_glance)
     return all(all(map(_is_as_it_was, paths[part], sizes[part], times[part])) for part in parts)
 
 
@@ -138,16 +145,25 @@ def changed_states(connection: sqlite3.Connection, machine: str, places: Sequenc
     return ChangedStates(zip(paths, sizes, times, strict=True))
 
 
-def _looked_at(sizes: Sequence[int]) -> list[slice]:
-    """All folders and the newest files, which come first; of the others a share that changes with the time."""
-    folders = next((place for place, size in enumerate(sizes) if size != _FOLDER), len(sizes))
-    newest = folders + _NEWEST
+def _looked_at(sizes: Sequence[int], *, is_glance: bool) -> list[slice]:
+    """What is likely to have changed comes first: the files that did so last, then the folders, then all else.
+
+    A glance leaves out all but the newest files and a share of the others that changes with the time.
+    """
+    first = _first_file(sizes)
+    begun = [slice(first, first + _LATEST), slice(first)]
+    newest = first + _NEWEST
     share = MOST_LOOKED_AT - _NEWEST
-    if len(sizes) <= folders + MOST_LOOKED_AT:
-        return [slice(None)]
+    if not is_glance or len(sizes) <= first + MOST_LOOKED_AT:
+        return [*begun, slice(first + _LATEST, None)]
     shares = -(-(len(sizes) - newest) // share)
-    first = newest + time.time_ns() // 10**9 % shares * share
-    return [slice(newest), slice(first, first + share)]
+    others = newest + time.time_ns() // 10**9 % shares * share
+    return [*begun, slice(first + _LATEST, newest), slice(others, others + share)]
+
+
+def _first_file(sizes: Sequence[int]) -> int:
+    """Folders come before it."""
+    return next((place for place, size in enumerate(sizes) if size != _FOLDER), len(sizes))
 
 
 class WatchedFiles:

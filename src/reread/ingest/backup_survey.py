@@ -40,7 +40,7 @@ class BackupSurvey:
         self._connection = connection
         self._machine = machine
         self._walk = walk
-        self._tops = [config / FOLDER for config in config_folders(walk.folders)]
+        self._tops = [config / FOLDER for config in config_folders(map(str, walk.folders))]
         # Most people have none, and then nobody needs to know where those of each session would lie.
         is_any = any(map(os.path.lexists, self._tops)) or bool(sessions_with_backups(connection))
         self._owners = history_folders(connection, machine) if is_any else {}

@@ -67,7 +67,7 @@ class Growth(Struct, frozen=True):
     unchanged: int
     """Files of all other sessions."""
     folders: dict[Path, int]
-    """Those of the last walk, all of which are as they were."""
+    """Those of the last walk, all of which are as they were; none where nobody looks for backups beside them."""
     has_backups: bool
     """Whether something changed where the client keeps backups of files."""
 
@@ -77,8 +77,7 @@ def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path])
     seen = changed_states(connection, machine, places)
     if seen is None or read.forgotten(connection):
         return None
-    folders = {path: Path(path) for path in (*seen.folders, *seen.other_folders)}
-    kept_aside = _BackupFolders(folders.values(), places)
+    kept_aside = _BackupFolders((*seen.folders, *seen.other_folders), places)
     if not all(map(kept_aside.has, seen.folders)):
         return None
     rows = [_row(connection, machine, path) for path in seen.files]
@@ -95,19 +94,21 @@ def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path])
     files = _files(in_order, {str(each): each for each in places})
     if files is None:
         return None
+    has_backups = len(grown) < len(seen.files) or bool(seen.folders)
+    folders = seen.other_folders.items() if has_backups else ()
     return Growth(
         files=files,
         known={row.key: row for row in known.values()},
         unchanged=seen.other_files - (len(files) - len(grown)),
-        folders={folders[path]: time for path, time in seen.other_folders.items() if not kept_aside.has(path)},
-        has_backups=len(grown) < len(seen.files) or bool(seen.folders),
+        folders={Path(path): time for path, time in folders if not kept_aside.has(path)},
+        has_backups=has_backups,
     )
 
 
 class _BackupFolders:
     """Where the client keeps backups of files: no part of a walk, and looked at by themselves."""
 
-    def __init__(self, folders: Iterable[Path], places: Sequence[Path]) -> None:
+    def __init__(self, folders: Iterable[str], places: Sequence[Path]) -> None:
         tops = {config / FOLDER for config in config_folders(folders)}
         self._tops = {str(top) for top in tops if not any(each.is_relative_to(top) for each in places)}
 

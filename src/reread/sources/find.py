@@ -381,15 +381,10 @@ def history_of(project: Path) -> Path | None:
     return project.parent.parent / FOLDER if project.parent.name == "projects" else None
 
 
-def config_folders(walked: Iterable[Path]) -> set[Path]:
-    """The config directories that some walked folders are, or are part of."""
-    found = set()
-    for folder in walked:
-        if folder.name == "projects":
-            found.add(folder.parent)
-        elif folder.parent.name == "projects":
-            found.add(folder.parent.parent)
-    return found
+def config_folders(walked: Iterable[str]) -> set[Path]:
+    """The config directories that some walked folders are part of."""
+    tops = {top for folder in walked for top in (folder, os.path.dirname(folder)) if top.endswith("projects")}  # noqa: PTH120  there may be thousands
+    return {path.parent for path in map(Path, tops) if path.name == "projects"}
 
 
 def list_backups(folder: Path, problems: list[SourceError]) -> list[SourceFile]:
