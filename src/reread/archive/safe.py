@@ -129,8 +129,8 @@ class ArchiveSafe:
     ) -> Verified:
         archive = self._archive
         adopted = 0
-        if may_write and not proof.damaged_index(connection):
-            with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
+        with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
+            if may_write and self._can_recover(connection):
                 _, adopted = self._recover()
         tell = None if report is None else Progress.in_phase(report, "proving")
         found = proof.verify(connection, archive.packs, archive.prices, may_write=may_write, tell=tell)
@@ -151,13 +151,25 @@ class ArchiveSafe:
             results_waiting=len(meta.waiting_for_results(connection)),
         )
 
+    def _can_recover(self, connection: sqlite3.Connection) -> bool:
+        """Nothing is put in order by an index that is damaged. It takes long to prove, and so waits until it must."""
+        try:
+            return self._is_unfinished() and not proof.damaged_index(connection)
+        except sqlite3.DatabaseError:  # what proves the index will say so
+            return False
+
+    def _is_unfinished(self) -> bool:
+        """Whether a crash left something to put in order, as it hardly ever did."""
+        packs = self._archive.packs
+        return packs.unfinished() is not None or not packs.ends_at(*read.acknowledged_end(self._archive.connection))
+
     def _recover(self) -> tuple[SafeDamaged | None, int]:
         """After a crash, for one who holds the lock: what is lost of the last pack, and how many pieces that no row
         named have rows now."""
         archive = self._archive
         prices = archive.prices  # before anything is done: a file that cannot be read stops it
-        if archive.packs.unfinished() is None and archive.packs.ends_at(*read.acknowledged_end(archive.connection)):
-            return None, 0  # as nearly always
+        if not self._is_unfinished():
+            return None, 0
         lost = custody.recover(archive.connection, archive.packs, prices)
         return lost, adopting.adopt_tail(archive.connection, archive.packs, archive.price_file)
 
