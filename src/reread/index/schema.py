@@ -90,7 +90,35 @@ CREATE TABLE tool_call (
 ) WITHOUT ROWID;
 """
 
-_REQUESTS = """
+_RESPONSES = """
+-- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home; an
+-- advisor's call is at home with the response it was asked in. The two parts by themselves are added up twice as fast.
+-- A CROSS JOIN goes from the copies to their rows: SQLite would read all rows for a few copies.
+CREATE VIEW response_in_one_file AS
+SELECT key, file AS home, file AS winner, circumstance, circumstance AS place, time,
+    input, output, cache_read, cache_write_5m, cache_write_1h, thinking, web_searches, web_fetches,
+    is_sidechain, is_abandoned, doubt, rows, 1 AS files, nanodollars, recorded,
+    saved, rebuilt, premium, cause, is_told, thinking_estimate
+FROM request WHERE is_shared = 0;
+CREATE VIEW response_in_several_files AS
+SELECT copied.key, copied.home, copied.winner, counted.circumstance, kept.circumstance AS place, copied.time,
+    counted.input, counted.output, counted.cache_read, counted.cache_write_5m, counted.cache_write_1h,
+    counted.thinking, copied.web_searches, counted.web_fetches,
+    kept.is_sidechain, kept.is_abandoned, copied.doubt, copied.rows, copied.files, copied.nanodollars, counted.recorded,
+    copied.saved, counted.rebuilt, counted.premium, counted.cause, counted.is_told, counted.thinking_estimate
+FROM copied
+    CROSS JOIN request AS counted ON counted.file = copied.winner AND counted.key = copied.key
+    CROSS JOIN request AS kept ON kept.file = copied.home
+        AND kept.key = substr(copied.key, 1, instr(copied.key || '#advisor:', '#advisor:') - 1);
+CREATE VIEW response AS SELECT * FROM response_in_one_file UNION ALL SELECT * FROM response_in_several_files;
+"""
+_WITHOUT_RESPONSES = """
+DROP VIEW response;
+DROP VIEW response_in_one_file;
+DROP VIEW response_in_several_files;
+"""
+
+_REQUESTS = f"""
 -- What many requests share: how and where they were made.
 CREATE TABLE circumstance (
     id INTEGER PRIMARY KEY,
@@ -141,27 +169,7 @@ CREATE TABLE copied (
     nanodollars INTEGER,
     saved INTEGER
 ) WITHOUT ROWID;
-
--- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home; an
--- advisor's call is at home with the response it was asked in. The two parts by themselves are added up twice as fast.
-CREATE VIEW response_in_one_file AS
-SELECT key, file AS home, file AS winner, circumstance, circumstance AS place, time,
-    input, output, cache_read, cache_write_5m, cache_write_1h, thinking, web_searches, web_fetches,
-    is_sidechain, is_abandoned, doubt, rows, 1 AS files, nanodollars, recorded,
-    saved, rebuilt, premium, cause, is_told, thinking_estimate
-FROM request WHERE is_shared = 0;
-CREATE VIEW response_in_several_files AS
-SELECT copied.key, copied.home, copied.winner, counted.circumstance, kept.circumstance AS place, copied.time,
-    counted.input, counted.output, counted.cache_read, counted.cache_write_5m, counted.cache_write_1h,
-    counted.thinking, copied.web_searches, counted.web_fetches,
-    kept.is_sidechain, kept.is_abandoned, copied.doubt, copied.rows, copied.files, copied.nanodollars, counted.recorded,
-    copied.saved, counted.rebuilt, counted.premium, counted.cause, counted.is_told, counted.thinking_estimate
-FROM copied
-    JOIN request AS counted ON counted.file = copied.winner AND counted.key = copied.key
-    JOIN request AS kept ON kept.file = copied.home
-        AND kept.key = substr(copied.key, 1, instr(copied.key || '#advisor:', '#advisor:') - 1);
-CREATE VIEW response AS SELECT * FROM response_in_one_file UNION ALL SELECT * FROM response_in_several_files;
-
+{_RESPONSES}
 -- The ledger added up by quarter of an hour, the finest step between two time zones: a report of days reads these.
 CREATE TABLE usage_cell (
     quarter INTEGER NOT NULL,             -- time / 900000; -1 for responses without a time after 1970
@@ -621,6 +629,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "result_waits": _script(_RESULT_WAITS),
     "closed_parts": _script(_CLOSED_PARTS),
     "partly_indexed": _script(_PARTLY_INDEXED + _INDEXED_BEFORE),
+    "responses_by_copies": _script(_WITHOUT_RESPONSES + _RESPONSES),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
