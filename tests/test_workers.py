@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from reread import errors
 from reread.testing import a_prompt, a_session
-from reread.workers import is_alone
+from reread.workers import in_order_by_shares, is_alone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
 
@@ -101,6 +102,20 @@ try:
 except WorkerLost as problem:
     print(done == list(range(len(done))), problem)
 """
+
+
+def _with_its_process(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
+@pytest.mark.parametrize("size", [0, 10**9], ids=["here", "by workers"])
+def test_small_jobs_are_done_together_and_told_one_by_one_in_their_order(size: int) -> None:
+    is_here = is_alone(size)
+    told = list(in_order_by_shares(_with_its_process, range(25), lambda _: 3, 10, 4, size))
+    assert [(job, number) for job, (number, _) in told] == [(number, number) for number in range(25)]
+    processes = [process for _, (_, process) in told]
+    assert all(len(set(processes[first : first + 4])) == 1 for first in range(0, 25, 4))
+    assert is_here == (set(processes) == {os.getpid()})
 
 
 def test_a_worker_that_is_killed_is_told_in_a_sentence() -> None:

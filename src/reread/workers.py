@@ -9,6 +9,7 @@ import struct
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -71,6 +72,18 @@ def in_order(
                 yield job, found
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def in_order_by_shares(
+    work: Callable[[_J], _R], jobs: Iterable[_J], size_of: Callable[[_J], int], enough: int, ahead: int, size: int
+) -> Iterator[tuple[_J, _R]]:
+    """The same where many jobs may be small: a worker gets so much together that it is worth asking."""
+    for share, found in in_order(partial(_each, work), in_shares(jobs, size_of, enough), ahead, size):
+        yield from zip(share, found, strict=True)
+
+
+def _each(work: Callable[[_J], _R], share: list[_J]) -> list[_R]:
+    return [work(job) for job in share]
 
 
 def in_shares(items: Iterable[_J], size_of: Callable[[_J], int], enough: int) -> Iterator[list[_J]]:

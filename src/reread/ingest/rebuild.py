@@ -29,12 +29,12 @@ from reread.index.write import StoreWriter
 from reread.loading import INDEX, FileReader, OrphanAgentFiles
 from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place
-from reread.workers import in_order
+from reread.workers import in_order_by_shares
 
 from . import Progress, Report
 from .extract import ExtractedRows, file_rows, take
 from .survey import Claims, FileJob, SessionJob, joined
-from .sync import COMMIT_AFTER, Packed, packed, unpacked, weight_of
+from .sync import COMMIT_AFTER, SHARE, SMALLEST, Packed, packed, unpacked, weight_of
 
 if TYPE_CHECKING:
     import random
@@ -42,7 +42,7 @@ else:
     random = lazy.module("random")  # a sync has no use for it
 
 AHEAD = 8
-"""Sessions that may be in the workers' hands, or read and not written: some are large."""
+"""Shares that may be in the workers' hands, or read and not written: some are large."""
 _ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, FileKind.META})
 
 
@@ -101,6 +101,11 @@ def rebuild(
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
 
 
+def _work_of(size: int) -> int:
+    """In bytes: a session of a few lines takes as long to read as one that is larger."""
+    return max(SMALLEST, size)
+
+
 class _KeptJob(NamedTuple):
     """All that a worker needs to read a session from the safe."""
 
@@ -131,7 +136,10 @@ class Held:
         total = sum(job.size for job in jobs)
         pending: list[SessionBatch] = []
         weight = done = 0
-        for position, (each, batch) in enumerate(in_order(_taken, map(self._job, jobs), AHEAD, total), 1):
+        taken = in_order_by_shares(
+            _taken, map(self._job, jobs), lambda each: _work_of(each.job.size), SHARE, AHEAD, total
+        )
+        for position, (each, batch) in enumerate(taken, 1):
             pending.append(unpacked(batch))
             weight += weight_of(pending[-1])
             done += each.job.size
@@ -172,7 +180,8 @@ def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None
     writers: dict[str, StoreWriter] = {}
     total = sum(size for *_, size in read.session_sizes(connection))
     jobs = (_renewal(connection, safe, prices, number, uuid) for number, uuid, *_ in outdated)
-    answers = zip(outdated, in_order(_renewed, jobs, AHEAD, total), strict=True)
+    renewed = in_order_by_shares(_renewed, jobs, lambda job: _work_of(job.size), SHARE, AHEAD, total)
+    answers = zip(outdated, renewed, strict=True)
     for position, ((_, uuid, machine, folder), (_, answer)) in enumerate(answers, 1):
         if machine not in writers:
             writers[machine] = StoreWriter(connection, safe, machine, load_prices(prices))
@@ -330,7 +339,8 @@ def recount(
     size = sum(size for *_, size in chosen)
     jobs = (_recount_job(connection, safe, prices, number, uuid) for number, uuid, _ in chosen)
     total, wrong, done = 0, [], 0
-    for job, answers in in_order(_responses, jobs, AHEAD, size):
+    counted = in_order_by_shares(_responses, jobs, lambda job: _work_of(job.session.size), SHARE, AHEAD, size)
+    for job, answers in counted:
         done += job.session.size
         if report is not None:
             report(Progress(done, size, phase="counting again"))
@@ -352,7 +362,7 @@ def _sample(found: _Sized) -> _Sized:
     for session in random.sample(found, len(found)):
         if size < SAMPLE:
             chosen.append(session)
-            size += session[2]
+            size += _work_of(session[2])
     return chosen
 
 
