@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
 import pytest
 
-from reread import errors
+from reread import errors, workers
 from reread.testing import a_prompt, a_session
 from reread.workers import in_order_by_shares, is_alone
 
@@ -104,18 +104,20 @@ except WorkerLost as problem:
 """
 
 
-def _with_its_process(number: int) -> tuple[int, int]:
-    return number, os.getpid()
+def test_small_jobs_are_done_together_and_told_one_by_one_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[int]] = []
 
+    def in_order(
+        work: Callable[[list[int]], list[int]], shares: Iterable[list[int]], *_: int
+    ) -> Iterator[tuple[list[int], list[int]]]:
+        for share in shares:
+            asked.append(share)
+            yield share, work(share)
 
-@pytest.mark.parametrize("size", [0, 10**9], ids=["here", "by workers"])
-def test_small_jobs_are_done_together_and_told_one_by_one_in_their_order(size: int) -> None:
-    is_here = is_alone(size)
-    told = list(in_order_by_shares(_with_its_process, range(25), lambda _: 3, 10, 4, size))
-    assert [(job, number) for job, (number, _) in told] == [(number, number) for number in range(25)]
-    processes = [process for _, (_, process) in told]
-    assert all(len(set(processes[first : first + 4])) == 1 for first in range(0, 25, 4))
-    assert is_here == (set(processes) == {os.getpid()})
+    monkeypatch.setattr(workers, "in_order", in_order)
+    told = list(in_order_by_shares(abs, range(-9, 0), lambda size: -size, 10, 4, 100))
+    assert told == [(number, -number) for number in range(-9, 0)]
+    assert asked == [[-9, -8], [-7, -6], [-5, -4, -3], [-2, -1]]
 
 
 def test_a_worker_that_is_killed_is_told_in_a_sentence() -> None:
