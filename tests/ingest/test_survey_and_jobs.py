@@ -161,15 +161,70 @@ def test_a_file_replaced_by_another_of_the_same_size_and_time_makes_a_new_genera
         assert (total(archive, "alpaca"), total(archive, "iguana")) == (0, 1)
 
 
-def test_a_replaced_inode_with_the_same_content_brings_no_bytes(tmp_path: Path) -> None:
+def put_back(path: Path) -> None:
+    """The same bytes in another file, as after a move to another disk."""
+    shutil.copy(path, path.with_suffix(".new"))
+    path.with_suffix(".new").replace(path)
+
+
+def test_a_replaced_inode_with_the_same_content_is_not_read_as_a_session_again(tmp_path: Path) -> None:
     path = a_conversation().write(tmp_path / "projects")
     with an_archive(tmp_path) as archive:
         archive.sync()
-        shutil.copy(path, path.with_suffix(".new"))
-        path.with_suffix(".new").replace(path)
-        assert archive.sync().bytes == 0
-        assert row_of(archive, path).generation == 1
+        put_back(path)
+        result = archive.sync()
+        assert (result.bytes, result.sessions, result.files, result.unchanged) == (0, 0, 0, 1)
+        row, status = row_of(archive, path), path.stat()
+        assert (row.generation, row.mtime_ns, row.inode) == (1, status.st_mtime_ns, status.st_ino)
         assert total(archive, "alpaca") == 1
+
+
+def test_what_was_put_back_is_proved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = a_conversation().write(tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        archive.sync()
+        put_back(path)
+        archive.sync()
+        a_conversation(session=OTHER, opening="a lemur").write(tmp_path / "projects")  # so that all is walked
+        monkeypatch.setattr(Survey, "still_holds", lambda *_: pytest.fail("read once more"))
+        assert archive.sync().sessions == 1
+
+
+def test_a_put_back_file_is_read_with_what_its_session_gained(tmp_path: Path) -> None:
+    path = a_conversation().write(tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        archive.sync()
+        put_back(path)
+        a_session(a_prompt("find the alpaca"), a_reply("here"), a_subagent(a_prompt("a lemur")), id=ID).write(
+            tmp_path / "projects"
+        )
+        assert archive.sync().sessions == 1
+        assert (total(archive, "alpaca"), total(archive, "lemur")) == (1, 1)
+        assert len(archive.session(ID).subagents) == 1
+
+
+def test_a_device_may_have_another_number_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_conversation().write(tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        archive.sync()
+        archive.connection.execute("UPDATE file SET device = device + 1")
+        a_conversation(session=OTHER, opening="a lemur").write(tmp_path / "projects")
+        monkeypatch.setattr(Survey, "still_holds", lambda *_: pytest.fail("read once more"))
+        result = archive.sync()
+        assert (result.sessions, result.unchanged) == (1, 1)
+
+
+def test_after_a_rebuild_nothing_that_is_as_it_was_is_read_as_a_session_again(tmp_path: Path) -> None:
+    a_conversation().write(tmp_path / "projects")
+    a_conversation(session=OTHER, opening="a lemur").write(tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        archive.sync()
+        archive.safe.rebuild()
+        a_conversation("and a wombat", session=OTHER, opening="a lemur").write(tmp_path / "projects")
+        result = archive.sync()
+        assert (result.sessions, result.files, result.unchanged) == (1, 1, 1)
+        assert (total(archive, "alpaca"), total(archive, "lemur"), total(archive, "wombat")) == (1, 1, 1)
+        assert not archive.safe.verify().damaged
 
 
 def test_a_touched_file_brings_no_bytes_and_no_duplicates(tmp_path: Path) -> None:
@@ -179,7 +234,7 @@ def test_a_touched_file_brings_no_bytes_and_no_duplicates(tmp_path: Path) -> Non
         cells = archive.usage()
         os.utime(path, (1_700_000_000, 1_700_000_000))
         result = archive.sync()
-        assert (result.bytes, row_of(archive, path).generation) == (0, 1)
+        assert (result.sessions, result.bytes, row_of(archive, path).generation) == (0, 0, 1)
         assert (total(archive, "alpaca"), total(archive, "wombat")) == (1, 1)
         assert archive.usage() == cells
         assert len(read.pieces_of(archive.connection, row_of(archive, path).id, 1)) == 1

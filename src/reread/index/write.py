@@ -302,6 +302,13 @@ class StoreWriter:
             ],
         )
 
+    def keep_states(self, same: Iterable[tuple[str, int, int, int, int]]) -> None:
+        """How files look that hold what they held: key, size, time, device and inode."""
+        with transaction(self._connection):
+            self._connection.executemany(
+                "UPDATE file SET size = ?2, mtime_ns = ?3, device = ?4, inode = ?5 WHERE key = ?1", same
+            )
+
     def remember_folders(self, folders: Mapping[Path, int], unread: Iterable[Path]) -> None:
         """What the last walk found, so that the next sync can tell at a glance that nothing changed.
 

@@ -52,6 +52,8 @@ class FileJob(Struct, frozen=True, kw_only=True, gc=False):
     taken: int = 0
     indexed: int = 0
     is_rewritten: bool = False
+    is_same: bool = False
+    """All its bytes are kept: only where it lies, or when it was written, is new."""
     is_kept: bool = False
     """Nothing new: only its rows are to be made again, and its bytes may be in the safe alone."""
     head: bytes = b""
@@ -115,14 +117,15 @@ def file_job(
         return fresh
     if row.present and _looks_unchanged(row, status):
         return None
-    if _only_grew(file.path, status, row) and (status.st_size > row.taken or still_holds(row)):
-        return replace(fresh, generation=row.generation, taken=row.taken, indexed=row.indexed)
+    if _only_grew(file.path, status, row) and ((has_more := status.st_size > row.taken) or still_holds(row)):
+        is_same = row.present and not has_more
+        return replace(fresh, generation=row.generation, taken=row.taken, indexed=row.indexed, is_same=is_same)
     return replace(fresh, generation=row.generation + 1, is_rewritten=True)
 
 
 def _looks_unchanged(row: FileRow, status: os.stat_result) -> bool:
-    seen = (row.size, row.mtime_ns, row.inode, row.device)
-    return seen == (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+    """Not by the number of its device: many systems give another one with every start."""
+    return (row.size, row.mtime_ns, row.inode) == (status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _only_grew(path: Path, status: os.stat_result, row: FileRow) -> bool:
@@ -380,7 +383,7 @@ class PlaceSurvey:
             status = file.path.stat()
         except OSError:
             return False
-        return place[:4] == (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+        return place[:3] == (status.st_size, status.st_mtime_ns, status.st_ino)
 
     def _is_kept(
         self, session: SessionFiles, files: Sequence[SourceFile], names: Iterable[str], source_of: Mapping[str, Path]
@@ -600,6 +603,8 @@ class Survey:
             self._source_of.update({file.location: place for file in new})
             files += new
         self._captures = KnownCaptures(connection, self.known)
+        self.same: list[FileJob] = []
+        """What was written anew, moved or put back as it was."""
         self.left_out: dict[str, int] = {}
         """Sessions that are there and were forgotten, and when."""
         self.placed: list[FoundPlace] = []
@@ -808,6 +813,9 @@ class Survey:
                 continue
             if job is None:
                 self.unchanged += 1
+            elif job.is_same:
+                self.unchanged += 1
+                self.same.append(job)
             elif not self.forgotten.keys() & self.keys.ever_of(file.location):
                 found.append(job)
         return tuple(found)
