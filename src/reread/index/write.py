@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import msgspec
@@ -53,7 +53,6 @@ _WHOLE = frozenset({"tool_result", "capture"})
 KEPT_ALONE = 2
 """`present` of what reread captured itself: there is no source that could vanish."""
 
-_SESSION_COLUMNS = SessionRow._fields
 _JSON_COLUMNS = {"versions", "models", "git_branches"}
 _WIDEN = """UPDATE file SET first_block = min(ifnull(first_block, :first), :first),
                             last_block = max(ifnull(last_block, :last), :last) WHERE id = :file"""
@@ -173,16 +172,9 @@ class StoreWriter:
         )
 
     def _session(self, row: SessionRow) -> int:
-        values = [_stored(name, value) for name, value in row._asdict().items()]
-        names = ", ".join(_SESSION_COLUMNS)
-        marks = ", ".join("?" * len(_SESSION_COLUMNS))
-        changes = ", ".join(f"{name} = excluded.{name}" for name in _SESSION_COLUMNS)
-        found = self._connection.execute(
-            f"INSERT INTO session (machine, {names}) VALUES (?, {marks}) "  # noqa: S608  names are our own
-            f"ON CONFLICT (machine, folder, uuid) DO UPDATE SET {changes} RETURNING id",
-            (self._machine, *values),
-        ).fetchone()
-        return int(found[0])
+        values = (self._machine, *map(_stored, SessionRow._fields, row))
+        put = _put("session", ("machine", *SessionRow._fields), ("machine", "folder", "uuid"))
+        return int(self._connection.execute(put, values).fetchone()[0])
 
     def _file(self, file: FileBatch, session: int | None, backup_of: int | None) -> tuple[int, bool]:
         """The number of a file, and whether it has been given just now: then no row can name it yet."""
@@ -200,13 +192,8 @@ class StoreWriter:
             "present": KEPT_ALONE if file.source == OWN else 1,
             "vanished": None,
         }
-        names = ", ".join(values)
-        changes = ", ".join(f"{name} = excluded.{name}" for name in values if name != "key")
-        found = self._connection.execute(
-            f"INSERT INTO file ({names}) VALUES ({', '.join('?' * len(values))}) "  # noqa: S608
-            f"ON CONFLICT (key) DO UPDATE SET {changes} RETURNING id",
-            tuple(values.values()),
-        ).fetchone()
+        put = _put("file", tuple(values), ("key",))
+        found = self._connection.execute(put, tuple(values.values())).fetchone()
         if known is not None and known[1] not in (None, session):
             self._drop_if_empty(known[1])
         if known is not None and known[2] != file.head:
@@ -364,6 +351,14 @@ class StoreWriter:
                 "UPDATE file SET present = 0, vanished = ? WHERE key = ? AND present = 1",
                 [(now, key) for key in keys],
             )
+
+
+@cache
+def _put(table: str, columns: tuple[str, ...], unique: tuple[str, ...]) -> str:
+    """A row that is new, or takes the place of the one that has the same in some columns; tells its number."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in unique)
+    return f"""INSERT INTO {table} ({", ".join(columns)}) VALUES ({", ".join("?" * len(columns))})
+        ON CONFLICT ({", ".join(unique)}) DO UPDATE SET {changes} RETURNING id"""  # noqa: S608  our own names
 
 
 def _stored(name: str, value: object) -> object:
