@@ -229,25 +229,27 @@ class FileKeys:
     def __init__(self, machine: str, names: Sequence[str], rows: Iterable[FileRow]) -> None:
         self._machine = machine
         self._names = (machine, *names)
-        self._keys: dict[str, str] = {}
+        self._rows: dict[str, FileRow] = {}
         self._taken: set[str] = set()
         for row in sorted(rows, key=lambda row: row.id):
             self.learn(row)
 
     def learn(self, row: FileRow) -> None:
-        self._keys[os.path.normcase(row.location)] = row.key
+        self._rows[os.path.normcase(row.location)] = row
         self._taken.add(row.key)
 
-    def of(self, path: str) -> str:
-        key = self._keys.get(os.path.normcase(path))
-        if key is None:
-            key = file_key(self._machine, path)
-            while key in self._taken:  # of a file that lies elsewhere by now
-                key = file_key(key, path)
-        return key
+    def row(self, path: str) -> FileRow | None:
+        """What is known of the file that lies there."""
+        return self._rows.get(os.path.normcase(path))
 
-    def knows(self, path: str) -> bool:
-        return os.path.normcase(path) in self._keys
+    def of(self, path: str) -> str:
+        row = self.row(path)
+        if row is not None:
+            return row.key
+        key = file_key(self._machine, path)
+        while key in self._taken:  # of a file that lies elsewhere by now
+            key = file_key(key, path)
+        return key
 
     def ever_of(self, path: str) -> set[str]:
         """Also those that it had, or would have had, under earlier names of the machine."""

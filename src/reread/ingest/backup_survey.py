@@ -109,12 +109,11 @@ class BackupSurvey:
         ]
 
     def _changed(self, files: Iterable[SourceFile], session: int, source: Path) -> list[FileJob]:
-        known = {row.key: row for row in read.backups_of(self._connection, session)}
-        keys = FileKeys(self._machine, self._walk.names, known.values())
+        keys = FileKeys(self._machine, self._walk.names, read.backups_of(self._connection, session))
         found = []
         for file in files:
             try:
-                job = file_job(keys, source, file, known, self._walk.still_holds)
+                job = file_job(keys, source, file, self._walk.still_holds)
             except SourceError as problem:
                 self.problems.append(problem)
                 continue

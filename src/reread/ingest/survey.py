@@ -102,7 +102,6 @@ def file_job(
     keys: FileKeys,
     source: Path,
     file: SourceFile,
-    known: Mapping[str, FileRow],
     still_holds: Callable[[FileRow], bool],
 ) -> FileJob | None:
     """None when the file is as it was: that costs one stat."""
@@ -111,7 +110,7 @@ def file_job(
         status = os.stat(file.location)  # noqa: PTH116  without a path for each of very many files
     except OSError as error:
         raise SourceError(file.path, f"cannot be read ({error.strerror or error})") from error
-    row = known.get(key)
+    row = keys.row(file.location)
     fresh = FileJob(file=file, key=key, source=str(source), device=status.st_dev, inode=status.st_ino)
     if row is None or (row.size < 0 and row.taken == 0):  # unknown, or only its usage was counted
         return fresh
@@ -241,11 +240,11 @@ class KnownCaptures:
         return self._by_session.get(session, [])
 
 
-def remade(captures: Iterable[SourceFile], known: Mapping[str, FileRow], keys: FileKeys) -> list[FileJob]:
+def remade(captures: Iterable[SourceFile], keys: FileKeys) -> list[FileJob]:
     """What a capture adds depends on its transcript, so that its rows are made again whenever a file of it changed."""
     found = []
     for file in captures:
-        row = known.get(keys.of(file.location))
+        row = keys.row(file.location)
         if row is not None:
             found.append(
                 FileJob(
@@ -271,11 +270,10 @@ def put_away(connection: sqlite3.Connection, machine: str, waiting: Sequence[Sou
     """
     if not waiting or not is_durable(connection):
         return
-    known = read.known_files(connection, machine)
     forgotten = read.forgotten(connection)
-    keys = FileKeys(machine, names, known.values())
+    keys = FileKeys(machine, names, read.known_files(connection, machine).values())
     for file in waiting:
-        row = known.get(keys.of(file.location))
+        row = keys.row(file.location)
         is_forgotten = bool(forgotten.keys() & {session_mark(file.session or ""), *keys.ever_of(file.location)})
         if is_forgotten or (row is not None and row.source == OWN and row.taken == file.size):
             _remove(file.path)
@@ -654,10 +652,10 @@ class Survey:
                 gone = self._gone(
                     session, {file.location for file in (*session.all, *own)}, homes.get(session.id) is session
                 )
-                whole = _with_gone(session, gone)
+                whole = _with_gone(session, gone) if gone else session
                 taken = {job.file.path for job in changed}
                 changed = self._claimed(whole, changed)
-                kept = remade((file for file in whole.captures if file.path not in taken), self.known, self.keys)
+                kept = remade((file for file in whole.captures if file.path not in taken), self.keys)
                 jobs.append(
                     SessionJob(
                         files=whole,
@@ -684,7 +682,7 @@ class Survey:
         """A transcript that is called by its id has it; one that only told it until then is called by its file."""
         for session in sessions:
             trunk = session.trunk
-            if trunk is not None and has_own_name(session) and self.keys.of(trunk.location) not in self.known:
+            if trunk is not None and has_own_name(session) and self.keys.row(trunk.location) is None:
                 for row in self._others_called(session.id, trunk):
                     other_places.call_by_file(self._connection, row)
 
@@ -701,7 +699,7 @@ class Survey:
         marks = user_data.content_marks(self.forgotten)
         kept = []
         for session, own in owned:
-            if any(self.keys.knows(file.location) for file in session.all):
+            if any(self.keys.row(file.location) is not None for file in session.all):
                 kept.append((session, own))
                 continue
             keys = {session_mark(name) for name in claims.names_of(session)}
@@ -746,21 +744,19 @@ class Survey:
             if job.file.kind is FileKind.SUBAGENT and not job.indexed
         )
         trunk = session.trunk
-        row = self.known.get(self.keys.of(trunk.location)) if trunk is not None else None
+        row = self.keys.row(trunk.location) if trunk is not None else None
         if not agents or trunk is None or row is None or not row.taken:
             return changed
         if all(job.file.path != trunk.path for job in changed):
-            (kept,) = remade([trunk], self.known, self.keys)
+            (kept,) = remade([trunk], self.keys)
             changed = (*changed, replace(kept, indexed=row.indexed))
         return tuple(replace(job, claimed=agents) if job.file.path == trunk.path else job for job in changed)
 
     def _has_captures(self, session: SessionFiles) -> bool:
         """Whether captures belong to this copy of a session already."""
         numbers = {row.session for row in self._captures.of(session.id)}
-        return any(
-            key in self.known and self.known[key].session in numbers
-            for key in (self.keys.of(file.location) for file in session.all)
-        )
+        rows = (self.keys.row(file.location) for file in session.all)
+        return any(row is not None and row.session in numbers for row in rows)
 
     def _homes(self, sessions: Iterable[SessionFiles]) -> dict[str, SessionFiles]:
         """Of the copies of a session the one that has its captures."""
@@ -782,7 +778,7 @@ class Survey:
             number = read.session_called(self._connection, self._machine, session.id)
             rows = read.files_of(self._connection, number) if number is not None else []
         else:
-            numbers = {self.known[key].session for key in map(self.keys.of, there) if key in self.known}
+            numbers = {row.session for row in map(self.keys.row, there) if row is not None}
             if not numbers and session.all:  # all that was known of it is gone, and something else has come
                 numbers |= self._sessions_called(session.id, folder_of(session.all[0]))
             before = (read.files_of(self._connection, number) for number in numbers if number is not None)
@@ -807,7 +803,7 @@ class Survey:
         found: list[FileJob] = []
         for file in files:
             try:
-                job = file_job(self.keys, self._source_of[file.location], file, self.known, self.still_holds)
+                job = file_job(self.keys, self._source_of[file.location], file, self.still_holds)
             except SourceError as problem:
                 self.problems.append(problem)
                 continue
@@ -816,7 +812,7 @@ class Survey:
             elif job.is_same:
                 self.unchanged += 1
                 self.same.append(job)
-            elif not self.forgotten.keys() & self.keys.ever_of(file.location):
+            elif not (self.forgotten and self.forgotten.keys() & self.keys.ever_of(file.location)):
                 found.append(job)
         return tuple(found)
 
