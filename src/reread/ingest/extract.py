@@ -6,6 +6,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
+from io import BytesIO
 from itertools import starmap
 from typing import Any
 from zlib import crc32
@@ -43,7 +44,7 @@ from reread.index.rows import (
 from reread.index.sessions import StoredSession, sessions
 from reread.index.text_index import indexable_bytes
 from reread.lazy import NamedTuple
-from reread.loading import DISK, FileReader, load_session
+from reread.loading import DISK, FileReader, load_session, records_of
 from reread.records import (
     AgentProgress,
     Assistant,
@@ -61,7 +62,8 @@ from reread.safe.safe import compress
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
 from reread.sessions.calls import MADE_BY_API, call_identity
 from reread.sessions.titles import title_parts
-from reread.sources import FileKind, SessionFiles, SourceFile
+from reread.sources import FileKind, SessionFiles, SourceFile, split
+from reread.sources.lines import open_file
 from reread.times import milliseconds
 from reread.workers import give_back_memory, is_safe_to_fork
 
@@ -380,9 +382,12 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
 
     Raises SourceError when a file cannot be read; backups that cannot are named in the batch.
     """
+    held: dict[str, bytes] = {}
     if job.gone and job.safe is not None:
         disk = session_files.DiskAndSafe(job.safe, job.gone)
-    bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
+    elif disk is DISK and job.size < LARGE:
+        disk = _ReadOnce(job.changed, held)
+    bytes_of = _kept_bytes(disk) if is_kept else lambda each: _new_bytes(each, held.pop(each.file.location, None))
     if job.backup_of is not None:
         return _take_backups(job, job.backup_of, bytes_of)
     session, moments, part = None, None, b""
@@ -620,13 +625,34 @@ class _Taken(NamedTuple):
     tail: bytes
 
 
-def _new_bytes(job: FileJob) -> _Taken:
+class _ReadOnce(FileReader):
+    """Reads files that are new once, for their lines and for the safe: what it read is held in between.
+
+    For sessions that are not large: beside the records of those, their bytes would be as much memory again.
+    """
+
+    def __init__(self, jobs: Iterable[FileJob], held: dict[str, bytes]) -> None:
+        self._new = {each.file.location for each in jobs if not each.taken and not each.is_kept}
+        self._held = held
+
+    def records(self, file: SourceFile) -> Iterator[Record]:
+        if file.location not in self._new:
+            yield from super().records(file)
+            return
+        with open_file(file.path) as source:
+            content = self._held[file.location] = source.read()
+        for line in split(content):
+            yield from records_of(line)
+
+
+def _new_bytes(job: FileJob, content: bytes | None = None) -> _Taken:
+    """What a file has that is not kept yet; `content` is all of it, where it was read before."""
     if job.is_kept:
         return _Taken([], job.taken, job.head, job.tail)
     pieces: list[PieceRow] = []
     position = job.taken
     try:
-        with job.file.path.open("rb") as file:
+        with job.file.path.open("rb") if content is None else BytesIO(content) as file:
             head = file.read(EDGE)
             file.seek(job.taken)
             while raw := file.read(PIECE):
