@@ -644,6 +644,12 @@ class _ReadOnce(FileReader):
         for line in split(content):
             yield from records_of(line)
 
+    def content(self, file: SourceFile) -> bytes:
+        content = super().content(file)
+        if file.location in self._new:
+            self._held[file.location] = content
+        return content
+
 
 def _new_bytes(job: FileJob, content: bytes | None = None) -> _Taken:
     """What a file has that is not kept yet; `content` is all of it, where it was read before."""
