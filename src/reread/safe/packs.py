@@ -244,11 +244,8 @@ class PackFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.journal = path / JOURNAL
         self._packs: dict[int, Path] = {}
-
-    @property
-    def journal(self) -> Path:
-        return self.path / JOURNAL
 
     def pack(self, number: int) -> Path:
         if number not in self._packs:  # asked for each piece that is read, which opens it
