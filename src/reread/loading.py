@@ -231,8 +231,10 @@ def load_session(
     prices: Prices | None = None,
     mark: Mark = NO_MARK,
     read_backup: ReadBackup | None = None,
+    name: str | None = None,
 ) -> LoadedSession:
-    """A session from its files, and from those agent files beside them that are its own.
+    """A session from its files, and from those agent files beside them that are its own; `name` is its id where that
+    was settled among all files of its folder.
 
     Raises SourceError when the trunk cannot be read; what else cannot is in `session.problems`.
     """
@@ -245,7 +247,7 @@ def load_session(
             builder.add_capture(_captured(capture, disk))
         except (RereadError, OSError) as problem:
             builder.add_problem(str(problem))
-    builder.name(_session_id(files, builder))
+    builder.name(name or _session_id(files, builder))
     for file in (*files.all, *strays):
         builder.add_file(str(file.path), file.size)
         try:

@@ -159,6 +159,15 @@ def test_a_copy_in_another_folder_is_the_same_session(archive: Archive, tmp_path
     assert archive.usage().totals.requests == 4
 
 
+def test_a_renamed_copy_that_went_its_own_way_is_called_the_same_in_a_list_and_when_it_is_read(tmp_path: Path) -> None:
+    path = a_session(a_prompt("go"), a_reply("one"), id=OLD).write(tmp_path / "projects")
+    a_session(a_prompt("go"), a_reply("two"), id=OLD).write(tmp_path / "aside").rename(path.with_name("saved.jsonl"))
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        assert sorted(listed(archive)) == sorted([OLD, "saved"])
+        assert [archive.session(each).id for each in archive.sessions()] == listed(archive)
+
+
 def test_of_two_copies_the_one_still_there_comes_first_whatever_the_limit(tmp_path: Path) -> None:
     copies = [a_session(a_prompt("go"), id=OLD).write(tmp_path / "projects" / name) for name in ("a", "b", "c")]
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:

@@ -199,7 +199,12 @@ class ArchiveBase:
         stored = self.find(wanted)
         files = self.reader.session_files(stored.id, stored.row.uuid)
         return loading.load_session(
-            files, disk=self.reader, prices=self.prices, mark=stored.mark, read_backup=self._read_backup
+            files,
+            disk=self.reader,
+            prices=self.prices,
+            mark=stored.mark,
+            read_backup=self._read_backup,
+            name=stored.row.uuid,
         )
 
     def _read_backup(self, session: str, name: str) -> bytes | None:
