@@ -110,6 +110,20 @@ def test_every_surface_tells_the_same_of_a_session(kept: Kept) -> None:
         assert kept.json("prompts", session)["total"] == numbers[0]
 
 
+def test_a_summary_counts_the_prompts_that_a_list_counts(run: Run, tmp_path: Path) -> None:
+    projects = tmp_path / ".claude" / "projects"
+    rewound = [a_prompt("one way", uuid="left"), a_reply("so"), a_prompt("another way", to=None, uuid="kept")]
+    a_session(*rewound, a_reply("so"), id=TRUNK).write(projects)
+    a_session(a_prompt("<command-name>/effort</command-name>"), id=OLD).write(projects)
+    kept = Kept(run, tmp_path / ".claude", tmp_path / "archive")
+    counted = {row["id"]: row["prompts"] for row in kept.json("list")["sessions"]}
+    assert counted == {TRUNK: 2, OLD: 0}
+    for session, number in counted.items():
+        assert kept.json("summary", session)["prompts"] == number
+        assert re.search(rf"\b{number} prompts?\b", kept("summary", session).out)
+        assert f"prompts: {number}\n" in kept("summary", session, "--format", "obsidian").out
+
+
 def test_over_all_sessions_a_copy_counts_once(kept: Kept) -> None:
     tools = kept.json("tools")["tools"]
     counted = sum(each["calls"] for each in tools), sum(each["errors"] for each in tools)

@@ -241,6 +241,9 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     goal_source: str
     """Who says so: `title`, `thinking` or `prompt`, as `Goal` has it; empty where nothing tells."""
     journey: tuple[SummaryStep, ...]
+    """Its turns along the active branch."""
+    prompts: int
+    """What a person typed, on every branch, as a list counts it."""
     exchanges: tuple[SummaryStep, ...]
     """The turns in which most was said and done."""
     files: tuple[FileDiff, ...]
@@ -302,6 +305,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         goal=goal.text,
         goal_source=goal.source,
         journey=steps,
+        prompts=len(session.prompts),
         exchanges=tuple(sorted(sorted(steps, key=_weight, reverse=True)[:_MOST_EXCHANGES], key=_turn)),
         files=files,
         files_read=tuple(_only_read(calls, changed)),
