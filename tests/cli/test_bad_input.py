@@ -67,6 +67,9 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["prompts", "--source", "SOURCE", "--timezone", "../../etc/passwd"], ["unknown time zone"]),
         (["prompts", "--source", "SOURCE", "--limit", "0"], ["--limit", "'0' is not a positive number"]),
         (["tools", "--source", "SOURCE", "--limit", "-1"], ["--limit"]),
+        (["tools", "--source", "SOURCE", "--limit=--"], ["--limit", "'--' is not a positive number"]),
+        (["prompts", "--source", "SOURCE", "--timezone=--"], ["unknown time zone '--'"]),
+        (["show", "@last", "--source", "SOURCE", "--tools=--"], ["--tools", "'--'"]),
         (["thinking", "--source", "SOURCE", "--min-length", "long"], ["--min-length", "'long'"]),
         (["thinking", "--source", "SOURCE", "--follow"], ["--follow needs a session"]),
         (["doctor", "--source", "missing"], ["missing", "no such file"]),
@@ -92,13 +95,22 @@ def test_a_process_refuses_with_the_same_sentence_and_no_traceback() -> None:
     assert_refused(reread("show", "missing.jsonl"), "missing.jsonl: no such file or folder")
 
 
-def test_a_folder_without_transcripts_cannot_be_shown(run: Run, tmp_path: Path) -> None:
+OF_ONE_SESSION = pytest.mark.parametrize("command", ["show", "cache", "retro", "explain"])
+
+
+@OF_ONE_SESSION
+def test_a_folder_without_transcripts_is_no_session(run: Run, tmp_path: Path, command: str) -> None:
     (tmp_path / "empty").mkdir()
-    assert_refused(run("show", tmp_path / "empty"), "holds no sessions")
+    assert_refused(run(command, tmp_path / "empty"), "empty: holds no sessions")
 
 
-def test_a_folder_of_several_sessions_cannot_be_shown_as_one(run: Run, source: Path) -> None:
-    assert_refused(run("show", source), "holds 2 sessions", "name one of its files")
+@OF_ONE_SESSION
+def test_a_folder_of_several_sessions_is_not_taken_for_one(
+    run: Run, source: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_refused(run(command, source), "holds 2 sessions", "name one of its files")
+    monkeypatch.chdir(source)
+    assert_refused(run(command, "."), ".: holds 2 sessions")
 
 
 @pytest.mark.parametrize("command", [["show"], ["prompts", "--source"], ["doctor", "--source"], ["--source"]])

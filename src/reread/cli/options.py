@@ -111,6 +111,14 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}", self._meant(unknown))
         return given
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """argparse (3.11) takes the `--` of `--note=--` for the end of options, and gives an empty list for it."""
+        if not action.option_strings or action.nargs is not None or arg_strings != ["--"]:
+            return super()._get_values(action, arg_strings)
+        value = self._get_value(action, "--")
+        self._check_value(action, value)
+        return value
+
     def _meant(self, unknown: list[str]) -> str:
         """The option that is spelled most like the first unknown one."""
         from difflib import get_close_matches

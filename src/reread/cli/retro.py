@@ -8,7 +8,7 @@ from itertools import chain
 
 from reread import archive as archives
 from reread import lazy, views
-from reread.errors import BadInput
+from reread.errors import BadInput, SourceError
 
 from . import options
 from .options import is_agreed
@@ -16,6 +16,8 @@ from .session_source import ProgressBar, asked_archive, open_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from reread.archive import Archive, Retro
     from reread.cli import ask_claude
     from reread.config import Config
@@ -90,7 +92,7 @@ def run_retro(arguments: list[str]) -> int:
         with closing(ProgressBar()) as progress:
             found = archive.friction.retro(
                 wanted,
-                "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,
+                given.session if path is None else _only_session(archive, path),
                 kinds=given.kind,
                 with_agents=given.agents,
                 least_confidence=given.min_confidence,
@@ -123,6 +125,13 @@ def run_retro(arguments: list[str]) -> int:
             ),
         )
     return 0
+
+
+def _only_session(archive: Archive, path: Path) -> str:
+    """What a path holds, in an archive made of it. Raises SourceError where that is not one session."""
+    if len(archive) != 1:
+        raise SourceError(path, f"holds {len(archive) or 'no'} sessions; name one of its files")
+    return "@last"
 
 
 def _subject(given: argparse.Namespace, config: Config, found: Retro) -> str:

@@ -302,11 +302,12 @@ def run_explain(arguments: list[str]) -> int:
 
 
 def _trunk(wanted: str) -> Path | None:
-    """The file that is meant, where one is; a session's folder stands for the file beside it."""
+    """The file that is meant, where one is; a folder stands for the one session it is of. Raises SourceError where it
+    is of none, or of several."""
     path = options.as_path(wanted)
     if path is None:
         return None
-    return (path.with_name(f"{path.name}.jsonl") if path.is_dir() else path).absolute()
+    return (Path(loading.load(path).files[0]) if path.is_dir() else path).absolute()
 
 
 def _is_kept(config: Config, path: Path) -> bool:
