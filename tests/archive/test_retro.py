@@ -288,6 +288,18 @@ def test_a_session_without_prompts_is_no_trouble(tmp_path: Path) -> None:
     assert (found.events, found.prompts, found.weeks) == ([], 0, [])
 
 
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "America/Los_Angeles", "UTC"])
+def test_a_clock_that_was_wrong_by_millennia_is_in_no_week(tmp_path: Path, zone: str) -> None:
+    times = ("9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00.000Z", "2026-02-02T12:00:00.000Z")
+    prompts = [a_prompt(f"go {number}", timestamp=time) for number, time in enumerate(times)]
+    interrupted = a_prompt("[Request interrupted by user]", timestamp=times[0])
+    write(a_session(*prompts, interrupted, id=ONE), tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        found = archive.friction.retro(timezone=zone)
+    assert [week.week for week in found.weeks] == ["2026-02-02"]
+    assert (found.prompts, len(found.events)) == (3, 1)
+
+
 # -- one session, for a page that shows it
 
 

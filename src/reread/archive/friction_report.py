@@ -37,7 +37,7 @@ from reread.times import moment
 
 from .filters import Filter
 from .listing import session_filter
-from .usage_report import PERIODS, QUARTER_SECONDS
+from .usage_report import LAST_QUARTER, PERIODS, QUARTER_SECONDS
 
 _COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
 
@@ -277,10 +277,12 @@ def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None)
     kinds: dict[str, dict[str, int]] = {}
     quarters = Counter(each.time // (1000 * QUARTER_SECONDS) for each in typed if each.time is not None)
     for quarter, number in quarters.items():
-        prompts[calendar.week(quarter)] += number
+        if (week := calendar.week(quarter)) is not None:
+            prompts[week] += number
     for event in events:
-        if event.time is not None:
-            found = kinds.setdefault(calendar.week(int(event.time.timestamp()) // QUARTER_SECONDS), {})
+        quarter = int(event.time.timestamp()) // QUARTER_SECONDS if event.time is not None else LAST_QUARTER
+        if (week := calendar.week(quarter)) is not None:
+            found = kinds.setdefault(week, {})
             found[event.kind.value] = found.get(event.kind.value, 0) + 1
     return [
         Week(
@@ -299,7 +301,10 @@ class _Calendar:
         self._zone = zone
         self._days: dict[int, str | None] = {}
 
-    def week(self, quarter: int) -> str:
+    def week(self, quarter: int) -> str | None:
+        """None where a report of usage knows no day either."""
+        if not 0 <= quarter < LAST_QUARTER:
+            return None
         day = quarter // _QUARTERS
         if day not in self._days:
             first, last = self._looked_up(day * _QUARTERS), self._looked_up((day + 1) * _QUARTERS - 1)
