@@ -79,7 +79,8 @@ class UnknownSession(RereadError):
 
     def __init__(self, wanted: str, searched: Sequence[Path]) -> None:
         places = ", ".join(printable(str(path)) for path in searched) or "no source folder"
-        hint = "; the newest is @last" if wanted.strip("@").lower() in ("last", "latest", "newest") else ""
+        is_meant = wanted != "@last" and wanted.strip("@").lower() in ("last", "latest", "newest")
+        hint = "; the newest is @last" if is_meant else ""
         super().__init__(f"no session {printable(wanted)!r} in {places}{hint}")
         self.wanted = wanted
         self.searched = tuple(searched)

@@ -85,6 +85,12 @@ def test_a_wrong_request_is_refused_in_one_sentence(
     assert_refused(ran, *(word.replace("SOURCE", str(source)) for word in words))
 
 
+def test_where_there_is_no_session_the_newest_is_not_called_by_the_name_that_failed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "projects").mkdir()
+    refused = run("show", "@last", "--source", tmp_path / "projects", "--home", tmp_path / "home")
+    assert_refused(refused, f"no session '@last' in {tmp_path / 'home'}\n")
+
+
 def test_a_home_that_cannot_be_is_told_once(run: Run, source: Path, tmp_path: Path) -> None:
     home = tmp_path / "taken"
     home.touch()

@@ -82,6 +82,13 @@ def test_values_that_nobody_wrote_are_told_as_damage(tree: Tree) -> None:
         archive.sessions()
 
 
+def test_a_full_disk_is_not_told_as_damage(tree: Tree) -> None:
+    with pytest.raises(StoreError, match="full") as raised, tree.archive() as archive:
+        archive.connection.execute("PRAGMA max_page_count = 1")  # as many as there are
+        archive.connection.execute("CREATE TABLE more AS SELECT * FROM session, file, piece")
+    assert "rebuild" not in str(raised.value)
+
+
 def test_what_a_caller_raises_is_not_asked_whether_the_index_is_damaged(tree: Tree) -> None:
     write_nonsense(tree)
     with pytest.raises(LookupError, match="of my own"), tree.archive() as archive:

@@ -91,6 +91,15 @@ else:
     second_phase = lazy.module("reread.ingest.second_phase")
 
 _REBUILD = "run `reread archive rebuild` to rebuild the index"
+_NO_DAMAGE = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_INTERRUPT,
+}
+"""What SQLite cannot do while nothing is wrong with its file; on a full disk a rebuild would make it worse."""
 _SETTLING = 2.0
 """Seconds in which a client may write a last line after its run has ended."""
 _WATCHING = 0.1
@@ -151,7 +160,8 @@ class Archive(ArchiveBase):
         damage = self._damage_behind(error)
         self.close()
         if isinstance(error, sqlite3.Error):
-            hint = f"; {_REBUILD}" if isinstance(error, sqlite3.DatabaseError) else ""
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # above it stands of which kind it is
+            hint = f"; {_REBUILD}" if isinstance(error, sqlite3.DatabaseError) and code not in _NO_DAMAGE else ""
             raise StoreError(f"{self.home / FILE_NAME}: {error}{hint}") from error
         if damage:
             raise StoreError(f"{self.home / FILE_NAME}: {damage}; {_REBUILD}") from error
