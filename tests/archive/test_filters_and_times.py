@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from reread.archive.filters import Filter, check_window, parse_end, touches
+from reread.archive.filters import Filter, Moment, check_window, moment_of, parse_end, touches
 from reread.archive.filters import parse_time as parse
 from reread.errors import BadInput
 from reread.features.tool_use import paths_of
@@ -90,6 +90,20 @@ def test_what_is_counted_from_now_ends_a_window_at_that_moment(text: str) -> Non
 @pytest.mark.parametrize("zone", [BERLIN, ZoneInfo("America/New_York")])
 def test_the_last_day_there_is_can_end_a_window_as_scripts_say_it(zone: ZoneInfo) -> None:
     assert parse_end("9999-12-31", NOW, zone, "--until").year == 9999
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "UTC"])
+def test_the_first_and_last_moment_there_are_stand_for_no_limit_in_every_zone(zone: str) -> None:
+    first: list[Moment] = [datetime.min, date.min, "0001-01-01", "0001-01-01T00:00"]
+    for value in first:
+        assert moment_of(value, ZoneInfo(zone), "since").year == 1
+        assert moment_of(value, None, "since").year == 1
+    with pytest.raises(BadInput, match="outside the calendar"):
+        moment_of(datetime.min.replace(tzinfo=timezone(timedelta(hours=3))), None, "since")
+    last: list[Moment] = [datetime.max, date.max, "9999-12-31", "9999-12-31T23:59"]
+    for value in last:
+        assert moment_of(value, ZoneInfo(zone), "until", is_end=True).year == 9999
+        assert moment_of(value, None, "until", is_end=True).year == 9999
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="needs a system whose zone can be set")

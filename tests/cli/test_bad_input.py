@@ -91,6 +91,13 @@ def test_where_there_is_no_session_the_newest_is_not_called_by_the_name_that_fai
     assert_refused(refused, f"no session '@last' in {tmp_path / 'home'}\n")
 
 
+def test_a_name_that_is_no_utf_8_names_nothing(run: Run, source: Path, tmp_path: Path) -> None:
+    archive = ("--source", source, "--home", tmp_path / "home")
+    assert_refused(run("explain", "msg_\udcff", *archive), "no message, request or session")
+    found = run("usage", "--model", "\udcff", *archive)
+    assert (found.code, found.out.partition("\n")[0]) == (0, "nothing was used")
+
+
 def test_a_home_that_cannot_be_is_told_once(run: Run, source: Path, tmp_path: Path) -> None:
     home = tmp_path / "taken"
     home.touch()

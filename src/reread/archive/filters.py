@@ -132,8 +132,8 @@ def _parsed(text: str, now: datetime, zone: tzinfo | None, option: str, *, days_
         day = _day_called(word, now.astimezone(zone).date())
         if day is not None:
             begins = day + timedelta(days=days_on) if day < date.max else day  # `9999-12-31` is said for no end at all
-            return _local(datetime.combine(begins, time()), zone).astimezone(UTC)
-        return _local(datetime.fromisoformat(text.strip()), zone).astimezone(UTC)
+            return _in_utc(datetime.combine(begins, time()), zone)
+        return _in_utc(datetime.fromisoformat(text.strip()), zone)
     except (ValueError, OverflowError) as error:
         raise BadInput(f"{option} {text!r} is not a date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
 
@@ -155,6 +155,16 @@ def _local(moment: datetime, zone: tzinfo | None) -> datetime:
     if moment.tzinfo is not None:
         return moment
     return moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
+
+
+def _in_utc(moment: datetime, zone: tzinfo | None) -> datetime:
+    """The first and last day there are lie beyond them in some zones; they are said for no limit at all."""
+    try:
+        return _local(moment, zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        if moment.tzinfo is not None:
+            raise
+        return moment.replace(tzinfo=UTC)
 
 
 def check_window(since: datetime | None, until: datetime | None, option: str = "--") -> None:
@@ -228,7 +238,10 @@ def zone_of(zone: Zone | None) -> tzinfo | None:
 def moment_of(value: object, zone: tzinfo | None, option: str, *, is_end: bool = False) -> datetime:
     """The time that a text or a value means; what says no zone itself is meant in the one given."""
     if isinstance(value, datetime):
-        return _local(value, zone).astimezone(UTC)
+        try:
+            return _in_utc(value, zone)
+        except OverflowError as error:
+            raise BadInput(f"{option} {value.isoformat()} is outside the calendar") from error
     if isinstance(value, str | date):
         parse = parse_end if is_end else parse_time
         return parse(str(value), datetime.now(UTC), zone, option)

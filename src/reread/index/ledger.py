@@ -574,7 +574,8 @@ def beginning_with(connection: sqlite3.Connection, start: str) -> list[str]:
 
 
 def _keys(connection: sqlite3.Connection, condition: str, values: tuple[str, ...]) -> list[str]:
-    rows = connection.execute(f"SELECT key, min(time) FROM request WHERE {condition} GROUP BY key ORDER BY 2", values)  # noqa: S608  our own text
+    asked = tuple(map(stored_path, values))  # what a person typed may be no UTF-8
+    rows = connection.execute(f"SELECT key, min(time) FROM request WHERE {condition} GROUP BY key ORDER BY 2", asked)  # noqa: S608  our own text
     return [key for key, _ in rows]
 
 

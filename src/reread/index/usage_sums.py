@@ -13,7 +13,7 @@ from msgspec import Struct
 from reread import lazy
 
 from .database import transaction
-from .meta import as_path
+from .meta import as_path, stored_path
 from .rows import RequestContext
 from .sessions import SessionFilter
 
@@ -92,7 +92,7 @@ def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model
             ), {_CELL} AS ({source})
             SELECT name, model, {_SUMS_OF_CELLS} FROM stretch CROSS JOIN cell ON quarter >= begins AND quarter < ends
             WHERE instr(lower(model), ?) GROUP BY 1, 2""",  # noqa: S608  our own names
-        (msgspec.json.encode(stretches).decode(), model),
+        (msgspec.json.encode(stretches).decode(), stored_path(model)),
     )
 
 
