@@ -84,6 +84,12 @@ def test_the_examples_of_the_schema_run(kept: Kept, about: str) -> None:
     assert EXAMPLES[about] in kept("sql", "--schema").out
 
 
+def test_the_schema_is_a_document_where_one_is_asked_for(kept: Kept) -> None:
+    described = kept.json("sql", "--schema")
+    assert described["schema"] == "reread.sql_schema/1"
+    assert described["text"] == kept("sql", "--schema").out.removesuffix("\n")
+
+
 def test_the_schema_tells_of_every_column_of_every_view(kept: Kept) -> None:
     told = kept("sql", "--schema").out
     for view in VIEWS:

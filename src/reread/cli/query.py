@@ -159,7 +159,11 @@ def sql_parser() -> options.Parser:
 def run_sql(arguments: list[str]) -> int:
     given = sql_parser().parse_args(arguments)
     if given.schema:
-        options.print_text(archives.Archive.schema() + "\n")
+        described = archives.Archive.schema()
+        if given.json:
+            options.print_json({"schema": "reread.sql_schema/1", "text": described})
+        else:
+            options.print_text(f"{described}\n")
         return 0
     if given.query is None:
         raise BadInput("a QUERY is missing; `reread sql --schema` shows what can be asked")
