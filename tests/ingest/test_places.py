@@ -96,6 +96,27 @@ def test_a_copy_that_goes_on_is_the_session_and_the_other_its_place(tmp_path: Pa
         assert_one(archive, 12, {"alpaca": 1, "iguana": 1})
 
 
+@pytest.mark.parametrize("grows", ["transcript", "agent", "both in turn"])
+def test_what_did_not_grow_after_a_move_is_still_of_its_session_after_a_rebuild(grows: str, tmp_path: Path) -> None:
+    agent = a_subagent(a_prompt("b"), a_reply("pangolin"), id="abc")
+    folder = told(*FEW, agent).write(tmp_path / "one").parent
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+        for number, what in enumerate({"both in turn": ["agent", "transcript"]}.get(grows, [grows])):
+            folder = folder.rename(folder.with_name(f"moved-{number}"))
+            archive.sync()
+            pattern = "agent-*.jsonl" if what == "agent" else f"{ID}.jsonl"
+            [path] = folder.rglob(pattern)
+            path.write_bytes(path.read_bytes() + b'{"type": "system", "content": "later"}\n')
+            archive.sync()
+        before = archive.find(ID)
+        archive.safe.rebuild()
+        assert archive.sync().bytes == 0
+        [after] = archive.sessions()
+        assert (after.stored.files, after.stored.row) == (before.files, before.row)
+        assert archive.safe.verify().damaged == []
+
+
 def test_copies_that_went_their_own_ways_are_two(tmp_path: Path) -> None:
     told(*FEW, a_prompt("the okapi")).write(tmp_path / "one")
     other = told(*FEW).write(tmp_path / "two")

@@ -5,7 +5,7 @@ held against its rows, which a hand or a flipped bit may change.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -84,6 +84,7 @@ def rebuild(
     found, places = _kept(safe)
     ids = id_by_name(connection)
     kept = _with_ids(found, ids)
+    _gather(kept.values())
     meta.count_order(
         connection, max((order_of(each) for entry in kept.values() for each, _ in entry.pieces), default=0)
     )
@@ -250,6 +251,44 @@ def _with_ids(kept: dict[str, Kept], ids: Mapping[str, str]) -> dict[str, Kept]:
             occupied.add(place_)
             entry.last = replace(entry.last, machine=place_[0])
     return kept
+
+
+def _gather(kept: Collection[Kept]) -> None:
+    """Puts all files of a session that was moved where it lay last: those that did not grow afterwards tell only the
+    place before, and would be a session of their own there. A transcript that was renamed leaves its folder behind."""
+    moved: dict[tuple[str, str], set[str]] = {}
+    """For each place of a session that lay at several, all of them."""
+    for entry in kept:
+        homes = {home for header, _ in entry.pieces if (home := _home_of(header)) is not None}
+        if len(homes) > 1 and len({Path(home).name for home in homes}) == 1:
+            machine = entry.last.machine
+            homes = homes.union(*(moved.get((machine, home), ()) for home in homes))
+            moved.update(((machine, home), homes) for home in homes)
+    if not moved:
+        return
+    occupied = {(entry.last.machine, entry.last.path) for entry in kept}
+    newest: dict[int, PieceHeader] = {}
+    lying = [(entry, home) for entry in kept if (home := _home_of(entry.last)) is not None]
+    for entry, home in lying:
+        among = id(moved.get((entry.last.machine, home)))
+        newest[among] = max(newest.get(among, entry.last), entry.last, key=lambda each: (order_of(each), each.mtime_ns))
+    for entry, home in lying:
+        homes = moved.get((entry.last.machine, home), set())
+        there = newest[id(homes)] if homes else entry.last
+        path = f"{_home_of(there)}{entry.last.path.removeprefix(home)}"
+        if (entry.last.machine, path) not in occupied:
+            occupied.add((entry.last.machine, path))
+            entry.last = replace(entry.last, path=path, source=there.source)
+
+
+def _home_of(header: PieceHeader) -> str | None:
+    """The folder that a session's files lie in, beside its transcript; None for a file whose path does not tell."""
+    path = Path(header.path)
+    if header.kind == FileKind.TRANSCRIPT:
+        return str(path.with_suffix(""))
+    where = place(path)
+    session = where.session if where is not None else None
+    return next((str(folder) for folder in path.parents if folder.name == session), None)
 
 
 def is_part(safe: Safe, piece: Piece, longer: Piece) -> bool:
