@@ -159,6 +159,22 @@ def test_a_copy_in_another_folder_is_the_same_session(archive: Archive, tmp_path
     assert archive.usage().totals.requests == 4
 
 
+def test_two_sessions_of_one_id_are_told_by_the_one_that_ended_last_whichever_came_first(tmp_path: Path) -> None:
+    later = [a_prompt("late", timestamp="2026-10-02T10:00:00.000Z"), a_reply("x", timestamp="2026-10-02T10:00:01.000Z")]
+    older = [
+        a_prompt("early", timestamp="2026-10-01T10:00:00.000Z"),
+        a_reply("y", timestamp="2026-10-01T10:00:01.000Z"),
+    ]
+    with Archive(tmp_path / "home", [tmp_path / "a", tmp_path / "b"], machine="desk") as archive:
+        a_session(*later, id=OLD, cwd="/late").write(tmp_path / "a")
+        archive.sync()
+        a_session(*older, id=OLD, cwd="/early").write(tmp_path / "b")
+        archive.sync()
+        [row] = archive.usage("session").rows
+        found = archive.find(OLD).row
+        assert (row.title, row.project) == (found.title, found.project) == ("late", "/late")
+
+
 def test_a_renamed_copy_that_went_its_own_way_is_called_the_same_in_a_list_and_when_it_is_read(tmp_path: Path) -> None:
     path = a_session(a_prompt("go"), a_reply("one"), id=OLD).write(tmp_path / "projects")
     a_session(a_prompt("go"), a_reply("two"), id=OLD).write(tmp_path / "aside").rename(path.with_name("saved.jsonl"))

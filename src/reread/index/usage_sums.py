@@ -254,10 +254,10 @@ def machine_labels(connection: sqlite3.Connection) -> dict[int, str]:
 
 
 def titles(connection: sqlite3.Connection) -> dict[str, tuple[str | None, str | None]]:
-    """Title and project of every session."""
+    """Title and project of every session; of several with one id those of the one that ended last."""
     rows = connection.execute(
         """SELECT uuid, ifnull(mark.title, session.title), project
-           FROM session LEFT JOIN mark ON mark.session = session.uuid"""
+           FROM session LEFT JOIN mark ON mark.session = session.uuid ORDER BY ended, folder DESC"""
     )
     return {as_path(uuid): (title, project) for uuid, title, project in rows}
 
