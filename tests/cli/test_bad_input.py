@@ -91,6 +91,12 @@ def test_where_there_is_no_session_the_newest_is_not_called_by_the_name_that_fai
     assert_refused(refused, f"no session '@last' in {tmp_path / 'home'}\n")
 
 
+@pytest.mark.parametrize("command", [["list"], ["prompts"], ["tools"], ["usage"], ["search", "answer"]])
+def test_a_limit_beyond_every_number_is_none(run: Run, source: Path, tmp_path: Path, command: list[str]) -> None:
+    archive = ("--source", source, "--home", tmp_path / "home")
+    assert run(*command, "--limit", "9" * 20, *archive).out == run(*command, "--limit", "99", *archive).out != ""
+
+
 def test_a_name_that_is_no_utf_8_names_nothing(run: Run, source: Path, tmp_path: Path) -> None:
     archive = ("--source", source, "--home", tmp_path / "home")
     assert_refused(run("explain", "msg_\udcff", *archive), "no message, request or session")

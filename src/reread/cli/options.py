@@ -246,10 +246,14 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--claude", metavar="PATH", help="client to run (default: `claude` on PATH)")
 
 
+_MOST = (1 << 62) - 1
+"""SQLite takes no number much beyond; whoever writes one means all there is."""
+
+
 def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return int(text)
+    return min(int(text), _MOST)
 
 
 def make_filter(options: argparse.Namespace, config: Config) -> archives.filters.Filter:
