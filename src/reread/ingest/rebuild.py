@@ -5,7 +5,7 @@ held against its rows, which a hand or a flipped bit may change.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -253,32 +253,43 @@ def _with_ids(kept: dict[str, Kept], ids: Mapping[str, str]) -> dict[str, Kept]:
     return kept
 
 
+_Home = tuple[str, str]
+"""A machine, and a folder of it."""
+
+
 def _gather(kept: Collection[Kept]) -> None:
     """Puts all files of a session that was moved where it lay last: those that did not grow afterwards tell only the
     place before, and would be a session of their own there. A transcript that was renamed leaves its folder behind."""
-    moved: dict[tuple[str, str], set[str]] = {}
-    """For each place of a session that lay at several, all of them."""
-    for entry in kept:
-        homes = {home for header, _ in entry.pieces if (home := _home_of(header)) is not None}
-        if len(homes) > 1 and len({Path(home).name for home in homes}) == 1:
-            machine = entry.last.machine
-            homes = homes.union(*(moved.get((machine, home), ()) for home in homes))
-            moved.update(((machine, home), homes) for home in homes)
-    if not moved:
-        return
-    occupied = {(entry.last.machine, entry.last.path) for entry in kept}
-    newest: dict[int, PieceHeader] = {}
-    lying = [(entry, home) for entry in kept if (home := _home_of(entry.last)) is not None]
-    for entry, home in lying:
-        among = id(moved.get((entry.last.machine, home)))
-        newest[among] = max(newest.get(among, entry.last), entry.last, key=lambda each: (order_of(each), each.mtime_ns))
-    for entry, home in lying:
-        homes = moved.get((entry.last.machine, home), set())
-        there = newest[id(homes)] if homes else entry.last
+    moved = _moved(kept)
+    lying = [
+        (entry, home, homes)
+        for entry in kept
+        if (home := _home_of(entry.last)) is not None and (homes := moved.get((entry.last.machine, home))) is not None
+    ]
+    newest: dict[frozenset[_Home], PieceHeader] = {}
+    for entry, _, homes in lying:
+        last = (newest.get(homes, entry.last), entry.last)
+        newest[homes] = max(last, key=lambda each: (order_of(each), each.mtime_ns))
+    occupied = {(entry.last.machine, entry.last.path) for entry in kept} if lying else set()
+    for entry, home, homes in lying:
+        there = newest[homes]
         path = f"{_home_of(there)}{entry.last.path.removeprefix(home)}"
         if (entry.last.machine, path) not in occupied:
             occupied.add((entry.last.machine, path))
             entry.last = replace(entry.last, path=path, source=there.source)
+
+
+def _moved(kept: Iterable[Kept]) -> dict[_Home, frozenset[_Home]]:
+    """For each place of a session that lay at several, all of them."""
+    found: dict[_Home, frozenset[_Home]] = {}
+    for entry in kept:
+        homes = frozenset(
+            (entry.last.machine, home) for header, _ in entry.pieces if (home := _home_of(header)) is not None
+        )
+        if len(homes) > 1 and len({Path(home).name for _, home in homes}) == 1:
+            homes = homes.union(*(found.get(home, ()) for home in homes))
+            found.update(dict.fromkeys(homes, homes))
+    return found
 
 
 def _home_of(header: PieceHeader) -> str | None:
