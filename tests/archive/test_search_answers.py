@@ -6,13 +6,14 @@ import os
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from reread.archive import Archive, SearchAnswer
 from reread.archive.filters import Filter
 from reread.archive.search_language import ALL_FIELDS
-from reread.archive.text_search import WINDOW
+from reread.archive.text_search import WINDOW, facets
 from reread.errors import BadInput
 from reread.features.search_text import Field
 from reread.testing import Transcript, a_prompt, a_reply, a_session, a_thought, a_title, a_tool_call, a_tool_result
@@ -447,3 +448,19 @@ def test_a_new_title_is_found_and_the_old_one_is_not(noted: Archive) -> None:
     noted.marks.set(BOB, title="Otters", note="", untags=["fox-hunt"])
     assert noted.search("otters", now=NOW).hits
     assert not noted.search("heron", now=NOW).hits
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+def test_what_lies_in_no_year_of_a_zone_lies_in_no_month(tmp_path: Path, zone: str) -> None:
+    told = (
+        "9999-12-31T23:00:00.000Z",
+        "0001-01-01T00:00:00.000Z",
+        "0001-02-03T00:00:00.000Z",
+        "2026-10-02T10:00:00.000Z",
+    )
+    a_session(*(a_prompt(f"a lemur {time}", timestamp=time) for time in told)).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
+        archive.sync()
+        found = facets(archive.connection, archive.text.count_hits("lemur"), ZoneInfo(zone))
+    beyond = "9999-12" if zone.startswith("America") else "0001-01"
+    assert found.months == tuple(sorted((("2026-10", 1), ("0001-02", 1), (beyond, 1)), reverse=True))

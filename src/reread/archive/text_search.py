@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from functools import cache, cached_property, partial
 from itertools import chain
@@ -161,10 +162,12 @@ def facets(connection: sqlite3.Connection, found: Cells, zone: tzinfo | None) ->
 
 
 def _months(hours: Iterable[tuple[int | None, int]], zone: tzinfo | None) -> list[tuple[str, int]]:
+    """Without hours that lie in no year of the zone: lines may tell of any time."""
     months: Counter[str] = Counter()
     for hour, hits in hours:
-        if hour is not None:
-            months[datetime.fromtimestamp(hour * 3600, UTC).astimezone(zone).strftime("%Y-%m")] += hits
+        with suppress(OverflowError):
+            if (began := moment(None if hour is None else hour * 3_600_000)) is not None:
+                months[began.astimezone(zone).date().isoformat()[:7]] += hits
     return sorted(months.items(), reverse=True)
 
 
