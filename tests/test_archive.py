@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from reread.index.schema import schema
 from reread.sessions import Session
 from reread.testing import (
     Transcript,
+    a_command,
     a_compaction,
     a_prompt,
     a_reply,
@@ -240,6 +242,17 @@ def test_prompts_are_counted_from_a_moment_on(tmp_path: Path) -> None:
         assert last is not None
         assert archive.prompts_since([last]) == [1]
         assert archive.prompts_since([first, last])[1] == 1
+
+
+def test_as_many_prompts_were_typed_lately_as_sessions_say(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        a_session(a_prompt(f"go {name}"), a_command("/cost"), a_prompt(f"on, {name}"), id=name).write(
+            tmp_path / "projects"
+        )
+    with an_archive(tmp_path) as archive:
+        archive.sync()
+        typed = sum(each.stored.row.prompts for each in archive.sessions())
+        assert archive.prompts_since([datetime(2020, 1, 1, tzinfo=UTC)]) == [typed] == [4]
 
 
 def test_users_may_read_with_sql_and_not_write(tmp_path: Path) -> None:

@@ -145,7 +145,6 @@ def session_mark(uuid: str) -> str:
     return file_key("session", uuid)
 
 
-_PROMPT = FIELDS.index("prompt")
 _WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
 
@@ -199,12 +198,11 @@ def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:
 
 
 def prompts_since(connection: sqlite3.Connection, moments: Sequence[int]) -> list[int]:
-    """What people typed since each of some moments; a line copied into a fork has the same time and counts once."""
-    sums = ", ".join("count(DISTINCT CASE WHEN block.time >= ? THEN block.time END)" for _ in moments)
+    """What people typed since each of some moments, as a session counts it: no commands, copies in forks once."""
+    sums = ", ".join("count(CASE WHEN time >= ? THEN 1 END)" for _ in moments)
     counted = connection.execute(
-        f"""SELECT {sums} FROM block JOIN file ON file.id = block.file
-            WHERE block.field = ? AND file.kind = 'transcript' AND block.time >= ?""",  # noqa: S608  our own text
-        (*moments, _PROMPT, min(moments)),
+        f"SELECT {sums} FROM prompt WHERE is_copy = 0 AND time >= ?",  # noqa: S608  our own text
+        (*moments, min(moments)),
     ).fetchone()
     return [int(number) for number in counted]
 
