@@ -78,8 +78,17 @@ def test_the_theme_is_chosen_in_the_palette_and_remembered(opened: Opened) -> No
     assert dark != light
     assert page.evaluate(axis) != light_axis, "charts are dark, too"
     assert not findings(page)
+    page.emulate_media(media="print")
+    assert page.evaluate(axis) == light_axis, "paper is white"
+    page.emulate_media(media="screen")
     opened.go("/s/talk-alder")
     assert page.evaluate(back) == dark
+    page.emulate_media(media="print")
+    ink = page.evaluate("getComputedStyle(document.body).color.match(/\\d+/g).map(Number)")
+    assert max(ink[:3]) < 60
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).color.match(/\\d+/g).map(Number)") == ink
+    page.emulate_media(media="screen", color_scheme="light")
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     page.keyboard.press("Control+k")
     page.keyboard.type("theme system")

@@ -135,9 +135,9 @@ def test_it_is_whole_in_itself() -> None:
 
 def test_dark_readers_get_the_dark_colours_and_a_page_keeps_its_own() -> None:
     style = next(parsed(chart_svg(a_chart([1], [2]))).iter(f"{SVG}style")).text or ""
-    dark = style.partition("@media (prefers-color-scheme:dark)")[2]
+    dark = style.partition("@media screen and (prefers-color-scheme:dark)")[2]
     assert all(colour in dark for colour in (DARK.paper, DARK.ink, DARK.muted, *DARK.series))
-    selectors = re.findall(r"([^{}]+)\{[^{}]*\}", style.replace("@media (prefers-color-scheme:dark){", ""))
+    selectors = re.findall(r"([^{}]+)\{[^{}]*\}", style.replace("@media screen and (prefers-color-scheme:dark){", ""))
     assert selectors
     assert all(selector.startswith(".reread-chart") for selector in selectors)
 

@@ -585,7 +585,7 @@ def chart_style() -> str:
         ".reread-chart{font-variant-numeric:tabular-nums}",
         ".reread-chart .hit rect:hover,.reread-chart .hit a:focus rect{fill-opacity:.1}",
         ".reread-chart a:focus{outline:none}.reread-chart a:focus-visible rect{stroke:#1a66d6;stroke-width:2}",
-        f"@media (prefers-color-scheme:dark){{{''.join(_rules(DARK))}}}",
+        f"@media screen and (prefers-color-scheme:dark){{{''.join(_rules(DARK))}}}",
     ]
     return "".join(rules)
 

@@ -13,7 +13,7 @@
         if (!asked.has(rule) && !rule.media.mediaText.includes("prefers-color-scheme")) continue;
         if (!asked.has(rule)) asked.set(rule, rule.media.mediaText);
         const isDark = /:\s*dark/.test(asked.get(rule));
-        rule.media.mediaText = theme === "system" ? asked.get(rule) : (theme === "dark") === isDark ? "all" : "not all";
+        rule.media.mediaText = theme === "system" ? asked.get(rule) : (theme === "dark") !== isDark ? "not all" : isDark ? "screen" : "all"; // paper is white
       }
     }
     document.documentElement.style.colorScheme = theme === "system" ? "" : theme;
