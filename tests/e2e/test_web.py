@@ -306,6 +306,16 @@ def test_home_fits_on_one_screen(opened: Opened) -> None:
     assert page.evaluate("document.documentElement.scrollHeight") <= 900
 
 
+def test_an_order_that_was_turned_around_stays_so_until_another_is_chosen(opened: Opened) -> None:
+    page = opened.go("/sessions?sort=cost&up=1")
+    page.get_by_label("Title", exact=True).fill("a")
+    page.wait_for_url("**title=a**")
+    assert "up=1" in page.url
+    page.get_by_label("Sort").select_option("prompts")
+    page.wait_for_url("**sort=prompts**")
+    assert "up=1" not in page.url
+
+
 def test_filters_survive_a_visit_to_a_session(opened: Opened) -> None:
     page = opened.go("/sessions")
     page.get_by_label("Project", exact=True).fill("lantern")

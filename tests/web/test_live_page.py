@@ -337,8 +337,8 @@ class TestGoingOn:
             next(claude.rglob("*.jsonl")).unlink()
             with Archive(site.home, [claude]) as archive:
                 archive.sync()
-            told = f"Claude Code does not have the session {HARBOUR} any more; `reread archive restore {HARBOUR}"
-            assert told in text(site, f"/s/{HARBOUR}")
+            told = f"Claude Code does not have the session {HARBOUR} any more; <code>reread archive restore {HARBOUR}"
+            assert told in site.get(f"/s/{HARBOUR}").text
             answer = site.post(f"/s/{HARBOUR}/go-on", {"prompt": "and a tern?"})
             assert answer.status_code == 400
             assert told in html.unescape(answer.text)

@@ -54,6 +54,9 @@ def test_usage_of_nothing_offers_more_time(empty: Asking) -> None:
     page = empty.page("/usage")
     assert "Nothing was used in this time" in page.text
     assert any("since=all" in link for link in page.links())
+    for path, offered in (("/usage?by=model", ["since=all"]), ("/usage?by=model&project=x", ["", "since=all"])):
+        links = read(empty.get(path).text.partition("Nothing was used")[2].partition("</main>")[0]).links()
+        assert links == ["&".join(["/usage?by=model", *filter(None, [each])]) for each in offered]
 
 
 def test_home_shows_lately_the_newest_and_what_will_be_deleted(site: Asking, claude: Path) -> None:
@@ -85,6 +88,16 @@ def test_a_file_that_grew_just_now_runs(site: Asking, claude: Path) -> None:
     assert "No session runs" in site.part("/live/list").text
 
 
+def test_a_session_without_times_has_no_last_line_to_tell_of(tmp_path: Path) -> None:
+    path = a_session(a_prompt("hi"), id="timeless").write(tmp_path / "claude/projects")
+    line = {key: value for key, value in json.loads(path.read_text()).items() if key != "timestamp"}
+    path.write_text(json.dumps(line) + "\n")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        text = site.part("/live/list").text
+    assert "in a terminal" in text
+    assert "last line" not in text
+
+
 def test_sessions_are_filtered_sorted_and_grouped(site: Asking) -> None:
     def listed(query: str) -> list[str]:
         return [link for link in site.page(f"/sessions?{query}").links() if link.startswith("/s/")]
@@ -103,6 +116,11 @@ def test_sessions_are_filtered_sorted_and_grouped(site: Asking) -> None:
     refused = site.page("/sessions?since=nonsense", status=400)
     assert refused.text.count("nonsense") == 1
     assert "nonsense" in [field.get("value") for field in refused.of("input")], "what was typed is still there"
+
+
+def test_an_order_that_was_turned_around_stays_so_when_one_filters(site: Asking) -> None:
+    fields = site.page("/sessions?sort=cost&up=1").of("input")
+    assert {"type": "hidden", "name": "up", "value": "1"} in fields
 
 
 def test_a_script_gets_the_rows_alone(site: Asking) -> None:
@@ -506,6 +524,15 @@ def test_search_has_facets_suggestions_and_help(site: Asking) -> None:
     assert "capacitor" in site.page("/search?q=capacitro").text
     assert "is not a date" in site.page("/search?q=x&since=never", status=400).text
     assert "AND, OR, NOT" in site.page("/search").text
+
+
+def test_facets_tell_projects_apart_that_end_alike(tmp_path: Path) -> None:
+    for owner in ("ann", "bob"):
+        a_session(a_prompt("a zorilla"), id=f"s-{owner}", cwd=f"/home/{owner}/cli").write(tmp_path / "claude/projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        text = site.page("/search?q=zorilla").text
+    assert "ann/cli" in text
+    assert "bob/cli" in text
 
 
 @pytest.mark.parametrize("by", ["day", "week", "month", "model", "project", "session", "tool", "block"])

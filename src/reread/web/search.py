@@ -20,6 +20,7 @@ from reread.views.hits import Snippet, snippet
 from reread.views.html.content import anchor
 from reread.views.numbers import results_waiting
 from reread.views.session_list import last_part
+from reread.views.usage_table import short_names
 from reread.views.usage_table import shown as shown_model
 
 from . import pages
@@ -166,10 +167,10 @@ def _facets(wanted: SearchRequest, counted: Facets) -> list[tuple[str, list[Fiel
         for field, hits in counted.fields
         if hits
     ]
+    named = [(name, hits) for name, hits in counted.projects if name]
     projects = [
-        _choice(wanted, last_part(name), name, hits, {"project": name}, is_on=given["project"] == name)
-        for name, hits in counted.projects
-        if name
+        _choice(wanted, short, name, hits, {"project": name}, is_on=given["project"] == name)
+        for short, (name, hits) in zip(short_names([name for name, _ in named]), named, strict=True)
     ]
     months = []
     for name, hits in counted.months:
@@ -180,10 +181,10 @@ def _facets(wanted: SearchRequest, counted: Facets) -> list[tuple[str, list[Fiel
         _choice(wanted, shown_model(name), name, hits, {"model": name}, is_on=given["model"] == name)
         for name, hits in counted.models
     ]
-    named = {"field": fields, "project": projects, "month": months, "model": models}
+    sections = {"field": fields, "project": projects, "month": months, "model": models}
     return [
         (name, choices[:MOST_CHOICES], max(0, len(choices) - MOST_CHOICES))
-        for name, choices in named.items()
+        for name, choices in sections.items()
         if choices
     ]
 

@@ -15,4 +15,7 @@
     row.focus({preventScroll: true});
     row.scrollIntoView({block: "nearest", behavior: "instant"});
   });
+  // Another order begins with the most, as a heading that is clicked does; any other filter leaves it turned as it is.
+  const sort = document.querySelector("form.filters select[name=sort]");
+  if (sort) sort.addEventListener("input", () => { sort.form.elements.up.value = ""; });
 })();
