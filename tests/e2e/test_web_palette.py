@@ -61,3 +61,23 @@ def test_the_field_of_the_header_answers_while_one_types_and_markup_is_text(open
     opened.go("/sessions?title=okapi")
     page.get_by_role("link", name="Search the text of all sessions").click()
     expect(page.locator("#hits")).to_contain_text("About the zoo")
+
+
+def test_letters_that_are_still_put_together_are_left_to_the_input_method(opened: Opened) -> None:
+    page = opened.go("/sessions")
+    method = page.context.new_cdp_session(page)
+    page.locator(".quick input").focus()
+    method.send("Input.imeSetComposition", {"text": "けんs", "selectionStart": 3, "selectionEnd": 3})
+    expect(page.locator(".quick input")).to_have_value("けんs")
+    expect(page.locator(".palette")).to_be_hidden()
+    method.send("Input.insertText", {"text": "検索"})
+    expect(page.locator(".palette input")).to_have_value("検索")
+    composing = (
+        "field => field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true}))"
+    )
+    expect(page.locator(".palette li").first).to_contain_text("検索")
+    page.locator(".palette input").evaluate(composing)
+    expect(page.locator(".palette")).to_be_visible()
+    assert page.url.endswith("/sessions")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=*")

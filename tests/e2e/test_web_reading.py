@@ -270,6 +270,32 @@ def test_figures_map_and_changes_follow_a_session_that_grows(opened: Opened) -> 
     expect(page.locator(".outline summary")).to_contain_text("2 prompts")
 
 
+def test_times_prompts_and_branches_follow_a_session_that_is_rewound(opened: Opened) -> None:
+    begun: list[Entry] = [
+        a_prompt("look for a den", uuid="d-1", timestamp="2026-11-10T10:00:00.000Z"),
+        a_reply("It is here. " * 400, uuid="d-2", timestamp="2026-11-10T10:01:00.000Z"),
+    ]
+    left: list[Entry] = [a_prompt("dig", uuid="d-3"), a_reply("Dug. " * 2_000, uuid="d-4")]
+    path = write_growing(opened, "growing-branches", "A den", [*begun, *left])
+    page = opened.go(f"/s/{path.stem}")
+    prompts, so_far = page.locator(".outline li"), page.locator(".headline .so-far")
+    page.keyboard.press("Shift+G")
+    page.locator("#m-d-4").hover()
+    expect(page.locator(".headline button[data-stop=prompt]")).to_have_text("❯ 2")
+    before = so_far.inner_text()
+    append(path, [*begun, *left], a_prompt("climb instead", uuid="d-5", to="d-2"), a_reply("Up.", uuid="d-6"))
+    expect(page.locator("#content")).to_contain_text("climb instead", timeout=30_000)
+    expect(prompts).to_have_text(["1 look for a den", "2 climb instead"])
+    expect(page.locator(".outline .count")).to_have_text("2 prompts")
+    expect(page.locator(".ways summary")).to_contain_text("2 branches")
+    expect(so_far).not_to_have_text(before)
+    append(path, [*begun, *left], a_prompt("and down", uuid="d-7", to="d-6"), a_reply("Down.", uuid="d-8"))
+    expect(prompts).to_have_text(["1 look for a den", "2 climb instead", "3 and down"], timeout=30_000)
+    expect(page.locator(".headline button[data-stop=prompt]")).to_have_text("❯ 3")
+    end = page.locator("main.column").evaluate("main => main.getBoundingClientRect().bottom + scrollY")
+    assert page.evaluate("document.documentElement.scrollHeight") < end + 100, "nothing below the conversation"
+
+
 def test_copies_of_a_session_lead_to_each_other(opened: Opened) -> None:
     for folder, more in (("one", []), ("other", [a_reply("Only here.", uuid="c-3")])):
         said: list[Entry] = [a_prompt("keep two of me", uuid="c-1"), a_reply("Kept.", uuid="c-2"), *more]
@@ -338,6 +364,48 @@ def test_a_page_tells_that_the_server_has_gone_and_forgets_it_when_it_is_back(op
     expect(page.locator(".hits mark").first).to_have_text("okapi")
     expect(page.get_by_role("alert")).to_have_count(0)
     assert opened.complaints, "the browser has its say, too"
+    opened.complaints.clear()
+
+
+def test_what_failed_while_the_server_was_gone_is_asked_for_again(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALK}")
+    page.route(f"**/s/{TALK}/*", lambda route: route.abort())
+    page.route(f"**/s/{TALK}/part/*", lambda route: route.abort())
+    fold, call = page.locator("details.changes"), page.locator("details.call[data-part]").first
+    call.locator("summary").first.click()
+    fold.locator("summary").first.click()
+    page.keyboard.press("j")
+    page.keyboard.press("Shift+L")
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.unroute_all()
+    page.keyboard.press("Shift+L")
+    page.keyboard.press("Shift+L")
+    expect(page.locator("#session-list a.row").first).to_be_visible()
+    page.keyboard.press("Shift+L")
+    page.keyboard.press("j")
+    expect(page.locator(".key-told")).to_contain_text("of 2")
+    for folded in (fold, call):
+        folded.locator("summary").first.click()
+        folded.locator("summary").first.click()
+    expect(fold).to_contain_text("No file is different")
+    expect(call).to_contain_text("it was fed")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    opened.complaints.clear()
+
+
+def test_a_session_that_is_forgotten_while_it_is_open_gives_no_more_turns(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    gone = {"status": 404, "body": '<p class="problem">no session of that name</p>', "content_type": "text/html"}
+    page.route("**/turns?*", lambda route: route.fulfill(**gone))
+    before = page.locator(".piece").count()
+    page.locator(".later a").click()
+    expect(page.locator(".key-told")).to_have_text("no session of that name")
+    expect(page.locator(".pieces .problem")).to_have_count(0)
+    page.unroute_all()
+    page.locator(".later a").click()
+    expect(page.locator("#m-q-30")).to_have_count(1)
+    assert page.locator(".piece").count() > before
+    assert page.locator("#m-q-1").count() == 1
     opened.complaints.clear()
 
 

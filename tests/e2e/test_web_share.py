@@ -87,3 +87,23 @@ def test_a_single_find_is_kept_and_a_turn_or_a_selection_is_copied_as_markdown(o
     page.evaluate("getSelection().selectAllChildren(document.querySelector('#content'))")
     page.keyboard.press("y")
     expect(page.locator(".key-told")).to_contain_text("copied as Markdown")
+
+
+def test_a_phone_copies_without_a_clipboard_and_is_offered_no_encryption(opened: Opened) -> None:
+    page = opened.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.add_init_script(
+        "window.clipboardOfTheTest = navigator.clipboard;"
+        "Object.defineProperty(Navigator.prototype, 'clipboard', {value: undefined});"
+        "Object.defineProperty(window, 'isSecureContext', {value: false});"
+    )
+    opened.go("/s/talk-1/export")
+    expect(page.get_by_text("Nothing in it").or_(page.get_by_text("tick a kind"))).to_be_visible()
+    expect(page.get_by_label("HTML, encrypted")).to_be_disabled()
+    page.get_by_text("Copy as Markdown").click()
+    expect(page.locator(".exporting .told")).to_have_text("Copied.")
+    assert "# " in page.evaluate("window.clipboardOfTheTest.readText()")
+    opened.go("/s/talk-1")
+    page.keyboard.press("y")
+    expect(page.locator(".key-told")).to_contain_text("copied as Markdown")
+    assert page.evaluate("document.querySelectorAll('.copied-from').length") == 0

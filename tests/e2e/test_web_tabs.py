@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
 
 from e2e.browsing import needs_chromium
 from reread.testing import a_prompt, a_reply, a_session, a_title
-from web.serving import Served, served, until
+from web.serving import SECONDS, Served, served, until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
@@ -130,3 +130,17 @@ def test_a_browser_without_shared_workers_hears_too(tabs: Tabs) -> None:
     assert_all_say([live], "The gatehouse")
     _set_hidden(page, is_hidden=False)
     assert_all_say([page], "unseen")
+
+
+def test_pages_that_only_listen_say_that_the_server_has_gone_until_it_is_back(tabs: Tabs) -> None:
+    listening = [tabs.open("/live"), tabs.open("/s/bellows")]
+    tabs.begin("gatehouse")
+    assert_all_say(listening[:1], "The gatehouse")
+    home = tabs.claude.parent / "home"
+    tabs.server.process.terminate()
+    tabs.server.process.wait(timeout=SECONDS)
+    for page in listening:
+        expect(page.get_by_role("alert")).to_have_text("The server does not answer. Is reread still running?")
+    with served(home, tabs.claude, "--port", str(tabs.server.port)):
+        for page in listening:
+            expect(page.get_by_role("alert")).to_have_count(0, timeout=SOON)

@@ -116,22 +116,32 @@ def outline(request: Request) -> Response:
 
 
 def beside(request: Request) -> Response:
-    """What stands around a conversation that grew: new prompts; figures, friction and map, unless the page has them."""
+    """What stands around a conversation that grew: new prompts; times, branches, figures, friction and map, unless the
+    page has them."""
     with _reading(request) as (reading, held):
         unfolding = reading.branch(pages.value(request, "branch"))
-        moments = held.moments()
+        moments, lead = held.moments(), reading.lead(held.stored)
         friction, marks = kinds_line(moments), [*unfolding.marks, *friction_marks(unfolding, moments)]
-        state = _stamp((reading.figures, friction, marks))
+        state = _stamp((reading.figures, lead.ended, friction, marks))
+        start, last = pages.number(request, "from"), pages.value(request, "last")
+        if last and last not in [row.anchor for row in unfolding.outline[:start][-1:]]:
+            start = 0  # it was rewound: what the page names is not all on this branch any more
         body = pages.render(
             "beside.html",
-            rows=unfolding.outline[pages.number(request, "from") :],
+            rows=unfolding.outline[start:],
             is_changed=state != pages.value(request, "seen"),
+            page=lead,
+            cost=held.stored.row.nanodollars,
+            unpriced=held.stored.row.unpriced_tokens,
+            ways=ways(reading.session, unfolding.name),
+            branch=unfolding.name,
+            is_active=unfolding.branch.active,
             reading=reading,
             friction=friction,
             marks=marks,
             name=held.name,
         )
-        return HTMLResponse(body, headers={"x-seen": state})
+        return HTMLResponse(body, headers={"x-seen": state, "x-from": str(start)})
 
 
 def hits_of(request: Request) -> Response:

@@ -8,9 +8,9 @@
   const here = () => one("[aria-current=page]", list);
   const load = async () => {
     if (isLoaded) return;
-    isLoaded = true;
     const answer = await ask(`${base}/around`);
-    if (!answer.ok) { isLoaded = false; return; }
+    if (!answer.ok || isLoaded) return;
+    isLoaded = true;
     one(".loaded", list).replaceChildren(parsed(await answer.text()));
     const row = here();
     // Only the list moves, not the page.

@@ -11,7 +11,7 @@
   addEventListener("click", async event => {
     const button = event.target.closest && event.target.closest("button.png");
     if (!button) return;
-    const text = await (await fetch(button.dataset.svg)).text();
+    const text = await (await window.reread.ask(button.dataset.svg)).text();
     const [width, height] = /viewBox="[\d.]+ [\d.]+ ([\d.]+) ([\d.]+)"/.exec(text).slice(1).map(Number);
     const picture = new Image();
     // With a size of its own: without one some browsers draw nothing.
@@ -76,7 +76,7 @@
   }, true);
 
   for (const place of document.querySelectorAll("[data-fill]")) {
-    fetch(place.dataset.fill, {headers: {"x-part": "1"}, cache: "no-store"}).then(async answer => {
+    window.reread.ask(place.dataset.fill).then(async answer => {
       const made = document.createElement("template");
       made.innerHTML = await answer.text();
       place.replaceChildren(made.content);

@@ -5,6 +5,12 @@
   const form = one("form.exporting"), told = one(".told", form), phrase = one(".passphrase", form), finds = one(".finds", form);
   const ROUNDS = 600000;
   const chosen = () => one("input[name=format]:checked", form).value;
+  // The page of a phone comes over plain HTTP, where browsers encrypt nothing.
+  const sealing = one("input[value=encrypted]", form);
+  if (!window.isSecureContext) {
+    sealing.disabled = true;
+    sealing.parentElement.append(" (only on the machine of the server, or over HTTPS)");
+  }
   const settle = () => {
     phrase.hidden = chosen() !== "encrypted";
     one("input", phrase).required = !phrase.hidden;
@@ -33,7 +39,7 @@
     const bytes = new Uint8Array(await crypto.subtle.encrypt({name: "AES-GCM", iv}, key, encoder.encode(text)));
     const opener = `const D=${JSON.stringify({salt: base64(salt), iv: base64(iv), data: base64(bytes), rounds: ROUNDS})};
 const raw=t=>Uint8Array.from(atob(t),c=>c.charCodeAt(0));
-document.querySelector("form").addEventListener("submit",async e=>{e.preventDefault();const o=document.querySelector("output");o.textContent="Opening …";
+document.querySelector("form").addEventListener("submit",async e=>{e.preventDefault();const o=document.querySelector("output");if(!crypto.subtle){o.textContent="Save this page and open it as a file: browsers decrypt nothing over plain HTTP.";return;}o.textContent="Opening …";
 try{const f=await crypto.subtle.importKey("raw",new TextEncoder().encode(document.querySelector("input").value),"PBKDF2",false,["deriveKey"]);
 const k=await crypto.subtle.deriveKey({name:"PBKDF2",hash:"SHA-256",salt:raw(D.salt),iterations:D.rounds},f,{name:"AES-GCM",length:256},false,["decrypt"]);
 const t=new TextDecoder().decode(await crypto.subtle.decrypt({name:"AES-GCM",iv:raw(D.iv)},k,raw(D.data)));document.open();document.write(t);document.close();

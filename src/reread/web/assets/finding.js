@@ -244,6 +244,7 @@
     else close();
   });
   bar.addEventListener("keydown", event => {
+    if (event.isComposing) return;
     if (event.key === "Escape") { event.preventDefault(); event.stopPropagation(); close(); }
     if (event.key === "Enter" && event.target === field) { event.preventDefault(); if (soon) typedNow(); else go(event.shiftKey ? -1 : 1); }
   });

@@ -24,7 +24,12 @@
     const listen = () => {
       stop();
       port = window.SharedWorker ? shared() : port || own();
-      port.onmessage = ({data: news}) => { wait(); if (on[news.what]) on[news.what](news); };
+      port.onmessage = ({data: news}) => {
+        wait();
+        if (news.what !== "lost") window.reread.isAnswered();
+        else if (!on.lost && !news.isRefused) window.reread.isUnanswered();
+        if (on[news.what]) on[news.what](news);
+      };
       port.postMessage(topic);
       wait();
     };

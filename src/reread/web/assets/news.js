@@ -16,8 +16,9 @@
     source.onopen = () => tell({what: "open"});
     source.onmessage = event => tell(JSON.parse(event.data));
     source.onerror = () => {
-      tell({what: "lost"});
-      if (source.readyState === EventSource.CLOSED) connectIn(AGAIN); // it was refused, and a browser leaves it at that
+      const isRefused = source.readyState === EventSource.CLOSED;
+      tell({what: "lost", isRefused});
+      if (isRefused) connectIn(AGAIN); // a browser leaves it at that
     };
   };
   const connectIn = wait => { clearTimeout(soon); soon = setTimeout(connect, wait); };

@@ -79,6 +79,8 @@
   };
   field.addEventListener("input", () => { hurried = null; soon(); });
   field.addEventListener("keydown", event => {
+    // While letters are put together (an input method), Enter, arrows and Escape are for these.
+    if (event.isComposing) { event.stopPropagation(); return; }
     const step = {ArrowDown: 1, ArrowUp: -1}[event.key] || (event.ctrlKey && {n: 1, p: -1}[event.key]);
     if (step && offers.length) { event.preventDefault(); at = (at + step + offers.length) % offers.length; show(); }
     if (event.key === "Enter") {
@@ -101,8 +103,8 @@
   one(".palette-open").addEventListener("click", open);
   // The field of the header answers while one types: it is the same list, but Enter alone searches.
   const quick = one(".quick input");
-  quick.addEventListener("input", () => {
-    if (quick.value.trim().length < 2 || sheet.open) return;
+  const offer = event => {
+    if (event.isComposing || quick.value.trim().length < 2 || sheet.open) return;
     field.value = quick.value;
     quick.value = "";
     isSearch = true;
@@ -110,5 +112,7 @@
     field.focus();
     field.setSelectionRange(field.value.length, field.value.length);
     look();
-  });
+  };
+  quick.addEventListener("input", offer);
+  quick.addEventListener("compositionend", offer);
 })();

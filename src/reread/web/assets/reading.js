@@ -1,7 +1,7 @@
 // A session, kept or running: it loads as one reads, grows while it runs, and leads to any of its messages.
 (() => {
   "use strict";
-  const {all, ask, beforeNextFrame, calm, copy, hear, later, one, parsed, say} = window.reread;
+  const {all, ask, beforeNextFrame, calm, copy, hear, later, one, parsed, say, toClipboard} = window.reread;
   const layout = one(".layout[data-session]");
   const base = layout.dataset.session, branch = layout.dataset.branch;
   const content = one("#content"), next = one(".later a"), end = one(".end"), fresh = one(".fresh");
@@ -14,8 +14,9 @@
     return there.href;
   };
   const turns = async which => {
-    const answer = await ask(`${base}/turns?branch=${branch}&${which}`);
-    return {html: parsed(await answer.text()), next: +answer.headers.get("x-next"), first: +answer.headers.get("x-first")};
+    const answer = await ask(`${base}/turns?branch=${branch}&${which}`), html = parsed(await answer.text());
+    if (!answer.ok) { say(html.textContent.trim()); throw new Error(`no turns: ${answer.status}`); }
+    return {html, next: +answer.headers.get("x-next"), first: +answer.headers.get("x-first")};
   };
   const setNext = number => {
     next.dataset.from = number;
@@ -125,7 +126,10 @@
     reveal(next.to, true, false);
     say(`${kind} ${places.indexOf(next) + 1} of ${places.length}`);
   };
-  const step = (kind, by) => { stepping = stepping.then(() => stepTo(kind, by)); };
+  const step = (kind, by) => {
+    const next = () => stepTo(kind, by);
+    stepping = stepping.then(next, next);
+  };
 
   // The prompt one reads is marked in the outline. Only pieces are measured: what is inside one that is far away
   // has no place until somebody asks for it, and then all of it must be laid out.
@@ -158,6 +162,7 @@
     loading = turns(which).then(got => {
       for (const each of Array.from(pieces)) each.remove();
       content.append(got.html);
+      pointAgain();
       setNext(got.next);
       setBefore(got.first);
     }).finally(() => { loading = null; });
@@ -184,7 +189,7 @@
   const load = async part => {
     if (!part || !part.dataset.part || part.dataset.isLoaded) return;
     part.dataset.isLoaded = "1";
-    const answer = await ask(`${part.dataset.part}?branch=${branch}`);
+    const answer = await ask(`${part.dataset.part}?branch=${branch}`).catch(problem => { delete part.dataset.isLoaded; throw problem; });
     if (!answer.ok) { delete part.dataset.isLoaded; return; }
     const got = one(".turns, .inside", parsed(await answer.text()));
     one(".turns, .inside", part).replaceWith(got);
@@ -293,9 +298,11 @@
   const growBeside = async () => {
     if (!outline) return;
     const list = one("ol", outline), count = one(".count", outline), isWhole = !one("a[data-outline]", outline);
-    const answer = await ask(`${base}/beside?branch=${branch}&from=${isWhole ? list.children.length : 1e7}&seen=${seen}`);
+    const last = one("li:last-child a", list), had = isWhole && last ? `from=${list.children.length}&last=${encodeURIComponent(last.dataset.to)}` : `from=${isWhole ? 0 : 1e7}`;
+    const answer = await ask(`${base}/beside?branch=${branch}&${had}&seen=${seen}`);
     if (!answer.ok) return;
     const got = parsed(await answer.text());
+    if (answer.headers.get("x-from") === "0") list.replaceChildren();
     list.append(...one("ol", got).children);
     if (isWhole) {
       outline.hidden = !list.children.length;
@@ -303,7 +310,9 @@
     }
     if (answer.headers.get("x-seen") === seen) return;
     seen = answer.headers.get("x-seen");
-    for (const what of [".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
+    const isUnfolded = one(".ways details[open]", layout);
+    for (const what of [".where", ".so-far", ".ways-place", ".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
+    if (isUnfolded) one(".ways details", layout).open = true;
     const friction = one(".friction-line", got), before = one(".friction-line", layout);
     if (before) before.remove();
     if (friction) one(".figures-place", layout).before(friction);
@@ -376,11 +385,12 @@
         button.hidden = !number;
       }
     };
-    let isFilled = false;
+    const fillIfSeen = () => { if (!headline.hidden) fill(); };
     new IntersectionObserver(([seen]) => {
       headline.hidden = seen.isIntersecting || seen.boundingClientRect.top > 0;
-      if (!headline.hidden && !isFilled) { isFilled = true; fill(); }
+      fillIfSeen();
     }, {rootMargin: "-60px 0px 0px"}).observe(heading);
+    layout.addEventListener("grew", fillIfSeen);
     headline.addEventListener("click", event => {
       const button = event.target.closest("button");
       if (button) step(button.dataset.stop, 1);
@@ -410,6 +420,9 @@
     tools.style.left = `${Math.max(8, box.right - tools.offsetWidth - 8)}px`;
   });
   const point = item => { if (item !== target) { target = item; place(); } };
+  // Tools of a message that is gone would hold the page open, with nothing around them.
+  const pointAgain = () => { if (target && !target.isConnected) point(document.getElementById(target.id)); };
+  layout.addEventListener("grew", pointAgain);
   const itemOf = place => place.closest && place.closest("[id^='m-']");
   // Not at once: on its way to the tools the pointer may cross other messages.
   let soon = 0;
@@ -435,7 +448,7 @@
     const answer = await ask(`${base}/markdown?branch=${branch}&turns=${turns.join(",")}`);
     if (!answer.ok) { say("this cannot be copied"); return; }
     const text = await answer.text();
-    if (button) await copy(text, button); else await navigator.clipboard.writeText(text);
+    if (button) await copy(text, button); else await toClipboard(text);
     say(`${turns.length === 1 ? `turn ${first}` : `turns ${first} to ${last}`} copied as Markdown`);
   };
   const turnButton = one(".copy-turn", tools);

@@ -36,9 +36,10 @@
   range.addEventListener("input", changed);
   files.addEventListener("toggle", loadFiles);
 
+  const pointsNow = async () => (await ask(`${base}/timeline?branch=${branch}`)).json();
   const load = async () => {
     if (points) return;
-    points = await (await ask(`${base}/timeline?branch=${branch}`)).json();
+    points = await pointsNow();
     range.max = Math.max(0, points.length - 1);
     const piece = session.here().piece, at = points.findIndex(point => point.piece >= piece);
     range.value = at < 0 ? range.max : at;
@@ -61,7 +62,13 @@
     range.value = to;
     changed();
   };
-  layout.addEventListener("grew", () => { points = null; if (!bar.hidden) { const was = range.value; load().then(() => { range.value = was; tell(); }); } });
+  // Whoever goes through the time goes on with the moments there were, until those that came are known.
+  layout.addEventListener("grew", async () => {
+    if (bar.hidden) { points = null; return; }
+    points = await pointsNow();
+    range.max = points.length - 1;
+    tell();
+  });
   bar.addEventListener("click", event => {
     const button = event.target.closest("button[data-by]");
     if (button) move(+button.dataset.by);

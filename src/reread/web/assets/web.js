@@ -33,7 +33,6 @@
     history.replaceState(history.state, "", address);
   }
 
-  // Not at once: what a page still asks for while it is left fails, too.
   let silence = 0;
   const tellSilence = () => {
     const words = Object.assign(document.createElement("p"), {className: "banner bad", textContent: "The server does not answer. Is reread still running?"});
@@ -41,15 +40,20 @@
     words.dataset.silent = "";
     if (!one("[data-silent]")) one("header.bar").after(words);
   };
-  const ask = async (path, more = {}) => {
-    const asked = fetch(path, {headers: {"x-part": "1", ...(more.method ? {"x-page-key": key()} : {})}, cache: "no-store", ...more});
-    const answer = await asked.catch(problem => {
-      if (problem.name !== "AbortError" && !silence) silence = setTimeout(tellSilence, 500);
-      throw problem;
-    });
+  // Not at once: what a page still asks for while it is left fails, too.
+  const isUnanswered = () => { silence = silence || setTimeout(tellSilence, 500); };
+  const isAnswered = () => {
     clearTimeout(silence);
     silence = 0;
     for (const words of all("[data-silent]")) words.remove();
+  };
+  const ask = async (path, more = {}) => {
+    const asked = fetch(path, {headers: {"x-part": "1", ...(more.method ? {"x-page-key": key()} : {})}, cache: "no-store", ...more});
+    const answer = await asked.catch(problem => {
+      if (problem.name !== "AbortError") isUnanswered();
+      throw problem;
+    });
+    isAnswered();
     if (answer.status === 403) { if (more.method) needKey(true); else location.reload(); }
     return answer;
   };
@@ -98,8 +102,19 @@
     return (...given) => { clearTimeout(timer); timer = setTimeout(() => act(...given), wait); };
   };
 
+  // Browsers have no clipboard for pages over plain HTTP, as a phone sees them; there what is selected is copied.
+  const toClipboard = text => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const place = Object.assign(document.createElement("textarea"), {value: text, className: "copied-from", readOnly: true}), focused = document.activeElement;
+    document.body.append(place);
+    place.select();
+    const isCopied = document.execCommand("copy");
+    place.remove();
+    if (focused) focused.focus({preventScroll: true});
+    return isCopied ? Promise.resolve() : Promise.reject(new Error("This browser does not let the page copy."));
+  };
   const copy = async (text, button) => {
-    await navigator.clipboard.writeText(text);
+    await toClipboard(text);
     const before = button.textContent;
     button.textContent = "Copied";
     setTimeout(() => { button.textContent = before; }, 1200);
@@ -165,7 +180,14 @@
     const part = event.target;
     if (!part.matches("details[data-load]") || !part.open || part.dataset.loaded) return;
     part.dataset.loaded = "1";
-    one(".loaded", part).replaceChildren(parsed(await (await ask(part.dataset.load)).text()));
+    let isThere = false;
+    try {
+      const answer = await ask(part.dataset.load);
+      one(".loaded", part).replaceChildren(parsed(await answer.text()));
+      isThere = answer.ok;
+    } finally {
+      if (!isThere) delete part.dataset.loaded; // who opens it again asks again
+    }
   }, true);
 
   // What was unfolded is so again on the way back, or what one came from could not be seen.
@@ -179,7 +201,7 @@
   }, true);
 
   // For the scripts of single pages; a session says here what keys can do with it.
-  const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, later, one, parsed, session: null};
+  const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, isAnswered, isUnanswered, later, one, parsed, session: null, toClipboard};
 
   // What a key did, or why it did nothing.
   const words = Object.assign(document.createElement("p"), {className: "key-told"});
@@ -200,7 +222,7 @@
     const found = all(what);
     const open = found.some(each => !each.open);
     for (const each of found) each.open = open;
-    say(found.length ? `${found.length.toLocaleString("en")} ${name} ${open ? "opened" : "closed"}` : `no ${name} here`);
+    say(found.length ? `${found.length.toLocaleString("en")} ${name}${found.length === 1 ? "" : "s"} ${open ? "opened" : "closed"}` : `no ${name}s here`);
   };
   const inSession = act => reread.session ? act(reread.session) : false;
   const sheet = one("dialog.keys");
@@ -212,7 +234,7 @@
     j: () => move(1), k: () => move(-1), ArrowDown: () => (!reread.session || inBeside()) && inList(1), ArrowUp: () => (!reread.session || inBeside()) && inList(-1),
     n: () => inSession(session => session.step("failure", 1)), p: () => inSession(session => session.step("failure", -1)),
     c: () => inSession(session => session.step("correction", 1)), C: () => inSession(session => session.step("correction", -1)),
-    t: () => inSession(() => toggle("details.thought", "thoughts")), o: () => inSession(async session => { await session.loadCalls(); toggle("details.call, details.calls", "tool calls"); }),
+    t: () => inSession(() => toggle("details.thought", "thought")), o: () => inSession(async session => { await session.loadCalls(); toggle("details.call, details.calls", "tool call"); }),
     r: () => inSession(session => session.record()),
     L: () => inSession(session => session.list ? session.list.toggle() : false),
     T: () => inSession(session => session.time ? session.time.open() : false),
@@ -231,7 +253,7 @@
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTyping) {
-      if (event.key === "Escape") event.target.blur();
+      if (event.key === "Escape" && !event.isComposing) event.target.blur();
       if (event.key === "ArrowDown" && one(".list a.row") && event.target.matches(".words-wanted")) { inList(1); event.preventDefault(); }
       return;
     }
