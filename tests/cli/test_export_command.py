@@ -164,6 +164,23 @@ def test_markdown_fences_are_longer_than_what_they_hold(run: Run, tmp_path: Path
     assert outside.count("<details>") == outside.count("</details>") > 0
 
 
+def test_markdown_ends_a_fence_with_its_item_and_shows_code_of_a_prompt_as_it_is(run: Run, tmp_path: Path) -> None:
+    trunk = a_session(
+        a_prompt("why?\n```html\n<div>&amp;</div>\n```\nand <b>this"),
+        a_reply("- so\n  ```js\n  let a\n\n  <i>\nafter <img src=x onerror=alert(1)>"),
+        a_prompt("go on"),
+        a_reply("1. then\n   ```\n   cut"),
+        a_prompt("and?"),
+        a_reply("[a link]\n\n[a link]: javascript:alert(1)\n- [b]: <file:///etc/passwd>\nconfig[key]: data: stays"),
+    ).write(tmp_path / "projects")
+    lines = run("export", trunk, "--format", "markdown").out.splitlines()
+    assert "> <div>&amp;</div>" in lines
+    assert "> and &lt;b>this" in lines
+    assert lines[lines.index("  <i>") :][:3] == ["  <i>", "  ```", "after &lt;img src=x onerror=alert(1)>"]
+    assert lines[lines.index("   cut") + 1] == "   ```"
+    assert {"[a link]:", "- [b]:", "config[key]: data: stays"} <= set(lines)
+
+
 def test_an_obsidian_note_has_properties_links_and_callouts(kept: Kept) -> None:
     text = kept("export", LANTERN, "--format", "obsidian").out
     head, _, body = text.removeprefix("---\n").partition("\n---\n")

@@ -71,3 +71,11 @@ def test_some_turns_of_a_branch_as_markdown(site: Asking) -> None:
     assert site.get("/s/talk/markdown?turns=9").status_code == 400
     assert site.get("/s/talk/markdown?turns=x").status_code == 400
     assert site.get("/s/talk/markdown?turns=1&branch=none").status_code == 400
+
+
+def test_the_words_around_a_find_are_shown_as_they_are_read(tmp_path: Path) -> None:
+    a_session(a_prompt(f"push_it with {ONE}"), id="talk", cwd="/home/ann/zoo").write(tmp_path / "projects")
+    with asking(tmp_path / "home", tmp_path / "projects") as site:
+        text = site.part("/s/talk/export/preview").text
+    assert "push_it with" in text
+    assert "\\" not in text

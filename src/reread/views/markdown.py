@@ -44,6 +44,10 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _LEADS_ASTRAY = re.compile(r"\]\(\s*<?\s*(?:javascript|vbscript|data|file):[^)]*\)?", re.IGNORECASE)
+_NAMES_ASTRAY = re.compile(
+    r"^([\s>]*(?:(?:[-*+]|\d+[.)])\s+)?\[[^\]]*\]:)\s*<?\s*(?:javascript|vbscript|data|file):\S*", re.IGNORECASE
+)
+"""The address of a link that is named elsewhere."""
 
 
 class MarkdownOptions(NamedTuple):
@@ -205,23 +209,27 @@ def fenced(text: str, language: str = "text") -> list[str]:
 
 def quoted(text: str) -> list[str]:
     """Text as a quotation; its tags are shown."""
-    return [f"> {_plain(line)}".rstrip() for line in tabbed(text).split("\n")]
+    return [f"> {line}".rstrip() for line in spoken(text)]
 
 
 def spoken(text: str) -> list[str]:
     """Markdown as the model wrote it; fences are closed, tags shown, pictures not fetched, links lead to pages."""
     made: list[str] = []
-    fence = ""
+    fence, indent = "", ""
     for line in tabbed(text).strip("\n").split("\n"):
+        # A fence in an item of a list ends with the item: left open, it would not keep tags from what follows.
+        if fence and line.strip() and not line.startswith(indent):
+            made.append(indent + fence)
+            fence = ""
         mark = _FENCE.match(line)
         if fence:
             made.append(line)
             is_end = mark is not None and mark[1].startswith(fence) and not line.strip().strip(fence[0])
             fence = "" if is_end else fence
         else:
-            fence = mark[1] if mark is not None else ""
+            fence, indent = (mark[1], line[: mark.start(1)]) if mark is not None else ("", "")
             made.append(line if mark is not None else _plain(line))
-    return [*made, fence] if fence else made
+    return [*made, indent + fence] if fence else made
 
 
 def _plain(line: str) -> str:
@@ -235,7 +243,8 @@ def _plain(line: str) -> str:
 
 
 def _inert(text: str) -> str:
-    return _LEADS_ASTRAY.sub("]", _TAG.sub("&lt;", text)).replace("![", "[")
+    led = _NAMES_ASTRAY.sub(r"\1", _LEADS_ASTRAY.sub("]", text))
+    return _TAG.sub("&lt;", led).replace("![", "[")
 
 
 def _cut(text: str) -> str:

@@ -24,6 +24,8 @@ MOST_FINDS = 200
 _AROUND = 60
 """Letters before and behind a find."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+_ESCAPED = re.compile(r"\\([^0-9A-Za-z\s])")
+"""As Markdown writes a sign that is only meant to be seen."""
 
 
 class ExportForm(NamedTuple):
@@ -136,8 +138,12 @@ def _finds(text: str) -> list[RedactionFind]:
             found[name] = found[name]._replace(number=found[name].number + 1)
             continue
         before, after = text[max(0, match.start() - _AROUND) : match.start()], text[match.end() : match.end() + _AROUND]
-        found[name] = RedactionFind(name, match["kind"], 1, before.replace("\n", " "), after.replace("\n", " "))
+        found[name] = RedactionFind(name, match["kind"], 1, _as_seen(before), _as_seen(after))
     return list(found.values())
+
+
+def _as_seen(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text.replace("\n", " "))
 
 
 async def export(request: Request) -> Response:
