@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
 
 from e2e.browsing import needs_chromium
+from reread.safe.safe import lock
 from reread.testing import a_prompt, a_reply, a_session, a_title
 from web.serving import SECONDS, Served, served, until
 
@@ -144,3 +146,23 @@ def test_pages_that_only_listen_say_that_the_server_has_gone_until_it_is_back(ta
     with served(home, tabs.claude, "--port", str(tabs.server.port)):
         for page in listening:
             expect(page.get_by_role("alert")).to_have_count(0, timeout=SOON)
+
+
+def test_a_page_that_is_empty_shows_what_the_first_sync_brings_by_itself(browser: Browser, tmp_path: Path) -> None:
+    home, claude = tmp_path / "home", tmp_path / "claude"
+    a_session(a_title("The bellows"), a_prompt("begin"), id="bellows").write(claude / "projects")
+    context = browser.new_context()
+    with ExitStack() as held:
+        held.enter_context(lock(home / "safe"))  # so that the sync waits
+        with served(home, claude) as server:
+            empty, other = context.new_page(), context.new_page()
+            empty.goto(server.address)
+            expect(empty.get_by_text("The first sessions are being taken in")).to_be_visible()
+            other.goto(f"{server.base}/doctor")
+            expect(other.get_by_text("Taking in what is new")).to_be_visible()
+            held.close()
+            expect(empty.get_by_text("The bellows").first).to_be_visible(timeout=SOON)
+            expect(other.get_by_text("All is taken in")).to_be_visible(timeout=SOON)
+            other.get_by_role("link", name="Show it").click()
+            expect(other.locator("[data-busy]")).to_have_count(0)
+    context.close()

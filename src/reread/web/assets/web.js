@@ -175,6 +175,17 @@
     setTimeout(look, part.dataset.seconds * 1000);
   }
 
+  // While the first sync goes on: a page that has nothing is loaded again when it has something, others are told the end.
+  const busy = one("[data-busy]"), isBare = Boolean(one("[data-coming]"));
+  const look = async () => {
+    const answer = document.hidden ? null : await ask(isBare ? location.href : "/live", {headers: {}}).catch(() => null);
+    const text = answer && answer.ok ? await answer.text() : " data-busy data-coming";
+    if (isBare && !text.includes(" data-coming")) location.reload();
+    else if (text.includes(" data-busy")) setTimeout(look, 1500);
+    else busy.replaceChildren("All is taken in. ", Object.assign(document.createElement("a"), {href: location.href, textContent: "Show it"}));
+  };
+  if (busy) setTimeout(look, 1500);
+
   // What is loaded when it is opened; parts that come later have some, too.
   addEventListener("toggle", async event => {
     const part = event.target;
