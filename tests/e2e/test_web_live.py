@@ -103,6 +103,9 @@ def test_a_permission_is_allowed_with_a_key_and_denied_with_a_reason(live: Live)
     live.wait_for("waiting for you: permission for Write")
     expect(ask.locator(".diff")).to_contain_text("line two")
     assert page.title().startswith("(1) ")
+    held = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', repeat: true, bubbles: true}))"
+    is_sent = page.evaluate(f"() => {{ {held}; return document.querySelector('.ask button[value=allow]').disabled; }}")
+    assert not is_sent, "a key that is held down answers nothing"
     page.keyboard.press("a")
     live.is_done()
     assert (live.work / "poem.txt").read_text() == "line one\nline two\n"

@@ -75,7 +75,8 @@
     const last = before;
     before = event.key;
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping || last === "g" || one("dialog[open]")) return;
+    // A key that is held down would also answer what is asked next, unseen.
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping || last === "g" || one("dialog[open]")) return;
     const open = all(".ask:not(.question)");
     const button = event.key === "Escape" ? one(".say .stop:not(:disabled)")
       : open.length === 1 && all(".ask").length === 1 && {a: one("button[value=allow]", open[0]), d: one("button[value=deny]", open[0])}[event.key];
