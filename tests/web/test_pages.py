@@ -574,6 +574,15 @@ def test_what_is_not_there_says_where_to_go(site: Asking) -> None:
     assert site.page("/s/-", status=404)
 
 
+def test_a_short_name_leads_to_the_sessions_it_may_stand_for(tmp_path: Path) -> None:
+    for name in ("abc-1", "abc-2"):
+        a_session(a_prompt(f"about {name}"), id=name).write(tmp_path / "claude/projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.page("/s/abc", status=404)
+    assert {"/s/abc-1", "/s/abc-2"} <= set(page.links())
+    assert "forgotten" not in page.text
+
+
 def test_an_index_that_was_made_anew_is_noticed(site: Asking, claude: Path) -> None:
     assert "draw the harbour" in site.page("/sessions").text
     assert "A harbour with a beacon" in site.page(f"/s/{HARBOUR}").text

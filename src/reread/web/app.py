@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from importlib import resources
@@ -164,6 +164,7 @@ ROUTES = (
     Route("/static/{name}", pages.static),
 )
 _STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400, ClientError: 409}
+MOST_MEANT = 50
 _HINTS = {
     404: "It may have been forgotten, or the link is from another archive. The list of sessions has all there are.",
     400: "Go back and change what you asked for.",
@@ -238,7 +239,8 @@ def _refused(refused: RequestRefused, scope: Scope) -> Response:
 
 def _told(request: Request, error: Exception) -> Response:
     status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
-    return _failure(request, status, str(error) or "Something went wrong.")
+    meant = error.candidates if isinstance(error, AmbiguousSession) else ()
+    return _failure(request, status, str(error) or "Something went wrong.", meant)
 
 
 def _http(request: Request, error: Exception) -> Response:
@@ -251,8 +253,10 @@ def _fault(request: Request, error: Exception) -> Response:
     return _failure(request, 500, f"{type(error).__name__}: {error}"[:500])
 
 
-def _failure(request: Request, status: int, reason: str) -> Response:
+def _failure(request: Request, status: int, reason: str, meant: Sequence[str] = ()) -> Response:
+    """`meant` are sessions that a short name may stand for."""
     title = HTTPStatus(status).phrase.capitalize()
     if request.headers.get("x-part"):
         return pages.problem(request.headers, reason, status)
-    return pages.page(request, "error.html", title, status=status, reason=reason, hint=_HINTS.get(status, ""))
+    hint = "" if meant else _HINTS.get(status, "")
+    return pages.page(request, "error.html", title, status=status, reason=reason, hint=hint, meant=meant[:MOST_MEANT])
