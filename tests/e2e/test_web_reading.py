@@ -270,7 +270,7 @@ def test_figures_map_and_changes_follow_a_session_that_grows(opened: Opened) -> 
     expect(page.locator(".outline summary")).to_contain_text("2 prompts")
 
 
-def test_times_prompts_and_branches_follow_a_session_that_is_rewound(opened: Opened) -> None:
+def test_title_times_prompts_and_branches_follow_a_session_that_is_rewound(opened: Opened) -> None:
     begun: list[Entry] = [
         a_prompt("look for a den", uuid="d-1", timestamp="2026-11-10T10:00:00.000Z"),
         a_reply("It is here. " * 400, uuid="d-2", timestamp="2026-11-10T10:01:00.000Z"),
@@ -292,6 +292,11 @@ def test_times_prompts_and_branches_follow_a_session_that_is_rewound(opened: Ope
     append(path, [*begun, *left], a_prompt("and down", uuid="d-7", to="d-6"), a_reply("Down.", uuid="d-8"))
     expect(prompts).to_have_text(["1 look for a den", "2 climb instead", "3 and down"], timeout=30_000)
     expect(page.locator(".headline button[data-stop=prompt]")).to_have_text("❯ 3")
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "custom-title", "customTitle": "A tree house", "sessionId": path.stem}) + "\n")
+    expect(page.locator("h1")).to_have_text("A tree house", timeout=30_000)
+    expect(page.locator(".headline .title")).to_have_text("A tree house")
+    expect(page).to_have_title("A tree house · reread")
     end = page.locator("main.column").evaluate("main => main.getBoundingClientRect().bottom + scrollY")
     assert page.evaluate("document.documentElement.scrollHeight") < end + 100, "nothing below the conversation"
 

@@ -116,13 +116,13 @@ def outline(request: Request) -> Response:
 
 
 def beside(request: Request) -> Response:
-    """What stands around a conversation that grew: new prompts; times, branches, figures, friction and map, unless the
-    page has them."""
+    """What stands around a conversation that grew: new prompts; the rest, from its title to its map, unless the page
+    has it."""
     with _reading(request) as (reading, held):
         unfolding = reading.branch(pages.value(request, "branch"))
         moments, lead = held.moments(), reading.lead(held.stored)
         friction, marks = kinds_line(moments), [*unfolding.marks, *friction_marks(unfolding, moments)]
-        state = _stamp((reading.figures, lead.ended, friction, marks))
+        state = _stamp((reading.figures, lead.title, lead.ended, friction, marks))
         start, last = pages.number(request, "from"), pages.value(request, "last")
         if last and last not in [row.anchor for row in unfolding.outline[:start][-1:]]:
             start = 0  # it was rewound: what the page names is not all on this branch any more

@@ -310,7 +310,11 @@
     }
     if (answer.headers.get("x-seen") === seen) return;
     seen = answer.headers.get("x-seen");
-    const isUnfolded = one(".ways details[open]", layout);
+    const title = one("h1", got).textContent, isUnfolded = one(".ways details[open]", layout);
+    if (title !== heading.textContent) {
+      for (const place of [heading, one(".title", headline)]) place.textContent = title;
+      document.title = `${title} · reread`;
+    }
     for (const what of [".where", ".so-far", ".ways-place", ".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
     if (isUnfolded) one(".ways details", layout).open = true;
     const friction = one(".friction-line", got), before = one(".friction-line", layout);
