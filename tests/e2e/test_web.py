@@ -158,6 +158,7 @@ def test_search_answers_as_one_types(opened: Opened) -> None:
     assert "q=keeper" in page.url
     page.get_by_label("prompt", exact=True).uncheck()
     page.locator(".words-wanted").fill("steadily")
+    expect(page).to_have_title("steadily – search · reread")
     expect(page.locator(".hits mark").first).to_have_text("steadily")
     page.locator(".words-wanted").press("ArrowDown")
     page.keyboard.press("Enter")

@@ -200,6 +200,15 @@ def test_a_budget_is_a_line_in_the_chart_of_everything(site: Asking) -> None:
     assert 'class="limit"' not in site.get("/usage?since=all&by=day&model=opus").text
 
 
+def test_a_budget_leads_back_to_the_page_as_it_was_narrowed(site: Asking) -> None:
+    page = site.page("/usage?since=all&by=month&model=opus")
+    back = next(field["value"] or "" for field in page.of("input") if field.get("name") == "back")
+    assert site.post("/usage/budgets", {"day": "5", "back": back}).headers["location"] == f"/usage{back}#budgets"
+    assert sorted(back.removeprefix("?").split("&")) == ["by=month", "model=opus", "since=all"]
+    elsewhere = site.post("/usage/budgets", {"day": "5", "back": "//evil.test"})
+    assert elsewhere.headers["location"] == "/usage#budgets"
+
+
 def test_models_without_a_price_are_named(tmp_path: Path) -> None:
     a_session(a_prompt("x"), a_reply("y", model="mystery-9"), id="odd").write(tmp_path / "claude" / "projects")
     with asking(tmp_path / "home", tmp_path / "claude") as site:

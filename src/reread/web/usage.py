@@ -235,7 +235,7 @@ def _spending(site: pages.Site) -> dict[str, Any]:
 
 
 async def set_budgets(request: Request) -> Response:
-    """Budgets from the form of the page; an empty field takes one away."""
+    """Budgets from the form of the page, and back to it as it was narrowed; an empty field takes one away."""
     given = await pages.form(request)
     limits: dict[str, int] = {}
     for name in PERIODS:
@@ -246,7 +246,8 @@ async def set_budgets(request: Request) -> Response:
         except ValueError:
             raise BadInput(f"{text[:40]!r} is not an amount in dollars for a {name}") from None
     await run_in_threadpool(write_limits, str(pages.site_of(request).settings.home), limits)
-    return RedirectResponse("/usage#budgets", status_code=303)
+    back = given.get("back", [""])[0]
+    return RedirectResponse(f"/usage{back if back.startswith('?') else ''}#budgets", status_code=303)
 
 
 def beside(request: Request) -> HTMLResponse:

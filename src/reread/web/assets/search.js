@@ -4,8 +4,12 @@
   const number = form.querySelector("[name=n]"), hits = document.querySelector("#hits");
   const rows = () => Array.from(hits.querySelectorAll("a.row"));
 
-  // What one types begins at the top again.
+  // What one types begins at the top again, and names the page.
   form.addEventListener("input", () => { number.value = ""; }, true);
+  words.addEventListener("input", () => {
+    const wanted = words.value.trim();
+    document.title = `${wanted ? `${wanted} – search` : "Search"} · reread`;
+  });
 
   hits.addEventListener("click", event => {
     const more = event.target.closest("a[data-more]");
