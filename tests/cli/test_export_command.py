@@ -181,6 +181,13 @@ def test_markdown_ends_a_fence_with_its_item_and_shows_code_of_a_prompt_as_it_is
     assert {"[a link]:", "- [b]:", "config[key]: data: stays"} <= set(lines)
 
 
+def test_a_title_of_ones_own_stays_where_secrets_are_taken_out(kept: Kept) -> None:
+    kept("mark", LANTERN, "--title", "Ask marta@zoo-of-tests.org about it", "--note", "only mine")
+    text = kept("export", LANTERN, "--format", "markdown", "--redact").out
+    assert text.startswith("# Ask \\[redacted: e-mail address 1\\] about it")
+    assert "only mine" not in text
+
+
 def test_an_obsidian_note_has_properties_links_and_callouts(kept: Kept) -> None:
     text = kept("export", LANTERN, "--format", "obsidian").out
     head, _, body = text.removeprefix("---\n").partition("\n---\n")

@@ -408,6 +408,7 @@ def test_a_session_is_renamed_noted_tagged_and_starred_where_one_reads(opened: O
     page.get_by_label("Title", exact=True).last.fill("A talk <i>by the harbour</i>")
     page.get_by_role("button", name="Save").first.click()
     expect(page.locator("h1")).to_have_text("A talk <i>by the harbour</i>")
+    expect(page.locator(".headline .title")).to_have_text("A talk <i>by the harbour</i>")
     page.locator(".editing summary", has_text="Add a note").click()
     page.locator("textarea").fill("read it again\nnext week")
     page.locator(".editing[open]").get_by_role("button", name="Save").click()

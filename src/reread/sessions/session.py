@@ -222,6 +222,7 @@ class Session(Conversation):
             transcript=change(self.transcript),
             captures=change(self.captures),
             hint=change(self.hint),
+            mark=NO_MARK._replace(title=change(self.mark.title)),  # the rest of it is nobody else's
         )
 
     def full_output(self, call: ToolCall) -> str:

@@ -18,7 +18,7 @@
     place.replaceChildren(made.content);
     one(".more-marks", place).open = wasOpen;
     const title = one("[data-title]", place).dataset.title;
-    one("h1").textContent = title;
+    for (const named of document.querySelectorAll("h1, .headline .title")) named.textContent = title;
     document.title = `${title} · reread`;
     const again = one(button ? `button[name="${button}"]` : "summary", place);
     if (again) again.focus({preventScroll: true});
