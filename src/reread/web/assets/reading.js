@@ -316,7 +316,7 @@
       document.title = `${title} · reread`;
     }
     for (const what of [".where", ".so-far", ".ways-place", ".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
-    if (isUnfolded) one(".ways details", layout).open = true;
+    for (const ways of isUnfolded ? all(".ways details", layout) : []) ways.open = true;
     const friction = one(".friction-line", got), before = one(".friction-line", layout);
     if (before) before.remove();
     if (friction) one(".figures-place", layout).before(friction);
