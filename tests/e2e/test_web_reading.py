@@ -297,8 +297,8 @@ def test_title_times_prompts_and_branches_follow_a_session_that_is_rewound(opene
     expect(page.locator("h1")).to_have_text("A tree house", timeout=30_000)
     expect(page.locator(".headline .title")).to_have_text("A tree house")
     expect(page).to_have_title("A tree house · reread")
-    end = page.locator("main.column").evaluate("main => main.getBoundingClientRect().bottom + scrollY")
-    assert page.evaluate("document.documentElement.scrollHeight") < end + 100, "nothing below the conversation"
+    end = "document.querySelector('main.column').getBoundingClientRect().bottom + scrollY"
+    page.wait_for_function(f"document.documentElement.scrollHeight < {end} + 100")  # nothing below the conversation
 
 
 def test_copies_of_a_session_lead_to_each_other(opened: Opened) -> None:
