@@ -33,7 +33,7 @@ from reread.index.findings import NO_TIME, instruction_changes, prompts_in
 from reread.index.meta import as_path, stored_path
 from reread.index.sessions import SessionOutline, StoredSession, session_outlines
 from reread.index.user_data import labels
-from reread.times import moment
+from reread.times import is_moment, moment
 
 from .filters import Filter
 from .listing import session_filter
@@ -302,7 +302,9 @@ class _Calendar:
         self._days: dict[int, str | None] = {}
 
     def week(self, quarter: int) -> str | None:
-        """None where a report of usage knows no day either."""
+        """None where a report of usage knows no day either. Raises OverflowError for what damage alone can tell."""
+        if not is_moment(quarter * QUARTER_SECONDS * 1000):
+            raise OverflowError(f"quarter {quarter} lies in no year")
         if not 0 <= quarter < LAST_QUARTER:
             return None
         day = quarter // _QUARTERS
