@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 import reread
 from reread.loading import SourceTree
 from reread.records import User
+from reread.sources import Reset
 from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent, a_tool_call, a_tool_result
 
 ERAS = Path(__file__).parent / "eras"
@@ -308,3 +312,54 @@ def test_a_file_goes_before_a_session_of_the_archive(kept: Path, monkeypatch: py
     monkeypatch.chdir(kept.parent)
     a_session(a_prompt("q"), id=OTHER).write(kept.parent).rename(ID[:8])
     assert reread.load(ID[:8]).id == OTHER
+
+
+def test_a_growing_file_is_followed_record_by_record(tmp_path: Path) -> None:
+    path = tmp_path / "growing.jsonl"
+    stop = threading.Event()
+    first, second = a_session(a_prompt("one"), id=ID), a_session(a_prompt("two"), id=ID)
+    path.write_bytes(first.bytes)
+    followed = reread.follow(str(path), interval=0.01, stop=stop)
+    one = next(followed)
+    assert isinstance(one, User)
+    assert (one.line, one.text) == (1, "one")
+    path.write_bytes(b"")
+    assert next(followed) == Reset("truncated")
+    path.write_bytes(second.bytes)
+    two = next(followed)
+    assert isinstance(two, User)
+    assert (two.line, two.text) == (1, "two")
+    stop.set()
+    assert list(followed) == []
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "x" * 5000 + ".jsonl", "a\0b", "a\0b.jsonl", '{"type": "user"}' * 500])
+def test_a_name_that_no_file_can_have_is_an_error_of_ours(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path))
+    for look in (reread.load, lambda name: next(reread.follow(name)), lambda name: next(reread.read(name))):
+        with pytest.raises(reread.RereadError):
+            look(name)
+    with pytest.raises(reread.SourceError):
+        reread.load(Path(name))
+
+
+def test_a_session_can_be_handed_to_another_process(tmp_path: Path) -> None:
+    session = reread.load(delegating().write(tmp_path))
+    for is_used in (False, True):
+        other = pickle.loads(pickle.dumps(session))  # noqa: S301  our own
+        assert other.records == session.records, is_used
+        assert [turn.steps for turn in other.turns] == [turn.steps for turn in session.turns]
+        assert [other.usage_of(turn) for turn in other.turns] == [session.usage_of(turn) for turn in session.turns]
+        assert (other.total_usage, other.coverage) == (session.total_usage, session.coverage)
+        assert [(each.id, each.call) for each in other.subagents] == [(a.id, a.call) for a in session.subagents]
+        assert other.summary() == session.summary()
+
+
+def test_a_copy_finds_its_own_lines_that_are_said_twice() -> None:
+    again = a_prompt("a", uuid="a", timestamp="2026-01-05T09:00:01.000Z")
+    session = a_session(a_prompt("a", uuid="a"), a_reply("b", uuid="b"), again).build()
+    assert len(session.repeats) == 1
+    copied = copy.deepcopy(session)
+    assert copied.coverage == session.coverage

@@ -36,10 +36,9 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
     from .live.transport import ClientOptions, thinking_budget
-    from .loading import read
+    from .loading import follow, read
     from .records import Record, Unknown, decode
     from .sessions import Session, SessionBuilder, Subagent, Tokens
-    from .sources import follow
 
 __version__ = "0.1.0"
 
@@ -81,7 +80,7 @@ _HOME = {
     "SessionBuilder": ".sessions",
     "Subagent": ".sessions",
     "Tokens": ".sessions",
-    "follow": ".sources",
+    "follow": ".loading",
     "open": ".archive.archive:open_archive",
 }
 """Where each public name lives. They are fetched when first used: `import reread` alone costs nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
@@ -31,6 +31,8 @@ from reread.sources.find import backup_reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import threading
+
     from reread.features import summaries, tool_use
     from reread.features.edits import net, shell
     from reread.features.edits.history import ReadBackup
@@ -59,6 +61,21 @@ def read(path: str | Path) -> Iterator[Record]:
     """The records of one file, lazily, in file order, with `.line` and `.offset`."""
     for line in sources.read(Path(path)):
         yield from records_of(line)
+
+
+def follow(
+    path: str | Path, *, interval: float = 0.1, stop: threading.Event | None = None
+) -> Iterator[Record | sources.Reset]:
+    """The records of one file from its beginning, and then as it grows; a `Reset` where the file begins anew.
+
+    Waits for a file that is not there yet, and ends only when `stop` is set.
+    Raises SourceError when the file is there but cannot be read.
+    """
+    for event in sources.follow(Path(path), interval=interval, stop=stop):
+        if isinstance(event, sources.Reset):
+            yield event
+        else:
+            yield from records_of(event)
 
 
 def records_of(line: Line) -> list[Record]:
@@ -97,9 +114,10 @@ def load(path: str | Path) -> LoadedSession:
 
 def _files_of(place: Path) -> list[SourceFile]:
     """A trunk brings the files of its folder, and agent files of 2.0 clients beside it, with it."""
+    there = sources.find(place)
     if place.is_dir():
-        return list(sources.find(place))
-    named = next(iter(sources.find(place)))
+        return list(there)
+    named = next(there)
     if named.kind is not FileKind.TRANSCRIPT:
         return [named]
     found = [file for part in parts_of(place) for file in sources.find(part)]
@@ -238,7 +256,7 @@ def load_session(
 
     Raises SourceError when the trunk cannot be read; what else cannot is in `session.problems`.
     """
-    builder = SessionBuilder(prices=prices, find_output=lambda name: disk.spilled(files.tool_results, name), mark=mark)
+    builder = SessionBuilder(prices=prices, find_output=partial(disk.spilled, files.tool_results), mark=mark)
     if files.trunk is not None:
         for record in disk.records(files.trunk):
             builder.add(record)

@@ -621,7 +621,7 @@ def load(wanted: str | Path) -> LoadedSession:
     if not isinstance(wanted, str | Path):
         raise BadInput(f"{wanted!r} names no session; give a file, a folder, an id, the beginning of one, or @last")
     place = Path(wanted)
-    if isinstance(wanted, Path) or place.exists() or place.name != wanted or place.suffix:
+    if isinstance(wanted, Path) or place.name != wanted or place.suffix or _is_there(place):
         return loading.load(place)
     with open_archive() as archive:
         if not archive.exists:  # looking for a session makes no archive
@@ -629,3 +629,10 @@ def load(wanted: str | Path) -> LoadedSession:
         stored = archive.find(wanted)
         archive.reader.hold(archive.reader.session_files(stored.id, stored.row.uuid).tool_results)
         return archive.session(stored)
+
+
+def _is_there(place: Path) -> bool:
+    try:
+        return place.exists()
+    except (OSError, ValueError):  # no file system takes such a name
+        return False

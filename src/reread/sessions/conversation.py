@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -64,6 +64,16 @@ class Conversation:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}, {len(self.records):,} records>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy is made from. What was worked out stays behind: much of it knows records by their `id()`, and
+        those of a copy have others."""
+        kind = type(self)
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not isinstance(getattr(kind, name, None), cached_property)
+        }
 
     @cached_property
     def repeats(self) -> frozenset[int]:

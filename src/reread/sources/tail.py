@@ -141,7 +141,7 @@ class FileTail:
         except FileNotFoundError:
             if self._seen:
                 yield self._start_over("deleted")
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise source_error(self._path, error) from error
 
     def _changes(self, file: BinaryIO, now: _Seen) -> Iterator[Line | Reset]:
