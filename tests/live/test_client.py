@@ -220,6 +220,15 @@ def test_a_callback_that_fails_is_a_no_and_is_told() -> None:
     assert [event.what for event in found if isinstance(event, events.Trouble)] == ["permission"]
 
 
+@pytest.mark.parametrize("decided", [True, {"behavior": "allow"}, Allow, Allow(input=object()), Allow(remember=[{1}])])
+def test_a_callback_whose_answer_cannot_be_sent_is_a_no_and_is_told(decided: Any) -> None:
+    found = talk("asks_permission", one_turn, on_permission=lambda _: decided)
+    [answer] = map(json.loads, texts(found))
+    assert answer["behavior"] == "deny"
+    assert answer["message"].startswith("The host could not decide: BadInput: ")
+    assert [event.what for event in found if isinstance(event, events.Trouble)] == ["permission"]
+
+
 # Tools of this process
 
 
@@ -236,6 +245,7 @@ TOOLS = [
     HostTool("broken", "Fails.", _broken),
     HostTool("numbers", "Gives a value.", lambda _: {"n": [1, 2]}),
     HostTool("whole", "Gives a result.", lambda _: {"content": [], "isError": True}),
+    HostTool("keyed", "Gives a value whose names are none.", lambda _: {(1, 2): 3}),
     HostTool("unsayable", "Gives what is no JSON.", lambda _: {"content": [object()]}),
 ]
 
@@ -251,9 +261,8 @@ def test_the_model_calls_functions_of_this_process() -> None:
     def call(name: str, **given: Any) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": name, "arguments": given}}
 
-    *answers, unsayable = tool_answers(
-        call("weather", city="Oslo"), call("broken"), call("numbers"), call("whole"), call("nope"), call("unsayable")
-    )
+    named = ("broken", "numbers", "whole", "nope", "keyed", "unsayable")
+    *answers, keyed, unsayable = tool_answers(call("weather", city="Oslo"), *map(call, named))
     said = [answer["response"]["mcp_response"] for answer in answers]
     assert {(each["jsonrpc"], each["id"]) for each in said} == {("2.0", 7)}
     assert [each.get("result") for each in said] == [
@@ -264,6 +273,7 @@ def test_the_model_calls_functions_of_this_process() -> None:
         None,
     ]
     assert "no tool 'nope'" in said[4]["error"]["message"]
+    assert keyed["response"]["mcp_response"]["result"]["isError"], "the client does not wait for ever"
     assert unsayable["subtype"] == "error", "the client does not wait for ever"
 
 

@@ -167,11 +167,11 @@ async def _called(tool: HostTool, given: Any) -> dict[str, Any]:
     try:
         came = tool.run(given)
         came = await came if inspect.isawaitable(came) else came
+        if isinstance(came, Mapping) and "content" in came:
+            return dict(came)
+        text = came if isinstance(came, str) else json.dumps(came, ensure_ascii=False, default=str)
     except Exception as error:  # noqa: BLE001  whatever it is, the model reads it as the result of its call
         return {"content": [{"type": "text", "text": f"{type(error).__name__}: {error}"}], "isError": True}
-    if isinstance(came, Mapping) and "content" in came:
-        return dict(came)
-    text = came if isinstance(came, str) else json.dumps(came, ensure_ascii=False, default=str)
     return {"content": [{"type": "text", "text": text}]}
 
 
@@ -561,12 +561,15 @@ class Client:
         try:
             said = decide(asked)
             decision = await said if inspect.isawaitable(said) else said
+            if decision is None:
+                return
+            line = outgoing.decision(asked.request_id, decision, asked.input)
         except Exception as error:  # noqa: BLE001  whatever it is, the client waits for an answer
             self.hook_errors.append(error)
             self._tell("permission", f"{type(error).__name__}: {error}")
-            decision = Deny(reason=f"The host could not decide: {type(error).__name__}: {error}")
-        if decision is not None:
-            await self.decide(asked, decision)
+            refused = Deny(reason=f"The host could not decide: {type(error).__name__}: {error}")
+            line = outgoing.decision(asked.request_id, refused, asked.input)
+        await self._say(line)
 
     def _heard(self, line: bytes) -> None:
         if self.capture is not None:

@@ -41,7 +41,7 @@ def line(frame: Mapping[str, Any]) -> bytes:
     """A frame as bytes. ASCII only, so that no character of a text can end the line early for any reader."""
     try:
         return json.dumps(frame, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise BadInput(f"this cannot be sent as JSON: {error}") from error
 
 
@@ -84,6 +84,8 @@ def failure(request_id: str, message: str) -> bytes:
 
 def decision(request_id: str, decided: Decision, given: Any) -> bytes:
     """The answer to a permission request about `given`. Older clients refuse an answer that leaves anything out."""
+    if not isinstance(decided, Allow | Deny):
+        raise BadInput(f"{decided!r} is no decision; give an Allow or a Deny")
     if isinstance(decided, Allow):
         answer: dict[str, Any] = {
             "behavior": "allow",
