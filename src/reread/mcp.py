@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from reread.features import summaries
     from reread.features.edits import history as edits_history
     from reread.features.edits import shell
+    from reread.records import lenient
     from reread.sessions import Session
 else:
     edits_history = lazy.module("reread.features.edits.history")
+    lenient = lazy.module("reread.records.lenient")
     shell = lazy.module("reread.features.edits.shell")
     summaries = lazy.module("reread.features.summaries")
 
@@ -40,6 +42,9 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Those whose tools are asked for and answered in the way of this module, the newest first."""
 
 MALFORMED, NO_REQUEST, NO_METHOD, NO_PARAMS, FAULT = -32700, -32600, -32601, -32602, -32603
+
+_SURROGATE = rb"\ud"
+"""How the escape of one begins."""
 
 Message = dict[str, Any]
 
@@ -88,7 +93,10 @@ class Server:
         try:
             message = msgspec.json.decode(line)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            return _refused(None, MALFORMED, f"this is not valid JSON: {error}")
+            # Half an emoji is valid JSON all the same, and whoever sent it waits for an answer.
+            message = lenient.parse_or_none(line) if _SURROGATE in line.lower() else None
+            if not isinstance(message, dict):
+                return _refused(None, MALFORMED, f"this is not valid JSON: {error}")
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
             is_answer = isinstance(message, dict) and ("result" in message or "error" in message)
             return None if is_answer else _refused(None, NO_REQUEST, "this is no request")

@@ -540,6 +540,9 @@ def test_a_client_is_not_used_before_or_after_its_time() -> None:
     async def main() -> None:
         with pytest.raises(BadInput, match="has not been started"):
             await client.send("too early")
+        with pytest.raises(BadInput, match="has not been started"):
+            async with asyncio.timeout(5):
+                await anext(client)
         async with client:
             pass
         with pytest.raises(ClientError, match="has ended"):

@@ -212,3 +212,10 @@ def test_it_starts_without_the_web_and_without_reading_the_archive(places: list[
     assert json.loads(answer)["result"]["serverInfo"]["name"] == "reread"
     assert not {"starlette", "uvicorn", "asyncio", "jinja2", "pydantic"} & set(modules.split())
     assert not (Path(places[3]) / "reread.db").exists()
+
+
+def test_half_an_emoji_in_a_question_is_answered_to_whoever_asked(lasting: Asked) -> None:
+    call = {"name": "search", "arguments": {"query": "smile \ud83d", "project": "all"}}
+    lasting.send(json.dumps({"jsonrpc": "2.0", "id": 4711, "method": "tools/call", "params": call}).encode() + b"\n")
+    answer = lasting.next()
+    assert (answer["id"], answer["result"]["isError"]) == (4711, False)

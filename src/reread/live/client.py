@@ -181,6 +181,7 @@ REFUSED = "Permission was denied: this run was started to deny every permission.
 
 NOBODY_TO_ASK = "Permission was denied: this run was started without anybody to ask."
 NO_PLAN = "The user wants another plan."
+NOT_STARTED = "the client has not been started: use `async with`"
 LONGEST_PLAN = 1_000_000
 """Bytes of a plan file; nobody reads more before they agree."""
 
@@ -339,6 +340,8 @@ class Client:
 
     async def __anext__(self) -> Event:
         """The next event. Raises ClientError, once, behind the last one if the client did not end well."""
+        if self._reader is None:
+            raise BadInput(NOT_STARTED)
         delivery = await self._mailbox.take()
         if delivery is not None:
             return delivery.event
@@ -470,7 +473,7 @@ class Client:
 
     def _running(self) -> Transport:
         if self._transport is None or self._reader is None:
-            raise BadInput("the client has not been started: use `async with`")
+            raise BadInput(NOT_STARTED)
         if self._reader.done() or self._is_closing:
             raise self._gone()
         return self._transport
