@@ -314,6 +314,22 @@ def test_of_marks_the_later_one_wins_and_taking_away_is_one(desk: Desk, laptop: 
     assert json.loads((laptop.root / "home" / "marks.json").read_bytes())["marks"] == []
 
 
+def test_marks_are_no_newer_for_an_index_that_was_lost(desk: Desk, laptop: Desk) -> None:
+    exchange_all(desk, laptop)
+    with desk.open() as archive:
+        archive.marks.set(FIRST, note="first thoughts")
+    exchange_all(desk, laptop)
+    with laptop.open() as archive:
+        archive.marks.set(FIRST, note="second thoughts")
+        wanted = archive.marks.all()
+    for left in (desk.root / "home").glob("reread.db*"):
+        left.unlink()
+    exchange_all(desk, laptop)
+    for each in (desk, laptop):
+        with each.open() as archive:
+            assert archive.marks.all() == wanted
+
+
 @pytest.mark.parametrize("grown", [0, 1])
 def test_a_session_on_two_machines_is_one_and_the_fuller_one_counts(grown: int, desk: Desk, laptop: Desk) -> None:
     both = [desk, laptop]

@@ -95,13 +95,17 @@ class CarriedOver(NamedTuple):
     moved: list[MoveRow]
     labels: list[tuple[Any, ...]]
     forgotten: list[tuple[str, int]]
+    changed: list[tuple[Any, ...]]
+    """When marks were changed or taken away: without that an old one would win over a later one of another machine."""
 
 
 def take_over_copy(connection: sqlite3.Connection, home: Path) -> None:
     """Before it is written: in a database made anew without a rebuild nothing is noted, and the copy would be lost.
     Inside the caller's transaction."""
     copied = copied_in(home)
+    has_times = bool(change_rows(connection))
     keep_rows(connection, copied.marks if not all_rows(connection) else [])
+    keep_changes(connection, copied.changed if not has_times else [])
     keep_moves(connection, copied.moved if not move_rows(connection) else [])
     keep_labels(connection, copied.labels if not labels(connection) else [])
     keep_forgotten(connection, copied.forgotten if not forgotten_rows(connection) else [])
@@ -112,7 +116,9 @@ def keep_copied(connection: sqlite3.Connection, home: Path) -> None:
     copied = copied_in(home)
     noted, moved = {row[0] for row in all_rows(connection)}, {row[0] for row in move_rows(connection)}
     said, forgotten = {row[:2] for row in labels(connection)}, {row[0] for row in forgotten_rows(connection)}
+    dated = {row[0] for row in change_rows(connection)} - {row[0] for row in copied.marks if row[0] not in noted}
     keep_rows(connection, [row for row in copied.marks if row[0] not in noted])
+    keep_changes(connection, [row for row in copied.changed if row[0] not in dated])
     keep_moves(connection, [row for row in copied.moved if row[0] not in moved])
     keep_labels(connection, [row for row in copied.labels if row[:2] not in said])
     keep_forgotten(connection, [row for row in copied.forgotten if row[0] not in forgotten])
@@ -192,7 +198,9 @@ def write_copy(connection: sqlite3.Connection, home: Path) -> None:
     rows = [{"session": session, **mark._asdict()} for session, mark in marks(connection).items()]
     moved = [{"earlier": old, "today": new} for old, new in moves(connection).pairs]
     said = [[uuid, kind, as_path(session), at] for uuid, kind, session, at in labels(connection)]
-    document = {"marks": rows, "moved": moved, "labels": said, "forgotten": forgotten_rows(connection)}
+    changed = [[as_path(session), at] for session, at in change_rows(connection)]
+    forgotten = forgotten_rows(connection)
+    document = {"marks": rows, "moved": moved, "labels": said, "forgotten": forgotten, "changed": changed}
     text = json.dumps(document, indent=1)
     try:
         write_durably(home / COPY, text)
@@ -209,6 +217,7 @@ def copied_in(home: Path) -> CarriedOver:
         _stored(moved, str, str),
         _stored(document["labels"], str, str, str, int),
         _stored(document["forgotten"], str, int),
+        _stored(document["changed"], str, int),
     )
 
 
@@ -231,7 +240,7 @@ def _document(home: Path) -> dict[str, list[Any]]:
     found = document if isinstance(document, dict) else {}
     return {
         name: rows if isinstance(rows := found.get(name), list) else []
-        for name in ("marks", "moved", "labels", "forgotten")
+        for name in ("marks", "moved", "labels", "forgotten", "changed")
     }
 
 
