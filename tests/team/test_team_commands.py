@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -336,13 +337,25 @@ def test_a_list_over_a_store_is_filtered_by_what_responses_tell(people: People) 
     assert "only here" not in people("ann", "--store", people.url("ann"), "list").out
 
 
-def test_a_password_is_neither_shown_nor_kept(people: People) -> None:
-    url = people.url("ann").replace("ann@", "ann:hunter2secret@")
+@pytest.mark.parametrize("place", ["ann:{}@", "ann:{}[@", "ann:?{}@", "ann:#{}@", "?password={}", "?sslpassword={}"])
+def test_a_password_is_neither_shown_nor_kept(place: str, people: People) -> None:
+    said = place.format("hunter2secret")
+    url = people.url("ann") + said if place.startswith("?") else people.url("ann").replace("ann@", said)
     ran = people("ann", "push", url, "--json")
     assert ran.code == 0
     assert "hunter2secret" not in ran.out + ran.err
     kept = [path.read_bytes() for path in (people.root / "ann" / "archive").rglob("*") if path.is_file()]
     assert not any(b"hunter2secret" in content for content in kept)
+    assert json.loads(ran.out)["target"] == people.url("ann")
+
+
+def test_a_server_that_is_away_is_told_with_its_place(people: People) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ran = people("ann", "push", f"postgresql://ann@127.0.0.1:{port}/team")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert f"port {port} failed: Connection refused" in ran.err
 
 
 def test_team_actions_as_a_person_types_them(people: People) -> None:

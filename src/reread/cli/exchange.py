@@ -14,7 +14,6 @@ import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
 from msgspec.structs import replace
@@ -181,7 +180,7 @@ def _serve(action: str, given: argparse.Namespace, config: Config) -> int:
         return remove_service(given)
     with bare_archive(config) as archive:
         target = _store(archive, given.target) or str(_folder(archive, given.target, config, "push install"))
-    if urlsplit(target).password is not None:
+    if stores.without_password(target) != target:
         raise BadInput("a password in an address would stand in a file: put it into ~/.pgpass, and leave it out here")
     return install_service(given, config, target)
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, LiteralString
-from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Struct
 
@@ -29,6 +28,9 @@ else:
 VERSION = 2
 """Of tables and functions; grows with every change of what a client may send or ask. A client refuses any other."""
 _SCHEMES = ("postgresql://", "postgres://")
+_PASSWORD = re.compile(r"^(postgres(?:ql)?://[^:/@]*):[^/]*@")
+"""As PostgreSQL reads an address: a password may hold what ends a host elsewhere."""
+_SECRETS = ("password=", "sslpassword=")
 _AILMENTS = {"53100": "cannot go on: there is no room left on its disk; make some, and the same again goes on"}
 _NO_DATABASE = re.compile(r'database "[^"]*" does not exist')
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,63}")
@@ -48,10 +50,9 @@ def is_store(target: str) -> bool:
 
 def without_password(url: str) -> str:
     """The address as it may be shown and remembered."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return urlunsplit(parts._replace(netloc=f"{parts.username or ''}@{parts.netloc.rpartition('@')[2]}"))
+    before, mark, asked = _PASSWORD.sub(r"\1@", url).partition("?")
+    kept = [each for each in asked.split("&") if not each.startswith(_SECRETS)]
+    return before + mark + "&".join(kept) if kept else before
 
 
 def _psycopg() -> Any:
@@ -84,7 +85,7 @@ def told() -> Iterator[None]:
 def _sentence(error: Exception) -> str:
     primary = getattr(getattr(error, "diag", None), "message_primary", None)
     lines = str(primary or error).strip().splitlines()
-    return printable(lines[-1].strip() if lines else type(error).__name__)
+    return printable(lines[0].strip() if lines else type(error).__name__)
 
 
 class Store:
