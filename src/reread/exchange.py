@@ -572,10 +572,12 @@ _TARGET = "exchange.json"
 
 def _remembered(home: Path) -> dict[str, str]:
     try:
-        said: Any = json.loads((home / _TARGET).read_bytes())
-        return {name: value for name, value in said.items() if isinstance(value, str)}
+        document: Any = json.loads((home / _TARGET).read_bytes())
+        said = {name: value for name, value in document.items() if isinstance(value, str)}
     except (OSError, ValueError, AttributeError, RecursionError):
         return {}
+    names = said.pop("names", None)  # as it was written when there was one store
+    return {_names(said["store"]): names, **said} if names is not None and "store" in said else said
 
 
 def _remember(home: Path, said: dict[str, str]) -> None:
@@ -590,10 +592,12 @@ def last_folder(home: Path) -> Path | None:
 
 
 def remember_folder(home: Path, folder: Path, *, is_pull: bool = False) -> None:
-    """The next push goes there, unless it was only pulled from."""
+    """The next push goes there, unless it was only pulled from. A key that was for another folder is no key to it."""
     before = _remembered(home)
-    kept = before if is_pull else {name: value for name, value in before.items() if name != "store"}
-    _remember(home, {**kept, "folder": str(folder)})
+    gone: set[str] = set() if is_pull else {"store"}
+    if before.get("folder") != str(folder):
+        gone.add("key")
+    _remember(home, {**{name: value for name, value in before.items() if name not in gone}, "folder": str(folder)})
 
 
 def last_key(home: Path) -> Path | None:
@@ -608,22 +612,23 @@ def remember_key(home: Path, folder: Path, key: Path | None) -> None:
     _remember(home, {**kept, "folder": str(folder), **({"key": str(key)} if key is not None else {})})
 
 
-class LastStore(NamedTuple):
-    """A team's store that was pushed to last, and how names went there."""
-
-    address: str
-    names: str
+def last_store(home: Path) -> str | None:
+    """The address of the team's store that was pushed to last; None where a folder was pushed to since."""
+    return _remembered(home).get("store")
 
 
-def last_store(home: Path) -> LastStore | None:
-    """None where a folder was pushed to since."""
-    said = _remembered(home)
-    return LastStore(said["store"], said.get("names", "plain")) if "store" in said else None
+def names_for(home: Path, address: str) -> str | None:
+    """How names went to a store, whatever was pushed to since: what was hidden once, must not go there plain."""
+    return _remembered(home).get(_names(address))
 
 
 def remember_store(home: Path, address: str, names: str) -> None:
     """Without its password: the address is written to a file."""
-    _remember(home, {**_remembered(home), "store": address, "names": names})
+    _remember(home, {**_remembered(home), "store": address, _names(address): names})
+
+
+def _names(address: str) -> str:
+    return f"names {address}"
 
 
 def own_store(home: Path) -> str | None:

@@ -71,6 +71,19 @@ def test_a_wrong_key_or_half_a_file_is_told_and_harms_nothing(machines: Machines
     assert machines("laptop", "pull", machines.folder, "--encrypt", wrong).code == 2
 
 
+def test_a_key_is_for_the_folder_it_was_named_with(machines: Machines, tmp_path: Path) -> None:
+    key, plain, other = tmp_path / "key", tmp_path / "plain", "77777777-1111-4222-8333-444455556666"
+    plain.mkdir()
+    machines("desk", "push", machines.folder, "--encrypt", key)
+    machines("desk", "push", plain)
+    machines("laptop", "push", plain)
+    assert "from laptop: 1 session taken" in machines("desk", "pull").out
+    a_session(a_prompt("more"), id=other).write(machines.root / "desk" / "claude" / "projects")
+    ran = machines("desk", "push")
+    assert (ran.code, "1 session sent" in ran.out) == (0, True)
+    assert "from desk: 2 sessions taken" in machines("laptop", "pull").out
+
+
 def test_plain_and_encrypted_do_not_mix(machines: Machines, tmp_path: Path) -> None:
     machines("desk", "push", machines.folder, "--encrypt", tmp_path / "key")
     (machines.root / "desk" / "archive" / "exchange.json").unlink()

@@ -102,6 +102,11 @@ def test_names_that_were_hashed_once_stay_hashed(people: People) -> None:
     people("ann", "push", "--json")
     [row] = people.ask("ann", "usage", "project")["rows"]
     assert row["project"].startswith("#")
+    shared = people.root / "shared"
+    shared.mkdir()
+    assert people("ann", "push", str(shared)).code == 0  # another target in between
+    assert people.push("ann")["sessions"]["sent"] == 0
+    assert people.ask("ann", "usage", "project")["rows"] == [row]
 
 
 def test_text_that_would_leave_is_shown_with_its_redactions(people: People) -> None:

@@ -156,10 +156,10 @@ def _push_to_folder(
     plain = archive.home / _PLAIN
     plain.mkdir(mode=0o700, exist_ok=True)
     done = archive.safe.push(plain, wanted, is_dry=given.dry_run, full=given.full)
-    size = done.bytes_sent if given.dry_run else target.seal(plain / archive.machine, is_full=given.full)
-    if not given.dry_run:
-        exchange.remember_key(archive.home, folder, key)
-    return replace(done, target=folder, bytes_sent=size)
+    if given.dry_run:
+        return replace(done, target=folder)
+    exchange.remember_key(archive.home, folder, key)
+    return replace(done, target=folder, bytes_sent=target.seal(plain / archive.machine, is_full=given.full))
 
 
 def _pull_from_folder(archive: Archive, folder: Path, key: Path | None, progress: ProgressBar) -> Pulled:
@@ -188,8 +188,7 @@ def _serve(action: str, given: argparse.Namespace, config: Config) -> int:
 def _store(archive: Archive, target: str | None) -> str | None:
     """The address of a store, where one is named or was the last target."""
     if target is None:
-        last = exchange.last_store(archive.home)
-        return None if last is None else last.address
+        return exchange.last_store(archive.home)
     return target if target.startswith(_STORES) else None
 
 
@@ -198,8 +197,7 @@ def _push_to_store(archive: Archive, url: str, wanted: Filter | None, given: arg
         raise BadInput("--encrypt is for a folder; a store is encrypted on the way by sslmode in its address")
     if given.full:
         raise BadInput("--full is for a folder; `reread team verify` proves a store")
-    last = exchange.last_store(archive.home)
-    before = last.names if last is not None and last.address == stores.without_password(url) else None
+    before = exchange.names_for(archive.home, stores.without_password(url))
     names, what = given.projects or before or "plain", given.what or "ledger"
     is_hashed = names == "hashed"
     if given.show is not None:

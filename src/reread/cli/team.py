@@ -121,8 +121,7 @@ def _url(given: argparse.Namespace, config: Config, urls: list[str]) -> str:
     named = [*urls, *filter(None, [given.store])]
     if len(named) > 1:
         raise BadInput("name one store, not several")
-    last = exchange.last_store(config.home)
-    known = exchange.own_store(config.home) or (last.address if last is not None else None)
+    known = exchange.own_store(config.home) or exchange.last_store(config.home)
     found = named[0] if named else os.environ.get("REREAD_STORE") or known
     if found is None:
         raise BadInput("say which store: `--store postgresql://host/database`, or REREAD_STORE")
