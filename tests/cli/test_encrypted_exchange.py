@@ -90,7 +90,17 @@ def test_plain_and_encrypted_do_not_mix(machines: Machines, tmp_path: Path) -> N
     ran = machines("desk", "push", machines.folder)
     assert ran.code == 2
     assert "say --encrypt KEYFILE" in ran.err
-    machines("laptop", "push", machines.folder)
-    ran = machines("laptop", "push", machines.folder, "--encrypt", tmp_path / "key")
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    machines("laptop", "push", plain)
+    ran = machines("laptop", "push", plain, "--encrypt", tmp_path / "key")
     assert ran.code == 2
     assert "unencrypted" in ran.err
+
+
+def test_a_machine_without_the_key_is_told_and_sends_nothing_plain(machines: Machines, tmp_path: Path) -> None:
+    machines("desk", "push", machines.folder, "--encrypt", tmp_path / "key")
+    for command in ("pull", "push"):
+        ran = machines("laptop", command, machines.folder)
+        assert (ran.code, "say --encrypt KEYFILE" in ran.err) == (2, True)
+    assert len(list(machines.folder.iterdir())) == 1

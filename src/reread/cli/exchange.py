@@ -145,8 +145,7 @@ def _push_to_folder(
     archive: Archive, folder: Path, key: Path | None, wanted: Filter | None, given: argparse.Namespace
 ) -> Pushed:
     if key is None:
-        if (folder / archive.machine).is_dir() and any((folder / archive.machine).glob(f"*{sealed.SUFFIX}")):
-            raise BadInput(f"{printable(str(folder))} has your sessions encrypted; say --encrypt KEYFILE")
+        _refuse_encrypted(folder)
         return archive.safe.push(folder, wanted, is_dry=given.dry_run, full=given.full)
     exchange.check_folder(folder)
     if not key.exists():
@@ -162,8 +161,15 @@ def _push_to_folder(
     return replace(done, target=folder, bytes_sent=target.seal(plain / archive.machine, is_full=given.full))
 
 
+def _refuse_encrypted(folder: Path) -> None:
+    """Also where another machine encrypted its part: what is kept by others must not get the rest plain."""
+    if any(folder.glob(f"*/*{sealed.SUFFIX}")):
+        raise BadInput(f"{printable(str(folder))} has your sessions encrypted; say --encrypt KEYFILE")
+
+
 def _pull_from_folder(archive: Archive, folder: Path, key: Path | None, progress: ProgressBar) -> Pulled:
     if key is None:
+        _refuse_encrypted(folder)
         return archive.safe.pull(folder, progress)
     exchange.check_folder(folder)
     plain = archive.home / _PLAIN
