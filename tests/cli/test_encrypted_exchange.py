@@ -104,3 +104,14 @@ def test_a_machine_without_the_key_is_told_and_sends_nothing_plain(machines: Mac
         ran = machines("laptop", command, machines.folder)
         assert (ran.code, "say --encrypt KEYFILE" in ran.err) == (2, True)
     assert len(list(machines.folder.iterdir())) == 1
+
+
+def test_where_some_is_encrypted_what_is_plain_is_still_taken_and_sent(machines: Machines, tmp_path: Path) -> None:
+    machines("laptop", "push", machines.folder)
+    machines("desk", "push", machines.folder, "--encrypt", tmp_path / "key")
+    (machines.root / "server" / "claude" / "projects").mkdir(parents=True)
+    ran = machines("server", "pull", machines.folder)
+    assert (ran.code, "laptop" in ran.out, ": 1 session taken" in ran.out) == (0, True, True)
+    assert "is left out; say --encrypt KEYFILE for it" in ran.err
+    assert machines("laptop", "push", machines.folder).code == 0
+    assert machines("laptop", "pull", machines.folder).code == 2, "there is nothing else than the encrypted"

@@ -145,7 +145,9 @@ def _push_to_folder(
     archive: Archive, folder: Path, key: Path | None, wanted: Filter | None, given: argparse.Namespace
 ) -> Pushed:
     if key is None:
-        _refuse_encrypted(folder)
+        own, encrypted = folder / archive.machine, _encrypted(folder)
+        if own in encrypted or (encrypted and not own.exists()):  # nothing plain beside what others encrypt
+            raise _needs_key(folder)
         return archive.safe.push(folder, wanted, is_dry=given.dry_run, full=given.full)
     exchange.check_folder(folder)
     if not key.exists():
@@ -161,15 +163,22 @@ def _push_to_folder(
     return replace(done, target=folder, bytes_sent=target.seal(plain / archive.machine, is_full=given.full))
 
 
-def _refuse_encrypted(folder: Path) -> None:
-    """Also where another machine encrypted its part: what is kept by others must not get the rest plain."""
-    if any(folder.glob(f"*/*{sealed.SUFFIX}")):
-        raise BadInput(f"{printable(str(folder))} has your sessions encrypted; say --encrypt KEYFILE")
+def _encrypted(folder: Path) -> set[Path]:
+    """The parts of a shared folder that machines encrypted."""
+    return {path.parent for path in folder.glob(f"*/*{sealed.SUFFIX}")}
+
+
+def _needs_key(folder: Path) -> BadInput:
+    return BadInput(f"{printable(str(folder))} has your sessions encrypted; say --encrypt KEYFILE")
 
 
 def _pull_from_folder(archive: Archive, folder: Path, key: Path | None, progress: ProgressBar) -> Pulled:
     if key is None:
-        _refuse_encrypted(folder)
+        encrypted = _encrypted(folder)
+        if encrypted and encrypted.issuperset(path for path in folder.iterdir() if path.name != archive.machine):
+            raise _needs_key(folder)
+        if encrypted:
+            tell(f"what is encrypted in {printable(str(folder))} is left out; say --encrypt KEYFILE for it")
         return archive.safe.pull(folder, progress)
     exchange.check_folder(folder)
     plain = archive.home / _PLAIN
