@@ -105,11 +105,25 @@ def load(path: str | Path) -> LoadedSession:
     files = _files_of(place)
     if files and not place.is_dir() and files[0].kind is not FileKind.TRANSCRIPT:
         return _load_alone(files[0])
+    wanted = _only_session(place, files)
+    return load_session(wanted, OrphanAgentFiles(files).of(wanted))
+
+
+def trunk_of(folder: Path) -> Path:
+    """The first file of the one session that a folder is of. Raises SourceError where it is of none, or of several."""
+    return _only_session(folder, _files_of(folder)).all[0].path
+
+
+def _only_session(place: Path, files: Sequence[SourceFile]) -> SessionFiles:
     sessions = sources.group(files)
     wanted = [found for found in sessions if found.trunk is not None and _is_meant(place, found)] or sessions
     if len(wanted) != 1:
-        raise SourceError(place, f"holds {len(wanted) or 'no'} sessions; name one of its files")
-    return load_session(wanted[0], OrphanAgentFiles(files).of(wanted[0]))
+        raise not_one_session(place, len(wanted))
+    return wanted[0]
+
+
+def not_one_session(place: Path, number: int) -> SourceError:
+    return SourceError(place, f"holds {number or 'no'} sessions; name one of its files")
 
 
 def _files_of(place: Path) -> list[SourceFile]:

@@ -37,7 +37,7 @@ from reread.times import is_moment, moment
 
 from .filters import Filter
 from .listing import session_filter
-from .usage_report import LAST_QUARTER, PERIODS, QUARTER_SECONDS
+from .usage_report import PERIODS, QUARTER_SECONDS, Calendar
 
 _COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
 
@@ -258,7 +258,6 @@ SPAN = timedelta(days=28)
 _FEWEST_PROMPTS = 10
 _MOST_OF_A_SORT = 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_QUARTERS = 24 * 3600 // QUARTER_SECONDS
 """Of a day."""
 _SAME_CHANGE = timedelta(days=1)
 
@@ -272,18 +271,20 @@ class Week(Struct, frozen=True, kw_only=True):
 
 def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None) -> list[Week]:
     """Weeks in which anything was typed or went wrong, in order."""
-    calendar = _Calendar(zone)
     prompts: Counter[str] = Counter()
     kinds: dict[str, dict[str, int]] = {}
     quarters = Counter(each.time // (1000 * QUARTER_SECONDS) for each in typed if each.time is not None)
+    happened = [
+        (int(event.time.timestamp()) // QUARTER_SECONDS, event.kind.value) for event in events if event.time is not None
+    ]
+    week_of = _weeks_of({*quarters, *(quarter for quarter, _ in happened)}, zone)
     for quarter, number in quarters.items():
-        if (week := calendar.week(quarter)) is not None:
+        if (week := week_of[quarter]) is not None:
             prompts[week] += number
-    for event in events:
-        quarter = int(event.time.timestamp()) // QUARTER_SECONDS if event.time is not None else LAST_QUARTER
-        if (week := calendar.week(quarter)) is not None:
+    for quarter, kind in happened:
+        if (week := week_of[quarter]) is not None:
             found = kinds.setdefault(week, {})
-            found[event.kind.value] = found.get(event.kind.value, 0) + 1
+            found[kind] = found.get(kind, 0) + 1
     return [
         Week(
             week=week,
@@ -294,28 +295,17 @@ def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None)
     ]
 
 
-class _Calendar:
-    """The week of every quarter of an hour; most days lie in one week from end to end, and are looked up once."""
-
-    def __init__(self, zone: tzinfo | None) -> None:
-        self._zone = zone
-        self._days: dict[int, str | None] = {}
-
-    def week(self, quarter: int) -> str | None:
-        """None where a report of usage knows no day either. Raises OverflowError for what damage alone can tell."""
+def _weeks_of(quarters: Iterable[int], zone: tzinfo | None) -> dict[int, str | None]:
+    """The week of each quarter of an hour; None where a report of usage knows no day either. Raises OverflowError for
+    what damage alone can tell."""
+    calendar = Calendar(zone)
+    found: dict[int, str | None] = {}
+    for quarter in sorted(quarters):
         if not is_moment(quarter * QUARTER_SECONDS * 1000):
             raise OverflowError(f"quarter {quarter} lies in no year")
-        if not 0 <= quarter < LAST_QUARTER:
-            return None
-        day = quarter // _QUARTERS
-        if day not in self._days:
-            first, last = self._looked_up(day * _QUARTERS), self._looked_up((day + 1) * _QUARTERS - 1)
-            self._days[day] = first if first == last else None
-        return self._days[day] or self._looked_up(quarter)
-
-    def _looked_up(self, quarter: int) -> str:
-        began = _EPOCH + timedelta(seconds=quarter * QUARTER_SECONDS)
-        return PERIODS["week"](began.astimezone(self._zone).date())
+        day = calendar.day(quarter)
+        found[quarter] = None if day is None else PERIODS["week"](day)
+    return found
 
 
 class TurningPoint(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from itertools import chain
 
 from reread import archive as archives
 from reread import lazy, views
-from reread.errors import BadInput, SourceError
+from reread.errors import BadInput
 
 from . import options
 from .options import is_agreed
@@ -18,11 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from reread import loading
     from reread.archive import Archive, Retro
     from reread.cli import ask_claude
     from reread.config import Config
     from reread.features.friction.suggestions import Suggestion
 else:
+    loading = lazy.module("reread.loading")
     ask_claude = lazy.module("reread.cli.ask_claude")
 
 RETRO_EXAMPLES = """\
@@ -130,7 +132,7 @@ def run_retro(arguments: list[str]) -> int:
 def _only_session(archive: Archive, path: Path) -> str:
     """What a path holds, in an archive made of it. Raises SourceError where that is not one session."""
     if len(archive) != 1:
-        raise SourceError(path, f"holds {len(archive) or 'no'} sessions; name one of its files")
+        raise loading.not_one_session(path, len(archive))
     return "@last"
 
 

@@ -307,7 +307,7 @@ def _trunk(wanted: str) -> Path | None:
     path = options.as_path(wanted)
     if path is None:
         return None
-    return (Path(loading.load(path).files[0]) if path.is_dir() else path).absolute()
+    return (loading.trunk_of(path) if path.is_dir() else path).absolute()
 
 
 def _is_kept(config: Config, path: Path) -> bool:
