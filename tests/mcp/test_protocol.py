@@ -214,8 +214,8 @@ def test_it_starts_without_the_web_and_without_reading_the_archive(places: list[
     assert not (Path(places[3]) / "reread.db").exists()
 
 
-def test_half_an_emoji_in_a_question_is_answered_to_whoever_asked(lasting: Asked) -> None:
+def test_half_an_emoji_in_a_question_is_answered_to_whoever_asked(asked: Asked) -> None:
     call = {"name": "search", "arguments": {"query": "smile \ud83d", "project": "all"}}
-    lasting.send(json.dumps({"jsonrpc": "2.0", "id": 4711, "method": "tools/call", "params": call}).encode() + b"\n")
-    answer = lasting.next()
+    asked.send(json.dumps({"jsonrpc": "2.0", "id": 4711, "method": "tools/call", "params": call}).encode() + b"\n")
+    answer = asked.next()
     assert (answer["id"], answer["result"]["isError"]) == (4711, False)
