@@ -89,13 +89,28 @@ def _reason(error: sqlite3.Error, home: Path) -> str:
 def configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
     if not read_only:
         _take_as_they_are(NoneType, bool, bytes)
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_log(connection)
         # A crash of the machine may lose the last transactions, never the file: the sources still have them.
         connection.execute("PRAGMA synchronous = NORMAL")
         # The default of 4 MB makes a cold sync copy the same pages from the log again and again.
         connection.execute("PRAGMA wal_autocheckpoint = 16000")
     connection.execute("PRAGMA cache_size = -16000")
     connection.execute("PRAGMA temp_store = MEMORY")
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Tries again while another process does the same to a new archive: of two that wait for each other SQLite refuses
+    one at once, however long it may wait otherwise."""
+    until = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _take_as_they_are(*kinds: type) -> None:
