@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from reread.archive.search_language import Term, parse
 from reread.errors import BadInput
 from reread.views.hits import Snippet, snippet
-from reread.views.text import Style
 
 LONG = "filler words go here " * 50
 
@@ -62,10 +61,9 @@ def test_a_text_without_a_match_shows_its_beginning() -> None:
     assert snippet("", [Term("x")], 20) == Snippet("", (), "")
 
 
-def test_matches_are_painted_where_there_is_colour_and_bracketed_where_not() -> None:
+def test_matches_stand_in_brackets_or_between_what_is_asked_for() -> None:
     found = snippet("a fox", [Term("fox")], 20)
-    assert found.in_colour(Style(colour=True)) == "a \x1b[1;33mfox\x1b[0m"
-    assert found.in_colour(Style(colour=False)) == "a [fox]"
+    assert found.as_text() == "a [fox]"
     assert found.as_text("<b>", "</b>") == "a <b>fox</b>"
 
 

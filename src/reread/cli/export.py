@@ -182,7 +182,6 @@ _FORMS: dict[str, Callable[[Exporter, ExportSource], bytes]] = {
     "jsonl": Exporter.jsonl,
 }
 SUFFIXES = {"html": ".html", "markdown": ".md", "obsidian": ".md", "json": ".json", "jsonl": ".jsonl"}
-WRITERS = tuple(_FORMS)
 
 
 def _joined(lines: Iterable[str]) -> bytes:

@@ -143,7 +143,6 @@ class _Run:
         can_answer: bool,
     ) -> None:
         self._given = given
-        self._config = config
         self._prompt = prompt
         self._can_answer = can_answer
         self._is_interactive: bool = given.interactive or prompt is None

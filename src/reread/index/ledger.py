@@ -293,11 +293,6 @@ def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> lis
     return [Response(*row) for row in rows]
 
 
-def lines_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> int:
-    """How many lines such files have."""
-    return sum(lines for key, lines in connection.execute("SELECT key, lines FROM file") if key not in keys)
-
-
 def _told_by_several(connection: sqlite3.Connection, files: Collection[int]) -> list[str]:
     numbers = ", ".join(map(str, files))
     rows = connection.execute(

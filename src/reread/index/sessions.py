@@ -588,7 +588,6 @@ _VALUES = {
     "tools": "SELECT name, '' FROM tool_call GROUP BY name ORDER BY count(*) DESC",
     "machines": "SELECT label, '' FROM machine ORDER BY is_own DESC, label",
 }
-VALUE_KINDS = tuple(_VALUES)
 """What a person may name in an option, and the archive knows."""
 
 

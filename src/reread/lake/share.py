@@ -38,8 +38,6 @@ from reread.times import milliseconds
 from .storage import LakeReader, key_of, uri_of
 from .tables import CALL, FILE, MOMENTS, MONTH, REQUEST, SESSION, SHARED, WORDS, arrow_table, month_of
 
-WHAT = ("ledger", "text", "all")
-REDACT = ("secrets", "all", "none")
 Row = dict[str, Any]
 _MOMENT_FIELDS = [field.name for field in MOMENTS.value_type]
 

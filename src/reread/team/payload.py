@@ -59,7 +59,7 @@ FORM = 1
 """Grows when the same session makes other rows: everything is sent again."""
 TEXT_FORM = "1."
 """Begins the digest of a text; changes when a line has other words: everything is sent again."""
-LEDGER, TEXT, ALL = WHATS = ("ledger", "text", "all")
+LEDGER, TEXT, ALL = "ledger", "text", "all"
 _COUNTS = (
     *("time", "model", "speed", "geo", "tier", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h"),
     *("web_searches", "is_sidechain", "is_abandoned", "doubt", "rows"),

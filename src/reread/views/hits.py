@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from .numbers import count
 from .session_list import last_part
-from .text import Style, cells, harmless, one_line, shorten, wrap
+from .text import cells, harmless, one_line, shorten, wrap
 from .values import Document, View, utc, when
 
 if TYPE_CHECKING:
@@ -80,10 +80,6 @@ class Snippet(Struct, frozen=True):
     def painted(self, mark: Callable[[str], str]) -> str:
         body = "".join(mark(part.text) if part.is_match else part.text for part in self.parts)
         return f"{self.before}{body}{self.after}"
-
-    def in_colour(self, style: Style) -> str:
-        """For a terminal; without colour the matches stand in brackets."""
-        return self.painted(lambda match: style.paint(match, "bold", "yellow")) if style.colour else self.as_text()
 
 
 class _Mark(Struct, frozen=True, order=True):

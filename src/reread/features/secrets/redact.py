@@ -261,11 +261,6 @@ def placeholders(text: str) -> tuple[Counter[str], Counter[str]]:
     return Counter(match["kind"] for match in found), Counter(different.values())
 
 
-def learn_value(redactor: Redactor, value: Any) -> None:
-    """Takes note of the secrets of a JSON value, names of fields included."""
-    learn_values(redactor, [value])
-
-
 def learn_lines(redactor: Redactor, lines: Iterable[bytes]) -> None:
     """Takes note of lines of JSON; of what is none, as text."""
     learn_values(redactor, (_value_of(raw) for raw in lines))
@@ -378,11 +373,6 @@ def _field(redactor: Redactor, fields: dict[str, Any], key: str, assigned: dict[
         known = redactor.redact(value)
         return known if known != value else redactor.redact_assigned(assigned[key], value)
     return _part(redactor, value, made)
-
-
-def learn_line(redactor: Redactor, raw: bytes) -> None:
-    """Takes note of a line of JSON; of what is none, as text."""
-    learn_lines(redactor, [raw])
 
 
 def secrets_of(redactor: Redactor, raw: bytes) -> list[tuple[str, str]]:
