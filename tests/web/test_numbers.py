@@ -270,7 +270,7 @@ def test_the_open_block_is_told_beside_requests_without_a_time(tmp_path: Path) -
         assert "The open block ends" in plain(site.part("/usage/beside?since=all").text)
 
 
-def test_after_a_long_absence_home_shows_the_last_days_there_were(tmp_path: Path) -> None:
+def test_after_a_long_absence_pages_show_the_last_days_there_were(tmp_path: Path) -> None:
     claude = tmp_path / "claude"
     turns = [
         entry
@@ -283,6 +283,15 @@ def test_after_a_long_absence_home_shows_the_last_days_there_were(tmp_path: Path
     a_session(*turns, id="old").write(claude / "projects")
     with asking(tmp_path / "home", claude) as site:
         page = site.page("/")
+        counted, friction = site.page("/usage"), site.page("/retro")
+        chosen = site.page("/usage?since=30d"), site.page("/retro?since=30d")
     assert "these are the last days there were, up to 2024-03-05" in page.text
     assert "30 days to 2024-03-05" in page.text
     assert re.search(r"3 prompts", page.text)
+    for all_of_it in (counted, friction):
+        assert "Nothing in the last 30 days; this is everything." in all_of_it.text
+        assert [a["href"] or "" for a in all_of_it.of("a") if a.get("aria-current") == "true"][-1].endswith("since=all")
+    assert "2024-03-05" in counted.text
+    assert "3 prompts" in friction.text
+    for asked in chosen:
+        assert "this is everything" not in asked.text

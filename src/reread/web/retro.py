@@ -49,7 +49,7 @@ from reread.views.values import View
 from . import pages
 from .archive_pool import ArchivePool, link_name
 from .paging import MOST_MARKS, MapMark, SessionPages
-from .sessions import blamed, make_filter, projects
+from .sessions import blamed, make_filter, projects, usual_span
 
 
 class RetroLimits(NamedTuple):
@@ -275,7 +275,6 @@ def _moments(found: Retro) -> Mapping[str, tuple[datetime | None, str]]:
 
 
 SPANS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "all": "everything"}
-USUAL_SPAN = "30d"
 FIELDS = ("since", "project", "kind", "by", "about", "session", "agents", "unsure", "wrong")
 _SWITCHES = {"of_agents": "agents", "unsure": "unsure", "wrong": "wrong"}
 """What brings back what is left out."""
@@ -289,7 +288,7 @@ def retro(request: Request) -> HTMLResponse:
     given = {name: pages.value(request, name) for name in FIELDS}
     order = given["by"] if given["by"] in ORDERS else ORDERS[0]
     stored = site.library.find(given["session"]) if given["session"] else None
-    span = given["since"] or ("all" if stored is not None else USUAL_SPAN)
+    span = given["since"] or _usual_span(site, stored)
     try:
         found = _found(site, given, span, stored)
     except BadInput as error:
@@ -339,12 +338,16 @@ def retro(request: Request) -> HTMLResponse:
     )
 
 
+def _usual_span(site: pages.Site, session: StoredSession | None) -> str:
+    return "all" if session is not None else usual_span(site)
+
+
 def diff(request: Request) -> HTMLResponse:
     """What `reread retro apply` would change for a suggestion of the page, or why it cannot."""
     site = pages.site_of(request)
     given = {name: pages.value(request, name) for name in FIELDS}
     stored = site.library.find(given["session"]) if given["session"] else None
-    found = _found(site, given, given["since"] or ("all" if stored is not None else USUAL_SPAN), stored)
+    found = _found(site, given, given["since"] or _usual_span(site, stored), stored)
     number = pages.number(request, "n")
     if not 1 <= number <= len(found.suggestions):
         raise HTTPException(404)

@@ -13,6 +13,7 @@ from reread.archive import Listed, StoredSession, listing
 from reread.archive.filters import Filter, check_window, parse_end, parse_time
 from reread.archive.listing import SOON, SORTS
 from reread.archive.lost_sessions import LostSession
+from reread.archive.usage_report import counted_to
 from reread.archive.user_marks import earlier_folders
 from reread.errors import BadInput
 from reread.views.session_list import fate
@@ -132,6 +133,13 @@ def _lost(site: pages.Site, given: Mapping[str, str]) -> list[LostSession]:
     found = site.library.answer(("lost", wanted), lambda archive: archive.lost(wanted))
     words = given["title"].casefold().split()
     return [each for each in found if all(word in each.title.casefold() for word in words)]
+
+
+def usual_span(site: pages.Site) -> str:
+    """The time that a page shows where none was chosen: everything, where nothing happened in the last 30 days."""
+    now, newest = site.settings.now, site.library.newest(1)
+    is_past = bool(newest) and counted_to(now, newest[0].stored.ended, site.settings.timezone) is not now
+    return "all" if is_past else "30d"
 
 
 def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:

@@ -39,7 +39,7 @@ from reread.views.usage_table import (
 from reread.views.values import when
 
 from . import pages
-from .sessions import blamed, make_filter
+from .sessions import blamed, make_filter, usual_span
 
 SPANS = {"today": "today", "7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "everything"}
 _DAYS = {"today": 1, "7d": 7, "30d": 30, "90d": 90, "365d": 365}
@@ -85,7 +85,7 @@ def _named(request: Request) -> UsageFilters:
     """As the address has it, without making sense of it."""
     given = {name: text for name in FILTERS if (text := pages.value(request, name))}
     by = pages.value(request, "by")
-    span = given.get("since", "" if "until" in given else "30d")
+    span = given.get("since") or ("" if "until" in given else usual_span(pages.site_of(request)))
     return UsageFilters(by if by in GROUPINGS else "day", given, span if span in SPANS else "", Filter())
 
 
