@@ -583,7 +583,7 @@ def test_a_late_result_appears_in_the_piece_that_waited_for_it(opened: Opened) -
         lines = more.write(opened.claude.parent / "apart").read_text().splitlines()
         file.write("".join(f"{line}\n" for line in lines[-2:]))
     expect(page.get_by_text("outcome 5", exact=True)).to_have_count(1, timeout=30_000)
-    expect(page.locator(".outline summary")).to_contain_text("2 prompts")
+    expect(page.locator(".outline summary")).to_contain_text("2 turns")
     assert page.evaluate("document.querySelectorAll('.piece')[1].isOld"), "what did not change stays as it is"
     assert page.locator("details.call:not([open]), details.calls:not([open])").count() == 0, "what was open stays open"
 

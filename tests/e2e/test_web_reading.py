@@ -267,7 +267,7 @@ def test_figures_map_and_changes_follow_a_session_that_grows(opened: Opened) -> 
     expect(lines).not_to_have_count(before)
     expect(page.locator(".map .failed")).to_have_count(1)
     expect(page.locator("details.changes")).to_contain_text("+2", timeout=30_000)
-    expect(page.locator(".outline summary")).to_contain_text("2 prompts")
+    expect(page.locator(".outline summary")).to_contain_text("2 turns")
 
 
 def test_title_times_prompts_and_branches_follow_a_session_that_is_rewound(opened: Opened) -> None:
@@ -286,7 +286,7 @@ def test_title_times_prompts_and_branches_follow_a_session_that_is_rewound(opene
     append(path, [*begun, *left], a_prompt("climb instead", uuid="d-5", to="d-2"), a_reply("Up.", uuid="d-6"))
     expect(page.locator("#content")).to_contain_text("climb instead", timeout=30_000)
     expect(prompts).to_have_text(["1 look for a den", "2 climb instead"])
-    expect(page.locator(".outline .count")).to_have_text("2 prompts")
+    expect(page.locator(".outline .count")).to_have_text("2 turns")
     expect(page.locator(".ways summary")).to_contain_text("2 branches")
     expect(so_far).not_to_have_text(before)
     append(path, [*begun, *left], a_prompt("and down", uuid="d-7", to="d-6"), a_reply("Down.", uuid="d-8"))

@@ -16,7 +16,7 @@ from cli.kept import HARBOUR, LANTERN
 from reread.archive import Archive
 from reread.index import client_totals
 from reread.records.client_input import read_status_line
-from reread.testing import a_prompt, a_reply, a_session, a_title, a_tool_call, a_tool_result
+from reread.testing import a_command, a_prompt, a_reply, a_session, a_title, a_tool_call, a_tool_result
 from web.asking import Asking, asking, read
 
 
@@ -268,6 +268,18 @@ def test_the_open_block_is_told_beside_requests_without_a_time(tmp_path: Path) -
     )
     with asking(tmp_path / "home", tmp_path / "claude") as site:
         assert "The open block ends" in plain(site.part("/usage/beside?since=all").text)
+
+
+def test_the_outline_of_a_session_counts_turns_and_its_figures_prompts(tmp_path: Path) -> None:
+    turns = [a_prompt("what is new?"), a_reply("this"), a_command("/review"), a_reply("it is fine")]
+    a_session(*turns, id=HARBOUR).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.get(f"/s/{HARBOUR}").text
+    outline = plain(read(page.partition('class="outline"')[2].partition("</details>")[0]).text)
+    figures = plain(read(page.partition('class="top figures"')[2].partition("</section>")[0]).text)
+    assert "2 turns" in outline
+    assert "prompt" not in outline
+    assert "1 prompt" in figures
 
 
 def test_after_a_long_absence_pages_show_the_last_days_there_were(tmp_path: Path) -> None:

@@ -261,8 +261,8 @@ def test_the_first_screen_is_sent_before_outline_and_map_are_made(
 def test_an_outline_says_what_it_leaves_out_and_gives_the_rest(long: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reread.web.paging.MOST_PROMPTS", 40)
     page = long.page(f"/s/{LONG}")
-    assert "101 prompts" in page.text
-    assert "61 more prompts" in page.text
+    assert "101 turns" in page.text
+    assert "61 more turns" in page.text
     [rest] = [tag for tag in page.of("a") if "data-outline" in tag]
     named = [tag["data-to"] for tag in page.of("a") if tag.get("href", "").endswith("#m-prompt-40")]  # type: ignore[union-attr]
     assert named

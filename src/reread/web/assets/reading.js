@@ -306,7 +306,7 @@
     list.append(...one("ol", got).children);
     if (isWhole) {
       outline.hidden = !list.children.length;
-      count.textContent = `${list.children.length.toLocaleString("en")} ${list.children.length === 1 ? "prompt" : "prompts"}`;
+      count.textContent = `${list.children.length.toLocaleString("en")} ${list.children.length === 1 ? "turn" : "turns"}`;
     }
     if (answer.headers.get("x-seen") === seen) return;
     seen = answer.headers.get("x-seen");
