@@ -361,9 +361,7 @@ class Decisions(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def _decisions(memory: Memory, asked: Decisions) -> str:
     wanted = asked.chosen(memory)._replace(limit=asked.limit)
     with memory.opened() as archive:
-        found = archives.answers.decisions(
-            archive.read_all(archives.answers.asking(wanted)), wanted, asked.topic or None
-        )
+        found = archive.decisions(wanted, asked.topic or None)
     return views.mcp_text.decisions_text(found, asked.where(memory), memory.recall)
 
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from msgspec import Struct
 
 from reread.errors import BadInput, SafeBusy, SafeDamaged, printable
-from reread.features.tool_use import ASKING, Decision, ToolCount, count_tools, decisions_of, sum_tools
+from reread.features.tool_use import ASKING, Decision, ToolCount, count_tools, decisions_in, decisions_of, sum_tools
 from reread.index import conversation_rows
-from reread.index.conversation_rows import TalkRow, Window, tool_sums
+from reread.index.conversation_rows import FoundCall, TalkRow, Window, calls_of, tool_sums
+from reread.index.read import RESULT, lines_with
 from reread.index.sessions import StoredSession, moves, sessions
 from reread.records import Assistant, QueueOperation, Record, RedactedThinking, Thinking, User, decode
 from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Subagent, Thought, ToolCall, Turn
-from reread.sessions.calls import call_identity
+from reread.sessions.calls import call_identity, call_names
 from reread.sessions.speaker import Speaker
 from reread.sessions.turns import prompt_of, queued_prompt
 
@@ -367,6 +368,43 @@ class TalkReader:
         counts = conversation_rows.thought_counts(self._connection, window, min_length)
         return ThinkingAnswer(found, *counts, total - self.hidden)
 
+    def decisions(self, wanted: Filter, topic: str | None) -> list[Decision]:
+        asked = calls_of(self._connection, rows_of(self._connection, wanted._replace(tool=None)), ASKING)
+        found: list[Decision] = []
+        for (stored, row), asking in zip(self._with_sessions([each.place for each in asked]), asked, strict=True):
+            if wanted.limit is not None and len(found) >= wanted.limit:
+                break
+            call = self._call(stored, asking)
+            told = decisions_in(call, stored.row.uuid, stored.row.project, row.agent) if call is not None else ()
+            found += [each for each in told if _is_about(each, topic)]
+        return found[: wanted.limit]
+
+    def _call(self, stored: StoredSession, wanted: FoundCall) -> ToolCall | None:
+        """With its result; out of the whole session where their two lines alone do not tell."""
+        found = self._call_in_lines(wanted) if wanted.place.kind != "capture" else None
+        if found is None:
+            session = self._load(stored)
+            parts: list[Conversation] = [session, *session.subagents]
+            named = (each for part in parts for each in call_names(part.tool_calls))
+            found = next((call for name, call in named if name == wanted.id), None)
+        self.hidden += found is None
+        return found
+
+    def _call_in_lines(self, wanted: FoundCall) -> ToolCall | None:
+        row = wanted.place
+        results = lines_with(self._connection, row.file, RESULT) if wanted.has_result else []
+        try:
+            asked = decode(self._kept.line(row.file, row.generation, row.offset, row.length))
+            for line in results:
+                if line.offset > row.offset:
+                    content = self._kept.line(row.file, line.generation, line.offset, line.length)
+                    call = _called(wanted.id, asked, decode(content)) if wanted.id.encode() in content else None
+                    if call is not None and call.output is not None:
+                        return call
+        except SafeDamaged:
+            return None
+        return None if wanted.has_result else _called(wanted.id, asked)
+
     def _with_sessions(self, rows: list[TalkRow]) -> Iterator[tuple[StoredSession, TalkRow]]:
         known = {each.id: each for each in sessions(self._connection, ids=sorted({row.session for row in rows}))}
         return ((known[row.session], row) for row in rows)
@@ -392,6 +430,10 @@ class TalkReader:
             self.hidden += 1
             return None
         return same[row.part]
+
+
+def _called(name: str, *records: Record) -> ToolCall | None:
+    return next((call for call in Conversation(records, id="").tool_calls if call.id == name), None)
 
 
 def _prompts_in(record: Record) -> list[Prompt]:
@@ -458,6 +500,8 @@ class ArchiveTalk:
         """Questions Claude asked and what was answered, the newest first; those that have all words of a topic."""
         chosen = make_filter(wanted, filters, timezone)
         about = None if topic is None else text_of(topic, "topic")
+        if self.has_rows():
+            return self._reader().decisions(chosen, about)
         return decisions(self.read_all(asking(chosen)), chosen, about)
 
     def read_all(self, wanted: Filter) -> Iterator[LoadedSession]:

@@ -37,7 +37,7 @@ from reread.features.edits.patches import Content, exact
 from reread.features.edits.shell import Action, best_matches, files_in, fits, key_of
 from reread.features.search_text import Field
 from reread.index import read
-from reread.index.read import CallLine, StoredCall, calls_with_files, lines_with_calls, status_of_call
+from reread.index.read import TOOL, StoredCall, TextLine, calls_with_files, lines_with, status_of_call
 from reread.index.safe_reader import SafeReader
 from reread.index.sessions import StoredSession, sessions
 from reread.loading import read_unharmed, trunks_of
@@ -244,7 +244,7 @@ class FileIndex:
                         ),
                     )
 
-    def _record(self, file: int, line: read.Match | CallLine) -> Record:
+    def _record(self, file: int, line: read.Match | TextLine) -> Record:
         try:
             return as_said(decode(self._kept.line(file, line.generation, line.offset, line.length)))
         except SafeDamaged:
@@ -284,7 +284,7 @@ class FileIndex:
         ]
 
     def _uuids(self, file: int, times: set[datetime | None]) -> Iterator[tuple[tuple[int, str], str]]:
-        for line in lines_with_calls(self._connection, file):
+        for line in lines_with(self._connection, file, TOOL):
             if moment(line.time) in times:
                 record = self._record(file, line)
                 for call in _calls_in(record):

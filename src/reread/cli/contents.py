@@ -203,7 +203,7 @@ def run_decisions(arguments: list[str]) -> int:
             found = archives.answers.decisions([opened.session], wanted, given.topic)
     else:
         with asked_archive(given, config) as archive:
-            found = archives.answers.decisions(archive.read_all(archives.answers.asking(wanted)), wanted, given.topic)
+            found = archive.decisions(wanted, given.topic)
     options.show_answer(
         given,
         config,

@@ -133,10 +133,11 @@ def decisions_of(conversation: Conversation, session: str, agent: str | None = N
     """Every question of a conversation, in the order they were asked."""
     for call in conversation.tool_calls:
         if call.name == ASKING:
-            yield from _of_call(call, session, conversation.project, agent)
+            yield from decisions_in(call, session, conversation.project, agent)
 
 
-def _of_call(call: ToolCall, session: str, project: str | None, agent: str | None) -> Iterator[Decision]:
+def decisions_in(call: ToolCall, session: str, project: str | None, agent: str | None) -> Iterator[Decision]:
+    """The questions of one call."""
     given = call.input if isinstance(call.input, dict) else {}
     twin = _twin(call)
     answers = _answers(call, twin)

@@ -258,6 +258,24 @@ def _talk_row(
     return TalkRow(session, file, generation, kind, (agent or name) if kind == "subagent" else None, *place)
 
 
+class FoundCall(NamedTuple):
+    id: str
+    has_result: bool
+    place: TalkRow
+
+
+def calls_of(connection: sqlite3.Connection, window: Window, name: str) -> list[FoundCall]:
+    """The calls of a tool, newest first."""
+    rows = connection.execute(
+        f"""SELECT tool_call.id, status <> 'missing', {_TALK.format("tool_call").replace("tool_call.part", "0")}
+            FROM tool_call JOIN file ON file.id = tool_call.file
+            WHERE file.session NOT NULL AND name = ? AND {window.condition("tool_call")}
+            ORDER BY tool_call.time DESC, file.session, file.id, offset""",  # noqa: S608  our own names, and integers
+        (name,),
+    )
+    return [FoundCall(call, bool(has_result), _talk_row(*place)) for call, has_result, *place in rows]
+
+
 TOLD, REDACTED, SIGNED, EMPTY = range(4)
 """States of a thought: its text is there; it is encrypted; it was not stored but signed; nothing is left of it."""
 

@@ -403,7 +403,7 @@ def forgotten(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT key, at FROM forgotten"))
 
 
-_TOOL = FIELDS.index("tool")
+TOOL, RESULT = FIELDS.index("tool"), FIELDS.index("result")
 
 
 class StoredCall(NamedTuple):
@@ -416,8 +416,8 @@ class StoredCall(NamedTuple):
     path: str
 
 
-class CallLine(NamedTuple):
-    """Where a line with tool calls lies in the safe."""
+class TextLine(NamedTuple):
+    """Where a line lies in the safe."""
 
     generation: int
     offset: int
@@ -440,15 +440,15 @@ def status_of_call(connection: sqlite3.Connection, file: int, call: str) -> str 
     return None if found is None else str(found[0])
 
 
-def lines_with_calls(connection: sqlite3.Connection, file: int) -> list[CallLine]:
-    """The lines of a file that hold tool calls; the blocks of a file lie close together."""
+def lines_with(connection: sqlite3.Connection, file: int, field: int) -> list[TextLine]:
+    """The lines of a file that hold texts of a kind, in order; the blocks of a file lie close together."""
     rows = connection.execute(
         """SELECT file.generation, block.offset, block.length, block.time
            FROM file CROSS JOIN block ON block.id BETWEEN file.first_block AND file.last_block
-           WHERE file.id = ? AND block.file = file.id AND block.field = ?""",
-        (file, _TOOL),
+           WHERE file.id = ? AND block.file = file.id AND block.field = ? ORDER BY block.offset""",
+        (file, field),
     )
-    return [CallLine(*row) for row in rows]
+    return [TextLine(*row) for row in rows]
 
 
 def closed_part_of(connection: sqlite3.Connection, key: str) -> bytes:

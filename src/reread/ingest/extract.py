@@ -60,7 +60,7 @@ from reread.records import (
 from reread.records.client_input import nanodollars, number
 from reread.safe.safe import compress
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
-from reread.sessions.calls import MADE_BY_API, call_identity
+from reread.sessions.calls import MADE_BY_API, call_identity, call_names
 from reread.sessions.titles import title_parts
 from reread.sources import FileKind, SessionFiles, SourceFile, split
 from reread.sources.lines import open_file
@@ -231,11 +231,10 @@ def _clean(value: Any) -> Any:
 
 
 def call_rows(conversation: Conversation) -> list[CallRow]:
-    """Each call once; one without an id is called by its place."""
+    """Each call once."""
     found: dict[str, CallRow] = {}
-    for position, call in enumerate(conversation.tool_calls):
+    for name, call in call_names(conversation.tool_calls):
         record, given = call.record, call.block.id
-        name = given or f"@{record.offset}.{position}"
         began = record.time
         time = milliseconds(began)
         found[name] = CallRow(

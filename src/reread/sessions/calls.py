@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -160,6 +160,12 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
         """The same where the time of the call's line is known already."""
         ended = self.output.record.time if self.output is not None else None
         return None if began is None or ended is None else max(0.0, (ended - began).total_seconds())
+
+
+def call_names(calls: Iterable[ToolCall]) -> Iterator[tuple[str, ToolCall]]:
+    """The calls of a conversation by their ids; one without an id is called by its place."""
+    for position, call in enumerate(calls):
+        yield call.block.id or f"@{call.record.offset}.{position}", call
 
 
 def split_tool_name(name: str) -> tuple[str | None, str]:
