@@ -14,12 +14,13 @@ import pytest
 
 from faults.homes import a_full_home, opened, run
 from reread.archive import Archive
+from reread.cli.main import main
 from reread.index import meta
 from reread.index.database import FILE_NAME
 from reread.index.user_data import COPY, forgotten_rows, labels
 from reread.ingest import rebuild as rebuilding
 from reread.ingest.extract import take
-from trees import Tree, assert_answers
+from trees import Tree, assert_answers, generate
 
 VALUES = [
     ("session SET started = 'x', ended = 'x'", ["list"]),
@@ -102,12 +103,8 @@ def test_rows_that_are_damaged_are_proof_of_nothing(tree: Tree) -> None:
     assert json.loads(ran.out)["damaged"] == ["database: the table piece has rows that are damaged"]
 
 
-@pytest.mark.parametrize("done", [0, 1, 3])
-def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
-    tree: Tree, done: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with opened(tree) as archive:
-        known = (archive.marks.all(), archive.marks.moves(), labels(archive.connection))
+def stop_a_rebuild(tree: Tree, done: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many sessions."""
     left = done
 
     def take_some(*arguments: object, **more: object) -> object:
@@ -115,13 +112,20 @@ def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
         left -= 1
         if left < 0:
             raise KeyboardInterrupt
-        return real(*arguments, **more)  # type: ignore[arg-type]
+        return take(*arguments, **more)  # type: ignore[arg-type]
 
-    real = take
-    monkeypatch.setattr(rebuilding, "take", take_some)
-    with opened(tree) as archive, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as changed, opened(tree) as archive, pytest.raises(KeyboardInterrupt):
+        changed.setattr(rebuilding, "take", take_some)
         archive.safe.rebuild()
-    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("done", [0, 1, 3])
+def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
+    tree: Tree, done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tree) as archive:
+        known = (archive.marks.all(), archive.marks.moves(), labels(archive.connection))
+    stop_a_rebuild(tree, done, monkeypatch)
     with opened(tree) as archive:
         assert len(archive.sessions()) < len(tree.truth.by_session)
         shutil.rmtree(archive.wire)
@@ -132,6 +136,53 @@ def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
         assert_answers(archive, tree.truth)
         assert (archive.marks.all(), archive.marks.moves(), labels(archive.connection)) == known
         assert archive.sync().files == 0
+
+
+def test_nothing_is_called_lost_because_a_rebuild_was_stopped(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_a_rebuild(tree, 0, monkeypatch)
+    ran = run(tree, "archive", "verify")
+    assert (ran.code, "every byte is intact" in ran.out) == (0, True), ran.out
+    with opened(tree) as archive:
+        assert_answers(archive, tree.truth)
+
+
+@pytest.mark.parametrize("is_gone", [False, True], ids=["half made", "gone"])
+def test_an_answer_without_an_index_says_so(tree: Tree, is_gone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if is_gone:
+        lose_index(tree.home)
+    else:
+        stop_a_rebuild(tree, 0, monkeypatch)
+    for command in (["list"], ["usage"], ["search", "the"], []):
+        told = run(tree, *command, "--no-sync").err
+        assert "the index does not have all that is kept" in told, command
+        assert "run `reread sync`" in told
+
+
+@pytest.mark.parametrize("command", ["list", "sync"])
+@pytest.mark.parametrize("is_gone", [False, True], ids=["half made", "gone"])
+def test_what_is_kept_is_found_though_its_sources_and_its_index_are_gone(
+    tree: Tree, command: str, is_gone: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if is_gone:
+        lose_index(tree.home)
+    else:
+        stop_a_rebuild(tree, 0, monkeypatch)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tree.home.with_name("nowhere")))
+    assert main([command, "--home", str(tree.home)]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    assert main(["list", "--json", "--no-sync", "--home", str(tree.home)]) == 0
+    assert len(json.loads(capsys.readouterr().out)["sessions"]) == len(tree.truth.by_session)
+
+
+def test_usage_counts_what_is_kept_though_its_index_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = generate(tmp_path / "source", size=60_000, sessions=4)
+    tree = Tree(tmp_path / "source", tmp_path / "home", truth)
+    assert run(tree, "sync").code == 0
+    monkeypatch.setattr("reread.archive.billing.QUICK_SYNC", 1)
+    told = json.loads(run(tree, "usage", "--json").out)["totals"]
+    max(tree.source.rglob("*.jsonl"), key=lambda path: path.stat().st_size).unlink()
+    lose_index(tree.home)
+    assert json.loads(run(tree, "usage", "--json").out)["totals"] == told
 
 
 def test_what_was_forgotten_stays_so_and_labels_stay_when_the_index_is_lost(tree: Tree) -> None:

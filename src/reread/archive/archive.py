@@ -534,6 +534,11 @@ class Archive(ArchiveBase):
         """Whether nothing was taken in yet."""
         return not meta.has_sessions(self.connection)
 
+    @property
+    def holds_nothing(self) -> bool:
+        """The same of the safe, too, whose index may be lost; asking makes nothing."""
+        return not self.has_lost_index and (not self.exists or self.is_empty)
+
     def keeps(self, source: Path) -> bool:
         """Whether anything was ever taken from this folder or file."""
         names = {str(source), str(source.absolute())}

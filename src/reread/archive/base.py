@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reread import billing, loading
     from reread.archive import listing
     from reread.billing import Prices, money
-    from reread.index import backup_files, ledger, machines, read_only, safe_reader, session_files, text_index
+    from reread.index import backup_files, ledger, machines, read, read_only, safe_reader, session_files, text_index
     from reread.index.machine_file import Machine
     from reread.index.sessions import StoredSession
     from reread.loading import LoadedSession
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from .listing import SessionName
 else:
+    read = lazy.module("reread.index.read")
     read_only = lazy.module("reread.index.read_only")
     safe = lazy.module("reread.safe.safe")
     session_files = lazy.module("reread.index.session_files")
@@ -79,6 +80,17 @@ class ArchiveBase:
             return (self.home / FILE_NAME).exists()
         except OSError:  # below a folder that may not be entered
             return False
+
+    @property
+    def has_lost_index(self) -> bool:
+        """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made
+        anew by a rebuild that did not come to its end."""
+        if self.exists:
+            if meta.is_half_made(self.connection):
+                return True
+            if meta.has_sessions(self.connection) or meta.read_note(self.connection, meta.FIRST) is not None:
+                return False
+        return bool(self.packs.packs()) and not (self.exists and read.has_pieces(self.connection))
 
     @property
     def is_open(self) -> bool:

@@ -187,7 +187,7 @@ class ArchiveBilling:
         """
         archive = self._archive
         ask = UsageQuestion(by=by, wanted=make_filter(wanted, filters, timezone), zone=zone_of(timezone))
-        if not usage_report.can_be_ahead(ask) or source_state.has_captures(archive.wire):
+        if not usage_report.can_be_ahead(ask) or source_state.has_captures(archive.wire) or archive.has_lost_index:
             return None
         files = cold_usage.behind(archive.connection, archive.machine, archive.sources)
         if sum(file.size for file in files) < QUICK_SYNC:

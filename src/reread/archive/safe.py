@@ -81,7 +81,7 @@ class ArchiveSafe:
         archive = self._archive
         with archive.locked(patience):
             self._note_first()
-            if self._is_lost():  # asked here: another process may just have rebuilt it
+            if archive.has_lost_index:  # asked here: another process may just have rebuilt it
                 self._make_anew(report)
             lost, _ = self._recover()
             self._fold_copies()
@@ -122,6 +122,12 @@ class ArchiveSafe:
                 raise
             except StoreError as problem:
                 return proof.verify_without_database(archive.packs, problem)
+            if _is_half_made(connection):
+                if not may_write:
+                    unfinished = StoreError("a rebuild of the index was not finished")
+                    return proof.verify_without_database(archive.packs, unfinished)
+                self._make_anew(report)
+                connection = archive.connection
             return self._proved(connection, report, may_write=may_write, deep=deep)
 
     def _proved(
@@ -180,16 +186,6 @@ class ArchiveSafe:
         if meta.read_note(connection, meta.FIRST) is None and not self._archive.packs.packs():
             with transaction(connection, durable=True):
                 meta.write_note(connection, meta.FIRST, meta.BEGUN)
-
-    def _is_lost(self) -> bool:
-        """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made
-        anew by a rebuild that did not come to its end."""
-        connection = self._archive.connection
-        if meta.is_half_made(connection):
-            return True
-        if not self._archive.packs.packs() or meta.read_note(connection, meta.FIRST) is not None:
-            return False
-        return not read.has_pieces(connection)
 
     def restore(self, wanted: SessionName, to: str | Path, generation: int | None = None) -> Restored:
         """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
@@ -305,7 +301,7 @@ class ArchiveSafe:
         archive.reprice()
         with archive.locked():
             self._note_first()
-            if self._is_lost():
+            if archive.has_lost_index:
                 self._make_anew(report)
             self._recover()
             own = archive.own_machine()
@@ -324,3 +320,10 @@ def _folder(named: str | Path) -> Path:
     if not isinstance(named, str | Path) or not str(named):
         raise BadInput(f"{printable(repr(named))} is not a folder")
     return Path(named)
+
+
+def _is_half_made(connection: sqlite3.Connection) -> bool:
+    try:
+        return meta.is_half_made(connection)
+    except sqlite3.DatabaseError:  # what proves the index will say so
+        return False

@@ -22,7 +22,7 @@ from reread.errors import BadInput
 
 from . import main, options
 from .main import word_first
-from .session_source import ProgressBar, cleanup_days_of, freshen, is_straight, readable_archive
+from .session_source import ProgressBar, cleanup_days_of, freshen, is_straight, readable_archive, tell_outdated
 from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def run_overview(arguments: list[str]) -> int:
             if not is_shown:
                 freshen(archive)
         if not is_shown:
+            tell_outdated(archive)
             _show_archive(archive, given, config)
     return 0
 
@@ -119,7 +120,7 @@ def _has_anything(config: Config) -> bool:
     if options.has_transcripts(config):
         return True
     with archives.Archive(config.home) as archive:
-        return archive.exists and not archive.is_empty
+        return not archive.holds_nothing
 
 
 def _show_sources(given: argparse.Namespace, config: Config) -> None:

@@ -53,7 +53,7 @@ def open_archive(given: argparse.Namespace, config: Config, *, only_reads: bool 
 
 def refuse_nothing(archive: Archive, config: Config) -> None:
     """Where there are neither sources nor sessions, an empty answer would not help."""
-    if not config.sources and archive.is_empty:
+    if not config.sources and archive.holds_nothing:
         raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
 
 
@@ -149,7 +149,7 @@ def _existing(archive: Archive, config: Config, *, to_import: bool) -> Iterator[
     """Sources to sync. A missing one is told. If nothing was ever taken from it, it is a mistake where it was named
     for this command, and where there is nothing else to import or to tell of."""
     there = [source for source in archive.sources if source.exists()]
-    can_do_without = bool(there) or (not to_import and archive.exists and not archive.is_empty)
+    can_do_without = bool(there) or (archive.has_lost_index if to_import else not archive.holds_nothing)
     for source in archive.sources:
         if source in there:
             yield source
@@ -186,6 +186,9 @@ def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
 
 def tell_outdated(archive: Archive) -> None:
     """Until the rows of an older version are rebuilt, answers lack what this version has learned to find."""
+    if archive.has_lost_index:
+        tell("the index does not have all that is kept, answers may be incomplete; run `reread sync`")
+        return
     number = archive.outdated() if archive.exists else 0
     if number:
         tell(

@@ -25,6 +25,7 @@ from .session_source import (
     readable_archive,
     refuse_nothing,
     refuse_sources,
+    tell_outdated,
     without_needless_sources,
     write_whole,
 )
@@ -162,6 +163,7 @@ def run_usage(arguments: list[str]) -> int:
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:
+            tell_outdated(archive)
             is_recorded = given.cost == "recorded"
             folds = given.fold_worktrees
             report = archive.usage(by, wanted, config.timezone, is_recorded=is_recorded, folds_worktrees=folds)
