@@ -81,8 +81,8 @@ class ArchiveSafe:
         archive = self._archive
         with archive.locked(patience):
             self._note_first()
-            if archive.has_lost_index:  # asked here: another process may just have rebuilt it
-                self._make_anew(report)
+            # Asked here: another process may just have rebuilt it.
+            rebuilt = self._make_anew(report) if archive.has_lost_index else 0
             lost, _ = self._recover()
             self._fold_copies()
             result = sync(
@@ -96,6 +96,7 @@ class ArchiveSafe:
                 with_backups=with_backups,
                 is_quick=is_quick,
             )
+            result.rebuilt = rebuilt
             self._renew(report)
             if not is_quick:
                 self._finish(report)

@@ -75,6 +75,8 @@ def sentence(result: SyncResult) -> str:
         said = f"took {what} in {duration(result.seconds)}"
     else:
         said = "nothing new"
+    if result.rebuilt:
+        said = f"the index was not complete and is rebuilt, {count(result.rebuilt, 'session')}; {said}"
     if result.vanished:
         is_one = result.vanished == 1
         said += f"; {count(result.vanished, 'file')} vanished from the sources and {'is' if is_one else 'are'} kept"
@@ -90,6 +92,7 @@ def _print_document(result: SyncResult, *, is_one_line: bool) -> None:
         "unchanged": result.unchanged,
         "vanished": result.vanished,
         "left_out": left_out_document(result.left_out.items()),
+        "rebuilt": result.rebuilt,
         "seconds": round(result.seconds, 3),
         "problems": [str(problem) for problem in result.problems],
     }

@@ -50,6 +50,8 @@ class SyncResult:
         self.vanished = vanished
         self.left_out: dict[str, int] = {}
         """Sessions that were met and stay forgotten, with when they were: in milliseconds since 1970."""
+        self.rebuilt = 0
+        """Sessions that were kept and had no index any more."""
         self.seconds = 0.0
         self.problems = problems if problems is not None else []
 
