@@ -10,6 +10,7 @@ import pytest
 
 from reread import Tokens
 from reread.archive import Archive
+from reread.index import usage_sums
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_usage
 
 ANN = "aaaa0000-1111-4222-8333-444455556666"
@@ -205,3 +206,22 @@ def test_rows_without_any_id_are_told_apart_by_their_files(tmp_path: Path) -> No
         write(tmp_path, a_request(None, uuid=None), session=name)
     [cell] = cells(tmp_path)
     assert cell.requests == 2
+
+
+@pytest.mark.parametrize("by", ["day", "week", "month", "model", "block"])
+@pytest.mark.parametrize("filters", [{}, {"model": "opus"}, {"since": "2026-03-02", "until": "2026-03-03"}], ids=str)
+def test_what_is_added_up_while_a_sync_runs_is_what_it_leaves_behind(
+    by: str, filters: dict[str, Any], tmp_path: Path
+) -> None:
+    times = [f"2026-03-0{day}T{hour:02}:10:00.000Z" for day in (1, 2, 3) for hour in (0, 9, 23)]
+    replies = [
+        a_request(f"msg_{number}", time, model="claude-opus-4-5" if number % 2 else "claude-sonnet-4-5")
+        for number, time in enumerate(times)
+    ]
+    a_session(a_prompt("go"), *replies, a_request("msg_none", time="no time"), id=ANN).write(tmp_path / "projects")
+    with synced(tmp_path) as archive:
+        kept = archive.usage(by, timezone=timezone(timedelta(hours=5)), **filters)
+        usage_sums.mark_stale(archive.connection)
+        added = archive.usage(by, timezone=timezone(timedelta(hours=5)), **filters)
+    assert added == kept
+    assert kept.rows

@@ -83,14 +83,14 @@ Stretch = tuple[int, int, str | None]
 
 
 def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model: str) -> Iterable[tuple[Any, ...]]:
-    """Cells added up by stretch and model; a model has `model` in its name."""
-    source = "SELECT * FROM usage_cell" if is_fresh(connection) else _added_up()
+    """The sums that are kept, added up by stretch and model; a model has `model` in its name."""
     return connection.execute(
         f"""WITH stretch(begins, ends, name) AS (
                 SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
                 FROM json_each(?)
-            ), {_CELL} AS ({source})
-            SELECT name, model, {_SUMS_OF_CELLS} FROM stretch CROSS JOIN cell ON quarter >= begins AND quarter < ends
+            )
+            SELECT name, model, {_SUMS_OF_CELLS}
+            FROM stretch CROSS JOIN usage_cell ON quarter >= begins AND quarter < ends
             WHERE instr(lower(model), ?) GROUP BY 1, 2""",  # noqa: S608  our own names
         (msgspec.json.encode(stretches).decode(), stored_path(model)),
     )
@@ -103,9 +103,8 @@ def quarters_used(connection: sqlite3.Connection) -> list[int]:
 
 
 def days_used(connection: sqlite3.Connection) -> list[int]:
-    """Days since 1970, in UTC, on which anything was used."""
-    source = "usage_cell" if is_fresh(connection) else f"({_added_up()})"
-    rows = connection.execute(f"SELECT DISTINCT quarter / 96 FROM {source} WHERE quarter >= 0 ORDER BY 1")  # noqa: S608
+    """Days since 1970, in UTC, on which anything was used, by the sums that are kept."""
+    rows = connection.execute("SELECT DISTINCT quarter / 96 FROM usage_cell WHERE quarter >= 0 ORDER BY 1")
     return [day for (day,) in rows]
 
 
