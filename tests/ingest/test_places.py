@@ -96,6 +96,33 @@ def test_a_copy_that_goes_on_is_the_session_and_the_other_its_place(tmp_path: Pa
         assert_one(archive, 12, {"alpaca": 1, "iguana": 1})
 
 
+def test_a_session_is_found_by_each_folder_it_lies_in(tmp_path: Path) -> None:
+    told(*FEW).write(tmp_path / "one")
+    told(*FEW).write(tmp_path / "two")
+    a_session(a_prompt("another alpaca"), a_reply("well"), id="another").write(tmp_path / "three")
+    with opened(tmp_path, "one", "two", "three") as archive:
+        archive.sync()
+        for name, session in (("one", ID), ("two", ID), ("three", "another")):
+            wanted = Filter(sources=(str(tmp_path / name),))
+            assert [each.id for each in archive.sessions(wanted)] == [session]
+            assert archive.search("alpaca", wanted=wanted).total == 1
+            assert [row.key for row in archive.usage("session", wanted=wanted).rows] == [session]
+
+
+def test_a_copy_that_is_left_behind_by_a_fuller_one_is_still_there(tmp_path: Path) -> None:
+    old = told(*FEW).write(tmp_path / "one")
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+    told(*MORE).write(tmp_path / "two")
+    with opened(tmp_path, "two") as archive:
+        archive.sync()
+        assert places(archive) == [(str(old), 1)]
+        old.unlink()
+    with opened(tmp_path, "one", "two") as archive:
+        archive.sync()
+        assert places(archive) == [(str(old), 0)]
+
+
 @pytest.mark.parametrize("grows", ["transcript", "agent", "both in turn"])
 def test_what_did_not_grow_after_a_move_is_still_of_its_session_after_a_rebuild(grows: str, tmp_path: Path) -> None:
     agent = a_subagent(a_prompt("b"), a_reply("pangolin"), id="abc")

@@ -379,5 +379,5 @@ def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
     return datetime.fromtimestamp(stored.mtime_ns / 1e9, UTC) + timedelta(days=cleanup_days)
 
 
-def _is_below(file: str, sources: tuple[str, ...]) -> bool:
-    return any(Path(file).is_relative_to(source) for source in sources)
+def _is_below(file: str | None, sources: tuple[str, ...]) -> bool:
+    return file is not None and any(Path(file).is_relative_to(source) for source in sources)

@@ -218,10 +218,14 @@ def move_session(
         )
         if not changed.rowcount:
             return False
-        before = [(file_key(moved.machine, str(row.path)), row.id) for row in moved.files.values() if row.id in files]
+        before = [
+            (file_key(moved.machine, str(row.path)), moved.machine != machine or row.path.exists(), row.id)
+            for row in moved.files.values()
+            if row.id in files
+        ]
         connection.executemany(
             """INSERT OR REPLACE INTO place
-               SELECT ?, id, machine, source, path, device, inode, size, mtime_ns, 0, vanished
+               SELECT ?, id, machine, source, path, device, inode, size, mtime_ns, ?, vanished
                FROM file WHERE id = ?""",
             before,
         )

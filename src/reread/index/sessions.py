@@ -157,8 +157,8 @@ class SessionFilter(NamedTuple):
     models: Callable[[list[str]], bool] | None = None
     git_branches: Callable[[list[str]], bool] | None = None
     uuid: Callable[[str], bool] | None = None
-    file: Callable[[str], bool] | None = None
-    """Of the paths of its files."""
+    file: Callable[[str | None], bool] | None = None
+    """Of the paths of its files, in every place they lie in; None is none."""
     tool: Callable[[str], bool] | None = None
     """Of the names of the tools it called."""
     touched: Callable[[str], bool] | None = None
@@ -196,7 +196,8 @@ _CONDITIONS = {
     "git_branches": "keeps_git_branches(session.git_branches)",
     "title": "keeps_title(ifnull((SELECT mark.title FROM mark WHERE mark.session = session.uuid), session.title))",
     "written": f"{_WRITTEN} <= ? AND {_PRESENT}",
-    "file": "EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND keeps_file(file.path))",
+    "file": """EXISTS (SELECT 1 FROM file LEFT JOIN place ON place.file = file.id
+        WHERE file.session = session.id AND (keeps_file(file.path) OR keeps_file(place.path)))""",
     "tool": _OF_CALLS.format("keeps_tool(tool_call.name)"),
     "touched": _OF_CALLS.format("tool_call.path IS NOT NULL AND keeps_touched(tool_call.path)"),
 }
