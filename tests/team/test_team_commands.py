@@ -143,9 +143,12 @@ def test_list_show_and_search_say_what_was_never_pushed(people: People) -> None:
     assert shown.code == 2
     assert "pushed its ledger alone" in shown.err
     people.push("ann", "--what", "text")
-    [turn] = people.ask("ann", "show", ANN[:6])["turns"]
+    shown_of_text = people.ask("ann", "show", ANN[:6])
+    [turn] = shown_of_text["turns"]
     assert turn["prompt"]["text"] == "about the lantern"
-    assert people.ask("ann", "list")["sessions"][0]["title"] == "about the lantern"
+    [row] = people.ask("ann", "list")["sessions"]
+    assert row["title"] == "about the lantern"
+    assert {name: row[name] for name in shown_of_text["session"]} == shown_of_text["session"]
     [hit] = people.ask("ann", "search", "lantern", "--in", "text")["hits"]
     assert (hit["session"], hit["field"], hit["snippet"]) == (ANN, "text", "a [lantern] it is")
     for query, number in (('"lantern it"', 1), ('"it lantern"', 0), ("lant*", 2), ("lantern NOT about", 1)):

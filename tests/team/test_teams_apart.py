@@ -11,9 +11,10 @@ import pytest
 
 from reread.archive.filters import Filter
 from reread.archive.search_language import DEFAULT_FIELDS
+from reread.errors import BadInput
 from reread.team.questions import listed, search, session, usage
 from reread.team.store import Store, StoreRefused, as_json, assign, audit, forget, grant, retain, revoke, status
-from reread.testing import a_prompt, a_reply, a_session, a_thought
+from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought
 
 from .conftest import Team
 
@@ -225,6 +226,29 @@ def test_retention_takes_months_of_text_and_leaves_the_ledger(team: Team, tmp_pa
     with team.store("ann") as store:
         assert hits(store, "word3") == []
         assert status(store).text_months == 2
+
+
+@pytest.mark.parametrize("what", ["text", "all"])
+def test_titles_go_with_the_text_they_were_made_of(team: Team, tmp_path: Path, what: str) -> None:
+    """Lines of titles have no time of their own; a session without any is called by its first prompt."""
+    team.join("ann", "red")
+    long_ago = {"timestamp": "2025-03-10T10:00:00.000Z"}
+    said = (a_prompt("the marmot", **long_ago), a_reply("yes", **long_ago))
+    a_session(*said, id=IDS["ann"]).write(tmp_path / "ann" / "projects")
+    a_session(*said, a_line("ai-title", aiTitle="A marmot"), id=IDS["bob"]).write(tmp_path / "ann" / "projects")
+    team.push("ann", what)
+    with team.store("owner") as store:
+        assert len(hits(store, "marmot")) == 3
+        retain(store, 30)
+        assert hits(store, "marmot") == []
+        assert {row.key for row in usage(store, "session").rows} == {IDS["ann"], IDS["bob"]}
+        with pytest.raises(BadInput, match="its text is no longer kept"):
+            session(store, IDS["bob"])
+    a_session(a_prompt("marmots", **long_ago), id="later").write(tmp_path / "ann" / "projects")
+    team.push("ann", what)
+    with team.store("owner") as store:
+        for name in tables(store):
+            assert "marmot" not in all_rows(store, name)
 
 
 def test_what_was_forgotten_is_gone_everywhere_and_stays_away(full: Team) -> None:

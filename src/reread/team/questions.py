@@ -256,7 +256,7 @@ def session(store: Store, wanted: str) -> tuple[Session, TeamSession]:
             ORDER BY content_digest IS NULL, text_digest IS NULL, is_counted DESC, id""",  # noqa: S608
         (named,),
     )
-    number, person = rows[0][0], rows[0][5]
+    number, project, person = rows[0][0], rows[0][2], rows[0][5]
     about = _team_session(rows[0])
     content = store.rows("SELECT * FROM reread.content_of(%s)", (number,))
     if content:
@@ -269,10 +269,10 @@ def session(store: Store, wanted: str) -> tuple[Session, TeamSession]:
             if was_sent
             else f"{person} pushed its ledger alone (`reread push --what text` would send it)"
         )
-        raise BadInput(f"there is not text of {named} in the store: {why}")
+        raise BadInput(f"there is no text of {named} in the store: {why}")
     builder = SessionBuilder(named)
     for agent, line in lines:
-        builder.add(decode(line.encode()), agent)
+        builder.add(decode(_with_project(line, project).encode()), agent)
     return builder.session(), about
 
 

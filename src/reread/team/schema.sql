@@ -462,6 +462,12 @@ CREATE OR REPLACE FUNCTION kept_since() RETURNS bigint LANGUAGE sql STABLE SET s
     FROM note WHERE name = 'retain_days'
 $$;
 
+-- When the last of a session was said, or it was pushed where it tells no time: titles and what else has no time of
+-- its own are as old as that.
+CREATE OR REPLACE FUNCTION ended(whose session) RETURNS bigint LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
+    SELECT coalesce((whose.numbers->>'ended')::bigint, (extract(epoch FROM whose.pushed) * 1000)::bigint)
+$$;
+
 -- Lets go of text that is older: whole months at once, and what lies in the month in between.
 CREATE OR REPLACE FUNCTION retire() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
@@ -481,6 +487,9 @@ BEGIN
     END LOOP;
     DELETE FROM text WHERE time < since;
     DELETE FROM content WHERE time < since;
+    DELETE FROM text USING session AS whose WHERE time IS NULL AND whose.id = session AND ended(whose) < since;
+    DELETE FROM content USING session AS whose WHERE time IS NULL AND whose.id = session AND ended(whose) < since;
+    UPDATE session AS whose SET title = NULL WHERE title IS NOT NULL AND ended(whose) < since;
     RETURN gone;
 END $$;
 
@@ -507,8 +516,9 @@ BEGIN
         SELECT whose.id, whose.person, whose.team, position, agent, sent.uuid, sent.time, line, words::tsvector
         FROM jsonb_to_recordset(parcel->'lines')
             AS sent(position integer, agent text, uuid text, time bigint, line text, words text)
-        WHERE sent.time IS NULL OR sent.time >= coalesce(kept_since(), sent.time);
-    UPDATE session SET title = parcel->>'title', text_digest = parcel->>'digest' WHERE id = whose.id;
+        WHERE kept_since() IS NULL OR coalesce(sent.time, ended(whose)) >= kept_since();
+    UPDATE session SET title = CASE WHEN ended(whose) < kept_since() THEN NULL ELSE parcel->>'title' END,
+        text_digest = parcel->>'digest' WHERE id = whose.id;
     RETURN true;
 END $$;
 
