@@ -176,14 +176,16 @@ def test_an_unfinished_last_line_is_in_the_safe_but_not_in_the_index(tmp_path: P
     batch = batch_of(taken(tmp_path), "transcript")
     start = len(transcript.bytes) - len(transcript.lines[-1]) - 1
     assert (batch.taken, batch.indexed) == (len(transcript.bytes) - 9, start)
-    assert batch.malformed == 0
+    assert (batch.malformed, batch.lines) == (1, len(transcript.lines))
     with an_archive(tmp_path) as archive:
         archive.sync()
         assert archive.search("iguana").total == 0
         assert archive.kept_bytes()[str(path)] == len(transcript.bytes) - 9
+        assert archive.usage().accounting.malformed_lines == 1
         path.write_bytes(transcript.bytes)
         archive.sync()
         assert archive.search("iguana").total == 1
+        assert archive.usage().accounting.malformed_lines == 0
 
 
 def test_a_whole_line_without_its_newline_is_indexed_once(tmp_path: Path) -> None:

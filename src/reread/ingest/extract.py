@@ -487,11 +487,10 @@ def _transcript_rows(
     job: FileJob, conversation: Conversation, with_words: bool, part: ClosedPart | None = None
 ) -> ExtractedRows:
     """What a transcript says, or its lines behind a part that is closed."""
-    records = conversation.records
-    readable, end = records, 0
+    records, end = conversation.records, 0
     is_torn = bool(records) and _is_unfinished(records[-1])
     if is_torn:  # it may stand behind a whole object on the same line
-        readable, end = records[:-1], records[-1].offset
+        end = records[-1].offset
     elif records:
         end = records[-1].offset + len(records[-1].raw) + 1
     new = (record for record in records if record.offset >= job.indexed) if job.indexed else records
@@ -500,7 +499,7 @@ def _transcript_rows(
         indexed=end,
         is_torn=is_torn,
         lines=len({record.line for record in records}) + (part.lines if part is not None else 0),
-        malformed=sum(map(is_malformed, readable)) + (part.malformed if part is not None else 0),
+        malformed=sum(map(is_malformed, records)) + (part.malformed if part is not None else 0),
         withdrawn=_withdrawn(job, conversation),
         calls=call_rows(conversation),
         prompts=prompt_rows(conversation) if isinstance(conversation, Session) else (),
