@@ -49,6 +49,13 @@ def test_a_line_strict_parsers_refuse_is_read(raw: bytes, text: str) -> None:
     assert record.time is None
 
 
+@pytest.mark.parametrize("text", ['{"type":"user","uuid":"ü"}', '{"type":"user', "\ud83d", ""])
+def test_a_line_may_be_given_as_text(text: str) -> None:
+    raw = text.encode("utf-8", "surrogatepass")
+    assert decode(text) == decode(raw)
+    assert decode(text).raw == raw
+
+
 def lines_of_all_eras() -> list[bytes]:
     files = sorted(ERAS.glob("*/source/**/*.jsonl"))
     return [line for file in files for line in file.read_bytes().split(b"\n")]

@@ -136,8 +136,10 @@ def expect_many() -> None:
     _decode_any = _decoder(AnyRecord).decode
 
 
-def decode(raw: bytes) -> Record:
+def decode(raw: bytes | str) -> Record:
     """The record on a line. Never raises: what cannot be read comes back as `Unknown`."""
+    if isinstance(raw, str):
+        raw = raw.encode("utf-8", "surrogatepass")
     try:
         record: Record = _decode_any(raw)
     except FAILURES:
