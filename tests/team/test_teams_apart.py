@@ -232,7 +232,7 @@ def test_retention_takes_months_of_text_and_leaves_the_ledger(team: Team, tmp_pa
 def test_titles_go_with_the_text_they_were_made_of(team: Team, tmp_path: Path, what: str) -> None:
     """Lines of titles have no time of their own; a session without any is called by its first prompt."""
     team.join("ann", "red")
-    long_ago = {"timestamp": "2025-03-10T10:00:00.000Z"}
+    long_ago: dict[str, Any] = {"timestamp": "2025-03-10T10:00:00.000Z"}
     said = (a_prompt("the marmot", **long_ago), a_reply("yes", **long_ago))
     a_session(*said, id=IDS["ann"]).write(tmp_path / "ann" / "projects")
     a_session(*said, a_line("ai-title", aiTitle="A marmot"), id=IDS["bob"]).write(tmp_path / "ann" / "projects")
