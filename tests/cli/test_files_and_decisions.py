@@ -134,6 +134,8 @@ def test_decisions_have_questions_options_and_answers(travel: Kept) -> None:
         (("--topic", "lamp"), 1),
         (("--topic", "candle lamp"), 1),
         (("--topic", "database"), 0),
+        (("--tool", "AskUser*"), 1),
+        (("--tool", "NotebookEdit"), 0),
         (("--since", "2027-01-01"), 0),
         (("--project", "nowhere"), 0),
         ((SECOND,), 1),

@@ -288,7 +288,7 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 def asking(wanted: Filter) -> Filter:
-    """The sessions worth reading: those that asked anything. The filter's own tool and limit are for the answer."""
+    """The sessions worth reading: those that asked anything. `decisions` goes by the filter's own tool and limit."""
     return wanted._replace(tool=ASKING, limit=None)
 
 
@@ -296,7 +296,8 @@ def decisions(sessions: Iterable[Session], wanted: Filter, topic: str | None = N
     """Questions and answers, the newest first. Sessions come oldest first, so that a copy follows what it copies."""
     copies = Copies()
     found: list[Decision] = []
-    for session in sessions:
+    called = Filter(tool=wanted.tool)
+    for session in filter(called.keeps_session, sessions):
         parts: list[tuple[str | None, Conversation]] = [(None, session)]
         parts += [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
         for agent, part in parts:
