@@ -156,6 +156,14 @@ def test_list_show_and_search_say_what_was_never_pushed(people: People) -> None:
     assert people.ask("bob", "search", "lantern")["total"] == 0
 
 
+@pytest.mark.parametrize("command", [["usage"], ["list"], ["search", "lantern"]])
+@pytest.mark.parametrize("option", [["--file", "*.py"], ["--starred"], ["--tag", "x"]])
+def test_what_a_store_cannot_choose_by_is_refused(people: People, command: list[str], option: list[str]) -> None:
+    ran = people("ann", "--store", people.url("ann"), *command, *option)
+    assert ran.code == 2
+    assert f"cannot tell what {option[0]} asks for" in ran.err
+
+
 def test_results_stay_here_unless_all_is_sent(people: People) -> None:
     call = a_tool_call("Bash", {"command": "cat notes"}), a_tool_result("a quarry of marble")
     a_session(a_prompt("read"), *call, id=BOB).write(people.root / "ann" / "claude" / "projects")

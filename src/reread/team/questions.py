@@ -96,11 +96,15 @@ def usage(store: Store, by: str = "day", wanted: Filter | None = None, timezone:
         return _with_projects(store, report) if by == "session" else report
 
 
-def _condition(wanted: Filter) -> tuple[LiteralString, list[Any]]:
-    """A filter as SQL over `response`."""
+def _refuse_unanswered(wanted: Filter) -> None:
     for name, option in _UNANSWERED.items():
         if getattr(wanted, name):
             raise BadInput(f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive")
+
+
+def _condition(wanted: Filter) -> tuple[LiteralString, list[Any]]:
+    """A filter as SQL over `response`."""
+    _refuse_unanswered(wanted)
     found: list[tuple[LiteralString, Any]] = []
     if wanted.project:
         found.append(("strpos(lower(project), lower(%s)) > 0", wanted.project))
@@ -214,9 +218,7 @@ def listed(store: Store, wanted: Filter) -> list[TeamSession]:
 
 def _all_copies(store: Store, wanted: Filter, which: LiteralString = "true") -> list[TeamSession]:
     """Text may have been pushed with a copy that does not count."""
-    for name, option in _UNANSWERED.items():
-        if getattr(wanted, name):
-            raise BadInput(f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive")
+    _refuse_unanswered(wanted)
     condition, values = _told_condition(wanted)
     rows = store.rows(
         f"""SELECT {_SESSION} FROM reread.session WHERE {which} AND {condition}
@@ -401,6 +403,7 @@ def search(
     store: Store, query: str, fields: frozenset[Field], wanted: Filter, limit: int, now: datetime
 ) -> SearchAnswer:
     """Ranked hits in the text that the role may see. What tools gave back is never there."""
+    _refuse_unanswered(wanted)
     asked = parse(query, fields)
     since, until = milliseconds(wanted.since), milliseconds(wanted.until)
     among = None
