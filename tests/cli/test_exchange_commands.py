@@ -61,6 +61,16 @@ def test_two_machines_push_and_pull_and_both_list_all(machines: Machines) -> Non
         assert machines(name, "archive", "verify").code == 0
 
 
+def test_a_named_source_does_not_hide_what_is_asked_of_another_machine(machines: Machines) -> None:
+    machines("laptop", "push", machines.folder)
+    machines("desk", "pull", machines.folder)
+    source = ("--source", machines.root / "desk" / "claude")
+    for machine in SESSIONS:
+        for command, rows in (("list", "sessions"), ("usage", "rows")):
+            told = json.loads(machines("desk", command, "--machine", machine, *source, "--json").out)
+            assert len(told[rows]) == 1, (machine, command)
+
+
 def test_a_dry_run_says_what_would_be_sent(machines: Machines) -> None:
     said = machines("desk", "push", machines.folder, "--dry-run")
     assert (said.code, "1 session would be sent" in said.out) == (0, True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
-from reread.index.machines import ids_called, sessions_on
+from reread.index.machines import ids_called, kept_machine, sessions_on
 from reread.index.meta import known_sources
 from reread.index.sessions import (
     NOTHING_COPIED,
@@ -244,7 +244,8 @@ def count_passing(connection: sqlite3.Connection, wanted: Filter) -> int:
 
 def session_filter(connection: sqlite3.Connection, wanted: Filter) -> SessionFilter:
     """What is asked of whole sessions, for the database to answer."""
-    wanted = wanted._replace(moves=moves(connection), sources=_needed_sources(connection, wanted.sources))
+    on = None if wanted.machine is None else ids_called(connection, wanted.machine)
+    wanted = wanted._replace(moves=moves(connection), sources=_needed_sources(connection, wanted.sources, on))
     model, branch, tool, glob = wanted.model, wanted.git_branch, wanted.tool, wanted.file
     by_folder = wanted.project is not None or wanted.folder is not None
     return SessionFilter(
@@ -256,7 +257,7 @@ def session_filter(connection: sqlite3.Connection, wanted: Filter) -> SessionFil
         uuid=_named(connection, wanted),
         file=(lambda path: _is_below(path, wanted.sources)) if wanted.sources else None,
         tool=None if tool is None else lambda name: fnmatch(name.lower(), tool.lower()),
-        ids=None if wanted.machine is None else sessions_on(connection, ids_called(connection, wanted.machine)),
+        ids=None if on is None else sessions_on(connection, on),
         touched=None if glob is None else lambda path: fnmatch(path, glob) or fnmatch(path, f"*/{glob}"),
     )
 
@@ -367,8 +368,13 @@ def _named(connection: sqlite3.Connection, wanted: Filter) -> Callable[[str], bo
     return lambda uuid: uuid != wanted.without and wanted.keeps_mark(noted.get(uuid, NO_MARK))
 
 
-def _needed_sources(connection: sqlite3.Connection, sources: tuple[str, ...]) -> tuple[str, ...]:
-    """None where all that was ever taken in lies below them."""
+def _needed_sources(
+    connection: sqlite3.Connection, sources: tuple[str, ...], on: Sequence[str] | None
+) -> tuple[str, ...]:
+    """None where all that was ever taken in lies below them, or where other machines are meant: they are folders of
+    this one."""
+    if on is not None and (own := kept_machine(connection)) is not None and own.id not in on:
+        return ()
     is_all = sources and all(_is_below(known, sources) for known in known_sources(connection))
     return () if is_all else sources
 
