@@ -154,7 +154,8 @@ def test_questions_are_found_by_rows_as_by_reading_every_session(tmp_path: Path)
         assert len(found) == 5, "a fork asks nothing again"
         assert archive.decisions(limit=2) == found[:2]
         assert [each.question for each in archive.decisions(topic="mast")] == ["Which mast?"]
-        assert archive.decisions(tool="Bash") == found, "as `reread tools` has it, that is another question"
+        assert archive.decisions(tool="Bash") == found, "both sessions called it"
+        assert archive.decisions(tool="Task") == [each for each in found if each.session.startswith("1")]
 
 
 def test_a_question_is_read_without_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -370,7 +370,7 @@ class TalkReader:
         return ThinkingAnswer(found, *counts, total - self.hidden)
 
     def decisions(self, wanted: Filter, topic: str | None) -> list[Decision]:
-        asked = calls_of(self._connection, rows_of(self._connection, wanted._replace(tool=None)), ASKING)
+        asked = calls_of(self._connection, rows_of(self._connection, wanted), ASKING)
         found: list[Decision] = []
         for (stored, row), asking in zip(self._with_sessions([each.place for each in asked]), asked, strict=True):
             if wanted.limit is not None and len(found) >= wanted.limit:
