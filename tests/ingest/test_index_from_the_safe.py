@@ -59,6 +59,25 @@ def test_workers_rebuild_and_renew_what_one_process_does(tmp_path: Path, monkeyp
         assert archive.safe.verify(deep=True).damaged == []
 
 
+def test_an_upgrade_takes_nothing_from_a_session_that_lost_bytes(tmp_path: Path) -> None:
+    tree = a_tree(tmp_path, size=400_000, seed=14)
+    with tree.archive() as archive:
+        archive.sync()
+        before = rows(archive), archive.usage()
+        (pack,) = (tree.home / "safe").glob("*.pack")
+        content = bytearray(pack.read_bytes())
+        content[len(content) // 2] ^= 1
+        pack.write_bytes(content)
+        shutil.rmtree(tree.source)
+        archive.connection.execute("UPDATE file SET extractor = 0")
+        archive.connection.execute("DELETE FROM note WHERE name = 'extractor'")
+    with tree.archive() as archive:
+        archive.sync()
+        assert archive.outdated() == 0
+        assert (rows(archive), archive.usage()) == before
+        assert not any(each.startswith("index") for each in archive.safe.verify(deep=True).damaged)
+
+
 def test_a_rebuild_asks_the_safe_for_what_the_clients_own_index_says(tmp_path: Path) -> None:
     path = a_session(a_prompt("hello"), id=ID).write(tmp_path / "projects")
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]

@@ -84,7 +84,7 @@ class ArchiveSafe:
             # Asked here: another process may just have rebuilt it.
             rebuilt = self._make_anew(report) if archive.has_lost_index else 0
             lost, _ = self._recover()
-            self._fold_copies()
+            self._upgrade(report)  # first: of what grew, only the words of its new lines are added
             result = sync(
                 archive.connection,
                 archive.packs,
@@ -97,7 +97,6 @@ class ArchiveSafe:
                 is_quick=is_quick,
             )
             result.rebuilt = rebuilt
-            self._renew(report)
             if not is_quick:
                 self._finish(report)
             if lost is not None:
@@ -139,6 +138,9 @@ class ArchiveSafe:
         with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
             if may_write and self._can_recover(connection):
                 _, adopted = self._recover()
+            if may_write and self._can_upgrade(connection):
+                archive.reprice()
+                self._upgrade(report)
         tell = None if report is None else Progress.in_phase(report, "proving")
         found = proof.verify(connection, archive.packs, archive.prices, may_write=may_write, tell=tell)
         if may_write and found.unnamed:
@@ -163,6 +165,15 @@ class ArchiveSafe:
         try:
             return self._is_unfinished() and not proof.damaged_index(connection)
         except sqlite3.DatabaseError:  # what proves the index will say so
+            return False
+
+    def _can_upgrade(self, connection: sqlite3.Connection) -> bool:
+        """Whether an older version counted by rules of its own, which is no damage; nor is what is damaged counted
+        again."""
+        try:
+            is_older = meta.read_note(connection, meta.PRICES) is None or read.outdated_sessions(connection)
+            return bool(is_older) and not proof.damaged_index(connection)
+        except sqlite3.DatabaseError:
             return False
 
     def _is_unfinished(self) -> bool:
@@ -222,6 +233,11 @@ class ArchiveSafe:
         sessions -= self._fold_copies()
         meta.write_note(archive.connection, meta.REBUILD, meta.DONE)
         return sessions
+
+    def _upgrade(self, report: Report | None) -> None:
+        """Brings what an older version made to what this one makes of the same bytes."""
+        self._fold_copies()
+        self._renew(report)
 
     def _renew(self, report: Report | None) -> None:
         """Rebuilds rows that an older version made, from the safe, newest first."""

@@ -390,9 +390,10 @@ CREATE INDEX file_without_talk ON file(session, kind) WHERE has_talk = 0;
 # What an earlier version remembers of its last walk has no backups in it: without it the next sync looks again.
 _LOOK_AGAIN = "DELETE FROM seen;"
 
-# Who owns a response that several files tell went by the order in which files came. Without the note of its prices all
-# money of an archive is counted again by the next command that may write, and every such response is settled again.
-_OWNERS_BY_CONTENT = "DELETE FROM note WHERE name IN ('prices', 'price_files');"
+# Who owns a response that several files tell went by the order in which files came, later by their keys alone. Without
+# the note of its prices all money of an archive is counted again by the next command that may write, and every such
+# response is settled again.
+_COUNT_AGAIN = "DELETE FROM note WHERE name IN ('prices', 'price_files');"
 _MACHINES = """
 -- Machines whose sessions are here. Everywhere else `machine` is the id of one.
 CREATE TABLE machine (
@@ -615,7 +616,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "friction": _script(_FRICTION),
     "moved": _script(_MOVED),
     "backups": _script(_BACKUPS + _LOOK_AGAIN),
-    "owners_by_content": _script(_OWNERS_BY_CONTENT),
+    "owners_by_content": _script(_COUNT_AGAIN),
     "machines": _machines,
     "places": _script(_PLACES),
     "extractors": _script(_EXTRACTORS),
@@ -630,6 +631,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "closed_parts": _script(_CLOSED_PARTS),
     "partly_indexed": _script(_PARTLY_INDEXED + _INDEXED_BEFORE),
     "responses_by_copies": _script(_WITHOUT_RESPONSES + _RESPONSES),
+    "owners_by_beginning": _script(_COUNT_AGAIN),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 

@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from reread import lazy
 from reread.billing import Prices
@@ -125,15 +126,32 @@ class StoreWriter:
             meta.count_order(self._connection, self._order)
 
     def apply_again(self, batch: SessionBatch) -> None:
-        """Rows of what is kept made anew: whether the sources are there still is not known any better than before."""
+        """Rows of what is kept made anew, and words of texts that the index lacks: whether the sources are there still is
+        not known any better than before."""
         marks = ", ".join("?" * len(batch.files))
         before = self._connection.execute(
             f"SELECT present, vanished, key FROM file WHERE key IN ({marks})",  # noqa: S608  question marks
             [file.key for file in batch.files],
         ).fetchall()
-        self.apply([batch], is_older=False)
+        files = [file if file.kind in _WHOLE else self._with_new_blocks(file) for file in batch.files]
+        self.apply([replace(batch, files=files)], is_older=True)
         with transaction(self._connection):
             self._connection.executemany("UPDATE file SET present = ?, vanished = ? WHERE key = ?", before)
+
+    def leave(self, session: int) -> None:
+        """Rows that an older version made stay as they are."""
+        with transaction(self._connection):
+            self._connection.execute("UPDATE file SET extractor = ? WHERE session = ?", (EXTRACTOR, session))
+
+    def _with_new_blocks(self, file: FileBatch) -> FileBatch:
+        """Without what is indexed already."""
+        known = self._connection.execute(
+            """SELECT offset, part FROM file JOIN block ON block.id BETWEEN first_block AND last_block
+               AND block.file = file.id WHERE file.key = ?""",
+            (file.key,),
+        )
+        told = set(known)
+        return replace(file, blocks=[block for block in file.blocks if (block.offset, block.part) not in told])
 
     def _keep(self, file: FileBatch) -> list[PiecePlace]:
         keep = self._keep_once if file.kind == _BACKUP else self._safe.append_compressed

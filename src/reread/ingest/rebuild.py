@@ -24,7 +24,7 @@ from reread.index.places import PLACE, adopt_places
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, FileRow, SessionBatch
 from reread.index.safe_reader import Piece, as_last_taken, order_of
-from reread.index.session_files import KeptSession, SessionFileReader, kept_session, source_file
+from reread.index.session_files import DiskAndSafe, KeptSession, SessionFileReader, kept_session, source_file
 from reread.index.write import StoreWriter
 from reread.loading import INDEX, FileReader, OrphanAgentFiles
 from reread.safe.safe import PieceHeader, Safe
@@ -173,23 +173,29 @@ def _taken(kept: _KeptJob) -> Packed:
 
 
 def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None) -> int:
-    """Rebuilds from the safe the sessions whose rows an older extractor made, newest first; gives how many.
+    """Rebuilds from the safe the sessions whose rows an older extractor made, of each machine the newest first; gives
+    how many.
 
-    Their words stay as they are indexed. A stop in between costs nothing: what was done is known by its version.
+    Words that are indexed stay so, and those of texts that the index lacks are added. A session that lost bytes keeps
+    the rows it has: they tell more than what is left of it. A stop in between costs nothing: what was done is known by
+    its version.
     """
-    outdated = read.outdated_sessions(connection)
+    # One machine after the other: a writer knows which numbers are given out when it begins.
+    outdated = sorted(read.outdated_sessions(connection), key=lambda each: each[2])
     writers: dict[str, StoreWriter] = {}
     total = sum(size for *_, size in read.session_sizes(connection))
     jobs = (_renewal(connection, safe, prices, number, uuid) for number, uuid, *_ in outdated)
     renewed = in_order_by_shares(_renewed, jobs, lambda job: _work_of(job.size), SHARE, AHEAD, total)
     answers = zip(outdated, renewed, strict=True)
-    for position, ((_, uuid, machine, folder), (_, answer)) in enumerate(answers, 1):
+    for position, ((number, uuid, machine, folder), (_, answer)) in enumerate(answers, 1):
         if machine not in writers:
             writers[machine] = StoreWriter(connection, safe, machine, load_prices(prices))
         batch = unpacked(answer)
-        if batch.session is not None:
-            batch = replace(batch, session=batch.session._replace(uuid=uuid, folder=folder))
-        writers[machine].apply_again(batch)
+        if batch.session is None:
+            writers[machine].leave(number)
+        else:
+            row = batch.session._replace(uuid=uuid, folder=folder)
+            writers[machine].apply_again(replace(batch, session=row))
         if report is not None:
             report(Progress(0, 0, position, len(outdated), phase="reading again"))
     for writer in writers.values():
@@ -204,7 +210,10 @@ def _renewal(connection: sqlite3.Connection, safe: Safe, prices: Path | None, nu
 
 
 def _renewed(job: SessionJob) -> Packed:
-    return packed(take(job), job.size)
+    """In a worker or not; nothing where bytes of the session are lost."""
+    disk = DiskAndSafe(job.safe or Path(), job.gone)
+    batch = take(replace(job, gone={}), disk)
+    return packed(SessionBatch(session=None, files=[]) if disk.has_losses else batch, job.size)
 
 
 def _kept_job(row: FileRow, uuid: str) -> FileJob:
@@ -216,7 +225,6 @@ def _kept_job(row: FileRow, uuid: str) -> FileJob:
         inode=row.inode,
         generation=row.generation,
         taken=row.taken,
-        indexed=row.indexed,
         is_kept=True,
         head=row.head,
         tail=row.tail,

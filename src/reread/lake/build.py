@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from reread.billing import load_prices
 from reread.errors import BadInput
-from reread.index.meta import EXTRACTOR
 from reread.ingest import Progress, Report
 from reread.times import milliseconds
 from reread.workers import is_alone, worker_pool
@@ -42,7 +41,7 @@ from .plan import (
 )
 from .share import ShareJob, ShareOptions, take_share
 from .storage import key_of, uri_of, write_parquet
-from .tables import FILE, FORGOTTEN, MONTH, NO_MONTH, SESSION, SHARED, arrow_table
+from .tables import EXTRACTOR, FILE, FORGOTTEN, MONTH, NO_MONTH, SESSION, SHARED, arrow_table
 from .upkeep import Recount
 
 

@@ -19,11 +19,10 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction
 
 from reread.errors import BadInput, RereadError, printable
-from reread.index.meta import EXTRACTOR
 from reread.times import milliseconds
 
 from .storage import lake_uri, plain_place
-from .tables import BUILD, MONTH, PERSON, TABLES, LakeTable, arrow_table
+from .tables import BUILD, EXTRACTOR, MONTH, PERSON, TABLES, LakeTable, arrow_table
 
 _KEYS_AT_ONCE = 2_000
 _STATISTICS = {
