@@ -126,8 +126,8 @@ class StoreWriter:
             meta.count_order(self._connection, self._order)
 
     def apply_again(self, batch: SessionBatch) -> None:
-        """Rows of what is kept made anew, and words of texts that the index lacks: whether the sources are there still is
-        not known any better than before."""
+        """Rows of what is kept made anew, and words of texts that the index lacks: whether the sources are there still
+        is not known any better than before."""
         marks = ", ".join("?" * len(batch.files))
         before = self._connection.execute(
             f"SELECT present, vanished, key FROM file WHERE key IN ({marks})",  # noqa: S608  question marks
