@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import stat
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -327,3 +328,18 @@ def test_an_archive_of_a_newer_version_is_not_called_damaged(tmp_path: Path) -> 
         archive.connection.execute("INSERT INTO migration VALUES ('shiny', 0)")
     with Archive(tmp_path) as archive, pytest.raises(reread.RereadError, match="newer reread"):
         archive.safe.verify()
+
+
+def test_an_archive_of_a_newer_version_is_not_rebuilt_but_one_with_a_damaged_name_is(tmp_path: Path) -> None:
+    a_rich_session().write(tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        archive.sync()
+        home = archive.home
+        archive.connection.execute("INSERT INTO migration VALUES ('shiny', 0)")
+    with Archive(home) as archive, pytest.raises(reread.RereadError, match="newer reread"):
+        archive.safe.rebuild()
+    assert not list(home.glob("*.damaged-*"))
+    with closing(sqlite3.connect(home / "reread.db")) as connection, connection:
+        connection.execute("DELETE FROM migration WHERE name = 'places'")
+    with Archive(home) as archive:
+        assert archive.safe.rebuild() == 1

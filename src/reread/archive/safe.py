@@ -222,6 +222,7 @@ class ArchiveSafe:
         """The same for one who holds the lock."""
         archive = self._archive
         load_prices(archive.price_file)  # before anything is done: one that cannot be read stops it
+        carry_over.refuse_newer_index(archive.home)
         archive.close()
         machines.keep_file(archive.home)
         known = carry_over.unsafe_if_readable(archive.home)  # last: what is noted meanwhile would stay behind

@@ -12,8 +12,9 @@ from reread.errors import RereadError
 
 from . import meta
 from .client_totals import keep_status_lines, status_lines
-from .database import FILE_NAME, connect, last_set_aside, transaction
+from .database import FILE_NAME, connect, last_set_aside, refuse_newer, transaction
 from .machines import keep_machines, other_machines
+from .schema import MIGRATIONS
 from .sessions import MarkRow, MoveRow, all_rows, keep_moves, keep_rows, move_rows
 from .user_data import change_rows, forgotten_rows, keep_changes, keep_copied, keep_forgotten, keep_labels, labels
 from .verify import drop_unsound
@@ -49,6 +50,18 @@ def unsafe_if_readable(home: Path) -> Unsafe:
             for ask in (forgotten_rows, status_lines, all_rows, labels, move_rows, change_rows, other_machines)
         )
     )
+
+
+def refuse_newer_index(home: Path) -> None:
+    """Raises NewerArchive: what only a newer version's index knows would stay behind. One that lacks what every version
+    has is damaged, whatever else it says."""
+    applied = {name for (name,) in _if_readable(home, FILE_NAME, _migrations)}
+    if applied >= MIGRATIONS.keys():
+        refuse_newer(applied)
+
+
+def _migrations(connection: sqlite3.Connection) -> list[Any]:
+    return connection.execute("SELECT name FROM migration").fetchall()
 
 
 def _first_file(connection: sqlite3.Connection) -> list[Any]:
