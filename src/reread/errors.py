@@ -134,8 +134,8 @@ class NewerArchive(StoreError):
 class ReadOnlyArchive(StoreError):
     """It can be read and not written."""
 
-    def __init__(self, home: Path) -> None:
-        super().__init__(f"{home}: the archive cannot be written here, only read")
+    def __init__(self, home: Path, reason: str = "the archive cannot be written here, only read") -> None:
+        super().__init__(f"{home}: {reason}")
 
 
 class SafeError(RereadError):

@@ -173,7 +173,8 @@ def test_pages_are_served_from_it(base: Path) -> None:
     assert as_nobody(work) == "200 200 200 200"
 
 
-def test_one_of_an_older_version_is_refused_in_a_sentence(base: Path) -> None:
+@pytest.mark.parametrize("command", [["list"], ["archive", "verify"]], ids=" ".join)
+def test_one_of_an_older_version_is_refused_in_a_sentence(base: Path, command: list[str]) -> None:
     home = base / "home"
     for path in (home, home / FILE_NAME):
         path.chmod(0o700)
@@ -181,7 +182,7 @@ def test_one_of_an_older_version_is_refused_in_a_sentence(base: Path) -> None:
         connection.execute("DELETE FROM migration WHERE name = 'backups'")
     connection.close()
     close(home)
-    ran = run(base, "list")
+    ran = run(base, *command)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert "older reread" in ran.err
 

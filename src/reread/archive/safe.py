@@ -14,7 +14,16 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.billing import load_prices
-from reread.errors import BadInput, NewerArchive, SafeDamaged, SafeError, SourceError, StoreError, printable
+from reread.errors import (
+    BadInput,
+    NewerArchive,
+    ReadOnlyArchive,
+    SafeDamaged,
+    SafeError,
+    SourceError,
+    StoreError,
+    printable,
+)
 from reread.index import meta, read, source_state
 from reread.index.database import remove_set_aside, set_aside, transaction
 from reread.ingest import Progress
@@ -118,7 +127,7 @@ class ArchiveSafe:
         with archive.locked() if may_write else nullcontext():
             try:
                 connection = archive.connection
-            except NewerArchive:  # nothing is known to be damaged
+            except (NewerArchive, ReadOnlyArchive):  # nothing is known to be damaged
                 raise
             except StoreError as problem:
                 return proof.verify_without_database(archive.packs, problem)

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from reread.errors import BadInput, StoreError
+from reread.errors import BadInput, ReadOnlyArchive, StoreError
 from reread.safe.safe import Safe
 
 from .database import BUSY_MS, FILE_NAME, configure, connect, is_only_readable, refuse_newer
@@ -74,7 +74,10 @@ def _refuse_other_versions(connection: sqlite3.Connection, path: Path) -> None:
     applied = {name for (name,) in connection.execute("SELECT name FROM migration")}
     refuse_newer(applied)
     if MIGRATIONS.keys() - applied:
-        raise StoreError(f"{path}: was written by an older reread and must be upgraded where it can be written")
+        reason = (
+            "was written by an older reread and must be upgraded where it can be written: copy the archive's folder"
+        )
+        raise ReadOnlyArchive(path, reason)
 
 
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
