@@ -108,7 +108,7 @@ def test_without_sync_an_archive_answers_from_what_it_has(kept: Kept) -> None:
 
 
 def test_sync_says_what_it_took_and_what_vanished(kept: Kept) -> None:
-    assert kept("sync").out.startswith("took 2 sessions, ")
+    assert kept("sync").out.startswith("imported 2 sessions, ")
     assert kept("sync").out == "nothing new\n"
     kept.trunk(HARBOUR).unlink()
     assert kept("sync").out == "nothing new; 1 file vanished from the sources and is kept\n"
@@ -158,12 +158,12 @@ def test_watching_follows_until_ctrl_c(kept: Kept) -> None:
         env=environment(),
         bufsize=0,
     )
-    read_until(process, "took 2 sessions")
+    read_until(process, "imported 2 sessions")
     a_session(a_prompt("third"), id="third").write(kept.claude / "projects")
-    read_until(process, "took 1 session")
+    read_until(process, "imported 1 session")
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    told = [line for line in errors.decode().splitlines() if "taking in" not in line]
+    told = [line for line in errors.decode().splitlines() if "importing" not in line]
     assert (process.returncode, told) == (130, [])  # how far a sync has come is told only on a slow machine
 
 

@@ -43,6 +43,12 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["help", "lst"], ["no command 'lst'", "did you mean list?"]),
         (["list", "--projct", "api"], ["unrecognized arguments: --projct api", "did you mean --project?"]),
         (["list", "--tol=Edit"], ["unrecognized arguments: --tol=Edit", "did you mean --tool?"]),
+        (["daily"], ["no command 'daily'", "did you mean usage daily?"]),  # what ccusage calls them
+        (["blocks"], ["did you mean usage blocks?"]),
+        (["--verison"], ["did you mean --version?"]),
+        (["archive", "verfy"], ["there is no action 'verfy'; choose from status, verify"]),
+        (["archive"], ["name an action: status, verify"]),
+        (["team", "init", "mydb"], ["'mydb' is not the address of a database", "postgresql://"]),
         (["--jsn"], ["unrecognized arguments: --jsn", "did you mean --json?"]),
         (["--bogus"], ["--bogus"]),
         (["show"], ["SESSION", "reread show --help"]),

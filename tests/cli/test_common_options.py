@@ -98,7 +98,7 @@ def test_help_of_a_command_can_be_asked_for_by_a_word(run: Run) -> None:
 
 
 def test_what_other_programs_call_a_command_leads_to_one_that_is_there() -> None:
-    assert set(OTHER_NAMES.values()) <= set(COMMANDS)
+    assert {name.split()[0] for name in OTHER_NAMES.values()} <= set(COMMANDS)
     assert not set(OTHER_NAMES) & set(COMMANDS)
 
 
@@ -119,3 +119,9 @@ def test_the_short_help_leaves_out_what_commands_share(run: Run) -> None:
     assert "--since WHEN" in long
     assert "--home" in long
     assert long.startswith("usage: reread list [OPTIONS]\n")
+
+
+def test_the_usage_line_names_what_a_command_takes(run: Run) -> None:
+    assert run("mark", "--help").out.startswith("usage: reread mark [OPTIONS] [SESSION ...]\n")
+    assert run("projects", "--help").out.startswith("usage: reread projects [OPTIONS] [{move,unmove}] [FOLDER ...]\n")
+    assert run("team", "init", "--help").out.startswith("usage: reread team init [OPTIONS] [URL]\n")

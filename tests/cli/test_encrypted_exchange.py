@@ -26,8 +26,8 @@ def test_both_machines_see_all_and_the_folder_tells_nothing(machines: Machines, 
     assert json.loads(said.out)["target"] == str(machines.folder)
     assert key.stat().st_mode & 0o077 == 0
     machines("laptop", "push", machines.folder, "--encrypt", key)
-    assert "from desk: 1 session taken" in machines("laptop", "pull").out
-    assert "from laptop: 1 session taken" in machines("desk", "pull", machines.folder, "--encrypt", key).out
+    assert "from desk: 1 session imported" in machines("laptop", "pull").out
+    assert "from laptop: 1 session imported" in machines("desk", "pull", machines.folder, "--encrypt", key).out
     for name in SESSIONS:
         listed = json.loads(machines(name, "list", "--json").out)["sessions"]
         assert {each["id"] for each in listed} == set(SESSIONS.values())
@@ -66,7 +66,7 @@ def test_a_wrong_key_or_half_a_file_is_told_and_harms_nothing(machines: Machines
     ran = machines("laptop", "pull", machines.folder, "--encrypt", key)
     assert "not whole yet" in ran.err
     pack.write_bytes(whole)
-    assert "1 session taken" in machines("laptop", "pull").out
+    assert "1 session imported" in machines("laptop", "pull").out
     wrong.write_text("no key")
     assert machines("laptop", "pull", machines.folder, "--encrypt", wrong).code == 2
 
@@ -77,11 +77,11 @@ def test_a_key_is_for_the_folder_it_was_named_with(machines: Machines, tmp_path:
     machines("desk", "push", machines.folder, "--encrypt", key)
     machines("desk", "push", plain)
     machines("laptop", "push", plain)
-    assert "from laptop: 1 session taken" in machines("desk", "pull").out
+    assert "from laptop: 1 session imported" in machines("desk", "pull").out
     a_session(a_prompt("more"), id=other).write(machines.root / "desk" / "claude" / "projects")
     ran = machines("desk", "push")
     assert (ran.code, "1 session sent" in ran.out) == (0, True)
-    assert "from desk: 2 sessions taken" in machines("laptop", "pull").out
+    assert "from desk: 2 sessions imported" in machines("laptop", "pull").out
 
 
 def test_plain_and_encrypted_do_not_mix(machines: Machines, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_where_some_is_encrypted_what_is_plain_is_still_taken_and_sent(machines:
     machines("desk", "push", machines.folder, "--encrypt", tmp_path / "key")
     (machines.root / "server" / "claude" / "projects").mkdir(parents=True)
     ran = machines("server", "pull", machines.folder)
-    assert (ran.code, "laptop" in ran.out, ": 1 session taken" in ran.out) == (0, True, True)
+    assert (ran.code, "laptop" in ran.out, ": 1 session imported" in ran.out) == (0, True, True)
     assert "is left out; say --encrypt KEYFILE for it" in ran.err
     assert machines("laptop", "push", machines.folder).code == 0
     assert machines("laptop", "pull", machines.folder).code == 2, "there is nothing else than the encrypted"

@@ -45,7 +45,7 @@ def test_two_machines_push_and_pull_and_both_list_all(machines: Machines) -> Non
         "redacted": 0,
     }
     assert "1 session sent" in machines("laptop", "push", machines.folder, "--what", "all").out
-    assert "from desk: 1 session taken" in machines("laptop", "pull").out
+    assert "from desk: 1 session imported" in machines("laptop", "pull").out
     pulled = json.loads(machines("desk", "pull", "--json").out)
     assert (pulled["schema"], pulled["machines"]) == ("reread.pull/1", ["laptop"])
     assert pulled["sessions"] == {"taken": 1, "forgotten": 0}

@@ -28,6 +28,11 @@ def test_a_dash_prints_it(config: Config, capsys: pytest.CaptureFixture[str]) ->
     assert "█" in said
 
 
+def test_what_was_written_is_named(config: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_chart(a_chart([1, 2]), str(tmp_path / "weeks.svg"), config)
+    assert capsys.readouterr().out == f"{tmp_path / 'weeks.svg'}\n"
+
+
 def test_an_svg_and_a_png_are_written_whole(config: Config, tmp_path: Path) -> None:
     save_chart(a_chart([1, 2]), str(tmp_path / "a.svg"), config)
     save_chart(a_chart([1, 2]), str(tmp_path / "b.PNG"), config)

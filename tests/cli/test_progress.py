@@ -58,7 +58,7 @@ def test_a_pipe_gets_a_plain_line_every_five_seconds(clock: list[float]) -> None
     shown.close()
     lines = stream.getvalue().splitlines()
     assert 3 <= len(lines) <= 4
-    assert lines[0].startswith("reread: taking in 50.0 MB of 100.0 MB, ")
+    assert lines[0].startswith("reread: importing 50.0 MB of 100.0 MB, ")
     assert "\x1b" not in stream.getvalue()
 
 
@@ -67,7 +67,7 @@ def test_sessions_without_new_bytes_are_counted_themselves(clock: list[float]) -
     shown = ProgressBar(stream)
     clock[0] += 6
     shown(Progress(0, 0, 3, 9))
-    assert stream.getvalue() == "reread: taking in 3 of 9 sessions\n"
+    assert stream.getvalue() == "reread: importing 3 of 9 sessions\n"
 
 
 @pytest.mark.parametrize(

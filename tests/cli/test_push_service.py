@@ -27,7 +27,7 @@ def unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_unit_is_shown_written_and_taken_out(run: Run, unit: Path, tmp_path: Path) -> None:
     asked = run("push", "install", STORE, "--home", tmp_path / "a")
     assert (asked.code, unit.exists()) == (2, False)
-    assert "say --yes" in asked.err
+    assert "pass --yes" in asked.err
     done = run("push", "install", STORE, "--projects", "hashed", "--yes", "--home", tmp_path / "a%b")
     assert done.code == 0
     written = unit.read_text()
@@ -39,6 +39,28 @@ def test_a_unit_is_shown_written_and_taken_out(run: Run, unit: Path, tmp_path: P
     assert run("push", "remove", "--yes", "--home", tmp_path / "a").code == 0
     assert not unit.exists()
     assert "nothing to take out" in run("push", "remove", "--yes", "--home", tmp_path / "a").out
+
+
+@linux_only
+def test_a_service_sends_no_more_than_was_asked_for(run: Run, unit: Path, tmp_path: Path) -> None:
+    chosen = ("--project", "my shop", "--since", "7d", "--starred", "--tag", "a", "--tag", "b", "--limit", "5")
+    assert run("push", "install", STORE, *chosen, "--yes", "--home", tmp_path / "a").code == 0
+    for word in ("--project=my shop", "--since=7d", "--starred", "--tag=a", "--tag=b", "--limit=5"):
+        assert f'"{word}"' in unit.read_text()
+
+
+@linux_only
+def test_a_service_reads_what_the_shell_that_installed_it_reads(
+    run: Run, unit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, prices = tmp_path / "50% $off", tmp_path / "prices.json"
+    (source / "projects").mkdir(parents=True)
+    prices.write_text("{}")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(source))
+    monkeypatch.setenv("REREAD_PRICES", str(prices))
+    assert run("push", "install", STORE, "--yes", "--home", tmp_path / "a").code == 0
+    named = str(source).replace("%", "%%")
+    assert f'Environment="CLAUDE_CONFIG_DIR={named}"\nEnvironment="REREAD_PRICES={prices}"\n' in unit.read_text()
 
 
 @linux_only
@@ -59,8 +81,9 @@ def test_no_password_is_written(run: Run, unit: Path, tmp_path: Path) -> None:
 
 def test_an_agent_of_launchd_runs_the_same_words() -> None:
     command = ["/usr/bin/python3", "-m", "reread", "push", "/Volumes/a & b/<x>", "--watch"]
-    made = service(command, Path("/Users/ann"), None, "darwin")
+    made = service(command, Path("/Users/ann"), None, "darwin", {"CLAUDE_CONFIG_DIR": "/a & b"})
     assert made.path == Path("/Users/ann/Library/LaunchAgents/dev.reread.push.plist")
-    assert plistlib.loads(made.content.encode())["ProgramArguments"] == command
+    written = plistlib.loads(made.content.encode())
+    assert (written["ProgramArguments"], written["EnvironmentVariables"]) == (command, {"CLAUDE_CONFIG_DIR": "/a & b"})
     with pytest.raises(BadInput):
         service(command, Path("/"), None, "win32")

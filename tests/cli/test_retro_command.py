@@ -69,7 +69,7 @@ def test_the_text_says_what_hurt_what_repeats_and_what_to_change_in_this_order(r
     said = retro("retro").out
     places = [said.index(heading) for heading in ("What hurt most", "By week", "What repeats", "What to change")]
     assert places == sorted(places)
-    assert said.startswith("All sessions\n3 sessions · 9 prompts")
+    assert said.startswith("All time\n3 sessions · 9 prompts")
     assert f"│ - {RULE}" in said
 
 
@@ -109,7 +109,7 @@ def test_suggestions_alone(retro: Kept) -> None:
 
 def test_markdown_has_tables_quotes_and_drafts(retro: Kept) -> None:
     said = retro("retro", "--format", "markdown").out
-    assert said.startswith("# All sessions\n")
+    assert said.startswith("# All time\n")
     assert "| kind | times | sessions |" in said
     assert f"   - {RULE}" in said
     assert said.count("   ```") % 2 == 0

@@ -157,7 +157,7 @@ def test_a_page_that_is_empty_shows_what_the_first_sync_brings_by_itself(browser
         with served(home, claude) as server:
             empty, other = context.new_page(), context.new_page()
             empty.goto(server.address)
-            expect(empty.get_by_text("The first sessions are being taken in")).to_be_visible()
+            expect(empty.get_by_text("The first sessions are being imported")).to_be_visible()
             other.goto(f"{server.base}/doctor")
             expect(other.get_by_text("Taking in what is new")).to_be_visible()
             held.close()

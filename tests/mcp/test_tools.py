@@ -473,9 +473,9 @@ def test_the_first_question_does_not_wait_for_the_first_import(tmp_path: Path) -
     with Archive(tmp_path / "home") as archive, asking(*options) as asked:
         with archive.locked(5):  # the import has to wait for it, as long as a large one takes
             early = asked.told("search", query="beacon", project="all")
-            assert "still being taken in" in early
+            assert "still being imported" in early
             assert "flicker" not in early
-        while "still being taken in" in (late := asked.told("search", query="beacon", project="all")):
+        while "still being imported" in (late := asked.told("search", query="beacon", project="all")):
             pass
         assert "flicker" in late
         assert asked.end()[0] == 0

@@ -186,7 +186,7 @@ def _restore(arguments: list[str]) -> int:
     but = f", but for {count(len(done.damaged), 'damage')}:" if done.damaged else ""
     lines = [
         *(printable(str(path)) for path in done.files),
-        f"{count(len(done.files), 'file')}, {size(done.bytes)}, as they were last taken in{but}",
+        f"{count(len(done.files), 'file')}, {size(done.bytes)}, as they were last imported{but}",
         *(f"  {damage}" for damage in done.damaged),
     ]
     options.show_answer(given, config, lambda: document, lambda _: lines)

@@ -73,7 +73,7 @@ def asked(given: argparse.Namespace, config: Config, evidence: SentEvidence, pri
     prompt = f"{QUESTIONS[evidence.about]}\n\n<evidence>\n{text}\n</evidence>"
     tell(_told(prompt, given.ask_model or evidence.model, prices, config.now, sum(placeholders(text)[0].values())))
     if not given.yes and not options.is_agreed(
-        "Ask Claude?", "nothing was sent, for there is nobody to ask; say --yes"
+        "Ask Claude?", "nothing was sent: standard input is not a terminal to ask at; pass --yes"
     ):
         tell("nothing was sent")
         return None
@@ -100,7 +100,7 @@ def _told(prompt: str, model: str | None, prices: Prices, now: datetime, taken: 
     nanodollars = prices.cost(Rated(input=size, output=_ANSWER), model, now) if model else None
     cost = money(in_dollars(nanodollars), is_partial=False)
     expected = f"about {cost} with {model}, at list prices" if cost else "at a price that is not known"
-    secrets = f"{taken:,} secrets and names are taken out" if taken else "no secrets were found in it"
+    secrets = f"secrets and names taken out: {taken:,}" if taken else "no secrets were found in it"
     return f"{len(prompt):,} characters would be sent (about {tokens(size)} tokens), {expected}; {secrets}"
 
 

@@ -31,7 +31,7 @@ from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from reread import exchange, sealed
     from reread.archive import Archive, Pulled, Pushed
@@ -57,6 +57,7 @@ PUSH_EXAMPLES = """\
   reread push postgresql://db.example/team                numbers only, to a team store
   reread push postgresql://db.example/team --show @last   what would leave this machine
   reread push install                      as a service: from every log-in on, shown and asked for first
+  reread push remove                       stops the service and removes it
   reread pull                              what the other machines pushed there"""
 PULL_EXAMPLES = """\
   reread pull /mnt/nas/reread
@@ -75,6 +76,7 @@ EXIT_DAMAGE = 1
 _WHAT = ("ledger", "text", "all")
 _NAMES = ("plain", "hashed")
 _SERVICE = ("install", "remove")
+_FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "machine", "limit")
 _STORES = ("postgresql://", "postgres://")
 _PLAIN = "exchange"
 """Below the archive's folder: what an encrypted folder holds, as it is."""
@@ -85,12 +87,13 @@ Outcome = tuple[dict[str, Any], list[str]]
 
 def push_parser() -> options.Parser:
     made = options.make_parser("push", PUSH_ABOUT, PUSH_EXAMPLES)
-    made.add_argument("target", nargs="?", metavar="TARGET", help="a shared folder or team store (default: the last)")
+    about = "a shared folder or team store (default: the last); `install` and `remove` before it: a service that pushes"
+    made.add_argument("target", nargs="?", metavar="TARGET", help=about)
     made.add_argument("--what", choices=_WHAT, help="how much to send (a folder always gets all; a store: ledger)")
     made.add_argument("--projects", choices=_NAMES, help="store: send names of projects and branches, or hashes")
     made.add_argument("--show", metavar="SESSION", help="store: print exactly what would be sent, and send nothing")
     made.add_argument("--encrypt", metavar="KEYFILE", help="folder: encrypt with this key; made if there is none")
-    made.add_argument("--yes", action="store_true", help="install, remove: do not ask")
+    made.add_argument("--yes", action="store_true", help="with `install` or `remove`: do not ask")
     made.add_argument("--dry-run", action="store_true", help="show what would be sent, and send nothing")
     made.add_argument("--watch", action="store_true", help="keep sending new sessions until Ctrl-C")
     made.add_argument("--full", action="store_true", help="verify every byte in the folder and resend what is damaged")
@@ -391,7 +394,7 @@ def _pull_document(done: Pulled) -> dict[str, object]:
 def _pull_lines(done: Pulled) -> list[str]:
     if not done.machines and not done.problems:
         return [f"{printable(str(done.folder))}: no other machine has pushed there yet"]
-    taken = f"{count(done.sessions, 'session')} taken, {size(done.bytes_taken)}, {count(done.marks, 'mark')}"
+    taken = f"{count(done.sessions, 'session')} imported, {size(done.bytes_taken)}, {count(done.marks, 'mark')}"
     forgotten = f"; {count(done.forgotten, 'session')} forgotten" if done.forgotten else ""
     return [f"from {', '.join(map(printable, done.machines))}: {taken}{forgotten}"]
 
@@ -410,16 +413,24 @@ class Service(NamedTuple):
     stop: tuple[tuple[str, ...], ...]
 
 
-def service(command: Sequence[str], user: Path, config_home: str | None, system: str) -> Service:
+def service(
+    command: Sequence[str],
+    user: Path,
+    config_home: str | None,
+    system: str,
+    environment: Mapping[str, str] | None = None,
+) -> Service:
     """What `command` becomes where it runs. Raises BadInput for a system that has neither."""
     if system == "darwin":
         path = user / "Library" / "LaunchAgents" / f"{_AGENT}.plist"
-        return Service(path, _plist(command), (("launchctl", "load", "-w", str(path)),), _unload(path))
+        content = _plist(command, environment or {})
+        return Service(path, content, (("launchctl", "load", "-w", str(path)),), _unload(path))
     if system.startswith("linux"):
         folder = Path(config_home) if config_home else user / ".config"
         run = ("systemctl", "--user")
         start = ((*run, "daemon-reload"), (*run, "enable", "--now", _UNIT))
-        return Service(folder / "systemd" / "user" / _UNIT, _unit(command), start, ((*run, "disable", "--now", _UNIT),))
+        content = _unit(command, environment or {})
+        return Service(folder / "systemd" / "user" / _UNIT, content, start, ((*run, "disable", "--now", _UNIT),))
     raise BadInput("a service is installed on Linux and macOS; elsewhere let your system start `reread push --watch`")
 
 
@@ -427,14 +438,15 @@ def _unload(path: Path) -> tuple[tuple[str, ...], ...]:
     return (("launchctl", "unload", "-w", str(path)),)
 
 
-def _unit(command: Sequence[str]) -> str:
-    quoted = " ".join(f'"{_in_unit(word)}"' for word in command)
+def _unit(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    quoted = " ".join(f'"{_in_unit(word)}"'.replace("$", "$$") for word in command)  # $ is obeyed in commands alone
+    known = "".join(f'Environment="{_in_unit(f"{name}={value}")}"\n' for name, value in environment.items())
     return f"""# {_MARK}
 [Unit]
 Description=reread: pushes sessions as they grow
 
 [Service]
-ExecStart={quoted}
+{known}ExecStart={quoted}
 Restart=on-failure
 RestartSec=60
 Nice=10
@@ -445,12 +457,13 @@ WantedBy=default.target
 
 
 def _in_unit(word: str) -> str:
-    """systemd replaces % and $ in what it runs."""
-    return word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    """systemd replaces % wherever it stands."""
+    return word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
 
 
-def _plist(command: Sequence[str]) -> str:
+def _plist(command: Sequence[str], environment: Mapping[str, str]) -> str:
     words = "\n".join(f"    <string>{escape(word)}</string>" for word in command)
+    known = "".join(f"<key>{name}</key><string>{escape(value)}</string>" for name, value in environment.items())
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <!-- {_MARK} -->
@@ -459,6 +472,7 @@ def _plist(command: Sequence[str]) -> str:
   <key>ProgramArguments</key><array>
 {words}
   </array>
+  <key>EnvironmentVariables</key><dict>{known}</dict>
   <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
   <key>ProcessType</key><string>Background</string>
@@ -469,17 +483,20 @@ def _plist(command: Sequence[str]) -> str:
 def install_service(given: argparse.Namespace, config: Config, target: str) -> int:
     """Shows the file, asks, writes it and starts it."""
     command = [sys.executable, "-P", "-m", "reread", "push", target, "--watch"]
-    if config.is_home_named or os.environ.get("REREAD_HOME"):
+    if config.is_home_named or os.environ.get("REREAD_HOME") or os.environ.get("XDG_DATA_HOME"):
         command += ["--home", str(config.home.absolute())]
     for source in config.sources if config.is_source_named else ():
         command += ["--source", str(source.absolute())]
     command += ["--what", given.what] if given.what else []
     command += ["--encrypt", str(Path(given.encrypt).absolute())] if given.encrypt else []
     command += ["--projects", given.projects] if given.projects else []
-    made = service(command, Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform)
+    command += _filter_words(given)
+    made = service(command, Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform, _known_now(config))
     _refuse_others(made.path)
     tell_lines(f"{printable(str(made.path))}:\n{made.content}")
-    if not given.yes and not options.is_agreed("write this file and start it?", "nobody is here to agree; say --yes"):
+    if not given.yes and not options.is_agreed(
+        "write this file and start it?", "nothing was changed: standard input is not a terminal to ask at; pass --yes"
+    ):
         return 0
     try:
         made.path.parent.mkdir(parents=True, exist_ok=True)
@@ -491,6 +508,23 @@ def install_service(given: argparse.Namespace, config: Config, target: str) -> i
     return 0
 
 
+def _filter_words(given: argparse.Namespace) -> list[str]:
+    """What is to be sent, as it was given: a service must not send more than that."""
+    named = {name: getattr(given, name) for name in _FILTERS}
+    words = [f"--{name}={value}" for name, value in named.items() if value is not None]
+    return [*words, *(["--starred"] if given.starred else []), *(f"--tag={name}" for name in given.tagged or ())]
+
+
+def _known_now(config: Config) -> dict[str, str]:
+    """What the environment says now about sources and prices: a service is not started by the person's shell."""
+    known = {}
+    if not config.is_source_named and (os.environ.get("CLAUDE_CONFIG_DIR") or os.environ.get("XDG_CONFIG_HOME")):
+        known["CLAUDE_CONFIG_DIR"] = os.pathsep.join(str(source.absolute()) for source in config.sources)
+    if os.environ.get("REREAD_PRICES") and config.prices is not None:
+        known["REREAD_PRICES"] = str(config.prices.absolute())
+    return {name: value for name, value in known.items() if value}
+
+
 def remove_service(given: argparse.Namespace) -> int:
     """Takes out what `install` wrote, and nothing else."""
     made = service((), Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform)
@@ -499,7 +533,9 @@ def remove_service(given: argparse.Namespace) -> int:
         return 0
     _refuse_others(made.path)
     question = f"stop it and remove {printable(str(made.path))}?"
-    if not given.yes and not options.is_agreed(question, "nobody is here to agree; say --yes"):
+    if not given.yes and not options.is_agreed(
+        question, "nothing was changed: standard input is not a terminal to ask at; pass --yes"
+    ):
         return 0
     _run(made.stop)
     made.path.unlink()

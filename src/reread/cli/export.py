@@ -226,7 +226,7 @@ def export_parser() -> options.Parser:
         help="redact keys, tokens, passwords, e-mail addresses and user names in home paths",
     )
     made.add_argument("--redact-ips", action="store_true", help="redact public IP addresses as well")
-    made.add_argument("--check", action="store_true", help="write nothing, and exit with 1 if a secret would remain")
+    made.add_argument("--check", action="store_true", help="if a secret would remain, write nothing and exit with 1")
     options.add_filters(made, limit=None)
     return made
 

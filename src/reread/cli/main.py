@@ -162,6 +162,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("approve", "approval", "permissions", "queue", "allow", "deny"), "approvals"),
     **dict.fromkeys(("import", "backup", "update"), "sync"),
     **dict.fromkeys(("forget", "delete", "verify"), "archive"),
+    **{name: f"usage {name}" for name in ("daily", "weekly", "monthly", "blocks")},
 }
 """What people of other programs try first; letters alone would lead `sessions` to `decisions`."""
 
@@ -248,6 +249,7 @@ def _help() -> str:
         "Without a command: recent usage and your newest sessions.\n\n"
         f"commands:\n{commands}\n\n"
         f"common options, before or after the command:\n{common}\n\n"
+        "Run `reread --version` for the version.\n"
         "SESSION is a file, a folder, the start of an id, @last or @2 (the second newest).\n"
         "Run `reread COMMAND -h` for a short help, `--help` for all options.\n"
     )

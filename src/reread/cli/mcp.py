@@ -48,7 +48,7 @@ removes e-mail addresses and user names in home paths; `--redact none` removes n
 PATIENCE = 3.0
 """Seconds that a question waits for the first import: a short history is taken in by then."""
 UNFINISHED = (
-    "\n\n(Past sessions are still being taken in, the newest first; this answer may lack some. Ask again later.)"
+    "\n\n(Past sessions are still being imported, the newest first; this answer may lack some. Ask again later.)"
 )
 REDACTIONS = ("none", "secrets", "all")
 

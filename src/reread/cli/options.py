@@ -79,12 +79,14 @@ class _ShortHelp(argparse.Action):
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, without repeating the usage."""
 
+    _usage_words = ""
+
     def show_help(self, *, is_short: bool) -> None:
         sys.stdout.write(self.format_help(is_short=is_short))
 
     def format_help(self, *, is_short: bool = False) -> str:
         formatter = self._get_formatter()
-        formatter.add_usage(f"{self.prog} [OPTIONS] {self._words()}".strip(), [], [])
+        formatter.add_usage(f"{self.prog} [OPTIONS] {self._usage_words or self._words()}".strip(), [], [])
         formatter.add_text(self.description)
         groups = [group for group in self._action_groups if not (is_short and group.title in SHARED_GROUPS)]
         for group in groups:
@@ -102,6 +104,13 @@ class Parser(argparse.ArgumentParser):
         formatter = argparse.HelpFormatter("", width=10_000)
         formatter.add_usage(None, [action for action in self._actions if not action.option_strings], [], prefix="")
         return formatter.format_help().rstrip()
+
+    def parse_intermixed_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: None = None
+    ) -> argparse.Namespace:
+        """argparse (3.11) hides all words from the usage line while it looks for options, `--help` among them."""
+        self._usage_words = self._words()
+        return super().parse_intermixed_args(args, namespace)
 
     def parse_args(  # type: ignore[override]  # nobody gives a namespace of a type of their own
         self, args: Sequence[str] | None = None, namespace: None = None
@@ -124,7 +133,8 @@ class Parser(argparse.ArgumentParser):
         from difflib import get_close_matches
 
         wrong = [each.partition("=")[0] for each in unknown if each.startswith("--")]
-        close = get_close_matches(wrong[0], self._option_string_actions, n=1) if wrong else []
+        known = [*self._option_string_actions, *(["--version"] if self.prog == "reread" else [])]
+        close = get_close_matches(wrong[0], known, n=1) if wrong else []
         return f" (did you mean {close[0]}?)" if close else ""
 
     def error(self, message: str, meant: str = "") -> NoReturn:
@@ -152,7 +162,8 @@ def make_parser(
     for option, (value, about) in main.WITH_VALUE.items():
         group.add_argument(option, action="append" if option == "--source" else "store", metavar=value, help=about)
     if name.partition(" ")[0] in main.OVER_STORE:
-        about = "ask a team store, such as postgresql://host/database (default: REREAD_STORE, if set)"
+        usual = "REREAD_STORE, or the last one used" if name.startswith("team") else "REREAD_STORE, if set"
+        about = f"ask a team store, such as postgresql://host/database (default: {usual})"
         group.add_argument(main.STORE, metavar="URL", help=about)
     flags = {"--no-sync": syncs, "--jsonl": is_stream, "--json": has_json and not is_stream}
     for option in filter(flags.get, main.FLAGS):
@@ -189,7 +200,8 @@ def chosen_action(
         return action, arguments[:place] + arguments[place + 1 :]
     parser = make()
     if "-h" not in arguments and "--help" not in arguments:
-        raise BadInput(f"name an action: {', '.join(actions)}; see `{parser.prog} --help`")
+        unknown = f"there is no action {action!r}; choose from" if action is not None else "name an action:"
+        raise BadInput(f"{unknown} {', '.join(actions)}; see `{parser.prog} --help`")
     parser.show_help(is_short="--help" not in arguments)
     return None
 

@@ -45,10 +45,16 @@ def retro_parser() -> options.Parser:
 errors, corrections, loops, rework and waiting, by time, cost and count, compared with the period before. Then
 what repeats across sessions, and what to change: suggestions with a ready draft and the evidence for it."""
     made = options.make_parser("retro", about, RETRO_EXAMPLES)
-    options.add_session(made)
-    made.add_argument("number", nargs="?", metavar="N", help="with `apply`: number of the suggestion to apply")
+    about = "a file, an id or the start of one, @last; or `apply N`: write suggestion N where it belongs"
+    made.add_argument("session", nargs="?", metavar="SESSION", help=about)
+    made.add_argument("number", nargs="?", metavar="N", help="with `apply`: the number that --suggestions shows")
     made.add_argument("--yes", action="store_true", help="with `apply` or --ask-claude: do not ask")
-    made.add_argument("--kind", action="append", metavar="KIND", help="only moments of this kind; repeatable")
+    made.add_argument(
+        "--kind",
+        action="append",
+        metavar="KIND",
+        help="only moments of this kind, such as correction or tool_error; repeatable",
+    )
     made.add_argument(
         "--by", metavar="ORDER", default="hurt", help="sort by time, cost, count, or hurt (default: all three combined)"
     )

@@ -133,7 +133,7 @@ LIVE_EXAMPLES = """\
   reread live @last                     in one of them
   reread live --notify                  ring when one waits for you or is done
   claude -p "..." --verbose --output-format stream-json --include-partial-messages | reread live -
-  reread live - --jsonl < capture.jsonl the same, for programs"""
+  reread live - --jsonl < saved.jsonl   the same from a file, for programs"""
 
 LIVE_ABOUT = """\
 Watch all running sessions, one of them, or a stream of `--output-format stream-json` on standard

@@ -329,7 +329,7 @@ class ProgressBar:
             self._stream.write(f"\r{phase}{again or views.text.bar_line(done, total, seconds, room)}\x1b[K")
             self._is_drawn = True
         else:
-            taken = phase or "taking in "
+            taken = phase or "importing "
             self._stream.write(f"reread: {taken}{again or views.text.plain_line(done, total, seconds)}\n")
         self._stream.flush()
 

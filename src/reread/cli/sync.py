@@ -69,10 +69,10 @@ def _tell(result: SyncResult, given: argparse.Namespace) -> None:
 
 
 def sentence(result: SyncResult) -> str:
-    """`took 3 sessions, 7 files, 1.2 MB in 0.4s; 2 files vanished from the sources and are kept`."""
+    """`imported 3 sessions, 7 files, 1.2 MB in 0.4s; 2 files vanished from the sources and are kept`."""
     if result.files:
         what = f"{count(result.sessions, 'session')}, {count(result.files, 'file')}, {size(result.bytes)}"
-        said = f"took {what} in {duration(result.seconds)}"
+        said = f"imported {what} in {duration(result.seconds)}"
     else:
         said = "nothing new"
     if result.rebuilt:

@@ -81,11 +81,15 @@ def run_team(arguments: list[str]) -> int:
     for option, about in _OPTIONS.get(action, {}).items():
         made.add_argument(option, action="store_true", help=about)
     if action == "init":
+        about = "the database, as postgresql://user@host/database (default: REREAD_STORE, or the last one used)"
+        made.add_argument("url", nargs="?", metavar="URL", help=about)
         options.add_prices(made)
     urls = [
         word for place, word in enumerate(rest) if word.startswith(_STORES) and rest[place - 1 : place] != ["--store"]
     ]
     given = made.parse_args([word for word in rest if word not in urls])
+    if action == "init" and given.url is not None:
+        raise BadInput(f"{given.url!r} is not the address of a database; write postgresql://user@host/database")
     config = options.make_config(given)
     return _ACTIONS[action](given, config, _url(given, config, urls))
 
@@ -133,7 +137,9 @@ def _init(given: argparse.Namespace, config: Config, url: str) -> int:
     question = (
         f"make or update the schema `reread` and the role `reread_member` in {printable(stores.without_password(url))}?"
     )
-    if not given.yes and not options.is_agreed(question, "nobody is here to agree; say --yes"):
+    if not given.yes and not options.is_agreed(
+        question, "nothing was changed: standard input is not a terminal to ask at; pass --yes"
+    ):
         return 0
     with stores.Store(url, is_new=True) as store:
         stores.initialise(store, prices)
@@ -212,7 +218,9 @@ def _forget(given: argparse.Namespace, config: Config, url: str) -> int:
         question = (
             f"remove every copy of {printable(named)} from {printable(store.address)}, ledger and text, for good?"
         )
-        if not given.yes and not options.is_agreed(question, "nobody is here to agree; say --yes"):
+        if not given.yes and not options.is_agreed(
+            question, "nothing was changed: standard input is not a terminal to ask at; pass --yes"
+        ):
             return 0
         stores.forget(store, named)
     return _said(given, config, f"{named} is gone from the store, and no push brings it back", session=named)

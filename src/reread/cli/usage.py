@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from reread import archive as archives
 from reread import lazy, views
 from reread.config import expanded
-from reread.errors import BadInput
+from reread.errors import BadInput, printable
 
 from . import options
 from .session_source import (
@@ -64,6 +64,7 @@ def save_chart(chart: charts.Chart, target: str, config: Config) -> None:
         return
     path = expanded(target)
     write_whole(path, _DRAWINGS[path.suffix.lower()](chart))
+    options.print_lines([printable(target)])
 
 
 def check_target(target: str, config: Config) -> None:

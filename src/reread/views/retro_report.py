@@ -87,7 +87,7 @@ def title(found: Retro, view: View) -> str:
     since, until = when(found.since, view.timezone, "%Y-%m-%d"), when(last, view.timezone, "%Y-%m-%d")
     if since and until:
         return f"From {since} to {until}"
-    return f"Since {since}" if since else f"Until {until}" if until else "All sessions"
+    return f"Since {since}" if since else f"Until {until}" if until else "All time"
 
 
 def facts(found: Retro) -> list[str]:
