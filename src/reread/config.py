@@ -10,9 +10,21 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from reread import home as homes
+from reread import lazy
 from reread.errors import BadInput
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    ctypes: Any
+else:
+    ctypes = lazy.module("ctypes")
+
 FALLBACK_WIDTH = 80
+_STREAMS = (-11, -12)
+"""Standard output and standard error, as Windows numbers them."""
+_OBEY_SEQUENCES = 4
 
 
 class Config:
@@ -61,7 +73,7 @@ def make_config(
     """The configuration of one run of a command."""
     place = expanded(home) if home else archive_home(environ, sys.platform, _user_folder())
     places = [expanded(source) for source in sources or ()]
-    can_redraw = sys.stdout.isatty() and environ.get("TERM") != "dumb"
+    can_redraw = console_obeys(sys.platform) and sys.stdout.isatty() and environ.get("TERM") != "dumb"
     return Config(
         sources=tuple(places or roots(environ, _user_folder())),
         is_source_named=bool(places),
@@ -74,6 +86,23 @@ def make_config(
         colour=_is_coloured(environ, can_redraw=can_redraw),
         can_redraw=can_redraw,
     )
+
+
+def console_obeys(system: str) -> bool:
+    """Whether colours and movements would be obeyed. A console of Windows does so only when it is asked to, and one
+    before Windows 10 never."""
+    if system != "win32":
+        return True
+    console = ctypes.windll.kernel32
+    output, _ = [_ask(console, console.GetStdHandle(number)) for number in _STREAMS]
+    return output
+
+
+def _ask(console: Any, stream: int) -> bool:
+    mode = ctypes.c_ulong()
+    if not console.GetConsoleMode(stream, ctypes.byref(mode)):
+        return False
+    return bool(console.SetConsoleMode(stream, mode.value | _OBEY_SEQUENCES))
 
 
 def _is_coloured(environ: Mapping[str, str], *, can_redraw: bool) -> bool:

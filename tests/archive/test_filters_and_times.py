@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,10 +11,12 @@ import pytest
 
 from reread.archive.filters import Filter, Moment, check_window, moment_of, parse_end, touches
 from reread.archive.filters import parse_time as parse
+from reread.archive.usage_report import Calendar
 from reread.errors import BadInput
 from reread.features.tool_use import paths_of
 from reread.sessions import ToolCall
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, build
+from reread.views.values import when
 
 NOW = datetime(2026, 11, 11, 15, 30, tzinfo=UTC)  # a Wednesday
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -209,3 +211,31 @@ def test_a_tool_that_only_an_agent_used_is_found() -> None:
         a_subagent(a_prompt("t"), a_reply(a_tool_call("WebFetch", {"url": "x"})), of="toolu_1"),
     )
     assert Filter(tool="WebFetch").keeps_session(session)
+
+
+class WindowsTime(datetime):
+    """A time as Windows has it: its clocks begin in 1970 and end in 3000."""
+
+    def astimezone(self, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+        if (tz is None or self.tzinfo is None) and not 1970 <= self.year < 3000:
+            raise OSError(22, "Invalid argument")
+        return super().astimezone(tz)
+
+
+@pytest.mark.parametrize("text", ["1960-01-02", "9999-12-31", "1960-01-02T10:00"])
+def test_a_day_that_the_clocks_of_windows_do_not_know_is_one_in_utc(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reread.archive.filters.datetime", WindowsTime)
+    assert parse(text, NOW, None, "--since") == datetime.fromisoformat(text).replace(tzinfo=UTC)
+    assert when(WindowsTime(1960, 1, 2, 10, tzinfo=UTC), None) == "1960-01-02 10:00"
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="needs tzset")
+def test_the_first_quarter_of_an_hour_there_is_has_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reread.archive.usage_report.datetime", WindowsTime)
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert Calendar(None).day(0) == date(1969, 12, 31)
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
+import errno
 import json
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from cli.kept import Kept
 from cli.running import PROGRAM, Run, environment, on_terminal, reread
 from cli.terminals import Terminal
-from reread.config import make_config
+from reread.cli import keyboard
+from reread.cli.options import _until_closed, command_words
+from reread.cli.streams import is_closed_pipe
+from reread.config import console_obeys, make_config
 from reread.testing import a_prompt, a_reply, a_session
 
 WORDS = "Grüße — 灯笼 🏮"
@@ -130,3 +139,63 @@ def test_a_pager_that_is_left_early_is_no_error(tmp_path: Path) -> None:
     with Terminal("show", path, changes={"PAGER": "head -n 3"}) as terminal:
         assert terminal.end(60) == 0
         assert not any("Traceback" in row or "reread:" in row for row in terminal.rows)
+
+
+def test_windows_calls_a_reader_that_is_gone_an_invalid_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = OSError(errno.EINVAL, "Invalid argument")
+    assert is_closed_pipe(BrokenPipeError())
+    assert not is_closed_pipe(gone)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert is_closed_pipe(gone)
+    assert not is_closed_pipe(OSError(errno.EINVAL, "Invalid argument", "a:b"))
+    with _until_closed():
+        raise gone
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (r'"C:\Program Files\vi\vi.exe" -n', [r"C:\Program Files\vi\vi.exe", "-n"]),
+        (r"C:\bin\less.exe -R", [r"C:\bin\less.exe", "-R"]),
+    ],
+)
+def test_a_program_of_windows_may_stand_in_quotes(
+    command: str, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert command_words(command) == words
+
+
+@pytest.mark.parametrize(("knows", "can"), [(True, 1), (True, 0), (False, 1)])
+def test_a_console_of_windows_is_asked_to_obey_colours(knows: bool, can: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def get_mode(_stream: int, mode: Any) -> int:
+        mode._obj.value = 3
+        return int(knows)
+
+    def set_mode(stream: int, mode: int) -> int:
+        asked.append((stream, mode))
+        return can
+
+    console = SimpleNamespace(GetStdHandle=abs, GetConsoleMode=get_mode, SetConsoleMode=set_mode)
+    fake = SimpleNamespace(windll=SimpleNamespace(kernel32=console), c_ulong=ctypes.c_ulong, byref=ctypes.byref)
+    monkeypatch.setattr("reread.config.ctypes", fake)
+    assert console_obeys("win32") is (knows and bool(can))
+    assert asked == ([(11, 7), (12, 7)] if knows else [])
+    assert console_obeys("linux")
+
+
+def test_arrows_and_function_keys_of_windows_count_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = list("\xe0Q\x00yn")  # Page Down, Alt-2, n
+    console = SimpleNamespace(kbhit=lambda: bool(typed), getwch=lambda: typed.pop(0))
+    monkeypatch.setitem(sys.modules, "msvcrt", console)
+    monkeypatch.setattr(sys, "platform", "win32")
+    spec = spec_from_file_location("windows_keyboard", keyboard.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    windows = module_from_spec(spec)
+    spec.loader.exec_module(windows)
+    assert asyncio.run(windows.Keyboard().key()) == "n"
+    typed.append("\xe0")  # the letter à
+    assert asyncio.run(windows.Keyboard().key()) == "à"

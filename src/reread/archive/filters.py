@@ -11,6 +11,7 @@ from reread.config import zone_called
 from reread.errors import BadInput, printable
 from reread.lazy import NamedTuple, TypedDict
 from reread.marks import NO_MOVES, Moves, tag_name
+from reread.times import in_zone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _local(moment: datetime, zone: tzinfo | None) -> datetime:
     """What says no zone itself is meant in the one given, else in that of this machine, as its clocks stood then."""
     if moment.tzinfo is not None:
         return moment
-    return moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
+    return moment.replace(tzinfo=zone) if zone is not None else in_zone(moment, None)
 
 
 def _in_utc(moment: datetime, zone: tzinfo | None) -> datetime:

@@ -26,7 +26,7 @@ from reread.index.safe_reader import SafeReader, piece_with
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
 from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text_at
 from reread.index.user_data import Noted, matching, noted_words
-from reread.times import moment
+from reread.times import in_zone, moment
 
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
 from .listing import passing_ids, project_of
@@ -167,7 +167,7 @@ def _months(hours: Iterable[tuple[int | None, int]], zone: tzinfo | None) -> lis
     for hour, hits in hours:
         with suppress(OverflowError):
             if (began := moment(None if hour is None else hour * 3_600_000)) is not None:
-                months[began.astimezone(zone).date().isoformat()[:7]] += hits
+                months[in_zone(began, zone).date().isoformat()[:7]] += hits
     return sorted(months.items(), reverse=True)
 
 

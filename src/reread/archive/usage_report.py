@@ -22,7 +22,7 @@ from reread.index import client_totals, usage_sums
 from reread.index import usage_sums as ledger
 from reread.index.sessions import moves
 from reread.lazy import NamedTuple
-from reread.times import moment
+from reread.times import in_zone, moment
 
 from .filters import Filter
 
@@ -55,7 +55,7 @@ class Calendar:
             return None
         seconds = quarter * QUARTER_SECONDS
         if not self._begins <= seconds < self._ends:
-            self._day = datetime.fromtimestamp(seconds, UTC).astimezone(self._zone).date()
+            self._day = in_zone(datetime.fromtimestamp(seconds, UTC), self._zone).date()
             self._begins = self._midnight(self._day)
             self._ends = self._midnight(self._day + timedelta(days=1))
         return self._day
@@ -71,7 +71,8 @@ class Calendar:
         return [found[day] for day in sorted(found)]
 
     def _midnight(self, day: date) -> float:
-        return datetime(day.year, day.month, day.day, tzinfo=self._zone).timestamp()
+        begins = datetime(day.year, day.month, day.day, tzinfo=self._zone)
+        return (begins if self._zone is not None else in_zone(begins, None)).timestamp()
 
 
 def _week(day: date) -> str:

@@ -85,9 +85,14 @@ if sys.platform == "win32":
             yield
 
         async def key(self) -> str:
-            while not msvcrt.kbhit():
-                await asyncio.sleep(_POLL)
-            return msvcrt.getwch()
+            """One character; the keys that send two, such as arrows, count as none."""
+            while True:
+                while not msvcrt.kbhit():
+                    await asyncio.sleep(_POLL)
+                typed = msvcrt.getwch()
+                if typed not in "\x00\xe0" or not msvcrt.kbhit():
+                    return typed
+                msvcrt.getwch()
 
         async def line(self) -> str:
             return await asyncio.to_thread(_line)

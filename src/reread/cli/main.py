@@ -14,7 +14,7 @@ from importlib import import_module
 from reread import __version__
 from reread.errors import BadInput, RereadError
 
-from .streams import tell, tell_lines
+from .streams import is_closed_pipe, tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,12 +195,11 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader has seen enough. Python would complain again when it closes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
+        # Python would complain again when it closes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if is_closed_pipe(error):
+            return 0
         reason = error.strerror or error
         tell(f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes) else reason)
         return EXIT_USAGE

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from reread import archive as archives
@@ -15,7 +15,7 @@ from reread.config import expanded, local_zone, terminal_width
 from reread.errors import BadInput
 
 from . import main
-from .streams import tell, tell_lines
+from .streams import is_closed_pipe, tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -459,24 +459,43 @@ def paged(config: Config, *, is_wanted: bool) -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's: it stops a search in it
     sys.stdout = pipe
     try:
-        with suppress(BrokenPipeError):  # the person has seen enough
+        with _until_closed():
             yield
             pipe.flush()
     finally:
         sys.stdout = terminal
-        with suppress(BrokenPipeError):
+        with _until_closed():
             pipe.close()
         pager.wait()
         signal.signal(signal.SIGINT, before)
 
 
-def _pager() -> Popen[bytes] | None:
+@contextmanager
+def _until_closed() -> Iterator[None]:
+    """Up to where the person has seen enough."""
+    try:
+        yield
+    except OSError as error:
+        if not is_closed_pipe(error):
+            raise
+
+
+def command_words(command: str) -> list[str]:
+    """A command that somebody set in the environment. On Windows a backslash is part of a path, and a path with spaces
+    stands in quotes, which `shlex` would leave there."""
     import shlex
+
+    if sys.platform == "win32":
+        return [word.strip('"') for word in shlex.split(command, posix=False)]
+    return shlex.split(command)
+
+
+def _pager() -> Popen[bytes] | None:
     import shutil
     import subprocess
 
     named = os.environ.get("PAGER")
-    words = shlex.split(named, posix=os.name == "posix") if named is not None else ["less"]
+    words = command_words(named) if named is not None else ["less"]
     if not words or words == ["cat"] or shutil.which(words[0]) is None:
         return None
     return subprocess.Popen(words, stdin=subprocess.PIPE, env={"LESS": "FRX", **os.environ})  # noqa: S603  the person's own

@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import json
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -40,6 +39,7 @@ from reread.views.values import View
 from .event_printer import Showing
 from .keyboard import Interrupts, Keyboard, typed_line
 from .main import EXIT_INTERRUPTED
+from .options import command_words
 from .streams import tell
 
 NOBODY = "Nobody is there to answer: standard input has ended."
@@ -564,7 +564,7 @@ class TerminalAnswerer:
         with tempfile.TemporaryDirectory(prefix="reread-") as folder:
             path = Path(folder) / "input.json"
             path.write_text(text, "utf-8")
-            command = [*shlex.split(editor or usual, posix=sys.platform != "win32"), str(path)]
+            command = [*command_words(editor or usual), str(path)]
             with self._interrupts.left_alone():
                 try:
                     await asyncio.to_thread(subprocess.run, command, check=False)

@@ -5,6 +5,7 @@ Imports little: `reread --help` and `reread statusline` go through here.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -22,6 +23,12 @@ def notify(sentence: str) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"\x1b]9;reread: {printable(sentence)}\x07\x07")
         sys.stderr.flush()
+
+
+def is_closed_pipe(error: OSError) -> bool:
+    """Whether the reader has seen enough; Windows calls that an invalid argument."""
+    is_told_so = sys.platform == "win32" and error.errno == errno.EINVAL and error.filename is None
+    return isinstance(error, BrokenPipeError) or is_told_so
 
 
 def tell_lines(text: str, end: str = "\n") -> None:

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from reread import lazy
 from reread.lazy import NamedTuple
+from reread.times import in_zone
 
 from .text import OBEYED, Style
 
@@ -107,6 +108,6 @@ def when(time: datetime | None, zone: tzinfo | None, form: str = "%Y-%m-%d %H:%M
     if time is None:
         return ""
     try:
-        return time.astimezone(zone).strftime(form)
+        return in_zone(time, zone).strftime(form)
     except OverflowError:  # the first or last day there is, in a zone that would go beyond it
         return time.strftime(form)
