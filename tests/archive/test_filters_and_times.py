@@ -221,6 +221,11 @@ class WindowsTime(datetime):
             raise OSError(22, "Invalid argument")
         return super().astimezone(tz)
 
+    def timestamp(self) -> float:
+        if self.tzinfo is None and not 1970 <= self.year < 3000:
+            raise OSError(22, "Invalid argument")
+        return super().timestamp()
+
 
 @pytest.mark.parametrize("text", ["1960-01-02", "9999-12-31", "1960-01-02T10:00"])
 def test_a_day_that_the_clocks_of_windows_do_not_know_is_one_in_utc(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
