@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from cli.kept import HARBOUR, LANTERN, Kept
-from cli.running import Run, on_terminal
+from cli.running import Run, on_terminal, reread
 from html_pages import Page
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 
@@ -81,6 +82,16 @@ def test_many_sessions_are_a_folder_with_an_index(kept: Kept, tmp_path: Path) ->
         name for name in names if name != "index.html"
     ]
     assert index.foreign == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere names are UTF-8 or UTF-16")
+def test_names_of_files_have_letters_that_they_can_have(tmp_path: Path) -> None:
+    a_session(a_prompt("翻译 README"), a_reply("好"), id=LANTERN).write(tmp_path / "projects")
+    plain = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    ran = reread("export", "-o", tmp_path / "out", "--source", tmp_path / "projects", **plain)
+    assert ran.code == 0, ran.err
+    [written] = [path.name for path in (tmp_path / "out").iterdir() if path.name != "index.html"]
+    assert re.fullmatch(rf"[0-9-]+-readme-{LANTERN[:8]}\.html", written)
 
 
 def test_a_folder_holds_each_copy_of_a_session(run: Run, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -315,7 +316,8 @@ def tell_secrets(exports: list[ExportReport], given: argparse.Namespace) -> bool
 
 
 def file_name(made: Export, suffix: str) -> str:
-    """`2026-11-13-fix-the-flaky-retry-test-3f2a9c10.html`: by day, then by what it is about."""
+    """`2026-11-13-fix-the-flaky-retry-test-3f2a9c10.html`: by day, then by what it is about, in letters that names of
+    files can have here."""
     import re
 
     from reread.views.values import utc
@@ -324,7 +326,9 @@ def file_name(made: Export, suffix: str) -> str:
     day = (utc(session.started) or "undated")[:10]
     words = re.sub(r"[^\w]+", "-", re.sub(r"\[redacted[^\]]*\]", "", session.title)).strip("-").lower()[:50].strip("-")
     name = re.sub(r"[^\w-]+", "-", session.id)[:8].strip("-")
-    return "-".join(part for part in (day, words, name) if part) + suffix
+    made_of = "-".join(part for part in (day, words, name) if part) + suffix
+    letters = sys.getfilesystemencoding()
+    return made_of.encode(letters, "ignore").decode(letters)
 
 
 def tell_written(written: list[tuple[Path, ExportReport]], exporter: Exporter) -> None:
