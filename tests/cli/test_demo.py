@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import reread
 from cli.running import Run
 
 Json = dict[str, Any]
@@ -51,3 +53,13 @@ def test_a_file_of_a_sample_is_restored_without_a_gap_and_blamed_on_its_prompt(r
     assert "self._last = max(self._last, time.time() - self._started)" in restored.out
     assert restored.err == ""
     assert "Stop guessing" in run("demo", "blame", CLOCK).out
+
+
+def test_the_session_in_the_readme_is_that_of_the_demonstration(run: Run) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    _, _, rest = readme.partition("$ reread show @last\n")
+    excerpt = [line for line in rest.partition("```")[0].splitlines() if line not in ("", "...")]
+    samples = Path(reread.__file__).parent / "samples"
+    shown = run("show", "@last", "--source", samples, "--timezone", "UTC").out.splitlines()
+    assert len(excerpt) > 20
+    assert [line for line in excerpt if line not in shown] == []

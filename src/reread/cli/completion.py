@@ -34,7 +34,7 @@ Prints a script that completes commands, options and their values: ids of sessio
 With --values it prints what the archive knows of a KIND, which is what the scripts ask for.
 
 examples:
-  reread completion bash > ~/.local/share/bash-completion/completions/reread
+  eval "$(reread completion bash)"                     in ~/.bashrc
   reread completion zsh > "${fpath[1]}/_reread"
   reread completion fish > ~/.config/fish/completions/reread.fish
   reread completion --values projects

@@ -85,10 +85,13 @@ def search_parser() -> options.Parser:
     made = options.make_parser("search", about, SEARCH_EXAMPLES)
     made.add_argument("query", nargs="+", metavar="QUERY", help='words, "phrases", word*, AND, OR, NOT, field:word')
     made.add_argument(
-        "--in", dest="fields", metavar="FIELDS", help="fields to search: prompt,text,thinking,tool,result,title or all"
+        "--in",
+        dest="fields",
+        metavar="FIELDS",
+        help="fields to search: prompt,text,thinking,tool,result,title or all (default: all but result)",
     )
     made.add_argument(
-        "--regex", action="store_true", help="treat QUERY as a regular expression; slower, reads every text"
+        "--regex", action="store_true", help="treat QUERY as a regular expression; slower, and finds punctuation too"
     )
     options.add_filters(made, limit=LIMIT)
     return made
