@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.running import read_until, start
+from cli.running import Run, read_until, start
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_thought, a_title, a_tool_call, a_tool_result
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="ends the program with SIGINT")
@@ -111,6 +111,14 @@ def test_a_session_is_followed_by_its_id(tmp_path: Path) -> None:
         seen = read_until(process, "Claude ▸ found")
         left, _ = end(process)
     assert (seen + left).count("You ▸ hello") == 1
+
+
+def test_a_followed_session_has_the_title_that_a_person_gave_it(run: Run, tmp_path: Path) -> None:
+    a_session(*ENTRIES, id="1a17e200-one").write(tmp_path / "projects")
+    places = ("--source", tmp_path / "projects", "--home", tmp_path / "home")
+    assert run("mark", "1a17", "--title", "The good one", *places).code == 0
+    with following("show", "1a17", "--follow", *places) as process:
+        assert read_until(process, "You ▸ first question").startswith("The good one\n")
 
 
 def test_thoughts_are_followed_as_json_lines(tmp_path: Path) -> None:

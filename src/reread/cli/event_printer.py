@@ -17,10 +17,11 @@ from reread.blocks.model import CallBlock, ShownBlock, StepBlock, TurnBlocks
 from reread.blocks.of_events import session_started
 from reread.blocks.of_session import SessionBlocks, heading_of, spoken_blocks
 from reread.config import Config, terminal_width
-from reread.errors import BadInput, SourceError
+from reread.errors import BadInput, RereadError, SourceError
 from reread.features.activity import Activity, Doing, activity_of
 from reread.live.events import Event, ToolCall
 from reread.loading import add_file, records_of
+from reread.marks import NO_MARK, Mark
 from reread.sessions import CallStatus, Session, SessionBuilder
 from reread.sources import AppendedLine, Reset, SessionTail, Tail, follow_looks, pace
 from reread.views.reports import activity_words
@@ -123,7 +124,17 @@ def follow_session(given: argparse.Namespace, config: Config) -> int:
     if given.turns or given.around or given.branch != "main":
         raise BadInput("--follow shows the branch that grows; it does not go with --turns, --around or --branch")
     show = _json_printer() if given.json else _text_printer(given, config)
-    return _watch(trunk_of(given.session, config), show)
+    path = trunk_of(given.session, config)
+    return _watch(path, show, NO_MARK if options.as_path(given.session) is not None else _mark_of(path.stem, config))
+
+
+def _mark_of(session: str, config: Config) -> Mark:
+    """What a person noted on it, a title of their own above all; a session can be followed without an archive."""
+    try:
+        with archives.Archive(config.home) as archive:
+            return archive.marks.all().get(session, NO_MARK) if archive.exists else NO_MARK
+    except RereadError:
+        return NO_MARK
 
 
 def _text_printer(given: argparse.Namespace, config: Config) -> Callable[[Session], None]:
@@ -184,18 +195,18 @@ def trunk_of(session: str, config: Config) -> Path:
     return path if path is not None else options.open_shelf(config).trunk(session)
 
 
-def _watch(path: Path, show: Callable[[Session], None]) -> int:
+def _watch(path: Path, show: Callable[[Session], None], mark: Mark = NO_MARK) -> int:
     """Feeds every new line to a builder and shows what it amounts to; ends with the person's Ctrl-C."""
     if not path.exists():
         raise SourceError(path, "no such file or folder")
-    builder = SessionBuilder(path.stem)
+    builder = SessionBuilder(path.stem, mark=mark)
     for look in follow_looks(path):
         is_changed = False
         for event in look:
             is_changed = True
             if isinstance(event, Reset):
                 tell(f"{path} was {event.reason}; starting again")
-                builder = SessionBuilder(path.stem)
+                builder = SessionBuilder(path.stem, mark=mark)
             else:
                 for record in records_of(event):
                     builder.add(record)
