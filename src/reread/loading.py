@@ -99,14 +99,14 @@ def last_of(path: Path, size: int = _END) -> Session:
     return builder.session()
 
 
-def load(path: str | Path) -> LoadedSession:
+def load(path: str | Path, prices: Prices | None = None) -> LoadedSession:
     """The session in a file or a session folder, with its subagents and side files."""
     place = Path(path)
     files = _files_of(place)
     if files and not place.is_dir() and files[0].kind is not FileKind.TRANSCRIPT:
-        return _load_alone(files[0])
+        return _load_alone(files[0], prices)
     wanted = _only_session(place, files)
-    return load_session(wanted, OrphanAgentFiles(files).of(wanted))
+    return load_session(wanted, OrphanAgentFiles(files).of(wanted), prices=prices)
 
 
 def trunk_of(folder: Path) -> Path:
@@ -150,11 +150,11 @@ def _is_meant(place: Path, session: SessionFiles) -> bool:
     return session.trunk.path.absolute() == place.absolute() or session.id == place.name
 
 
-def _load_alone(file: SourceFile) -> LoadedSession:
+def _load_alone(file: SourceFile, prices: Prices | None) -> LoadedSession:
     """A file read for itself: an agent's own, a history, a capture, anything a person points at."""
     if file.kind is FileKind.CAPTURE:
-        return load_session(SessionFiles(file.session or file.path.stem, captures=(file,)))
-    builder = SessionBuilder(file.path.stem)
+        return load_session(SessionFiles(file.session or file.path.stem, captures=(file,)), prices=prices)
+    builder = SessionBuilder(file.path.stem, prices=prices)
     builder.add_file(str(file.path), file.size)
     for record in read(file.path):
         builder.add(record)
@@ -399,8 +399,9 @@ class OrphanAgentFiles:
 class SourceTree:
     """All sessions of some sources, newest first, read one at a time."""
 
-    def __init__(self, places: Sequence[Path]) -> None:
+    def __init__(self, places: Sequence[Path], prices: Prices | None = None) -> None:
         self.places = tuple(places)
+        self._prices = prices
         self.problems: list[SourceError] = []
         self.files = [file for place in places for file in sources.find(place, problems=self.problems)]
         self.sessions = sorted(sources.group(self.files), key=_ended, reverse=True)
@@ -426,7 +427,7 @@ class SourceTree:
         return self._load(self._pick(wanted))
 
     def _load(self, files: SessionFiles) -> LoadedSession:
-        return load_session(files, self._strays.of(files))
+        return load_session(files, self._strays.of(files), prices=self._prices)
 
     def trunk(self, wanted: str) -> Path:
         """The file of a session's own lines, to follow it."""

@@ -187,6 +187,16 @@ class TestTheUsersPrices:
         monkeypatch.setattr(Path, "exists", closed)
         assert price_file(None, {}, tmp_path) is None
 
+    def test_they_count_for_a_file_and_a_source_that_are_read_and_not_kept(
+        self, run: Run, home: Path, tmp_path: Path
+    ) -> None:
+        write(home / "prices.json", {"models": {"m-9": {"input": 7, "output": 9}}})
+        reply = a_reply("y", model="m-9", usage=a_usage(1_000_000, 0))
+        path = a_session(a_prompt("x"), reply, id="priced").write(tmp_path / "projects")
+        for asked in ((path,), ("priced", "--source", tmp_path / "projects")):
+            shown = run("show", *asked)
+            assert shown.out.splitlines()[1].endswith(" · $7.00"), shown
+
     def test_an_empty_variable_names_nothing(self, tmp_path: Path) -> None:
         assert price_file(None, {"REREAD_PRICES": " "}, tmp_path) is None
         assert price_file(None, {"REREAD_PRICES": "x.json"}, tmp_path) == Path("x.json")

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from reread import archive as archives
 from reread import lazy, views
+from reread.billing import load_prices
 from reread.blocks.model import CallBlock, ShownBlock, StepBlock, TurnBlocks
 from reread.blocks.of_events import session_started
 from reread.blocks.of_session import SessionBlocks, heading_of, spoken_blocks
@@ -125,7 +127,8 @@ def follow_session(given: argparse.Namespace, config: Config) -> int:
         raise BadInput("--follow shows the branch that grows; it does not go with --turns, --around or --branch")
     show = _json_printer() if given.json else _text_printer(given, config)
     path = trunk_of(given.session, config)
-    return _watch(path, show, NO_MARK if options.as_path(given.session) is not None else _mark_of(path.stem, config))
+    mark = NO_MARK if options.as_path(given.session) is not None else _mark_of(path.stem, config)
+    return _watch(path, show, lambda: SessionBuilder(path.stem, prices=load_prices(config.prices), mark=mark))
 
 
 def _mark_of(session: str, config: Config) -> Mark:
@@ -195,18 +198,19 @@ def trunk_of(session: str, config: Config) -> Path:
     return path if path is not None else options.open_shelf(config).trunk(session)
 
 
-def _watch(path: Path, show: Callable[[Session], None], mark: Mark = NO_MARK) -> int:
+def _watch(path: Path, show: Callable[[Session], None], begin: Callable[[], SessionBuilder] | None = None) -> int:
     """Feeds every new line to a builder and shows what it amounts to; ends with the person's Ctrl-C."""
     if not path.exists():
         raise SourceError(path, "no such file or folder")
-    builder = SessionBuilder(path.stem, mark=mark)
+    begin = begin or partial(SessionBuilder, path.stem)
+    builder = begin()
     for look in follow_looks(path):
         is_changed = False
         for event in look:
             is_changed = True
             if isinstance(event, Reset):
                 tell(f"{path} was {event.reason}; starting again")
-                builder = SessionBuilder(path.stem, mark=mark)
+                builder = begin()
             else:
                 for record in records_of(event):
                     builder.add(record)

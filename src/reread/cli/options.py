@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeVar
 
     from reread.archive import CacheReport, UsageReport
+    from reread.billing import Prices
     from reread.config import Config
     from reread.views.values import View
 
@@ -304,10 +305,10 @@ def _spellings(place: Path) -> list[str]:
     return list(dict.fromkeys([str(place.absolute()), str(place.resolve())]))
 
 
-def open_shelf(config: Config) -> loading.SourceTree:
+def open_shelf(config: Config, prices: Prices | None = None) -> loading.SourceTree:
     """The transcripts of the sources. Having none is told, and no error: an empty answer is an answer."""
     refuse_no_sources(config)
-    shelf = loading.SourceTree(config.sources)
+    shelf = loading.SourceTree(config.sources, prices)
     if not shelf.sessions and not shelf.files:
         tell(f"no transcripts in {', '.join(map(str, config.sources))}")
     return shelf

@@ -27,13 +27,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from reread import loading
+    from reread import billing, loading
     from reread.archive import Archive, Listed, Progress, StoredSession, SyncResult
     from reread.archive.filters import Filter
     from reread.config import Config
     from reread.features.edits.history import ReadBackup
     from reread.sessions import Session
 else:
+    billing = lazy.module("reread.billing")
     loading = lazy.module("reread.loading")
 
 
@@ -232,10 +233,10 @@ def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
     """A session by path, id, beginning of an id, `@last` or `@2`. Outputs of tools are read while this is open."""
     path = options.as_path(given.session)
     if path is not None:
-        yield Opened(loading.load(path), None)
+        yield Opened(loading.load(path, billing.load_prices(config.prices)), None)
         return
     if is_straight(config):
-        yield Opened(options.open_shelf(config).session(given.session), None)
+        yield Opened(options.open_shelf(config, billing.load_prices(config.prices)).session(given.session), None)
         return
     with open_archive(given, config, only_reads=True) as archive:
         found = find(archive, given.session)
