@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.running import Ran, Run, reread, reread_as_nobody
+from reread.billing import Prices
 from reread.loading import SourceTree
 from reread.testing import a_prompt, a_reply, a_session
 
@@ -184,8 +185,8 @@ def vanishing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first session's file is deleted after it was found and before it is read."""
     find = SourceTree.__init__
 
-    def find_and_delete(shelf: SourceTree, places: Sequence[Path]) -> None:
-        find(shelf, places)
+    def find_and_delete(shelf: SourceTree, places: Sequence[Path], prices: Prices | None = None) -> None:
+        find(shelf, places, prices)
         shelf.trunk(FIRST).unlink()
 
     monkeypatch.setattr(SourceTree, "__init__", find_and_delete)
