@@ -182,7 +182,7 @@
     const text = answer && answer.ok ? await answer.text() : " data-busy data-coming";
     if (isBare && !text.includes(" data-coming")) location.reload();
     else if (text.includes(" data-busy")) setTimeout(look, 1500);
-    else busy.replaceChildren("All is taken in. ", Object.assign(document.createElement("a"), {href: location.href, textContent: "Show it"}));
+    else busy.replaceChildren("All is imported. ", Object.assign(document.createElement("a"), {href: location.href, textContent: "Show it"}));
   };
   if (busy) setTimeout(look, 1500);
 
