@@ -340,6 +340,7 @@ JOBS = (
     Job("prompts", "prompts", ("prompts", "--no-sync")),
     Job("tools", "tools", ("tools", "--no-sync")),
     Job("thinking", "thinking", ("thinking", "--no-sync")),
+    Job("decisions", "decisions", ("decisions", "--no-sync")),
     Job("regex", "search --regex, with words", ("search", "--no-sync", "--regex", r"err(or)?\s+in\s+line"), 3),
     Job("inside", "search --regex, with letters inside words", ("search", "--no-sync", "--regex", r"imeou(t|r)"), 3),
     Job(
