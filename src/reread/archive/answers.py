@@ -372,12 +372,12 @@ class TalkReader:
     def decisions(self, wanted: Filter, topic: str | None) -> list[Decision]:
         asked = calls_of(self._connection, rows_of(self._connection, wanted), ASKING)
         found: list[Decision] = []
-        for (stored, row), asking in zip(self._with_sessions([each.place for each in asked]), asked, strict=True):
+        for (stored, row), each in zip(self._with_sessions([each.place for each in asked]), asked, strict=True):
             if wanted.limit is not None and len(found) >= wanted.limit:
                 break
-            call = self._call(stored, asking)
+            call = self._call(stored, each)
             told = decisions_in(call, stored.row.uuid, stored.row.project, row.agent) if call is not None else ()
-            found += [each for each in told if _is_about(each, topic)]
+            found += [decision for decision in told if _is_about(decision, topic)]
         return found[: wanted.limit]
 
     def _call(self, stored: StoredSession, wanted: FoundCall) -> ToolCall | None:
