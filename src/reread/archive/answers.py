@@ -18,7 +18,8 @@ from reread.errors import BadInput, SafeBusy, SafeDamaged, printable
 from reread.features.tool_use import ASKING, Decision, ToolCount, count_tools, decisions_in, decisions_of, sum_tools
 from reread.index import conversation_rows
 from reread.index.conversation_rows import FoundCall, TalkRow, Window, calls_of, tool_sums
-from reread.index.read import RESULT, lines_with
+from reread.index.meta import RESULT
+from reread.index.read import lines_with
 from reread.index.sessions import StoredSession, moves, sessions
 from reread.records import Assistant, QueueOperation, Record, RedactedThinking, Thinking, User, decode
 from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Subagent, Thought, ToolCall, Turn

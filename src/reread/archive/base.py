@@ -85,12 +85,12 @@ class ArchiveBase:
     def has_lost_index(self) -> bool:
         """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made
         anew by a rebuild that did not come to its end."""
-        if self.exists:
-            if meta.is_half_made(self.connection):
-                return True
-            if meta.has_sessions(self.connection) or meta.read_note(self.connection, meta.FIRST) is not None:
-                return False
-        return bool(self.packs.packs()) and not (self.exists and read.has_pieces(self.connection))
+        if not self.exists:
+            return bool(self.packs.packs())
+        if meta.is_half_made(self.connection):
+            return True
+        is_begun = meta.has_sessions(self.connection) or meta.read_note(self.connection, meta.FIRST) is not None
+        return not is_begun and not read.has_pieces(self.connection) and bool(self.packs.packs())
 
     @property
     def is_open(self) -> bool:

@@ -37,7 +37,8 @@ from reread.features.edits.patches import Content, exact
 from reread.features.edits.shell import Action, best_matches, files_in, fits, key_of
 from reread.features.search_text import Field
 from reread.index import read
-from reread.index.read import TOOL, StoredCall, TextLine, calls_with_files, lines_with, status_of_call
+from reread.index.meta import TOOL
+from reread.index.read import StoredCall, TextLine, calls_with_files, lines_with, status_of_call
 from reread.index.safe_reader import SafeReader
 from reread.index.sessions import StoredSession, sessions
 from reread.loading import read_unharmed, trunks_of

@@ -258,7 +258,6 @@ SPAN = timedelta(days=28)
 _FEWEST_PROMPTS = 10
 _MOST_OF_A_SORT = 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-"""Of a day."""
 _SAME_CHANGE = timedelta(days=1)
 
 

@@ -6,6 +6,7 @@ Whoever writes holds the lock of the safe; what a crash left is put in order fir
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,7 +132,7 @@ class ArchiveSafe:
                 raise
             except StoreError as problem:
                 return proof.verify_without_database(archive.packs, problem)
-            if _is_half_made(connection):
+            if _unless_damaged(lambda: meta.is_half_made(connection)):
                 if not may_write:
                     unfinished = StoreError("a rebuild of the index was not finished")
                     return proof.verify_without_database(archive.packs, unfinished)
@@ -171,19 +172,12 @@ class ArchiveSafe:
 
     def _can_recover(self, connection: sqlite3.Connection) -> bool:
         """Nothing is put in order by an index that is damaged. It takes long to prove, and so waits until it must."""
-        try:
-            return self._is_unfinished() and not proof.damaged_index(connection)
-        except sqlite3.DatabaseError:  # what proves the index will say so
-            return False
+        return _unless_damaged(lambda: self._is_unfinished() and not proof.damaged_index(connection))
 
     def _can_upgrade(self, connection: sqlite3.Connection) -> bool:
         """Whether an older version counted by rules of its own, which is no damage; nor is what is damaged counted
         again."""
-        try:
-            is_older = meta.read_note(connection, meta.PRICES) is None or read.outdated_sessions(connection)
-            return bool(is_older) and not proof.damaged_index(connection)
-        except sqlite3.DatabaseError:
-            return False
+        return _unless_damaged(lambda: _is_older(connection) and not proof.damaged_index(connection))
 
     def _is_unfinished(self) -> bool:
         """Whether a crash left something to put in order, as it hardly ever did."""
@@ -349,8 +343,13 @@ def _folder(named: str | Path) -> Path:
     return Path(named)
 
 
-def _is_half_made(connection: sqlite3.Connection) -> bool:
+def _is_older(connection: sqlite3.Connection) -> bool:
+    return meta.read_note(connection, meta.PRICES) is None or bool(read.outdated_sessions(connection))
+
+
+def _unless_damaged(ask: Callable[[], bool]) -> bool:
+    """False where the index cannot be asked: what proves it will say so."""
     try:
-        return meta.is_half_made(connection)
-    except sqlite3.DatabaseError:  # what proves the index will say so
+        return ask()
+    except sqlite3.DatabaseError:
         return False

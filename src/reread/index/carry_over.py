@@ -12,7 +12,7 @@ from reread.errors import RereadError
 
 from . import meta
 from .client_totals import keep_status_lines, status_lines
-from .database import FILE_NAME, connect, last_set_aside, refuse_newer, transaction
+from .database import FILE_NAME, applied_to, connect, last_set_aside, refuse_newer, transaction
 from .machines import keep_machines, other_machines
 from .schema import MIGRATIONS
 from .sessions import MarkRow, MoveRow, all_rows, keep_moves, keep_rows, move_rows
@@ -55,13 +55,9 @@ def unsafe_if_readable(home: Path) -> Unsafe:
 def refuse_newer_index(home: Path) -> None:
     """Raises NewerArchive: what only a newer version's index knows would stay behind. One that lacks what every version
     has is damaged, whatever else it says."""
-    applied = {name for (name,) in _if_readable(home, FILE_NAME, _migrations)}
+    applied = set(_if_readable(home, FILE_NAME, lambda connection: [*applied_to(connection)]))
     if applied >= MIGRATIONS.keys():
         refuse_newer(applied)
-
-
-def _migrations(connection: sqlite3.Connection) -> list[Any]:
-    return connection.execute("SELECT name FROM migration").fetchall()
 
 
 def _first_file(connection: sqlite3.Connection) -> list[Any]:

@@ -214,7 +214,7 @@ class TalkRow(NamedTuple):
 
 
 _TALK = """file.session, file.id, file.generation, file.kind, file.agent, file.path,
-    {0}.offset, {0}.length, {0}.part, {0}.time"""
+    {0}.offset, {0}.length, {1}, {0}.time"""
 _BY_FILE = "file CROSS JOIN {0} ON file.id = {0}.file"
 """To count them: SQLite would look the file up for each, which takes three times as long."""
 
@@ -237,7 +237,7 @@ def _talk_rows(
 ) -> tuple[list[TalkRow], int]:
     # No time is the least of all, and so comes last: there is an index for this order, which ends at the limit.
     rows = connection.execute(
-        f"""SELECT {_TALK.format(table)} FROM {table} JOIN file ON file.id = {table}.file
+        f"""SELECT {_TALK.format(table, "part")} FROM {table} JOIN file ON file.id = {table}.file
             WHERE file.session NOT NULL AND {condition}
             ORDER BY {table}.time DESC, file.session DESC, file.id, offset LIMIT ?""",  # noqa: S608
         (-1 if limit is None else limit,),
@@ -267,7 +267,7 @@ class FoundCall(NamedTuple):
 def calls_of(connection: sqlite3.Connection, window: Window, name: str) -> list[FoundCall]:
     """The calls of a tool, newest first."""
     rows = connection.execute(
-        f"""SELECT tool_call.id, status <> 'missing', {_TALK.format("tool_call").replace("tool_call.part", "0")}
+        f"""SELECT tool_call.id, status <> 'missing', {_TALK.format("tool_call", "0")}
             FROM tool_call JOIN file ON file.id = tool_call.file
             WHERE file.session NOT NULL AND name = ? AND {window.condition("tool_call")}
             ORDER BY tool_call.time DESC, file.session, file.id, offset""",  # noqa: S608  our own names, and integers

@@ -123,7 +123,7 @@ def _take_as_they_are(*kinds: type) -> None:
 
 def migrate(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, applied INTEGER NOT NULL)")
-    applied = {name for (name,) in connection.execute("SELECT name FROM migration")}
+    applied = applied_to(connection)
     refuse_newer(applied)
     if not applied:
         applied = _make_new(connection)
@@ -147,7 +147,12 @@ def _make_new(connection: sqlite3.Connection) -> set[str]:
             now = int(time.time() * 1000)
             rows = [(name, now) for name in MIGRATIONS if name in IN_SCHEMA]
             connection.executemany("INSERT INTO migration VALUES (?, ?)", rows)
-        return {name for (name,) in connection.execute("SELECT name FROM migration")}
+        return applied_to(connection)
+
+
+def applied_to(connection: sqlite3.Connection) -> set[str]:
+    """The migrations that a database has seen."""
+    return {name for (name,) in connection.execute("SELECT name FROM migration")}
 
 
 def refuse_newer(applied: set[str]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 FIELDS = ("prompt", "text", "thinking", "tool", "result", "title")
 """Columns of the full-text index, in order; `block.field` counts from 0."""
+TOOL, RESULT = FIELDS.index("tool"), FIELDS.index("result")
 PRICES = "prices"
 """Digest of the prices all money was counted with."""
 PRICE_FILES = "price_files"

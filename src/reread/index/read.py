@@ -15,7 +15,7 @@ from msgspec import Struct
 from reread import lazy
 from reread.lazy import NamedTuple
 
-from .meta import EXTRACTOR, FIELDS, as_path, stored_path
+from .meta import EXTRACTOR, FIELDS, RESULT, as_path, stored_path
 from .rows import FileRow
 from .sessions import integers
 
@@ -309,7 +309,7 @@ class Possible(NamedTuple):
 _POSSIBLE = f"""WITH possible(id) AS (
         SELECT rowid FROM search WHERE search MATCH ? UNION SELECT block FROM partly_indexed UNION
         SELECT block.id FROM result_waits JOIN block ON block.id BETWEEN first AND last
-        WHERE block.file = result_waits.file AND field = {FIELDS.index("result")} UNION
+        WHERE block.file = result_waits.file AND field = {RESULT} UNION
         SELECT id FROM block WHERE id < ? UNION SELECT id FROM block WHERE id > ?)"""  # noqa: S608  our own numbers
 
 
@@ -401,9 +401,6 @@ def has_pieces(connection: sqlite3.Connection) -> bool:
 def forgotten(connection: sqlite3.Connection) -> dict[str, int]:
     """Keys of files that a person had forgotten, and what stands for sessions and contents; with when that was."""
     return dict(connection.execute("SELECT key, at FROM forgotten"))
-
-
-TOOL, RESULT = FIELDS.index("tool"), FIELDS.index("result")
 
 
 class StoredCall(NamedTuple):

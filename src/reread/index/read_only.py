@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from reread.errors import BadInput, ReadOnlyArchive, StoreError
 from reread.safe.safe import Safe
 
-from .database import BUSY_MS, FILE_NAME, configure, connect, is_only_readable, refuse_newer
+from .database import BUSY_MS, FILE_NAME, applied_to, configure, connect, is_only_readable, refuse_newer
 from .schema import MIGRATIONS
 from .sql_views import add_views
 
@@ -71,7 +71,7 @@ def _copied(path: Path, log: Path) -> sqlite3.Connection:
 
 
 def _refuse_other_versions(connection: sqlite3.Connection, path: Path) -> None:
-    applied = {name for (name,) in connection.execute("SELECT name FROM migration")}
+    applied = applied_to(connection)
     refuse_newer(applied)
     if MIGRATIONS.keys() - applied:
         reason = (

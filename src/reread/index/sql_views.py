@@ -27,7 +27,7 @@ from reread.records import (
 from reread.safe.safe import Safe
 from reread.sessions.agents import as_said
 
-from .meta import FIELDS, as_path
+from .meta import FIELDS, RESULT, as_path
 from .safe_reader import SafeReader
 from .sessions import first_names, sign_of
 from .text_index import text_at
@@ -187,7 +187,7 @@ RESULTS = ReadableView(
     ),
     f"""FROM block {_OF_FILE.format("block")}
     JOIN tool_call ON tool_call.file = file.id AND tool_call.id = {_kept("call", "block", "block.part")}
-WHERE block.field = {FIELDS.index("result")} AND NOT tool_call.is_copy""",
+WHERE block.field = {RESULT} AND NOT tool_call.is_copy""",
     ("text",),
 )
 _TOKENS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "thinking")

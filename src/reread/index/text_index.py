@@ -24,7 +24,6 @@ __all__ = [
     "INSERT_WORDS",
     "LACKING",
     "NOTE_LACKING",
-    "RESULT",
     "Counted",
     "Occurrence",
     "counted",
@@ -38,7 +37,6 @@ __all__ = [
 ]
 
 
-RESULT = FIELDS.index("result")
 INSERT_WORDS = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
 
 LACKING = b"\x1f"

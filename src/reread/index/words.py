@@ -21,11 +21,11 @@ from reread.safe.pieces import compress, decompress
 
 from . import read
 from .database import transaction
-from .meta import FIELDS, as_path
+from .meta import FIELDS, RESULT, as_path
 from .read import StoredPiece
 from .rows import FileRow
 from .session_files import SessionFileReader
-from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING, RESULT, indexable, text_at
+from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING, indexable, text_at
 
 
 class TextPlace(NamedTuple):

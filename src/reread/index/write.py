@@ -26,10 +26,10 @@ from .client_totals import replace_said
 from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
 from .ledger import Ledger
-from .meta import EXTRACTOR, file_key, stored_path
+from .meta import EXTRACTOR, RESULT, file_key, stored_path
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
 from .source_state import UNREAD, remember, remember_grown
-from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING, RESULT
+from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
