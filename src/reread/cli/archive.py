@@ -227,7 +227,7 @@ def _forget(arguments: list[str]) -> int:
         warning = _what_goes(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
         if not given.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?",
-            "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes",
+            "forgetting cannot be undone, and",
         ):
             tell_lines("nothing was removed")
             return 0
@@ -250,9 +250,7 @@ def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
         there_is_some = bool(found.pieces or found.files)
         if there_is_some and not given.yes:
             question = "\n".join([*_damage_lines(found), "Remove what is left of it from the safe for good?"])
-            if not is_agreed(
-                question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"
-            ):
+            if not is_agreed(question, "forgetting cannot be undone, and"):
                 tell_lines("nothing was removed")
                 return 0
         done = archive.safe.forget_damaged() if there_is_some else found

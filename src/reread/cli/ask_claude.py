@@ -72,9 +72,7 @@ def asked(given: argparse.Namespace, config: Config, evidence: SentEvidence, pri
     text = redactor.redact(text)
     prompt = f"{QUESTIONS[evidence.about]}\n\n<evidence>\n{text}\n</evidence>"
     tell(_told(prompt, given.ask_model or evidence.model, prices, config.now, sum(placeholders(text)[0].values())))
-    if not given.yes and not options.is_agreed(
-        "Ask Claude?", "nothing was sent: standard input is not a terminal to ask at; pass --yes"
-    ):
+    if not given.yes and not options.is_agreed("Ask Claude?", "nothing was sent:"):
         tell("nothing was sent")
         return None
     folder = config.home / FOLDER

@@ -494,9 +494,7 @@ def install_service(given: argparse.Namespace, config: Config, target: str) -> i
     made = service(command, Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform, _known_now(config))
     _refuse_others(made.path)
     tell_lines(f"{printable(str(made.path))}:\n{made.content}")
-    if not given.yes and not options.is_agreed(
-        "write this file and start it?", "nothing was changed: standard input is not a terminal to ask at; pass --yes"
-    ):
+    if not given.yes and not options.is_agreed("write this file and start it?"):
         return 0
     try:
         made.path.parent.mkdir(parents=True, exist_ok=True)
@@ -533,9 +531,7 @@ def remove_service(given: argparse.Namespace) -> int:
         return 0
     _refuse_others(made.path)
     question = f"stop it and remove {printable(str(made.path))}?"
-    if not given.yes and not options.is_agreed(
-        question, "nothing was changed: standard input is not a terminal to ask at; pass --yes"
-    ):
+    if not given.yes and not options.is_agreed(question):
         return 0
     _run(made.stop)
     made.path.unlink()

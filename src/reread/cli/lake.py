@@ -326,7 +326,7 @@ def _search(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) ->
         files = count(sum(each.files for each in costs), "file")
         tell(f"reads {files}, {size(total_bytes)} of text of {count(len(costs), 'month')}: {_by_month(costs)}")
         is_asked = total_bytes > _MUCH and not given.yes and sys.stdin.isatty()
-        if is_asked and not is_agreed("read all of it?", "pass --yes"):
+        if is_asked and not is_agreed("read all of it?", "nothing was read:"):
             return
         total, found = answers.search(ask, sessions)
     document = {
@@ -420,9 +420,7 @@ def _forget(arguments: list[str]) -> int:
     prices = billing.load_prices(config.prices)
     chosen, about = _chosen(given, config, lake, prices)
     question = f"remove {about} from {printable(lake.uri)} for good?"
-    if not given.yes and not is_agreed(
-        question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"
-    ):
+    if not given.yes and not is_agreed(question, "forgetting cannot be undone, and"):
         return 1
     done = upkeep.forget(lake, chosen, prices)
     document = {

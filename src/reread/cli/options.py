@@ -35,10 +35,11 @@ else:
     sources = lazy.module("reread.sources")
 
 
-def is_agreed(question: str, refusal: str) -> bool:
-    """A person at a terminal says yes; anything else is no. Raises BadInput where standard input is no terminal."""
+def is_agreed(question: str, otherwise: str = "nothing was changed:") -> bool:
+    """A person at a terminal says yes; anything else is no. Raises BadInput where standard input is no terminal, which
+    begins with what that means."""
     if not sys.stdin.isatty():
-        raise BadInput(refusal)
+        raise BadInput(f"{otherwise} standard input is not a terminal to ask at; pass --yes")
     tell_lines(f"{question} [yes/no] ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

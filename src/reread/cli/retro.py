@@ -188,9 +188,7 @@ def _apply(
     plan = archive.friction.planned(suggestions[number - 1])
     if not given.json:
         options.print_lines(views.retro_report.applied_lines(plan.diff(), options.make_view(config)))
-    is_wanted = given.yes or is_agreed(
-        "Make this change?", "nothing was changed: standard input is not a terminal to ask at; pass --yes"
-    )
+    is_wanted = given.yes or is_agreed("Make this change?")
     if is_wanted:
         archive.friction.apply(plan)
     backup = str(plan.file.backup) if plan.change.before is not None else None

@@ -137,9 +137,7 @@ def _init(given: argparse.Namespace, config: Config, url: str) -> int:
     question = (
         f"make or update the schema `reread` and the role `reread_member` in {printable(stores.without_password(url))}?"
     )
-    if not given.yes and not options.is_agreed(
-        question, "nothing was changed: standard input is not a terminal to ask at; pass --yes"
-    ):
+    if not given.yes and not options.is_agreed(question):
         return 0
     with stores.Store(url, is_new=True) as store:
         stores.initialise(store, prices)
@@ -218,9 +216,7 @@ def _forget(given: argparse.Namespace, config: Config, url: str) -> int:
         question = (
             f"remove every copy of {printable(named)} from {printable(store.address)}, ledger and text, for good?"
         )
-        if not given.yes and not options.is_agreed(
-            question, "nothing was changed: standard input is not a terminal to ask at; pass --yes"
-        ):
+        if not given.yes and not options.is_agreed(question):
             return 0
         stores.forget(store, named)
     return _said(given, config, f"{named} is gone from the store, and no push brings it back", session=named)
