@@ -316,3 +316,14 @@ def test_new_prices_count_at_once_and_are_in_the_tables_after_a_build(tree: Tree
     kept = [row["nanodollars"] or 0 for row in held.rows("response").to_pylist() if row["model"] == model]
     assert sum(kept) == now
     assert verify(held, prices).ok
+
+
+def test_a_lake_in_a_folder_is_read_without_python(tree: Tree, tmp_path: Path) -> None:
+    """A file system written in Python needs Python's lock to open a file: threads that had it and threads that had
+    Arrow's waited for each other."""
+    place = tmp_path / "a lake & 100% of it"
+    built(place, tree.source)
+    lake = DeltaLake(str(place))
+    for name in lake.versions:
+        assert {file.filesystem.type_name for file in lake.dataset(name).get_fragments()} <= {"subtree"}, name
+        assert lake.dataset(name).count_rows() == lake.count(name)

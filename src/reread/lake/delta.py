@@ -17,11 +17,12 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from reread.errors import BadInput, RereadError, printable
 from reread.times import milliseconds
 
-from .storage import lake_uri, plain_place
+from .storage import is_remote, lake_uri, plain_place
 from .tables import BUILD, EXTRACTOR, MONTH, PERSON, TABLES, LakeTable, arrow_table
 
 _KEYS_AT_ONCE = 2_000
@@ -97,6 +98,12 @@ class DeltaLake:
         if found is None:
             raise BadInput(f"{self.uri} has no table {name!r}")
         return found
+
+    def dataset(self, name: str) -> Any:
+        """A table as it holds, for DuckDB to read. In a folder through Arrow's own file system: that of deltalake is
+        written in Python, and a thread that has Python's lock and one that has Arrow's can wait for each other."""
+        root = None if is_remote(self.uri) else SubTreeFileSystem(f"{plain_place(self.uri)}/{name}", LocalFileSystem())
+        return self.table(name).to_pyarrow_dataset(filesystem=root)
 
     def rows(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         if name not in self.versions:

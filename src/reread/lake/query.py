@@ -313,7 +313,7 @@ class LakeAnswers:
         there = [*lake.versions, *([BUILD.name] if lake.exists else [])]
         if lake.last.get("prices") != prices.digest:
             there = [name for name in there if name != RESPONSE.name]
-        return cls({name: lake.table(name).to_pyarrow_dataset() for name in there}, prices)
+        return cls({name: lake.dataset(name) for name in there}, prices)
 
     def _register(self, table: LakeTable, held: Any) -> None:
         """A view of a table; times are plain ones in UTC, so that no time zone of this machine gets into an answer."""

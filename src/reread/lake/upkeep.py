@@ -264,7 +264,7 @@ class Recount:
         with LakeAnswers.of(lake, self._prices) as answers:
             if not self._is_whole or not self._replace(answers, gone, new):
                 lake.overwrite(RESPONSE.name, answers.responses())
-                lake.overwrite(USAGE_DAY.name, usage_by_day(lake.table(RESPONSE.name).to_pyarrow_dataset()))
+                lake.overwrite(USAGE_DAY.name, usage_by_day(lake.dataset(RESPONSE.name)))
             lake.overwrite(FRICTION_DAY.name, answers.friction_by_day())
 
     def _replace(self, answers: LakeAnswers, gone: Collection[str], new: Collection[str]) -> bool:
@@ -292,7 +292,7 @@ class Recount:
         may keep the digest of a file, but not the id of a response that is to be forgotten."""
         lake = self._lake
         with duckdb.connect() as connection:
-            connection.register("kept", lake.table(RESPONSE.name).to_pyarrow_dataset())
+            connection.register("kept", lake.dataset(RESPONSE.name))
             connection.register("past", old)
             stays = connection.sql(
                 f"""SELECT {", ".join(RESPONSE.columns)} FROM kept
@@ -333,7 +333,7 @@ def differing(lake: DeltaLake, answers: LakeAnswers) -> Iterator[str]:
     """Which of the tables are not what they are made of."""
     with duckdb.connect() as connection:
         connection.register("now", answers.responses().read_all())
-        connection.register("kept", lake.table(RESPONSE.name).to_pyarrow_dataset())
+        connection.register("kept", lake.dataset(RESPONSE.name))
         columns = ", ".join(RESPONSE.columns)
         for one, other in (("now", "kept"), ("kept", "now")):
             apart = f"SELECT {columns} FROM {one} EXCEPT ALL SELECT {columns} FROM {other} LIMIT 1"  # noqa: S608
