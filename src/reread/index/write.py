@@ -307,11 +307,11 @@ class StoreWriter:
             ],
         )
 
-    def keep_states(self, same: Iterable[tuple[str, int, int, int, int]]) -> None:
-        """How files look that hold what they held: key, size, time, device and inode."""
+    def keep_states(self, same: Iterable[tuple[int, int, int, int, str]]) -> None:
+        """How files look that hold what they held: size, time, device, inode, and the key of each."""
         with transaction(self._connection):
             self._connection.executemany(
-                "UPDATE file SET size = ?2, mtime_ns = ?3, device = ?4, inode = ?5 WHERE key = ?1", same
+                "UPDATE file SET size = ?, mtime_ns = ?, device = ?, inode = ? WHERE key = ?", same
             )
 
     def remember_folders(self, folders: Mapping[Path, int], unread: Iterable[Path]) -> None:

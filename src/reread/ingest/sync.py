@@ -100,7 +100,7 @@ def sync(
     )
     writer.change_places(gone=survey.places_gone, own_ways=survey.own_ways)
     if survey.same:
-        writer.keep_states((job.key, job.file.size, job.file.mtime_ns, job.device, job.inode) for job in survey.same)
+        writer.keep_states((job.file.size, job.file.mtime_ns, job.device, job.inode, job.key) for job in survey.same)
     if survey.vanished:
         writer.mark_vanished(survey.vanished)
     writer.close_books()
