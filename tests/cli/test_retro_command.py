@@ -20,6 +20,7 @@ KINDS = [
     "interrupt",
     "rejection",
     "hook_block",
+    "hook_error",
     "tool_error",
     "correction",
     "re_ask",

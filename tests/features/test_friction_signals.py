@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,6 +122,61 @@ def test_hooks_may_also_stop_prompts_and_endings() -> None:
         ("Stop", "no tests were run"),
         ("PostToolUse", "lint failed"),
     }
+
+
+FAILED = "Failed with non-blocking status code: "
+
+
+@pytest.mark.parametrize("since", [{}, {"failedHookErrorIndexes": [0]}], ids=["2.1.325", "2.1.327"])
+def test_a_hook_that_failed_by_itself_blocked_nothing(since: dict[str, Any]) -> None:
+    session = build(
+        a_prompt("go"),
+        a_reply("done"),
+        a_system_line("stop_hook_summary", hookErrors=[f"{FAILED}sh: guard: command not found"], **since),
+    )
+    (event,) = of(FrictionKind.HOOK_ERROR, session)
+    assert (event.evidence, event.about, event.cause) == ("sh: guard: command not found", "Stop", Cause.ENVIRONMENT)
+    assert not of(FrictionKind.HOOK_BLOCK, session)
+
+
+def test_a_hook_that_failed_is_told_once_and_with_its_command() -> None:
+    line: dict[str, Any] = {
+        "hookEvent": "Stop",
+        "toolUseID": "t",
+        "stderr": f"{FAILED}no such file",
+        "command": "guard stop",
+    }
+    session = build(
+        a_prompt("go"),
+        a_reply("done"),
+        an_attachment("hook_non_blocking_error", **line),
+        a_system_line("stop_hook_summary", hookErrors=[f"{FAILED}no such file"], toolUseID="t"),
+    )
+    (event,) = of(FrictionKind.HOOK_ERROR, session)
+    assert (event.evidence, event.details["command"]) == ("no such file", "guard stop")
+
+
+def test_a_stop_hook_that_keeps_the_turn_going_is_one_block_beside_another_that_failed() -> None:
+    """As 2.1.327 writes it: the model is told in a line of its own, and a summary follows."""
+    session = build(
+        a_prompt("go"),
+        a_reply("done"),
+        a_prompt("Stop hook feedback:\n[guard]: run the tests", isMeta=True),
+        a_system_line(
+            "stop_hook_summary",
+            hookErrors=[f"{FAILED}broken", "[guard]: run the tests\n"],
+            failedHookErrorIndexes=[0],
+        ),
+        a_reply("they pass"),
+    )
+    (block,) = of(FrictionKind.HOOK_BLOCK, session)
+    assert (block.evidence, block.about) == ("[guard]: run the tests", "Stop")
+    assert [event.evidence for event in of(FrictionKind.HOOK_ERROR, session)] == ["broken"]
+
+
+def test_a_summary_alone_tells_of_a_stop_hook_that_kept_the_turn_going() -> None:
+    session = build(a_prompt("go"), a_reply("done"), a_system_line("stop_hook_summary", hookErrors=["run the tests"]))
+    assert [event.evidence for event in of(FrictionKind.HOOK_BLOCK, session)] == ["run the tests"]
 
 
 def test_a_rewind_costs_what_was_done_on_the_branch_that_was_left() -> None:

@@ -100,6 +100,7 @@ SUBTYPES: dict[str, tuple[str, dict[str, Any]]] = {
             "hookCount": 1,
             "hookInfos": [{"command": "c", "durationMs": 1}],
             "hookErrors": [],
+            "failedHookErrorIndexes": [],
             "hookAdditionalContext": [],
             "preventedContinuation": False,
             "stopReason": "",

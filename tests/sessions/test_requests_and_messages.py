@@ -124,6 +124,14 @@ def test_a_gateway_request_id_tells_responses_apart() -> None:
     assert len(session.requests) == 2
 
 
+def test_a_forks_copy_of_a_gateway_response_is_the_response_of_the_session_that_asked() -> None:
+    """2.1.327 writes who asked for it; the id of a gateway alone tells nothing."""
+    asked = gateway("a", requestId="r1", sessionId="one", timestamp="2026-11-18T10:00:00Z")
+    copied = gateway("a", requestId="r1", sessionId="two", requestSessionId="one", timestamp="2026-11-18T10:00:00Z")
+    (first,), (second,) = build(asked).requests, build(copied).requests
+    assert first.key == second.key
+
+
 def test_a_line_without_any_id_is_a_request_of_its_own() -> None:
     session = build(a_reply("a", id=None), a_reply("b", id=None))
     assert len(session.requests) == 2

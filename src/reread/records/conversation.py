@@ -106,6 +106,7 @@ class User(Spoken, tag="user", frozen=True):
     image_paste_ids: list[int] | None = None
     interrupted_message_id: str | None = None
     tool_denial_kind: str | None = None
+    tool_denial_before_run: bool | None = None
     user_feedback: str | None = None
     permission_decision: PermissionDecision | None = None
     classifier_meta_lines: str | None = None
@@ -140,6 +141,8 @@ class Assistant(Spoken, tag="assistant", frozen=True):
     """One content block of an API response, usually; the response is all lines with one `message.id`."""
 
     request_id: str | None = None
+    request_session_id: str | None = None
+    """The session that asked for it, where the line is a fork's copy (2.1.327)."""
     error: Raw = ABSENT
     api_error: str | None = None
     api_error_status: Number | None = None

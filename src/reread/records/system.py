@@ -10,6 +10,9 @@ from msgspec import Raw, Struct, field
 from .base import Number, Record
 from .lenient import ABSENT
 
+HOOK_FAILED = "Failed with non-blocking status code: "
+"""How the client opens what it tells of a hook that failed and held nothing up."""
+
 
 class System(Record, tag="system", frozen=True):
     """A notice without a subtype (hooks, 1.0.x) or of one we do not know."""
@@ -40,10 +43,32 @@ class StopHookSummary(System, tag="system", frozen=True):
     hook_count: int | None = None
     hook_infos: list[HookInfo] | None = None
     hook_errors: list[Any] | None = None
+    failed_hook_error_indexes: list[int] | None = None
     hook_additional_context: list[Any] | None = None
     prevented_continuation: bool | None = None
     stop_reason: str | None = None
     has_output: bool | None = None
+    hook_label: str | None = None
+    total_duration_ms: Number | None = None
+
+    @property
+    def failures(self) -> list[str]:
+        """What hooks said that failed and held nothing up."""
+        return [error for place, error in self._told() if self._is_failure(place, error)]
+
+    @property
+    def blocks(self) -> list[str]:
+        """What hooks said that kept the turn from ending."""
+        return [error for place, error in self._told() if not self._is_failure(place, error)]
+
+    def _told(self) -> list[tuple[int, str]]:
+        return [(place, error) for place, error in enumerate(self.hook_errors or ()) if isinstance(error, str)]
+
+    def _is_failure(self, place: int, error: str) -> bool:
+        """The line says it since 2.1.327; before, the client's own words do."""
+        if self.failed_hook_error_indexes is not None:
+            return place in self.failed_hook_error_indexes
+        return error.startswith(HOOK_FAILED)
 
 
 class AwaySummary(System, tag="system", frozen=True):
@@ -202,6 +227,7 @@ class TaskEvent(System, tag="system", frozen=True):
     patch: Raw = ABSENT
     status: str | None = None
     summary: str | None = None
+    summary_is_report: bool | None = field(default=None, name="summary_is_report")
     output_file: str | None = field(default=None, name="output_file")
     last_tool_name: str | None = field(default=None, name="last_tool_name")
     run_id: str | None = field(default=None, name="run_id")

@@ -119,7 +119,7 @@ def is_of_one_file(key: Key) -> bool:
 
 def _scoped(record: Assistant, message_id: str, before: Key) -> Key:
     """The key of a response whose id may be a gateway's constant."""
-    scope = (record.session_id or "", message_id)
+    scope = (record.request_session_id or record.session_id or "", message_id)
     if record.request_id is not None:
         return (*scope, record.request_id)
     return before if before[:2] == scope else (*scope, str(record.timestamp or record.uuid or record.line))

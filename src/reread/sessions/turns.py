@@ -291,7 +291,8 @@ def _system_notices(record: System) -> list[Notice]:
         text = command_line(record.text) if is_command else local_output(record.text)
         return [Notice(what="command", text=text, record=record)] if text else []
     if isinstance(record, StopHookSummary) and (record.prevented_continuation or record.hook_errors):
-        return [Notice(what="hook", text=record.stop_reason or "a stop hook failed", record=record)]
+        outcome = "a stop hook kept the turn going" if record.blocks else "a stop hook failed"
+        return [Notice(what="hook", text=record.stop_reason or outcome, record=record)]
     if isinstance(record, AwaySummary):
         return [Notice(what="task", text=plain(record.text), record=record)]
     return []

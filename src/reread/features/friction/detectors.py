@@ -13,7 +13,16 @@ from reread.sessions import Session
 from . import corrections, cues, patterns, phrases, prompt_text, refusals, scene, tool_errors
 from .corrections import Correction
 from .patterns import Material, material_of
-from .refusals import HookBlock, InstructionEdit, Interrupt, Rejection, SessionOutcome, changes_of, outcome_of
+from .refusals import (
+    HookBlock,
+    HookError,
+    InstructionEdit,
+    Interrupt,
+    Rejection,
+    SessionOutcome,
+    changes_of,
+    outcome_of,
+)
 from .repeats import Compaction, Loop, ManualStep, PermissionToil, ReadWaste, ReAsk, RewindDetector, Rework, Stall
 from .scene import Detector, Moment, Scene
 from .tool_errors import ToolError
@@ -22,6 +31,7 @@ DETECTORS: tuple[Detector, ...] = (
     Interrupt(),
     Rejection(),
     HookBlock(),
+    HookError(),
     ToolError(),
     Correction(),
     ReAsk(),

@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.records import Attachment, HookBlockingError, Record, StopHookSummary, User
+from reread.records.attachments import HookNonBlockingError
 from reread.records.state import PrLink
-from reread.records.system import Informational
+from reread.records.system import HOOK_FAILED, Informational
 from reread.sessions import MAIN, CallStatus
 from reread.sessions import Speaker as Speaker
 
@@ -145,8 +146,7 @@ class HookBlock(Detector):
     """A hook refused a call, a prompt or the end of a turn."""
 
     kind = FrictionKind.HOOK_BLOCK
-    exact = "a hook_blocking_error, a tool result that opens with the hook's name, a prevented continuation"
-    heuristics = "a stop hook that reports errors without preventing anything: 0.8"
+    exact = "a hook_blocking_error, a tool result that opens with the hook's name, a turn it ended or kept going"
 
     def find(self, scene: Scene) -> Iterator[Moment]:
         for call in scene.troubled:
@@ -154,16 +154,19 @@ class HookBlock(Detector):
                 found = _BY_HOOK.match(call.text)
                 said = found[2] if found else call.text
                 yield self._at(scene, call.proof, said, found[1] if found else "PreToolUse", call.name)
-        yield from self._beside(scene)
+        told = set()
         for speaker in (Speaker.PROMPT, Speaker.META):
             for record in scene.lines_of(speaker):
                 text = record.text
                 if is_said_by_hook(text):
                     is_stop = text.startswith(_STOP_FEEDBACK)
-                    said = text.partition(":")[2]
+                    said = text.partition(":")[2].strip()
+                    told.add(said)
                     yield self._at(scene, record, said, "Stop" if is_stop else "UserPromptSubmit", "")
+        yield from self._beside(scene, told)
 
-    def _beside(self, scene: Scene) -> Iterator[Moment]:
+    def _beside(self, scene: Scene, told: set[str]) -> Iterator[Moment]:
+        """But for what lines of the conversation told."""
         beside = scene.conversation.beside
         for record in beside.get(Attachment, ()):
             body = record.attachment if isinstance(record, Attachment) else None
@@ -174,13 +177,40 @@ class HookBlock(Detector):
             if record.text.startswith(_STOPPED_BY_HOOK):
                 yield self._at(scene, record, record.text.partition(":")[2], "UserPromptSubmit", "")
         for record in beside.get(StopHookSummary, ()):
-            if isinstance(record, StopHookSummary) and (record.prevented_continuation or record.hook_errors):
-                said = record.stop_reason or " ".join(str(error) for error in record.hook_errors or ())
-                yield self._at(scene, record, said, "Stop", "", 1.0 if record.prevented_continuation else 0.8)
+            if not isinstance(record, StopHookSummary):
+                continue
+            untold = [error for error in record.blocks if error.strip() not in told]
+            if record.prevented_continuation or untold:
+                yield self._at(scene, record, record.stop_reason or " ".join(untold), "Stop", "")
 
-    def _at(self, scene: Scene, record: Record, said: str, hook: str, tool: str, confidence: float = 1.0) -> Moment:
+    def _at(self, scene: Scene, record: Record, said: str, hook: str, tool: str) -> Moment:
         evidence = said.strip() or f"blocked by a {hook} hook"
-        return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, confidence, about=hook, tool=tool or None)
+        return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, tool=tool or None)
+
+
+class HookError(Detector):
+    """A hook failed by itself: it stopped nothing, and did not do what it is there for."""
+
+    kind = FrictionKind.HOOK_ERROR
+    exact = "a hook_non_blocking_error; without one, the errors of a stop_hook_summary that held nothing up"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        beside = scene.conversation.beside
+        told = set()
+        for record in beside.get(Attachment, ()):
+            body = record.attachment if isinstance(record, Attachment) else None
+            if isinstance(body, HookNonBlockingError):
+                told.add(body.tool_use_id)
+                event = (body.hook_event or body.hook_name or "").partition(":")[0]
+                yield self._at(scene, record, body.stderr or "", event, body.command)
+        for record in beside.get(StopHookSummary, ()):
+            if isinstance(record, StopHookSummary) and record.tool_use_id not in told:
+                for error in record.failures:
+                    yield self._at(scene, record, error, "Stop", None)
+
+    def _at(self, scene: Scene, record: Record, said: str, hook: str, command: str | None) -> Moment:
+        evidence = said.removeprefix(HOOK_FAILED).strip() or f"a {hook} hook failed"
+        return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, command=command)
 
 
 def _said_by(record: Record) -> str:

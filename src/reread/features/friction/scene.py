@@ -32,6 +32,7 @@ class FrictionKind(StrEnum):
     INTERRUPT = "interrupt"
     REJECTION = "rejection"
     HOOK_BLOCK = "hook_block"
+    HOOK_ERROR = "hook_error"
     TOOL_ERROR = "tool_error"
     CORRECTION = "correction"
     RE_ASK = "re_ask"
