@@ -298,3 +298,26 @@ def test_the_types_of_fields_are_values_and_not_text(kind: type[Record]) -> None
         if isinstance(type_, str)
     ]
     assert texts == [], "the modules of records do without `from __future__ import annotations`"
+
+
+_ASKED = {"user_message_uuid": "u", "user_message_uuids": ["u"]}
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"type": "assistant", "requestSessionId": "s", **_ASKED, "local_command_source": "c", "context_usage": {}},
+        {"type": "user", "toolDenialBeforeRun": True},
+        {"type": "stream_event", **_ASKED, "owed_rows": []},
+        {"type": "result", **_ASKED, "request_sent_wall_ms": 1, "first_request_input_tokens": 1},
+        {"type": "system", "subtype": "init", "user_message_uuids": ["u"]},
+        {"type": "system", "subtype": "task_notification", "summary_is_report": True},
+        {"type": "system", "subtype": "stop_hook_summary", "failedHookErrorIndexes": [0], "hookLabel": "l"},
+    ],
+    ids=lambda frame: frame.get("subtype", frame["type"]),
+)
+def test_what_the_newest_client_writes_is_no_news(frame: dict[str, Any]) -> None:
+    """Fields that 2.1.327 was seen to write, and those before it to nobody but programs."""
+    drift = Drift()
+    drift.add(decode(json.dumps(frame).encode()))
+    assert (drift.unknown_types, drift.unmodelled_fields) == ({}, {})

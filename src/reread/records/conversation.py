@@ -175,6 +175,13 @@ class Assistant(Spoken, tag="assistant", frozen=True):
     subagent_type: str | None = field(default=None, name="subagent_type")
     task_description: str | None = field(default=None, name="task_description")
 
+    # Of frames: which messages it answers, and what a command of the client printed.
+    user_message_uuid: str | None = field(default=None, name="user_message_uuid")
+    user_message_uuids: Raw = field(default=ABSENT, name="user_message_uuids")
+    local_command_source: Raw = field(default=ABSENT, name="local_command_source")
+    local_command_run: Raw = field(default=ABSENT, name="local_command_run")
+    context_usage: Raw = field(default=ABSENT, name="context_usage")
+
     @property
     def is_synthetic(self) -> bool:
         return self.message is not None and self.message.model == SYNTHETIC_MODEL

@@ -23,6 +23,9 @@ class StreamEvent(Record, tag="stream_event", frozen=True):
     api_message_id: str | None = field(default=None, name="api_message_id")
     thinking_display: str | None = field(default=None, name="thinking_display")
     abandoned_blocks: Raw = field(default=ABSENT, name="abandoned_blocks")
+    owed_rows: Raw = field(default=ABSENT, name="owed_rows")
+    user_message_uuid: str | None = field(default=None, name="user_message_uuid")
+    user_message_uuids: Raw = field(default=ABSENT, name="user_message_uuids")
 
     @property
     def event(self) -> Any:
@@ -61,6 +64,11 @@ class Result(Record, tag="result", frozen=True):
     queued_turn_count: Raw = field(default=ABSENT, name="queued_turn_count")
     local_command: Raw = field(default=ABSENT, name="local_command")
     api_error_type: Raw = field(default=ABSENT, name="api_error_type")
+    user_message_uuid: str | None = field(default=None, name="user_message_uuid")
+    user_message_uuids: Raw = field(default=ABSENT, name="user_message_uuids")
+    request_sent_wall_ms: Raw = field(default=ABSENT, name="request_sent_wall_ms")
+    first_request_input_tokens: Raw = field(default=ABSENT, name="first_request_input_tokens")
+    first_request_cache_read_input_tokens: Raw = field(default=ABSENT, name="first_request_cache_read_input_tokens")
     key: str | None = None
     """Workflow journals use the same type name with a `key`."""
 

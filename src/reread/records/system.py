@@ -191,6 +191,7 @@ class Init(System, tag="system", frozen=True):
     ultrathink_available: Raw = field(default=ABSENT, name="ultrathink_available")
     ultrathink_typed_raises: Raw = field(default=ABSENT, name="ultrathink_typed_raises")
     view_mode: Raw = field(default=ABSENT, name="view_mode")
+    user_message_uuids: Raw = field(default=ABSENT, name="user_message_uuids")
 
 
 class StatusLineRecord(System, tag="system", frozen=True):
