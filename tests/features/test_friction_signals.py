@@ -174,6 +174,49 @@ def test_a_stop_hook_that_keeps_the_turn_going_is_one_block_beside_another_that_
     assert [event.evidence for event in of(FrictionKind.HOOK_ERROR, session)] == ["broken"]
 
 
+def test_a_hook_that_timed_out_failed() -> None:
+    cancelled = an_attachment("hook_cancelled", hookEvent="PreToolUse", timedOut=True, timeoutMs=1500)
+    session = build(a_prompt("go"), cancelled, a_reply("done"))
+    (event,) = of(FrictionKind.HOOK_ERROR, session)
+    assert (event.evidence, event.about) == ("timed out after 1.5 s", "PreToolUse")
+    assert not of(FrictionKind.HOOK_ERROR, build(a_prompt("go"), an_attachment("hook_cancelled", hookEvent="Stop")))
+
+
+def test_a_hook_may_end_a_turn_or_keep_a_prompt_from_the_model() -> None:
+    """As 2.1.197 to 2.1.327 write it."""
+    blocked = "UserPromptSubmit operation blocked by hook:\n[guard]: not today\n\n\nOriginal prompt: go"
+    session = build(
+        a_system_line("informational", content=blocked, preventContinuation=True),
+        a_prompt("go", uuid="p"),
+        a_reply(a_tool_call()),
+        a_tool_result("ok"),
+        an_attachment("hook_stopped_continuation", hookEvent="PreToolUse", message="enough"),
+    )
+    assert {(event.about, event.evidence) for event in of(FrictionKind.HOOK_BLOCK, session)} == {
+        ("UserPromptSubmit", "[guard]: not today"),
+        ("PreToolUse", "enough"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("opening", "again"),
+    [
+        (
+            "Operation stopped by hook: ",
+            a_system_line("informational", content="Operation stopped by hook: run the tests"),
+        ),
+        (
+            "Stop hook feedback:\n",
+            an_attachment("hook_blocking_error", blockingError={"blockingError": "run the tests"}),
+        ),
+    ],
+    ids=["informational", "attachment"],
+)
+def test_a_block_that_two_lines_tell_is_one(opening: str, again: Entry) -> None:
+    session = build(a_prompt("go"), a_reply("done"), a_prompt(f"{opening}run the tests", isMeta=True), again)
+    assert [event.evidence for event in of(FrictionKind.HOOK_BLOCK, session)] == ["run the tests"]
+
+
 def test_a_summary_alone_tells_of_a_stop_hook_that_kept_the_turn_going() -> None:
     session = build(a_prompt("go"), a_reply("done"), a_system_line("stop_hook_summary", hookErrors=["run the tests"]))
     assert [event.evidence for event in of(FrictionKind.HOOK_BLOCK, session)] == ["run the tests"]

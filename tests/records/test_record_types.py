@@ -108,7 +108,7 @@ SUBTYPES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "away_summary": ("AwaySummary", {"content": "recap"}),
-    "informational": ("Informational", {"content": "note", "level": "notice"}),
+    "informational": ("Informational", {"content": "note", "level": "notice", "preventContinuation": True}),
     "api_error": ("ApiError", {"error": {"status": 529}, "retryInMs": 0.5, "retryAttempt": 1, "maxRetries": 10}),
     "compact_boundary": (
         "CompactBoundary",
@@ -159,7 +159,8 @@ ATTACHMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "hook_system_message": ("HookSystemMessage", {**_HOOK, "content": "c"}),
     "hook_non_blocking_error": ("HookNonBlockingError", _HOOK),
     "hook_blocking_error": ("HookBlockingError", {"blockingError": {"blockingError": "b", "command": "c"}}),
-    "hook_cancelled": ("HookCancelled", {}),
+    "hook_stopped_continuation": ("HookStoppedContinuation", {"message": "m", "hookName": "n", "hookEvent": "e"}),
+    "hook_cancelled": ("HookCancelled", {"timedOut": True, "timeoutMs": 1}),
     "command_permissions": ("CommandPermissions", {"allowedTools": []}),
     "diagnostics": ("DiagnosticsAttachment", {"files": [], "isNew": True}),
     "file": ("FileAttachment", {"filename": "f", "content": {}, "displayPath": "d"}),

@@ -158,7 +158,31 @@ NOTICES: dict[str, tuple[Entry, tuple[str, str]]] = {
         a_system_line("stop_hook_summary", preventedContinuation=True, stopReason="tests fail"),
         ("hook", "tests fail"),
     ),
+    "stop hook that failed": (
+        a_system_line("stop_hook_summary", hookErrors=["Failed with non-blocking status code: no"]),
+        ("hook", "a stop hook failed"),
+    ),
+    "stop hook that goes on": (
+        a_prompt("Stop hook feedback:\nrun the tests\n", isMeta=True),
+        ("hook", "Stop hook feedback: run the tests"),
+    ),
+    "blocked prompt": (
+        a_system_line(
+            "informational",
+            content="UserPromptSubmit operation blocked by hook:\nnot today\n\nOriginal prompt: go",
+            preventContinuation=True,
+        ),
+        ("hook", "UserPromptSubmit operation blocked by hook: not today"),
+    ),
     "blocking hook": (an_attachment("hook_blocking_error", hookName="guard"), ("hook", "blocked by guard")),
+    "blocking hook with a reason": (
+        an_attachment("hook_blocking_error", hookName="guard", blockingError={"blockingError": "lint first\n"}),
+        ("hook", "blocked by guard: lint first"),
+    ),
+    "hook that ends the turn": (
+        an_attachment("hook_stopped_continuation", hookName="PreToolUse:Bash", message="enough"),
+        ("hook", "stopped by PreToolUse:Bash: enough"),
+    ),
     "local command": (
         a_system_line("local_command", content="<command-name>/cost</command-name>\n<command-args></command-args>"),
         ("command", "/cost"),
@@ -192,6 +216,8 @@ SILENT = [
     a_system_line("turn_duration", durationMs=1),
     a_system_line("informational", content="note"),
     a_system_line("stop_hook_summary", hookCount=1, hookErrors=[], preventedContinuation=False),
+    a_system_line("stop_hook_summary", hookErrors=["told by a line before"], failedHookErrorIndexes=[]),
+    an_attachment("hook_blocking_error", hookEvent="Stop", blockingError={"blockingError": "told by a line before"}),
     a_line("progress", data={"type": "hook_progress"}),
     an_attachment("task_reminder", content=[]),
     an_attachment("prompt_snapshot", systemPrompt=["secret"]),

@@ -81,9 +81,23 @@ class HookNonBlockingError(_Hook, tag="hook_non_blocking_error", frozen=True):
 class HookBlockingError(_Hook, tag="hook_blocking_error", frozen=True):
     blocking_error: Raw = ABSENT
 
+    @property
+    def said(self) -> str:
+        """The hook's own words, which stand in an object inside the error or are the error itself."""
+        error = parse_or_none(self.blocking_error)
+        said = error.get("blockingError") if isinstance(error, dict) else error
+        return said if isinstance(said, str) else ""
+
+
+class HookStoppedContinuation(_Hook, tag="hook_stopped_continuation", frozen=True):
+    """A hook ended the turn."""
+
+    message: str | None = None
+
 
 class HookCancelled(_Hook, tag="hook_cancelled", frozen=True):
-    pass
+    timed_out: bool | None = None
+    timeout_ms: Number | None = None
 
 
 class EditedTextFile(_Attachment, tag="edited_text_file", frozen=True):
@@ -313,6 +327,7 @@ AttachmentBody = (
     | HookSystemMessage
     | HookNonBlockingError
     | HookBlockingError
+    | HookStoppedContinuation
     | HookCancelled
     | EditedTextFile
     | DeferredToolsDelta

@@ -76,7 +76,8 @@ class AwaySummary(System, tag="system", frozen=True):
 
 
 class Informational(System, tag="system", frozen=True):
-    pass
+    prevent_continuation: bool | None = None
+    prompt_submit_ending: Raw = ABSENT
 
 
 class ApiError(System, tag="system", frozen=True):

@@ -31,10 +31,23 @@ from reread.records import (
     UnknownBlock,
     User,
 )
+from reread.records.attachments import HookStoppedContinuation
+from reread.records.system import Informational
 
 from .calls import ToolCall, server_call
 from .captured import WithdrawnBlock
-from .speaker import TYPED, Speaker, command_line, image_count, local_output, plain, typed_text, was_typed_while_busy
+from .speaker import (
+    PROMPT_BELOW,
+    STOP_FEEDBACK,
+    TYPED,
+    Speaker,
+    command_line,
+    image_count,
+    local_output,
+    plain,
+    typed_text,
+    was_typed_while_busy,
+)
 from .values import Notice, Prompt, Said, Step, Thought
 
 
@@ -254,12 +267,19 @@ def _hook(record: User) -> list[Notice]:
     return [Notice(what="hook", text=record.text, record=record)]
 
 
+def _meta(record: User) -> list[Notice]:
+    """What a hook told the model at the end of a turn: only for this it goes on."""
+    said = " ".join(record.text.split()) if record.text.startswith(STOP_FEEDBACK) else ""
+    return [Notice(what="hook", text=said, record=record)] if said else []
+
+
 _USER_NOTICES: dict[Speaker, Callable[[User], list[Notice]]] = {
     Speaker.INTERRUPT: _interrupted,
     Speaker.TASK_NOTIFICATION: _task,
     Speaker.TEAMMATE: _teammate,
     Speaker.LOCAL_OUTPUT: _local_output,
     Speaker.HOOK: _hook,
+    Speaker.META: _meta,
 }
 
 
@@ -290,9 +310,10 @@ def _system_notices(record: System) -> list[Notice]:
         is_command = "<command-name>" in record.text
         text = command_line(record.text) if is_command else local_output(record.text)
         return [Notice(what="command", text=text, record=record)] if text else []
-    if isinstance(record, StopHookSummary) and (record.prevented_continuation or record.hook_errors):
-        outcome = "a stop hook kept the turn going" if record.blocks else "a stop hook failed"
-        return [Notice(what="hook", text=record.stop_reason or outcome, record=record)]
+    if isinstance(record, StopHookSummary) and (record.prevented_continuation or record.failures):
+        return [Notice(what="hook", text=record.stop_reason or "a stop hook failed", record=record)]
+    if isinstance(record, Informational) and record.prevent_continuation:  # only hooks do
+        return [Notice(what="hook", text=" ".join(record.text.partition(PROMPT_BELOW)[0].split()), record=record)]
     if isinstance(record, AwaySummary):
         return [Notice(what="task", text=plain(record.text), record=record)]
     return []
@@ -304,9 +325,18 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
         if queued_prompt(record) is not None:
             return [Notice(what="queued", text=record.text, record=record)]
         return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
-    if isinstance(body, HookBlockingError):
-        return [Notice(what="hook", text=f"blocked by {body.hook_name or 'a hook'}", record=record)]
+    if (
+        isinstance(body, HookBlockingError) and body.hook_event != "Stop"
+    ):  # what that told the model is a line of its own
+        return [_hook_notice(record, "blocked", body.hook_name, body.said)]
+    if isinstance(body, HookStoppedContinuation):
+        return [_hook_notice(record, "stopped", body.hook_name, body.message)]
     return []
+
+
+def _hook_notice(record: Record, outcome: str, hook: str | None, said: str | None) -> Notice:
+    reason = f": {said.strip()}" if said and said.strip() else ""
+    return Notice(what="hook", text=f"{outcome} by {hook or 'a hook'}{reason}", record=record)
 
 
 def _compaction(record: CompactBoundary) -> str:

@@ -11,11 +11,12 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.records import Attachment, HookBlockingError, Record, StopHookSummary, User
-from reread.records.attachments import HookNonBlockingError
+from reread.records.attachments import HookCancelled, HookNonBlockingError, HookStoppedContinuation
 from reread.records.state import PrLink
 from reread.records.system import HOOK_FAILED, Informational
 from reread.sessions import MAIN, CallStatus
 from reread.sessions import Speaker as Speaker
+from reread.sessions.speaker import PROMPT_BELOW, STOP_FEEDBACK
 
 from .prompt_text import words_of
 from .scene import EDITS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of
@@ -26,12 +27,12 @@ _BY_HOOK = lazy.pattern(
     r"\s*(\w+)(?::\w+)? hook (?:blocking )?(?:error|stopped)[^:\n]*:?\s*(?:\[[^\]\n]*\]:\s*)?(.*)", re.DOTALL
 )
 _STOPPED_BY_HOOK = "Operation stopped by hook"
-_STOP_FEEDBACK = "Stop hook feedback"
+_BLOCKED_BY_HOOK = " operation blocked by hook"
 
 
 def is_said_by_hook(text: str) -> bool:
     """Whether a line in the person's name is a hook's: the client writes some of them as prompts."""
-    return text.startswith((_STOPPED_BY_HOOK, _STOP_FEEDBACK))
+    return text.startswith((_STOPPED_BY_HOOK, STOP_FEEDBACK))
 
 
 class Interrupt(Detector):
@@ -159,7 +160,7 @@ class HookBlock(Detector):
             for record in scene.lines_of(speaker):
                 text = record.text
                 if is_said_by_hook(text):
-                    is_stop = text.startswith(_STOP_FEEDBACK)
+                    is_stop = text.startswith(STOP_FEEDBACK)
                     said = text.partition(":")[2].strip()
                     told.add(said)
                     yield self._at(scene, record, said, "Stop" if is_stop else "UserPromptSubmit", "")
@@ -170,12 +171,14 @@ class HookBlock(Detector):
         beside = scene.conversation.beside
         for record in beside.get(Attachment, ()):
             body = record.attachment if isinstance(record, Attachment) else None
-            if isinstance(body, HookBlockingError):
-                event = (body.hook_event or body.hook_name or "").partition(":")[0]
-                yield self._at(scene, record, _said_by(record), event, "")
+            if isinstance(body, HookBlockingError) and body.said.strip() not in told:
+                yield self._at(scene, record, body.said, _event_of(body), "")
+            elif isinstance(body, HookStoppedContinuation):
+                yield self._at(scene, record, body.message or "", _event_of(body), "")
         for record in beside.get(Informational, ()):
-            if record.text.startswith(_STOPPED_BY_HOOK):
-                yield self._at(scene, record, record.text.partition(":")[2], "UserPromptSubmit", "")
+            said = _of_prompt(record.text)
+            if said is not None and said not in told:
+                yield self._at(scene, record, said, "UserPromptSubmit", "")
         for record in beside.get(StopHookSummary, ()):
             if not isinstance(record, StopHookSummary):
                 continue
@@ -192,7 +195,7 @@ class HookError(Detector):
     """A hook failed by itself: it stopped nothing, and did not do what it is there for."""
 
     kind = FrictionKind.HOOK_ERROR
-    exact = "a hook_non_blocking_error; without one, the errors of a stop_hook_summary that held nothing up"
+    exact = "a hook_non_blocking_error, a hook that timed out; the failures of a stop_hook_summary without such lines"
 
     def find(self, scene: Scene) -> Iterator[Moment]:
         beside = scene.conversation.beside
@@ -201,8 +204,10 @@ class HookError(Detector):
             body = record.attachment if isinstance(record, Attachment) else None
             if isinstance(body, HookNonBlockingError):
                 told.add(body.tool_use_id)
-                event = (body.hook_event or body.hook_name or "").partition(":")[0]
-                yield self._at(scene, record, body.stderr or "", event, body.command)
+                yield self._at(scene, record, body.stderr or "", _event_of(body), body.command)
+            elif isinstance(body, HookCancelled) and body.timed_out:
+                after = f" after {body.timeout_ms / 1000:g} s" if body.timeout_ms is not None else ""
+                yield self._at(scene, record, f"timed out{after}", _event_of(body), body.command)
         for record in beside.get(StopHookSummary, ()):
             if isinstance(record, StopHookSummary) and record.tool_use_id not in told:
                 for error in record.failures:
@@ -213,12 +218,16 @@ class HookError(Detector):
         return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, command=command)
 
 
-def _said_by(record: Record) -> str:
-    """The hook's own words, which stand in an object inside the error or are the error itself."""
-    body = record.data.get("attachment")
-    error = body.get("blockingError") if isinstance(body, dict) else None
-    said = error.get("blockingError") if isinstance(error, dict) else error
-    return said if isinstance(said, str) else ""
+def _event_of(body: HookBlockingError | HookStoppedContinuation | HookNonBlockingError | HookCancelled) -> str:
+    return (body.hook_event or body.hook_name or "").partition(":")[0]
+
+
+def _of_prompt(text: str) -> str | None:
+    """Why a hook kept a prompt from the model; None for a line that does not say so."""
+    opening, _, said = text.partition(":")
+    if opening != _STOPPED_BY_HOOK and not opening.endswith(_BLOCKED_BY_HOOK):
+        return None
+    return said.partition(PROMPT_BELOW)[0].strip()
 
 
 NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
