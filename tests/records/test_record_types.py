@@ -308,7 +308,9 @@ _ASKED = {"user_message_uuid": "u", "user_message_uuids": ["u"]}
     "frame",
     [
         {"type": "assistant", "requestSessionId": "s", **_ASKED, "local_command_source": "c", "context_usage": {}},
-        {"type": "user", "toolDenialBeforeRun": True},
+        {"type": "user", "toolDenialBeforeRun": True, "classifierBoundary": True},
+        {"type": "system", "subtype": "permission_denied", "decision_reason": "r", "decision_reason_type": "mode"},
+        {"type": "system", "subtype": "model_refusal_no_fallback", "requestId": "r", "api_refusal_category": None},
         {"type": "stream_event", **_ASKED, "owed_rows": []},
         {"type": "result", **_ASKED, "request_sent_wall_ms": 1, "first_request_input_tokens": 1},
         {"type": "system", "subtype": "init", "user_message_uuids": ["u"]},
@@ -317,8 +319,8 @@ _ASKED = {"user_message_uuid": "u", "user_message_uuids": ["u"]}
     ],
     ids=lambda frame: frame.get("subtype", frame["type"]),
 )
-def test_what_the_newest_client_writes_is_no_news(frame: dict[str, Any]) -> None:
-    """Fields that 2.1.327 was seen to write, and those before it to nobody but programs."""
+def test_what_newer_clients_write_is_no_news(frame: dict[str, Any]) -> None:
+    """Fields that clients from 2.1.275 to 2.1.327 were seen to write, in transcripts or to programs."""
     drift = Drift()
     drift.add(decode(json.dumps(frame).encode()))
     assert (drift.unknown_types, drift.unmodelled_fields) == ({}, {})

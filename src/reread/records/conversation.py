@@ -126,6 +126,7 @@ class User(Spoken, tag="user", frozen=True):
     queue_skip_attachments: Raw = ABSENT
     summarized_turn_prompt_uuids: Raw = ABSENT
     refused_message_id: str | None = None
+    classifier_boundary: Raw = ABSENT
 
     @property
     def tool_use_result(self) -> Any:

@@ -266,6 +266,8 @@ class BackgroundTasksChanged(System, tag="system", frozen=True):
 class PermissionDenied(System, tag="system", frozen=True):
     tool_name: str | None = field(default=None, name="tool_name")
     message: str | None = None
+    decision_reason_type: str | None = field(default=None, name="decision_reason_type")
+    decision_reason: str | None = field(default=None, name="decision_reason")
 
 
 class SessionTitleChanged(System, tag="system", frozen=True):
@@ -277,7 +279,18 @@ class SessionStateChanged(System, tag="system", frozen=True):
 
 
 class ModelRefusalNoFallback(System, tag="system", frozen=True):
-    pass
+    """The model declined, and no other was asked. Transcripts and frames write its fields each in their own way."""
+
+    original_model: str | None = None
+    request_id: str | None = None
+    api_refusal_category: Raw = ABSENT
+    api_refusal_explanation: Raw = ABSENT
+    refused_user_message_uuid: str | None = None
+    framed_model: str | None = field(default=None, name="original_model")
+    framed_request: str | None = field(default=None, name="request_id")
+    framed_category: Raw = field(default=ABSENT, name="api_refusal_category")
+    framed_explanation: Raw = field(default=ABSENT, name="api_refusal_explanation")
+    framed_prompt: str | None = field(default=None, name="refused_user_message_uuid")
 
 
 SYSTEM_SUBTYPES: dict[str, type[System]] = {
