@@ -12,6 +12,7 @@ from reread import Tokens
 from reread.archive import Archive
 from reread.index import usage_sums
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_usage
+from reread.views.usage_table import row_label
 
 ANN = "aaaa0000-1111-4222-8333-444455556666"
 BOB = "bbbb0000-1111-4222-8333-444455556666"
@@ -136,6 +137,13 @@ def test_a_request_id_that_changes_does_not_make_another_request(tmp_path: Path)
     write(tmp_path, a_request(requestId=None), session=BOB)
     [cell] = cells(tmp_path)
     assert cell.requests == 1
+
+
+def test_work_outside_a_repository_has_no_branch(tmp_path: Path) -> None:
+    write(tmp_path, a_request("msg_A", gitBranch=""), a_request("msg_B", gitBranch="main"))
+    with synced(tmp_path) as archive:
+        report = archive.usage("branch", timezone=UTC)
+    assert [(row.key, row_label("branch", row, UTC)) for row in report.rows] == [(None, "no branch"), ("main", "main")]
 
 
 def test_local_notices_are_no_requests(tmp_path: Path) -> None:

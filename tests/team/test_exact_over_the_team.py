@@ -18,6 +18,7 @@ from reread.archive.usage_report import UsageReport
 from reread.billing import packaged_prices
 from reread.team.questions import usage
 from reread.team.store import verify
+from reread.testing import a_prompt, a_reply, a_session
 from reread.views.usage_table import usage_document
 from reread.views.values import encoded
 from team.conftest import Team
@@ -75,6 +76,13 @@ def test_every_report_is_that_of_one_archive(team: Team, tmp_path: Path, seed: i
         assert shared > (0,) < folded  # else this would prove little
         number, wrong = verify(store, packaged_prices())
         assert number and not wrong
+
+
+def test_work_outside_a_repository_has_no_branch(team: Team, tmp_path: Path) -> None:
+    a_session(a_prompt("go"), a_reply("yes", gitBranch=""), cwd="/home/ann").write(tmp_path / "ann" / "projects")
+    push_all(team)
+    with team.store("ann") as store:
+        assert [row.key for row in usage(store, "branch", timezone=UTC).rows] == [None]
 
 
 def test_every_day_and_model_of_a_generated_tree_is_as_generated(team: Team, tmp_path: Path) -> None:
