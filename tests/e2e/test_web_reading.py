@@ -101,6 +101,15 @@ def test_a_hit_opens_the_session_with_its_words_marked(opened: Opened) -> None:
     expect(page.locator("#m-thought .thinking mark")).to_have_text("quokka")
 
 
+@pytest.mark.parametrize(("query", "word"), [("fed -it", "fed"), ("zebu&in=result", "zebu")], ids=["agent", "result"])
+def test_a_hit_in_what_is_loaded_when_it_is_opened_leads_to_its_words(opened: Opened, query: str, word: str) -> None:
+    page = opened.go(f"/search?q={query}")
+    page.locator(".hits a.row").first.click()
+    page.wait_for_url("**/s/**")
+    expect(page.locator("mark.current")).to_have_text(word)
+    expect(page.locator("mark.current")).to_be_in_viewport()
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("query", "expected"),

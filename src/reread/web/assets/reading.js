@@ -54,14 +54,14 @@
     const place = document.getElementById(name);
     if (!place) return false;
     for (let at = opens ? place : place.parentElement; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
-    if (opens) load(place);
+    const loaded = opens ? load(place) : null;
     place.scrollIntoView({behavior: "instant"});
     if (focus) {
       const held = place.matches("aside, article") ? place : one("a.number, summary", place) || place;
       if (held === place && !place.matches("summary, a")) place.tabIndex = -1;
       held.focus({preventScroll: true});
     }
-    layout.dispatchEvent(new CustomEvent("revealed", {detail: name}));
+    Promise.resolve(loaded).then(() => layout.dispatchEvent(new CustomEvent("revealed", {detail: name})));
     return true;
   };
   const toHash = async () => {
@@ -69,7 +69,7 @@
     if (!name || reveal(name, false) || !name.startsWith("m-")) return;
     // A result has no place of its own: what is marked as the target is the call.
     const known = new URLSearchParams(location.search).get("at") === name && layout.dataset.at;
-    const where = known ? {anchor: known} : await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json();
+    const where = known && document.getElementById(known) ? {anchor: known} : await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json();
     for (const each of (where && where.within) || []) await load(document.getElementById(each));
     if (where && where.anchor && document.getElementById(where.anchor)) {
       location.replace(`#${where.anchor}`);
