@@ -63,6 +63,14 @@ def write_sessions(claude: Path) -> None:
     early, late = ran("early", is_bad=True), ran("late", is_bad=True)
     late += [line for number in range(12) for line in ran(f"then-{number}")]
     failing = [*turns[:6], *early, *turns[6:500], *late, *turns[500:]]
+    report = "\n".join(f"bush {number} " + "of many leaves " * 20 for number in range(10))
+    a_session(
+        a_prompt("count the bushes"),
+        a_reply(a_tool_call("Bash", {"command": "count"}, id="t9")),
+        a_tool_result(f"{report}\nand a gnu", of="t9"),
+        id="long-result",
+        cwd="/home/ann/zoo",
+    ).write(claude / "projects")
     a_session(*failing, a_title("Failures far apart"), id=FAR, cwd="/home/ann/harbour").write(claude / "projects")
 
 
@@ -101,9 +109,10 @@ def test_a_hit_opens_the_session_with_its_words_marked(opened: Opened) -> None:
     expect(page.locator("#m-thought .thinking mark")).to_have_text("quokka")
 
 
-@pytest.mark.parametrize(("query", "word"), [("fed -it", "fed"), ("zebu&in=result", "zebu")], ids=["agent", "result"])
+@pytest.mark.parametrize(("query", "word"), [("fed -it", "fed"), ("gnu&in=result", "gnu")], ids=["agent", "result"])
 def test_a_hit_in_what_is_loaded_when_it_is_opened_leads_to_its_words(opened: Opened, query: str, word: str) -> None:
     page = opened.go(f"/search?q={query}")
+    page.route("**/part/**", lambda route: (page.wait_for_timeout(300), route.continue_()))  # as a long one does
     page.locator(".hits a.row").first.click()
     page.wait_for_url("**/s/**")
     expect(page.locator("mark.current")).to_have_text(word)
