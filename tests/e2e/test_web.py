@@ -401,6 +401,23 @@ def test_two_branches_are_compared_side_by_side(opened: Opened) -> None:
     expect(page.locator("#content")).to_contain_text("Both sides are the same branch.")
 
 
+def test_a_note_that_is_begun_stays_while_one_tags_and_stars(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    page.get_by_text("Tag, rename, note, hide").click()
+    page.locator(".editing summary", has_text="Add a note").click()
+    page.get_by_label("Note").get_by_role("textbox").fill("read it again")
+    page.get_by_label("Add a tag").fill("later")
+    page.keyboard.press("Enter")
+    expect(page.locator("button.tag")).to_have_text("#later ×")
+    page.locator(".marks button[name=starred]").click()
+    expect(page.locator(".marks button[name=starred]")).to_have_text("★ Starred")
+    expect(page.locator("textarea[name=note]")).to_be_visible()
+    expect(page.locator("textarea[name=note]")).to_have_value("read it again")
+    page.locator(".marks button[name=starred]").click()
+    page.locator("button.tag").click()
+    expect(page.locator("button.tag")).to_have_count(0)
+
+
 def test_a_session_is_renamed_noted_tagged_and_starred_where_one_reads(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}")
     page.get_by_text("Tag, rename, note, hide").click()

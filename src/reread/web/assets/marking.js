@@ -15,8 +15,15 @@
     if (!answer.ok) { place.append(made.content); return; }
     const button = event.submitter && event.submitter.name;
     const wasOpen = one(".more-marks", place).open;
+    // What one began to write in another of the forms stays.
+    const begun = Array.from(place.querySelectorAll("input, textarea")).filter(field => field.form !== event.target && field.value !== field.defaultValue);
     place.replaceChildren(made.content);
     one(".more-marks", place).open = wasOpen;
+    for (const {localName, name, value} of begun) {
+      const field = one(`${localName}[name="${name}"]`, place), fold = field.closest(".editing");
+      field.value = value;
+      if (fold) fold.open = true;
+    }
     const title = one("[data-title]", place).dataset.title;
     for (const named of document.querySelectorAll("h1, .headline .title")) named.textContent = title;
     document.title = `${title} · reread`;
