@@ -25,7 +25,7 @@ from web.serving import until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
-TALK, LONG, FAR = "talk-of-words", "long-session", "far-failures"
+TALK, LONG, FAR, TALL = "talk-of-words", "long-session", "far-failures", "tall-end"
 HOSTILE = '<img src=x onerror="document.title=1"> quokka <b>quokka</b>'
 
 
@@ -71,6 +71,8 @@ def write_sessions(claude: Path) -> None:
         id="long-result",
         cwd="/home/ann/zoo",
     ).write(claude / "projects")
+    tall = a_reply("\n\n".join(f"paragraph {number}" for number in range(120)))
+    a_session(*turns[:120], a_prompt("at length"), tall, id=TALL, cwd="/home/ann/zoo").write(claude / "projects")
     a_session(*failing, a_title("Failures far apart"), id=FAR, cwd="/home/ann/harbour").write(claude / "projects")
 
 
@@ -375,6 +377,16 @@ def test_keys_lead_to_the_end_of_a_long_session_and_back(opened: Opened) -> None
     page.keyboard.press("g")
     expect(page.locator("#m-a-1")).to_be_in_viewport()
     expect(page.locator("h1")).to_be_in_viewport()
+
+
+def test_a_reload_in_the_middle_of_a_tall_answer_stays_there(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALL}")
+    page.keyboard.press("Shift+G")
+    last = page.get_by_text("paragraph 119")
+    expect(last).to_be_in_viewport()
+    page.wait_for_function("history.state && history.state.read && history.state.read.top < -1000")
+    page.reload()
+    expect(last).to_be_in_viewport()
 
 
 def test_a_page_tells_that_the_server_has_gone_and_forgets_it_when_it_is_back(opened: Opened) -> None:

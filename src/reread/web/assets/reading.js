@@ -172,7 +172,7 @@
     const find = () => one(`.piece[data-piece="${piece}"]`, content);
     if (piece >= 0 && !find()) await startAt(piece);
     const place = find();
-    if (place) place.scrollIntoView({behavior: "instant"});
+    if (place) { place.scrollIntoView({behavior: "instant"}); await frame(); }
     scrollTo({top: place ? scrollY + place.getBoundingClientRect().top - top : top, behavior: "instant"});
   };
   const lead = async (name, piece, within = [], opens = true) => {
