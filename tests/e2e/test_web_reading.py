@@ -68,10 +68,12 @@ def write_sessions(claude: Path) -> None:
         a_prompt("count the bushes"),
         a_reply(a_tool_call("Bash", {"command": "count"}, id="t9")),
         a_tool_result(f"{report}\nand a gnu", of="t9"),
+        a_reply(a_tool_call("mcp__plugin_of_the_zoo__browser_take_screenshot_of_a_bush", {"name": "a.png"}, id="t10")),
+        a_tool_result("taken", of="t10"),
         id="long-result",
         cwd="/home/ann/zoo",
     ).write(claude / "projects")
-    tall = a_reply("\n\n".join(f"paragraph {number}" for number in range(120)))
+    tall = a_reply("# At length\n\n" + "\n\n".join(f"paragraph {number}" for number in range(120)))
     a_session(*turns[:120], a_prompt("at length"), tall, id=TALL, cwd="/home/ann/zoo").write(claude / "projects")
     a_session(*failing, a_title("Failures far apart"), id=FAR, cwd="/home/ann/harbour").write(claude / "projects")
 
@@ -384,9 +386,27 @@ def test_a_reload_in_the_middle_of_a_tall_answer_stays_there(opened: Opened) -> 
     page.keyboard.press("Shift+G")
     last = page.get_by_text("paragraph 119")
     expect(last).to_be_in_viewport()
-    page.wait_for_function("history.state && history.state.read && history.state.read.top < -1000")
+    until(lambda: page.evaluate("Boolean(history.state && history.state.read && history.state.read.top < -1000)"))
     page.reload()
     expect(last).to_be_in_viewport()
+
+
+def test_a_star_leaves_the_headings_of_a_reply_alone(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALL}?from=9999")
+    expect(page.locator(".words h1")).to_have_text("At length")
+    page.locator(".marks button[name=starred]").click()
+    expect(page.locator(".marks button[name=starred]")).to_have_text("★ Starred")
+    expect(page.locator(".words h1")).to_have_text("At length")
+
+
+@pytest.mark.parametrize("opened", [{"viewport": {"width": 360, "height": 800}}], indirect=True, ids=["phone"])
+def test_a_long_name_of_a_tool_fits_a_phone(opened: Opened) -> None:
+    page = opened.go("/s/long-result")
+    page.evaluate("for (const each of document.querySelectorAll('details.calls')) each.open = true")
+    tool, line = (page.locator(what, has_text="take_screenshot").bounding_box() for what in (".tool", "summary:has(.tool)"))
+    assert tool is not None
+    assert line is not None
+    assert tool["x"] + tool["width"] <= line["x"] + line["width"]
 
 
 def test_a_page_tells_that_the_server_has_gone_and_forgets_it_when_it_is_back(opened: Opened) -> None:

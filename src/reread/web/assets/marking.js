@@ -25,7 +25,7 @@
       if (fold) fold.open = true;
     }
     const title = one("[data-title]", place).dataset.title;
-    for (const named of document.querySelectorAll("h1, .headline .title")) named.textContent = title;
+    for (const named of [one("h1"), one(".headline .title")]) named.textContent = title;  // a reply may have headings, too
     document.title = `${title} · reread`;
     const again = one(button ? `button[name="${button}"]` : "summary", place);
     if (again) again.focus({preventScroll: true});
