@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from e2e.browsing import Opened, findings, needs_chromium
 from reread.testing import (
@@ -113,10 +114,16 @@ def test_a_hit_opens_the_session_with_its_words_marked(opened: Opened) -> None:
     expect(page.locator("#m-thought .thinking mark")).to_have_text("quokka")
 
 
+def slowly(route: Route) -> None:
+    """As a long part of a page comes."""
+    time.sleep(0.3)
+    route.continue_()
+
+
 @pytest.mark.parametrize(("query", "word"), [("fed -it", "fed"), ("gnu&in=result", "gnu")], ids=["agent", "result"])
 def test_a_hit_in_what_is_loaded_when_it_is_opened_leads_to_its_words(opened: Opened, query: str, word: str) -> None:
     page = opened.go(f"/search?q={query}")
-    page.route("**/part/**", lambda route: (page.wait_for_timeout(300), route.continue_()))  # as a long one does
+    page.route("**/part/**", slowly)
     page.locator(".hits a.row").first.click()
     page.wait_for_url("**/s/**")
     expect(page.locator("mark.current")).to_have_text(word)
@@ -403,7 +410,8 @@ def test_a_star_leaves_the_headings_of_a_reply_alone(opened: Opened) -> None:
 def test_a_long_name_of_a_tool_fits_a_phone(opened: Opened) -> None:
     page = opened.go("/s/long-result")
     page.evaluate("for (const each of document.querySelectorAll('details.calls')) each.open = true")
-    tool, line = (page.locator(what, has_text="take_screenshot").bounding_box() for what in (".tool", "summary:has(.tool)"))
+    places = [page.locator(what, has_text="take_screenshot") for what in (".tool", "summary:has(.tool)")]
+    tool, line = (place.bounding_box() for place in places)
     assert tool is not None
     assert line is not None
     assert tool["x"] + tool["width"] <= line["x"] + line["width"]
