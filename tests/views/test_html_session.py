@@ -115,6 +115,13 @@ def test_other_branches_are_sections_and_linked_from_where_they_left() -> None:
     assert "compacted" in shown.text
 
 
+def test_a_session_without_project_and_time_has_no_gaps_in_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "aaaaaaaa-0000-4000-8000-000000000001.jsonl"
+    path.write_text('{"type":"summary","summary":"Only this","leafUuid":"nowhere"}\n', "utf-8")
+    assert "·  ·" not in page(load(path)).text
+    assert '<p class="where"><span class="id">session' in session_page(load(path))
+
+
 def test_sections_can_be_left_out() -> None:
     without = page(a_rich_session(), Sections(thinking=False, tools=False, subagents=False)).text
     assert "smallest change" not in without
