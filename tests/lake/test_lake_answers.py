@@ -24,6 +24,7 @@ from reread.billing.response import settle_all
 from reread.errors import BadInput
 from reread.lake.query import LakeAnswers
 from reread.lake.tables import REQUEST, arrow_table
+from reread.testing import a_prompt, a_reply, a_session
 from reread.times import milliseconds
 from sampling import examples
 from trees import a_tree, append, resume_copy
@@ -64,6 +65,15 @@ def test_every_report_of_what_is_hard_to_count_is_the_archives(traps: Path, zone
 def test_filters_ask_the_same_question(traps: Path, wanted: Filter) -> None:
     with archive_of(traps) as archive:
         assert_same_usage(traps / "lake", archive, wanted)
+
+
+def test_work_outside_a_repository_has_no_branch_here_as_there(tmp_path: Path) -> None:
+    """Clients write an empty name for it."""
+    a_session(a_prompt("a"), a_reply("b", gitBranch="")).write(tmp_path / "projects")
+    built(tmp_path / "lake", tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        assert_same_usage(tmp_path / "lake", archive)
 
 
 def test_every_report_of_a_larger_tree_is_the_archives_and_the_truth(tmp_path: Path) -> None:
