@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
@@ -14,6 +16,7 @@ from reread import errors
 from reread.archive import Archive
 
 SAMPLES = Path(reread.__file__).parent / "samples"
+WITH_OUTPUT_FILE = Path(__file__).parent / "eras" / "e04-agent" / "source"
 NEWEST = "3f2a9c10-5b7e-4d61-9a34-0c8f1e2d7b65"
 
 
@@ -80,6 +83,32 @@ def test_a_session_outlives_its_archive(tmp_path: Path) -> None:
         opened.sync()
         session = opened.session("5b2f")
     assert [each.path for each in session.diff()] == ["/home/ann/lantern/src/lantern/queue.py"]
+
+
+def outputs(session: reread.Session) -> list[str | None]:
+    return [session.full_output(call) for call in session.tool_calls]
+
+
+def test_outputs_in_files_of_their_own_are_read_when_the_archive_is_closed_and_in_another_process(tmp_path: Path) -> None:
+    with reread.open(home=tmp_path / "home", sources=[WITH_OUTPUT_FILE]) as opened:
+        opened.sync()
+        [session] = opened
+        before = outputs(session)
+        assert before[0] is not None and before[0].startswith("   1 logs/0001.log")
+        handed = pickle.loads(pickle.dumps(session))  # noqa: S301  our own
+    assert outputs(session) == outputs(handed) == before
+    assert handed.summary() == session.summary()
+    shutil.rmtree(tmp_path / "home")
+    shown = outputs(handed)[0]
+    assert shown is not None and "Preview" in shown
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_copy_of_an_archive_opens_its_own_database(archive: Archive) -> None:
+    handed = pickle.loads(pickle.dumps(archive))  # noqa: S301  our own
+    with handed:
+        assert handed.sessions() == archive.sessions()
+    assert archive.is_open
 
 
 def test_what_is_shown_says_what_it_is(archive: Archive, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from reread.records import (
     decode_side_file,
 )
 from reread.records.state import IndexEntry
-from reread.sessions import Branch, Captured, Session, SessionBuilder
+from reread.sessions import Branch, Captured, FindOutput, Session, SessionBuilder
 from reread.sources import FileKind, Line, SessionFiles, SourceFile
 from reread.sources.find import backup_reader
 
@@ -262,6 +262,7 @@ def load_session(
     disk: FileReader = DISK,
     prices: Prices | None = None,
     mark: Mark = NO_MARK,
+    find_output: FindOutput | None = None,
     read_backup: ReadBackup | None = None,
     name: str | None = None,
 ) -> LoadedSession:
@@ -270,7 +271,8 @@ def load_session(
 
     Raises SourceError when the trunk cannot be read; what else cannot is in `session.problems`.
     """
-    builder = SessionBuilder(prices=prices, find_output=partial(disk.spilled, files.tool_results), mark=mark)
+    spilled = find_output or partial(disk.spilled, files.tool_results)
+    builder = SessionBuilder(prices=prices, find_output=spilled, mark=mark)
     if files.trunk is not None:
         for record in disk.records(files.trunk):
             builder.add(record)

@@ -53,6 +53,9 @@ def test_backups_are_given_back_byte_for_byte_when_everything_else_is_gone(tmp_p
         assert archive.kept_backups()(ID, ONE) == CONTENT[ONE]
         assert archive.kept_backups()(ID, "848ba454848ee7c8@v9") is None
         assert archive.safe.verify().ok
+        session = archive.session(ID)
+    assert session.read_backup is not None
+    assert session.read_backup(ID, ONE) == CONTENT[ONE], "the archive is closed by now"
 
 
 def test_backups_are_no_part_of_the_conversation(tmp_path: Path) -> None:

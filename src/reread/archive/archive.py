@@ -631,9 +631,7 @@ def load(wanted: str | Path) -> LoadedSession:
     with open_archive() as archive:
         if not archive.exists:  # looking for a session makes no archive
             raise UnknownSession(wanted, [archive.home])
-        stored = archive.find(wanted)
-        archive.reader.hold(archive.reader.session_files(stored.id, stored.row.uuid).tool_results)
-        return archive.session(stored)
+        return archive.session(wanted)
 
 
 def _is_there(place: Path) -> bool:

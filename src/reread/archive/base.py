@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from reread import lazy
@@ -46,6 +46,8 @@ else:
 
 LOCK_SECONDS = 120.0
 """How long one that writes waits for another one."""
+_OF_THE_FOLDER = ("home", "sources", "machine", "price_file", "_file")
+"""What an archive is before anything of it is opened."""
 
 
 class ArchiveBase:
@@ -66,6 +68,10 @@ class ArchiveBase:
         """The user's own prices, over the packaged ones."""
         self._file = 0
         """Which file the database was when it was opened."""
+
+    def __getstate__(self) -> dict[str, object]:
+        """A copy, in another process as well, opens for itself what it needs: a database cannot be handed over."""
+        return {name: value for name, value in vars(self).items() if name in _OF_THE_FOLDER}
 
     def close(self) -> None:
         for name in ("reader", "held_texts", "connection", "packs"):
@@ -215,10 +221,34 @@ class ArchiveBase:
             disk=self.reader,
             prices=self.prices,
             mark=stored.mark,
+            find_output=partial(self._read_output, stored.id, stored.row.uuid),
             read_backup=self._read_backup,
             name=stored.row.uuid,
         )
 
     def _read_backup(self, session: str, name: str) -> bytes | None:
-        """For sessions that outlive the archive: once it is closed, a backup counts as gone."""
-        return self.kept_backups()(session, name) if self.is_open else None
+        """None where none was kept."""
+        with self._while_it_exists() as kept:
+            return kept.kept_backups()(session, name) if kept is not None else None
+
+    def _read_output(self, session: int, uuid: str, name: str) -> str | None:
+        """A tool output of a session that the client kept in a file of its own, by the name of that."""
+        with self._while_it_exists() as kept:
+            if kept is None:
+                return None
+            return kept.reader.spilled(kept.reader.session_files(session, uuid).tool_results, name)
+
+    @contextmanager
+    def _while_it_exists(self) -> Iterator[ArchiveBase | None]:
+        """For sessions, which outlive the archive they came from, and may be handed to another process: once it is
+        closed, another one is opened for as long as they ask. None where its folder is gone by then."""
+        if self.is_open:
+            yield self
+        elif not self.exists:
+            yield None
+        else:
+            again = ArchiveBase(self.home)
+            try:
+                yield again
+            finally:
+                again.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +26,6 @@ class SessionFileReader(SafeReader, FileReader):
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
         super().__init__(connection, safe)
         self._rows: dict[Path, FileRow] = {}
-        self._held: dict[Path, bytes] = {}
         self._lost: dict[Path, list[str]] = {}
 
     def session_files(self, session: int, uuid: str) -> SessionFiles:
@@ -65,13 +64,8 @@ class SessionFileReader(SafeReader, FileReader):
         for line in split(self._left(row)):
             yield from records_of(line)
 
-    def hold(self, files: Iterable[SourceFile]) -> None:
-        """Reads files now whose content may be asked for when the archive is closed."""
-        self._held.update({file.path: self.content(file) for file in files})
-
     def content(self, file: SourceFile) -> bytes:
-        held = self._held.get(file.path)
-        return held if held is not None else self._left(self._rows[file.path])
+        return self._left(self._rows[file.path])
 
     def whole(self, file: SourceFile) -> bytes:
         """Every byte of a file; raises SafeDamaged."""
