@@ -85,6 +85,29 @@ def test_a_session_outlives_its_archive(tmp_path: Path) -> None:
     assert [each.path for each in session.diff()] == ["/home/ann/lantern/src/lantern/queue.py"]
 
 
+def test_what_another_archive_listed_is_found_by_its_name(archive: Archive, tmp_path: Path) -> None:
+    with reread.open(home=tmp_path, sources=[SAMPLES / "projects" / "-home-ann-orchard"]) as other:
+        other.sync()
+        known = {each.id for each in other.sessions()}
+        for listed in archive.sessions():
+            if listed.id in known:
+                assert other.session(listed).records == archive.session(listed).records
+            else:
+                with pytest.raises(reread.UnknownSession):
+                    other.session(listed)
+        copied = next(each for each in archive.sessions() if each.id in known)
+        assert other.find_one(copied.stored).row.uuid == copied.id
+
+
+def test_half_an_emoji_names_nothing(archive: Archive) -> None:
+    with pytest.raises(reread.UnknownSession):
+        archive.session("\ud83d")
+    assert "\ud83d" not in archive
+    assert archive.usage(model="\ud83d").rows == ()
+    with pytest.raises(reread.BadInput):
+        archive.billing.explain("\ud83d")
+
+
 def outputs(session: reread.Session) -> list[str | None]:
     return [session.full_output(call) for call in session.tool_calls]
 

@@ -152,10 +152,9 @@ SessionName = str | StoredSession | Listed
 
 def find_session(connection: sqlite3.Connection, home: Path, wanted: SessionName) -> StoredSession:
     """The newest session that answers to a name. Raises UnknownSession, AmbiguousSession or BadInput."""
+    wanted = _named_here(connection, wanted)
     if isinstance(wanted, StoredSession):
         return wanted
-    if isinstance(wanted, Listed):
-        return wanted.stored
     if not isinstance(wanted, str):
         raise BadInput(
             f"{printable(repr(wanted))} names no session; give an id, the beginning of one, @last, @2, "
@@ -171,6 +170,14 @@ def find_session(connection: sqlite3.Connection, home: Path, wanted: SessionName
     if not found:
         raise UnknownSession(wanted, [home])
     return found[0]
+
+
+def _named_here(connection: sqlite3.Connection, wanted: SessionName) -> StoredSession | str:
+    """What a list gave out; by its name where that was the list of another archive, which numbers its own sessions."""
+    stored = wanted.stored if isinstance(wanted, Listed) else wanted
+    if isinstance(stored, StoredSession) and stored.id not in session_ids_called(connection, stored.row.uuid):
+        return stored.name
+    return stored
 
 
 def _newest(connection: sqlite3.Connection, wanted: str) -> list[StoredSession]:
@@ -196,6 +203,7 @@ def copies_of(connection: sqlite3.Connection, stored: StoredSession) -> list[Sto
 
 def find_one(connection: sqlite3.Connection, home: Path, wanted: SessionName) -> StoredSession:
     """The same as `find_session`, but copies are not chosen from: they raise AmbiguousSession."""
+    wanted = _named_here(connection, wanted)
     found = find_session(connection, home, wanted)
     if not isinstance(wanted, str) or wanted.startswith("@") or wanted.endswith(f"~{found.sign}"):
         return found

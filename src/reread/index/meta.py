@@ -116,8 +116,15 @@ def stored_path(path: str) -> str | bytes:
     try:
         path.encode()
     except UnicodeEncodeError:
-        return os.fsencode(path)
+        return _as_bytes(path)
     return path
+
+
+def _as_bytes(path: str) -> bytes:
+    try:
+        return os.fsencode(path)
+    except UnicodeEncodeError:  # half an emoji that somebody typed: no file is called so, and nothing is found
+        return path.encode("utf-8", "surrogatepass")
 
 
 def as_path(stored: str | bytes) -> str:
