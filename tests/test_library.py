@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +87,79 @@ def test_a_session_outlives_its_archive(tmp_path: Path) -> None:
     assert [each.path for each in session.diff()] == ["/home/ann/lantern/src/lantern/queue.py"]
 
 
+PRICES = """{"as_of": "2026-11-01", "models": {"claude-opus-4-8": [{"input": "1000", "output": "1000", "cache_write_5m": "1000",
+"cache_write_1h": "1000", "cache_read": "1000"}]}}"""
+
+
+def test_prices_in_the_folder_of_the_archive_count_wherever_that_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = SAMPLES / "projects" / "-home-ann-lantern" / f"{NEWEST}.jsonl"
+    usual = reread.load(path).cost
+    (tmp_path / "prices.json").write_text(PRICES)
+    with reread.open(home=tmp_path, sources=[path]) as opened:
+        opened.sync()
+        own = opened.session(NEWEST).cost
+        assert opened.usage("session").totals.cost == opened.session(NEWEST).total_usage.cost
+    assert own is not None and usual is not None and own > 10 * usual
+    assert reread.load(path).cost == usual
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path))
+    assert reread.load(path).cost == reread.load(NEWEST).cost == own
+
+
+def test_a_home_and_sources_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    opened = reread.open(home="~/archive", sources=["~/.claude"])
+    assert (opened.home, opened.sources) == (tmp_path / "archive", (tmp_path / ".claude",))
+
+
+def test_no_sources_are_none_and_not_those_of_the_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(SAMPLES))
+    assert reread.open(home=tmp_path).sources == (SAMPLES,)
+    assert reread.open(home=tmp_path, sources=[]).sources == ()
+
+
+class Place:
+    """A path as other libraries have them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __fspath__(self) -> str:
+        return str(self._path)
+
+
+def test_whatever_stands_for_a_path_is_one(tmp_path: Path) -> None:
+    path = SAMPLES / "projects" / "-home-ann-lantern" / f"{NEWEST}.jsonl"
+    assert reread.load(Place(path)).id == NEWEST
+    assert list(reread.read(Place(path))) == list(reread.read(str(path)))
+    opened = reread.open(home=Place(tmp_path), sources=Place(path))
+    assert (opened.home, opened.sources) == (tmp_path, (path,))
+
+
+@pytest.mark.parametrize("wrong", [None, 7, b"a.jsonl", "a.jsonl".encode, io.BytesIO(b"{}"), [Path("a.jsonl")]])
+def test_what_is_no_path_is_an_error_of_ours(wrong: Any) -> None:
+    asks: list[Callable[[Any], object]] = [
+        reread.load,
+        lambda given: next(reread.read(given)),
+        lambda given: next(reread.follow(given)),
+        lambda given: reread.open(home=given or 0),
+        lambda given: reread.open(sources=[given]),
+    ]
+    for ask in asks:
+        with pytest.raises(reread.BadInput):
+            ask(wrong)
+
+
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_a_folder_that_cannot_be_is_an_error_of_ours(name: str) -> None:
+    with pytest.raises(reread.BadInput):
+        reread.open(home=name)
+    with pytest.raises(reread.BadInput):
+        reread.open(sources=[name])
+
+
 def test_what_another_archive_listed_is_found_by_its_name(archive: Archive, tmp_path: Path) -> None:
     with reread.open(home=tmp_path, sources=[SAMPLES / "projects" / "-home-ann-orchard"]) as other:
         other.sync()
@@ -112,7 +187,9 @@ def outputs(session: reread.Session) -> list[str | None]:
     return [session.full_output(call) for call in session.tool_calls]
 
 
-def test_outputs_in_files_of_their_own_are_read_when_the_archive_is_closed_and_in_another_process(tmp_path: Path) -> None:
+def test_outputs_in_files_of_their_own_are_read_when_the_archive_is_closed_and_in_another_process(
+    tmp_path: Path,
+) -> None:
     with reread.open(home=tmp_path / "home", sources=[WITH_OUTPUT_FILE]) as opened:
         opened.sync()
         [session] = opened

@@ -1,12 +1,14 @@
 """Where the archive lies, and folders and files in it that are private and outlast a power cut.
 
-Imports nothing of ours: every command goes through here.
+Imports nothing of ours but the errors: every command goes through here.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+
+from reread.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +42,14 @@ def this_machine() -> str:
     import platform  # slower, and only needed where there is no uname
 
     return platform.node() or "unknown"
+
+
+def path_name(named: str | os.PathLike[str]) -> str:
+    """A path as text. Raises BadInput for what is none: bytes, an open file, nothing."""
+    name = os.fspath(named) if isinstance(named, str | os.PathLike) else None
+    if not isinstance(name, str):
+        raise BadInput(f"{named!r} is not a path; give the name of a file or folder")
+    return name
 
 
 def whole_path(path: Path) -> Path:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from reread import lazy, sources
 from reread.billing import Prices
 from reread.errors import AmbiguousSession, RereadError, SafeDamaged, SourceError, UnknownSession
+from reread.home import path_name
 from reread.marks import NO_MARK, Mark
 from reread.records import (
     AgentMeta,
@@ -32,6 +33,7 @@ from reread.sources.find import backup_reader
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
+    from os import PathLike
 
     from reread.features import summaries, tool_use
     from reread.features.edits import net, shell
@@ -57,21 +59,22 @@ _END = 256 * 1024
 """The same to learn what it does: a line with a result may be long."""
 
 
-def read(path: str | Path) -> Iterator[Record]:
-    """The records of one file, lazily, in file order, with `.line` and `.offset`."""
-    for line in sources.read(Path(path)):
+def read(path: str | PathLike[str]) -> Iterator[Record]:
+    """The records of one file, lazily, in file order, with `.line` and `.offset`. Raises SourceError when the file
+    cannot be read, with the first record that is asked for."""
+    for line in sources.read(Path(path_name(path))):
         yield from records_of(line)
 
 
 def follow(
-    path: str | Path, *, interval: float = 0.1, stop: threading.Event | None = None
+    path: str | PathLike[str], *, interval: float = 0.1, stop: threading.Event | None = None
 ) -> Iterator[Record | sources.Reset]:
     """The records of one file from its beginning, and then as it grows; a `Reset` where the file begins anew.
 
     Waits for a file that is not there yet, and ends only when `stop` is set.
     Raises SourceError when the file is there but cannot be read.
     """
-    for event in sources.follow(Path(path), interval=interval, stop=stop):
+    for event in sources.follow(Path(path_name(path)), interval=interval, stop=stop):
         if isinstance(event, sources.Reset):
             yield event
         else:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
+from os import PathLike
 from pathlib import Path
 
 from reread import lazy
-from reread.config import make_config
+from reread.config import expanded, make_config
 from reread.errors import BadInput, RereadError, StoreError, UnknownSession
+from reread.home import path_name
 from reread.index import meta, source_state
 from reread.index.database import FILE_NAME, connect, version
 from reread.ingest import SyncResult
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable
     from datetime import datetime
-    from os import PathLike
     from types import TracebackType
     from typing import TypeVar, Unpack
 
@@ -594,18 +595,26 @@ def _opened(home: Path, prices: Path | None) -> Archive:
     return Archive(home, price_file=prices)
 
 
-def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] | None = None) -> Archive:
-    """The archive below `home`, over `sources`; without them the ones the environment names."""
-    config = make_config(None if sources is None else [str(each) for each in _folders(sources)], None)
-    return Archive(config.home if home is None else _folders(home)[0], config.sources, price_file=config.prices)
+def open_archive(
+    home: str | PathLike[str] | None = None,
+    sources: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+) -> Archive:
+    """The archive below `home`, over the folders or files of `sources`. Without a home it is the one that the commands
+    use, without sources those that the environment names; none at all where they are an empty list."""
+    config = make_config(None, None, None if home is None else _named(home))
+    places = config.sources if sources is None else [expanded(_named(each)) for each in _each(sources)]
+    return Archive(config.home, places, price_file=config.prices)
 
 
-def _folders(named: str | Path | Sequence[str | Path]) -> list[Path]:
-    places = [named] if isinstance(named, str | Path) else list(named) if isinstance(named, Sequence) else [named]
-    wrong = [each for each in places if not isinstance(each, str | Path)]
-    if wrong:
-        raise BadInput(f"{wrong[0]!r} is not a folder; give a path")
-    return [Path(each) for each in places]
+def _each(sources: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Sequence[str | PathLike[str]]:
+    return sources if isinstance(sources, Sequence) and not isinstance(sources, str | bytes) else [sources]
+
+
+def _named(folder: str | PathLike[str]) -> str:
+    path = path_name(folder)
+    if not path or "\0" in path:  # nothing would be the working directory
+        raise BadInput(f"{path!r} is not a folder; give a path")
+    return path
 
 
 def _is_ours(error: BaseException) -> bool:
@@ -619,16 +628,16 @@ def _is_ours(error: BaseException) -> bool:
     return False
 
 
-def load(wanted: str | Path) -> LoadedSession:
+def load(wanted: str | PathLike[str]) -> LoadedSession:
     """The session in a file or a session folder, with its subagents and side files; else one that the archive keeps,
     by its id, a unique beginning of it, `@last` or `@2`.
     """
-    if not isinstance(wanted, str | Path):
+    if not isinstance(wanted, str | PathLike):
         raise BadInput(f"{wanted!r} names no session; give a file, a folder, an id, the beginning of one, or @last")
-    place = Path(wanted)
-    if isinstance(wanted, Path) or place.name != wanted or place.suffix or _is_there(place):
-        return loading.load(place)
+    place = Path(path_name(wanted))
     with open_archive() as archive:
+        if not isinstance(wanted, str) or place.name != wanted or place.suffix or _is_there(place):
+            return loading.load(place, archive.prices)
         if not archive.exists:  # looking for a session makes no archive
             raise UnknownSession(wanted, [archive.home])
         return archive.session(wanted)
