@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import shutil
 import warnings
@@ -87,8 +88,8 @@ def test_a_session_outlives_its_archive(tmp_path: Path) -> None:
     assert [each.path for each in session.diff()] == ["/home/ann/lantern/src/lantern/queue.py"]
 
 
-PRICES = """{"as_of": "2026-11-01", "models": {"claude-opus-4-8": [{"input": "1000", "output": "1000", "cache_write_5m": "1000",
-"cache_write_1h": "1000", "cache_read": "1000"}]}}"""
+MODEL = dict.fromkeys(("input", "output", "cache_write_5m", "cache_write_1h", "cache_read"), "1000")
+PRICES = json.dumps({"as_of": "2026-11-01", "models": {"claude-opus-4-8": [MODEL]}})
 
 
 def test_prices_in_the_folder_of_the_archive_count_wherever_that_is(
@@ -144,7 +145,7 @@ def test_what_is_no_path_is_an_error_of_ours(wrong: Any) -> None:
         reread.load,
         lambda given: next(reread.read(given)),
         lambda given: next(reread.follow(given)),
-        lambda given: reread.open(home=given or 0),
+        lambda given: reread.open(home=0 if given is None else given),  # type: ignore[arg-type]
         lambda given: reread.open(sources=[given]),
     ]
     for ask in asks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from live import frames
 from live.frames import FINAL, SESSION
+from reread.errors import BadInput
 from reread.live import events, outgoing
 from reread.live.events import Event
 from reread.live.protocol import Stream
@@ -33,7 +34,7 @@ MESSAGE = (
 """Two blocks as clients since 2.0 send them: each block's own frame before its stop."""
 
 
-def events_of(*parts: bytes, closed: bool = False) -> list[Event]:
+def events_of(*parts: bytes | str, closed: bool = False) -> list[Event]:
     stream = Stream()
     found = [event for part in parts for event in stream.feed(part)]
     return found + (stream.close() if closed else [])
@@ -57,6 +58,24 @@ def test_every_block_comes_whole_once_after_its_deltas() -> None:
     assert kinds == ["thinking_delta", "thinking_delta", "thinking", "text_delta", "text_delta", "text", "usage"]
     assert wholes(found) == [("msg_1", 0, "Let me think."), ("msg_1", 1, "Hello.")]
     assert "".join(each.text for each in only(events.ThinkingDelta, found)) == "Let me think."
+
+
+def test_text_and_buffers_are_read_like_bytes() -> None:
+    assert events_of(MESSAGE.decode()) == events_of(MESSAGE)
+    buffer = bytearray(100)
+    stream = Stream()
+    found: list[Event] = []
+    for start in range(0, len(MESSAGE), len(buffer)):
+        piece = MESSAGE[start : start + len(buffer)]
+        buffer[: len(piece)] = piece
+        found += stream.feed(memoryview(buffer)[: len(piece)])
+    assert found == events_of(MESSAGE)
+
+
+@pytest.mark.parametrize("wrong", [None, 7, {"type": "user"}])
+def test_what_is_no_chunk_is_an_error_of_ours(wrong: Any) -> None:
+    with pytest.raises(BadInput, match="give bytes or text"):
+        Stream().feed(wrong)
 
 
 def test_counts_are_final_only_when_the_message_ended() -> None:

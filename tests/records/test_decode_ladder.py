@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reread.errors import BadInput
 from reread.records import (
     Assistant,
     Attachment,
@@ -47,6 +49,22 @@ def test_a_line_strict_parsers_refuse_is_read(raw: bytes, text: str) -> None:
     assert (record.uuid, record.text, record.raw) == ("u", text, raw)
     assert record.data["uuid"] == "u"
     assert record.time is None
+
+
+def test_a_line_may_lie_in_a_buffer_that_is_filled_again() -> None:
+    raw = b'{"type":"user","uuid":"u","message":{"content":"hi"}}'
+    buffer = bytearray(raw)
+    for given in (buffer, memoryview(buffer)):
+        record = decode(given)
+        buffer[:] = bytes(len(raw))
+        assert (record.raw, type(record.raw), record.text) == (raw, bytes, "hi")
+        buffer[:] = raw
+
+
+@pytest.mark.parametrize("wrong", [None, 7, {"type": "user"}, [b"{}"]])
+def test_what_is_no_line_at_all_is_an_error_of_ours(wrong: Any) -> None:
+    with pytest.raises(BadInput, match="give bytes or text"):
+        decode(wrong)
 
 
 @pytest.mark.parametrize("text", ['{"type":"user","uuid":"ü"}', '{"type":"user', "\ud83d", ""])

@@ -30,6 +30,7 @@ from reread.records import (
     decode_all,
     parse_or_none,
 )
+from reread.records.decoder import AnyBytes, as_bytes
 from reread.records.frames import (
     CAN_USE_TOOL,
     HOOK_CALLBACK,
@@ -345,8 +346,10 @@ class Stream:
         """Those that wait for an answer, by request id."""
         return self._questions.open
 
-    def feed(self, chunk: bytes) -> list[Event]:
+    def feed(self, chunk: AnyBytes | str) -> list[Event]:
         """Events of the frames that are complete; a frame is complete at its newline or at its last brace."""
+        if type(chunk) is not bytes:
+            chunk = as_bytes(chunk)
         found: list[Event] = []
         for record in self._records(chunk):
             found += self._received(record)
@@ -356,7 +359,7 @@ class Stream:
         """Events of one frame that somebody has decoded."""
         return list(self._received(record))
 
-    def sent(self, line: bytes) -> list[Event]:
+    def sent(self, line: AnyBytes | str) -> list[Event]:
         """A line that was sent to the client: a prompt, or an answer, which closes what was open."""
         record = decode(line)
         if isinstance(record, User):

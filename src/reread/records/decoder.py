@@ -19,6 +19,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from reread.decoders import json_decoder
+from reread.errors import BadInput
 
 from .attachments import Attachment
 from .base import Record, Unknown
@@ -129,6 +130,8 @@ def _decode_early(raw: bytes) -> Record:
 
 _decode_any: Callable[[bytes], Record] = _decode_early
 
+AnyBytes = bytes | bytearray | memoryview
+
 
 def expect_many() -> None:
     """Makes the decoder of all types now: once, where workers are to be forked that would each make it."""
@@ -136,10 +139,10 @@ def expect_many() -> None:
     _decode_any = _decoder(AnyRecord).decode
 
 
-def decode(raw: bytes | str) -> Record:
-    """The record on a line. Never raises: what cannot be read comes back as `Unknown`."""
-    if isinstance(raw, str):
-        raw = raw.encode("utf-8", "surrogatepass")
+def decode(raw: AnyBytes | str) -> Record:
+    """The record on a line. Never raises for what it holds: what cannot be read comes back as `Unknown`."""
+    if type(raw) is not bytes:
+        raw = as_bytes(raw)
     try:
         record: Record = _decode_any(raw)
     except FAILURES:
@@ -148,6 +151,15 @@ def decode(raw: bytes | str) -> Record:
         record = _look_again(record, raw)
     force_setattr(record, "raw", raw)
     return record
+
+
+def as_bytes(given: AnyBytes | str) -> bytes:
+    """Text as UTF-8, and bytes as they are now: a buffer may be filled again. Raises BadInput for anything else."""
+    if isinstance(given, str):
+        return given.encode("utf-8", "surrogatepass")
+    if not isinstance(given, AnyBytes):
+        raise BadInput(f"{type(given).__name__} is not a line; give bytes or text")
+    return bytes(given)
 
 
 def decode_all(raw: bytes, line: int = 0, offset: int = 0) -> list[Record]:
