@@ -6,8 +6,10 @@ import io
 import json
 import pickle
 import shutil
+import sqlite3
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -182,6 +184,24 @@ def test_half_an_emoji_names_nothing(archive: Archive) -> None:
     assert archive.usage(model="\ud83d").rows == ()
     with pytest.raises(reread.BadInput):
         archive.billing.explain("\ud83d")
+
+
+def test_files_are_asked_for_by_any_path(archive: Archive) -> None:
+    session = archive.session("5b2f")
+    assert session.diff(Path("lantern/queue.py")) == session.diff("lantern/queue.py") != []
+    assert archive.files.touched(Path("lantern/queue.py")) == archive.files.touched("lantern/queue.py")
+    assert archive.keeps(str(SAMPLES)) and archive.keeps(SAMPLES)
+
+
+def test_a_database_is_written_to_a_new_file_only(archive: Archive, tmp_path: Path) -> None:
+    own = tmp_path / "own.db"
+    with closing(sqlite3.connect(own)) as connection:
+        connection.execute("CREATE TABLE mine (number)")
+    before = own.read_bytes()
+    with pytest.raises(reread.StoreError, match="there is a file already"):
+        archive.write_database(own)
+    assert own.read_bytes() == before
+    assert archive.write_database(str(tmp_path / "new.db")).rows["sessions"] == 18
 
 
 def outputs(session: reread.Session) -> list[str | None]:

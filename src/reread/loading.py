@@ -216,10 +216,11 @@ class LoadedSession(Session):
         """The changes to files, with the backups that can still be read, or were kept."""
         return edits_of(self, self.read_backup)
 
-    def diff(self, file: str | None = None, branch: Branch | None = None) -> list[FileDiff]:
+    def diff(self, file: str | PathLike[str] | None = None, branch: Branch | None = None) -> list[FileDiff]:
         """The net change of each file, or of those that a path, its end or a glob names; along one branch if asked."""
+        glob = None if file is None else path_name(file)
         found = self.edits.on_disk() if branch is None else self.edits.on(branch)
-        return [each for each in found if each.is_change and (file is None or shell.fits(each.path, file))]
+        return [each for each in found if each.is_change and (glob is None or shell.fits(each.path, glob))]
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:

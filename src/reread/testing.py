@@ -20,6 +20,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
@@ -513,9 +514,9 @@ class Transcript(Struct, frozen=True, kw_only=True):
                 builder.add_workflow(agent.id, agent.workflow)
         return builder.session()
 
-    def write(self, folder: Path) -> Path:
+    def write(self, folder: str | PathLike[str]) -> Path:
         """Writes every file below `folder`, which stands for `projects`, and gives the trunk's path."""
-        project = folder / project_folder_name(self.cwd)
+        project = Path(folder) / project_folder_name(self.cwd)
         own = project / self.id
         lines = self.agent_lines
         for agent in self._agents():

@@ -487,7 +487,7 @@ class Archive(ArchiveBase):
 
     def write_database(
         self,
-        path: str | Path,
+        path: str | PathLike[str],
         wanted: Filter | SessionName | None = None,
         parts: plain_database.PlainParts | None = None,
         redactor: Redactor | None = None,
@@ -506,7 +506,7 @@ class Archive(ArchiveBase):
             writer = plain_database.PlainWriter(
                 source, ids, parts or plain_database.PlainParts(), redactor, only_looks=only_looks
             )
-            return writer.write(Path(path))
+            return writer.write(Path(path_name(path)))
 
     def _project_today(self) -> Callable[[str | None], str]:
         moved = self.marks.moves()
@@ -540,9 +540,10 @@ class Archive(ArchiveBase):
         """The same of the safe, too, whose index may be lost; asking makes nothing."""
         return not self.has_lost_index and (not self.exists or self.is_empty)
 
-    def keeps(self, source: Path) -> bool:
+    def keeps(self, source: str | PathLike[str]) -> bool:
         """Whether anything was ever taken from this folder or file."""
-        names = {str(source), str(source.absolute())}
+        place = Path(path_name(source))
+        names = {str(place), str(place.absolute())}
         return self.exists and bool(names & meta.known_sources(self.connection))
 
     def known_sources(self) -> set[str]:

@@ -36,6 +36,7 @@ from reread.features.edits.history import (
 from reread.features.edits.patches import Content, exact
 from reread.features.edits.shell import Action, best_matches, files_in, fits, key_of
 from reread.features.search_text import Field
+from reread.home import path_name
 from reread.index import read
 from reread.index.meta import TOOL
 from reread.index.read import StoredCall, TextLine, calls_with_files, lines_with, status_of_call
@@ -522,7 +523,7 @@ class ArchiveFiles:
 
     def touched(
         self,
-        glob: str | None = None,
+        glob: str | PathLike[str] | None = None,
         wanted: Filter | None = None,
         *,
         with_shell: bool | None = None,
@@ -532,7 +533,8 @@ class ArchiveFiles:
     ) -> Touched:
         """The files a glob fits. Shell commands are looked at if the glob has a word to find them by, or if asked."""
         chosen = make_filter(wanted, filters, timezone)
-        return self.index.touched(glob, chosen, with_shell=with_shell, with_uuids=with_uuids)
+        name = None if glob is None else path_name(glob)
+        return self.index.touched(name, chosen, with_shell=with_shell, with_uuids=with_uuids)
 
     def find(self, name: str | PathLike[str], here: str | PathLike[str] | None = None) -> ArchivedFile:
         """The file that a path, or the end of one, means in the folder `here`, by default the working directory.

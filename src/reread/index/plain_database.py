@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from reread.errors import StoreError
+from reread.errors import StoreError, printable
 from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_lines, learn_values, redacted_line
 
 from .sql_views import CALLS, PROMPTS, REPLIES, RESPONSES, RESULTS, SESSIONS, THINKING, ReadableView
@@ -75,7 +75,10 @@ class PlainWriter:
         source.executemany("INSERT INTO chosen VALUES (?)", [(number,) for number in sessions])
 
     def write(self, path: Path) -> PlainDatabase:
-        """Raises StoreError where it cannot be written."""
+        """Raises StoreError where it cannot be written, and for a file that holds something: without a journal, one
+        that could not be written whole could not be as it was either."""
+        if path.is_file() and path.stat().st_size:
+            raise StoreError(f"{printable(str(path))}: there is a file already; name a new one")
         if self._redactor is not None:
             self._learn(self._redactor)
         try:
