@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
     from .live.transport import ClientOptions, thinking_budget
-    from .loading import follow, read
+    from .loading import LoadedSession, follow, read
     from .records import Record, Unknown, decode
     from .sessions import Session, SessionBuilder, Subagent, Tokens
 
@@ -71,6 +71,7 @@ _HOME = {
     "StoreError": ".errors",
     "UnknownSession": ".errors",
     "WorkerLost": ".errors",
+    "LoadedSession": ".loading",
     "load": ".archive.archive",
     "read": ".loading",
     "Record": ".records",
@@ -98,6 +99,7 @@ __all__ = [
     "Filter",
     "Hook",
     "HostTool",
+    "LoadedSession",
     "NewerArchive",
     "NoWords",
     "ReadOnlyArchive",

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack, get_type_hints
 
 import pytest
 
@@ -18,6 +18,7 @@ from live.faking import HURRY, fake
 from reread import Allow, BadInput, Client, ClientError, ClientOptions, ClientRefused, Deny, Hook, HostTool, SourceError
 from reread.live import events, transport
 from reread.live.capture import read_capture, replay
+from reread.live.client import ClientArguments
 from reread.live.events import Event
 from reread.live.transport import Patience, Start, child_environment, program
 
@@ -289,6 +290,13 @@ def test_the_tools_of_this_process_introduce_themselves() -> None:
         "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
     }
     assert other["error"]["code"] == -32601
+
+
+def test_a_query_takes_what_a_client_takes_by_type_as_well() -> None:
+    taken = get_type_hints(Client.__init__)
+    del taken["return"]
+    assert get_type_hints(ClientArguments) == taken
+    assert get_type_hints(reread.query)["client"] == Unpack[ClientArguments]
 
 
 def test_a_query_is_one_line() -> None:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypedDict, Unpack
 from uuid import uuid4
 
 from msgspec import Struct
@@ -200,6 +200,29 @@ LISTENS = 1.0
 
 Picture = bytes | str | os.PathLike[str]
 """An image, or the path of one."""
+
+
+class ClientArguments(TypedDict, total=False):
+    """What `Client` takes, for those who hand it on: editors and type checkers know it by this."""
+
+    claude: Program | None
+    cwd: str | os.PathLike[str] | None
+    model: str | None
+    permission_mode: str | None
+    max_thinking_tokens: int | None
+    resume: str | None
+    fork: bool
+    continue_last: bool
+    session_id: str | None
+    partial: bool
+    arguments: Sequence[str]
+    environment: Mapping[str, str] | None
+    capture: str | os.PathLike[str] | None
+    hooks: Mapping[str, Sequence[Hook]] | None
+    on_permission: OnPermission | None
+    tools: Sequence[HostTool]
+    options: ClientOptions | None
+    patience: Patience
 
 
 class Client:
@@ -607,13 +630,13 @@ class Client:
         return ClientError(what if code is None else f"{what} (exit code {code})", code, said)
 
 
-async def query(prompt: str, images: Sequence[Picture] = (), **client: Any) -> AsyncIterator[Event]:
+async def query(prompt: str, images: Sequence[Picture] = (), **client: Unpack[ClientArguments]) -> AsyncIterator[Event]:
     """The events of one prompt in a client of its own, which ends with them; `client` is what `Client` takes.
 
     Without `on_permission` whatever the client asks is denied: there is nobody who could answer.
     """
-    decide = client.pop("on_permission", None) or _nobody
-    async with Client(**client, on_permission=decide) as running:
+    client["on_permission"] = client.get("on_permission") or _nobody
+    async with Client(**client) as running:
         async for event in running.turn(prompt, images):
             yield event
 
