@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import sys
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, Unpack, get_type_hints
 
@@ -553,12 +555,26 @@ def test_a_client_is_not_used_before_or_after_its_time() -> None:
                 await anext(client)
         async with client:
             pass
-        with pytest.raises(ClientError, match="has ended"):
+        with pytest.raises(ClientError, match="ended"):
             await client.send("too late")
         with pytest.raises(BadInput, match="runs once"):
             await client.__aenter__()
 
     asyncio.run(main())
+
+
+def test_a_request_that_could_not_be_sent_is_told_once() -> None:
+    complaints: list[Mapping[str, Any]] = []
+
+    async def asking(client: Client) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, said: complaints.append(said))
+        with pytest.raises(ClientError, match="ended"):
+            await client.ask("interrupt", text="x" * 1_000_000)  # more than a pipe holds
+        gc.collect()
+
+    with suppress(ClientError):
+        talk("exits_at_once", asking)
+    assert complaints == []
 
 
 # Capture

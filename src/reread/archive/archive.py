@@ -632,6 +632,8 @@ def _is_ours(error: BaseException) -> bool:
 def load(wanted: str | PathLike[str]) -> LoadedSession:
     """The session in a file or a session folder, with its subagents and side files; else one that the archive keeps,
     by its id, a unique beginning of it, `@last` or `@2`.
+
+    Raises SourceError for what cannot be read or holds several sessions, UnknownSession or AmbiguousSession for a name.
     """
     if not isinstance(wanted, str | PathLike):
         raise BadInput(f"{wanted!r} names no session; give a file, a folder, an id, the beginning of one, or @last")

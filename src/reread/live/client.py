@@ -471,6 +471,7 @@ class Client:
         """
         request_id = str(uuid4())
         answered: asyncio.Future[ControlAnswer] = asyncio.get_running_loop().create_future()
+        answered.add_done_callback(_is_heard)
         self._asked[request_id] = answered
         try:
             with self._mailbox.unbounded():
@@ -652,6 +653,12 @@ def _object(answer: Any) -> dict[str, Any]:
 async def _ended(transport: Transport, reader: asyncio.Task[None]) -> None:
     await transport.close()
     await asyncio.wait([reader])
+
+
+def _is_heard(answered: asyncio.Future[ControlAnswer]) -> None:
+    """Nobody waits for the answer to a request that could not be sent, and asyncio would complain of it."""
+    if not answered.cancelled():
+        answered.exception()
 
 
 async def _suppressing_the_end(errand: Coroutine[Any, Any, None]) -> None:
