@@ -19,7 +19,7 @@ from reread.lazy import NamedTuple
 
 from . import meta
 from .database import transaction
-from .meta import as_path, stored_path
+from .meta import as_path, sought_path
 from .rows import FileBatch, RequestContext
 from .usage_sums import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, refresh
 
@@ -569,14 +569,14 @@ def beginning_with(connection: sqlite3.Connection, start: str) -> list[str]:
 
 
 def _keys(connection: sqlite3.Connection, condition: str, values: tuple[str, ...]) -> list[str]:
-    asked = tuple(map(stored_path, values))  # what a person typed may be no UTF-8
+    asked = tuple(map(sought_path, values))  # what a person typed may be no UTF-8
     rows = connection.execute(f"SELECT key, min(time) FROM request WHERE {condition} GROUP BY key ORDER BY 2", asked)  # noqa: S608  our own text
     return [key for key, _ in rows]
 
 
 def session_of_file(connection: sqlite3.Connection, path: str) -> int | None:
     """The session a file belongs to; None where no such file is kept."""
-    row = connection.execute("SELECT session FROM file WHERE path = ?", (stored_path(path),)).fetchone()
+    row = connection.execute("SELECT session FROM file WHERE path = ?", (sought_path(path),)).fetchone()
     return None if row is None else row[0]
 
 

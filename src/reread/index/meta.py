@@ -116,14 +116,15 @@ def stored_path(path: str) -> str | bytes:
     try:
         path.encode()
     except UnicodeEncodeError:
-        return _as_bytes(path)
+        return os.fsencode(path)
     return path
 
 
-def _as_bytes(path: str) -> bytes:
+def sought_path(path: str) -> str | bytes:
+    """The same for what somebody asks for: half an emoji, which no file is called by, is found nowhere."""
     try:
-        return os.fsencode(path)
-    except UnicodeEncodeError:  # half an emoji that somebody typed: no file is called so, and nothing is found
+        return stored_path(path)
+    except UnicodeEncodeError:
         return path.encode("utf-8", "surrogatepass")
 
 

@@ -15,7 +15,7 @@ from reread.lazy import NamedTuple
 from reread.marks import NO_MARK, Mark, Moves, below
 from reread.times import moment
 
-from .meta import as_path, stored_path
+from .meta import as_path, sought_path, stored_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -488,12 +488,12 @@ def names_by_id(connection: sqlite3.Connection) -> dict[int, str]:
 
 def ids_called(connection: sqlite3.Connection, name: str) -> list[int]:
     """The sessions that have this id, or else those whose id begins so."""
-    same = connection.execute("SELECT id FROM session WHERE uuid = ?", (stored_path(name),)).fetchall()
+    same = connection.execute("SELECT id FROM session WHERE uuid = ?", (sought_path(name),)).fetchall()
     if same or not name:
         return [number for (number,) in same]
     rows = connection.execute(
         "SELECT id, uuid FROM session WHERE uuid >= ? AND uuid < ? OR uuid >= x''",  # bytes sort behind all text
-        (stored_path(name), f"{name}\U0010ffff" if isinstance(stored_path(name), str) else ""),
+        (sought_path(name), f"{name}\U0010ffff" if isinstance(sought_path(name), str) else ""),
     )
     return [number for number, uuid in rows if as_path(uuid).startswith(name)]
 

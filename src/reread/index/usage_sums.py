@@ -13,7 +13,7 @@ from msgspec import Struct
 from reread import lazy
 
 from .database import transaction
-from .meta import as_path, stored_path
+from .meta import as_path, sought_path
 from .rows import RequestContext
 from .sessions import SessionFilter
 
@@ -92,7 +92,7 @@ def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model
             SELECT name, model, {_SUMS_OF_CELLS}
             FROM stretch CROSS JOIN usage_cell ON quarter >= begins AND quarter < ends
             WHERE instr(lower(model), ?) GROUP BY 1, 2""",  # noqa: S608  our own names
-        (msgspec.json.encode(stretches).decode(), stored_path(model)),
+        (msgspec.json.encode(stretches).decode(), sought_path(model)),
     )
 
 
