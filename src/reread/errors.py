@@ -77,13 +77,16 @@ class SourceError(RereadError):
 class UnknownSession(RereadError):
     """No session answers to this name."""
 
-    def __init__(self, wanted: str, searched: Sequence[Path]) -> None:
+    def __init__(self, wanted: str, searched: Sequence[Path], *, is_partial: bool = False) -> None:
         places = ", ".join(printable(str(path)) for path in searched) or "no source folder"
         is_meant = wanted != "@last" and wanted.strip("@").lower() in ("last", "latest", "newest")
         hint = "; the newest is @last" if is_meant else ""
-        super().__init__(f"no session {printable(wanted)!r} in {places}{hint}")
+        yet = "; a rebuild of its index runs, or was stopped, and has only some sessions yet" if is_partial else ""
+        super().__init__(f"no session {printable(wanted)!r} in {places}{hint}{yet}")
         self.wanted = wanted
         self.searched = tuple(searched)
+        self.is_partial = is_partial
+        """Whether what was searched is being made anew, so that the session may be there in a moment."""
 
 
 class AmbiguousSession(RereadError):

@@ -20,6 +20,8 @@ from cli.kept import HARBOUR, LANTERN
 from histories import write_backups
 from reread.archive import Archive
 from reread.archive.listing import SORTS
+from reread.index import meta
+from reread.index.database import transaction
 from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 from reread.views.html import call_parts, content
 from reread.web.pages import PLACES, NavEntry, render
@@ -581,6 +583,13 @@ def test_a_short_name_leads_to_the_sessions_it_may_stand_for(tmp_path: Path) -> 
         page = site.page("/s/abc", status=404)
     assert {"/s/abc-1", "/s/abc-2"} <= set(page.links())
     assert "forgotten" not in page.text
+
+
+def test_a_session_that_a_rebuild_has_not_come_to_yet_is_not_called_forgotten(site: Asking, claude: Path) -> None:
+    with Archive(site.home, [claude]) as archive, transaction(archive.connection):
+        meta.write_note(archive.connection, meta.REBUILD, meta.BEGUN)
+    page = site.page("/s/not-there-yet", status=503)
+    assert "a rebuild of its index runs" in page.text and "forgotten" not in page.text
 
 
 def test_an_index_that_was_made_anew_is_noticed(site: Asking, claude: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
 from reread.index.machines import ids_called, kept_machine, sessions_on
-from reread.index.meta import known_sources
+from reread.index.meta import is_half_made, known_sources
 from reread.index.sessions import (
     NOTHING_COPIED,
     ORDER_NAMES,
@@ -168,7 +168,7 @@ def find_session(connection: sqlite3.Connection, home: Path, wanted: SessionName
     if len(names) > 1:
         raise AmbiguousSession(wanted, names)
     if not found:
-        raise UnknownSession(wanted, [home])
+        raise UnknownSession(wanted, [home], is_partial=is_half_made(connection))
     return found[0]
 
 

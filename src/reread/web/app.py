@@ -170,6 +170,7 @@ _HINTS = {
     400: "Go back and change what you asked for.",
     409: "The sessions that run here are listed under Live.",
     405: "This address cannot be asked for that.",
+    503: "Reload this page in a moment. Nothing that is kept is touched by a rebuild.",
     500: "This is a fault of reread. The archive is not harmed; other pages still work.",
 }
 
@@ -239,6 +240,8 @@ def _refused(refused: RequestRefused, scope: Scope) -> Response:
 
 def _told(request: Request, error: Exception) -> Response:
     status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
+    if isinstance(error, UnknownSession) and error.is_partial:
+        status = 503
     meant = error.candidates if isinstance(error, AmbiguousSession) else ()
     return _failure(request, status, str(error) or "Something went wrong.", meant)
 
