@@ -32,6 +32,20 @@ ENDINGS: dict[str, tuple[CallStatus, Entry | None]] = {
     "the twin says no": (CallStatus.REJECTED, a_tool_result("no", is_error=True, twin="User rejected tool use")),
     "a rule said no": (CallStatus.REJECTED, a_tool_result("Permission for this tool use was denied", is_error=True)),
     "a denial kind": (CallStatus.REJECTED, a_tool_result("no", is_error=True, toolDenialKind="user-rejected")),
+    "stopped while it ran, 2.1.327": (
+        CallStatus.INTERRUPTED,
+        a_tool_result(REJECTION, is_error=True, toolDenialKind="user-rejected", version="2.1.327"),
+    ),
+    "said no before it ran, 2.1.327": (
+        CallStatus.REJECTED,
+        a_tool_result(
+            REJECTION, is_error=True, toolDenialKind="user-rejected", toolDenialBeforeRun=True, version="2.1.327"
+        ),
+    ),
+    "said no with a reason, 2.1.327": (
+        CallStatus.REJECTED,
+        a_tool_result("no", is_error=True, toolDenialKind="user-rejected", userFeedback="later", version="2.1.327"),
+    ),
     "words of a rejection in an output": (CallStatus.OK, a_tool_result(REJECTION)),
     "interrupted": (CallStatus.INTERRUPTED, a_tool_result("half", twin={"interrupted": True})),
     "interrupted, 1.0": (CallStatus.INTERRUPTED, a_tool_result("[Request interrupted by user]", is_error=True)),

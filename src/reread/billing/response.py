@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import IntEnum
-from functools import lru_cache
 
 from msgspec.structs import replace
 
 from reread.records import Iteration, Usage
+from reread.records.base import version_numbers
 from reread.times import moment
 
 from .cost import Rated
@@ -142,11 +142,9 @@ def doubt(stop_reason: str | None, version: str | None, output: int) -> Doubt:
     return Doubt.SUSPECT if output <= _STUB_TOKENS and _may_write_stubs(version) else Doubt.PROVISIONAL
 
 
-@lru_cache(maxsize=256)
 def _may_write_stubs(version: str | None) -> bool:
-    """An unknown version may; asked for every response, and there are few versions."""
-    numbers = (version or "").split("-")[0].split(".")
-    return not all(number.isdecimal() for number in numbers) or tuple(map(int, numbers)) < _STUBS_BEFORE
+    """An unknown version may."""
+    return (version_numbers(version) or ()) < _STUBS_BEFORE
 
 
 Nearness = tuple[bool, bool, int, bool, int, int, str, str]

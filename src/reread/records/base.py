@@ -4,6 +4,7 @@ No field is guaranteed by the client, so every field may be None; a null and a m
 """
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field
@@ -12,6 +13,13 @@ from .lenient import OURS, UNKNOWN_TAG, Timestamp, parse_or_none, parse_time
 
 Number = int | float
 _SHOWN = 60
+
+
+@lru_cache(maxsize=256)
+def version_numbers(version: str | None) -> tuple[int, ...] | None:
+    """The numbers of a client's version; None where it is not one. Asked for many lines, and there are few versions."""
+    numbers = (version or "").split("-")[0].split(".")
+    return tuple(map(int, numbers)) if all(number.isdecimal() for number in numbers) else None
 
 
 class ForkedFrom(Struct, frozen=True, gc=False, rename="camel"):

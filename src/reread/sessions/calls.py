@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.records import Assistant, Record, ResultTwin, ServerToolUse, Spoken, ToolResult, ToolUse, User, result_twin
+from reread.records.base import version_numbers
 
 from .captured import ToolPermission, Withdrawal, WithdrawnBlock
 
@@ -55,6 +56,9 @@ _REJECTIONS = (
     "Permission for this tool use was denied",
     "Permission to use ",
 )
+BY_PERSON = "user-rejected"
+"""The kind of denial that is a person's."""
+_TELLS_WHAT_NEVER_RAN = (2, 1, 327)
 _INTERRUPT = "[Request interrupted by user"
 """The whole result in 1.0.x; after `Exit code 137` in 2.0 and 2.1.50."""
 _PERSISTED = lazy.pattern(r"<persisted-output>.*?saved to:?\s*(\S[^\n]*)", re.DOTALL)
@@ -207,7 +211,7 @@ def status_of(output: ToolOutput) -> CallStatus:
     text, twin = output.text[:100].lstrip(), output.twin
     is_error = output.is_error or bool(twin.message)
     if isinstance(output.record, User) and output.record.tool_denial_kind is not None:
-        return CallStatus.REJECTED
+        return CallStatus.INTERRUPTED if _was_running(output.record) else CallStatus.REJECTED
     if is_error and (is_rejection(text) or is_rejection(twin.message)):
         return CallStatus.REJECTED
     if twin.interrupted or (is_error and _INTERRUPT in text):
@@ -215,6 +219,14 @@ def status_of(output: ToolOutput) -> CallStatus:
     if output.is_error or text.startswith("<tool_use_error>") or twin.message.startswith("Error: "):
         return CallStatus.ERROR
     return CallStatus.OK
+
+
+def _was_running(result: User) -> bool:
+    """Whether the person stopped a call that ran: in the client's words that is a rejection as well, and it says of the
+    others that they never ran. Who gives a reason, or was asked, was not too late."""
+    is_told = (version_numbers(result.version) or ()) >= _TELLS_WHAT_NEVER_RAN
+    was_asked = result.tool_denial_before_run or result.permission_decision is not None or result.user_feedback
+    return is_told and result.tool_denial_kind == BY_PERSON and not was_asked
 
 
 def _persisted_name(output: ToolOutput) -> str | None:

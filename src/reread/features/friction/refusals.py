@@ -16,6 +16,7 @@ from reread.records.state import PrLink
 from reread.records.system import HOOK_FAILED, Informational
 from reread.sessions import MAIN, CallStatus
 from reread.sessions import Speaker as Speaker
+from reread.sessions.calls import BY_PERSON
 from reread.sessions.speaker import PROMPT_BELOW, STOP_FEEDBACK
 
 from .prompt_text import words_of
@@ -89,7 +90,7 @@ def refused_by(call: DetectedCall) -> str | None:
     if decision is not None and decision.source:
         return "person" if decision.source.startswith("user") else "rule"
     if record is not None and record.tool_denial_kind is not None:
-        return "person" if record.tool_denial_kind == "user-rejected" else "rule"
+        return "person" if record.tool_denial_kind == BY_PERSON else "rule"
     return "rule" if call.text[:40].lstrip().startswith("Permission") else "person"
 
 
