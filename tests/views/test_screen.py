@@ -265,6 +265,14 @@ def test_what_was_taken_back_is_marked(reason: Any, line: str) -> None:
     assert shown(delta, taken) == ["  ✻ Half a", line, ""]
 
 
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [("hook_stopped", "✓ stopped by a hook · 0.4s"), ("stop_hook_prevented", "✓ ended by a stop hook · 0.4s")],
+)
+def test_a_turn_that_a_hook_ended_says_so(reason: str, words: str) -> None:
+    assert words in shown(events.TurnResult(is_error=False, terminal_reason=reason, duration_ms=400))
+
+
 def test_an_interrupt_is_told_once() -> None:
     taken = events.Withdrawn(message_id="m", index=0, kind="thinking", text="Half a", reason="interrupted")
     notice = events.Notice(what="interrupted", text="[Request interrupted by user]", record=decode(b"{}"))

@@ -435,6 +435,7 @@ def ending_lines(event: events.TurnResult, view: View, *, has_told: bool = False
 
 
 _STOPPED = ("aborted_streaming", "aborted_tools")
+_BY_HOOK = {"hook_stopped": "stopped by a hook", "stop_hook_prevented": "ended by a stop hook"}
 
 
 class TurnOutcome(NamedTuple):
@@ -448,6 +449,7 @@ class TurnOutcome(NamedTuple):
 def outcome_of(result: TurnResult) -> TurnOutcome:
     used = Rated.of(result.usage, 0) if result.usage is not None else Rated()
     facts = [
+        _BY_HOOK.get(result.terminal_reason or "", ""),
         duration(result.duration_ms / 1000) if result.duration_ms is not None else "",
         count(result.turns, "turn") if result.turns else "",
         f"{tokens(used.prompt)} in" if used.prompt else "",
