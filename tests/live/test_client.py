@@ -576,7 +576,8 @@ def test_a_request_that_could_not_be_sent_is_told_once() -> None:
     with suppress(ClientError):
         talk("exits_at_once", asking)
     gc.collect()
-    assert complaints == []
+    # Up to 3.11.3 asyncio complains of its own pipe to a process that is gone.
+    assert [said for said in complaints if not isinstance(said.get("exception"), BrokenPipeError)] == []
 
 
 # Capture

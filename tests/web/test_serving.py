@@ -115,7 +115,7 @@ def test_a_session_that_is_forgotten_is_told_of_no_more_and_the_others_are(claud
         assert to == "/s/another"
         server.process.send_signal(signal.SIGTERM)
         _, err = server.process.communicate(timeout=SECONDS)
-        assert err == b""
+        assert err == b"", err.decode()
 
 
 def test_connections_on_which_nothing_is_asked_lock_nobody_out(claude: Path, tmp_path: Path) -> None:
