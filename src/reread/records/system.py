@@ -279,18 +279,13 @@ class SessionStateChanged(System, tag="system", frozen=True):
 
 
 class ModelRefusalNoFallback(System, tag="system", frozen=True):
-    """The model declined, and no other was asked. Transcripts and frames write its fields each in their own way."""
+    """The model declined, and no other was asked."""
 
     original_model: str | None = None
     request_id: str | None = None
     api_refusal_category: Raw = ABSENT
     api_refusal_explanation: Raw = ABSENT
     refused_user_message_uuid: str | None = None
-    framed_model: str | None = field(default=None, name="original_model")
-    framed_request: str | None = field(default=None, name="request_id")
-    framed_category: Raw = field(default=ABSENT, name="api_refusal_category")
-    framed_explanation: Raw = field(default=ABSENT, name="api_refusal_explanation")
-    framed_prompt: str | None = field(default=None, name="refused_user_message_uuid")
 
 
 SYSTEM_SUBTYPES: dict[str, type[System]] = {

@@ -325,9 +325,8 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
         if queued_prompt(record) is not None:
             return [Notice(what="queued", text=record.text, record=record)]
         return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
-    if (
-        isinstance(body, HookBlockingError) and body.hook_event != "Stop"
-    ):  # what that told the model is a line of its own
+    # What a stop hook told the model is a line of its own.
+    if isinstance(body, HookBlockingError) and body.hook_event != "Stop":
         return [_hook_notice(record, "blocked", body.hook_name, body.said)]
     if isinstance(body, HookStoppedContinuation):
         return [_hook_notice(record, "stopped", body.hook_name, body.message)]
