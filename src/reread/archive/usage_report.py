@@ -310,7 +310,7 @@ def _asked(
 
 
 _KEYS: dict[str, Callable[[RequestContext], str | None]] = {
-    "branch": lambda place: place.git_branch or None,  # outside a repository clients write an empty name
+    "branch": lambda place: place.git_branch,
     "agent": lambda place: place.agent,
     "skill": lambda place: place.skill,
 }

@@ -359,7 +359,7 @@ def _circumstance(request: Request, used: Response, agent: str | None) -> Reques
         model=used.model,
         version=row.version,
         project=row.cwd,
-        git_branch=row.git_branch,
+        git_branch=row.git_branch or None,  # outside a repository clients write an empty name
         agent=agent,
         skill=row.attribution_skill,
         plugin=row.attribution_plugin,

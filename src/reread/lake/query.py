@@ -607,4 +607,4 @@ class LakeAnswers:
             elif ask.by == "project":
                 yield UsageCell(name_of(at.project, NO_MOVES, folds_worktrees=ask.folds_worktrees), model, sums)
             else:
-                yield UsageCell(getattr(at, "git_branch" if ask.by == "branch" else ask.by) or None, model, sums)
+                yield UsageCell(getattr(at, "git_branch" if ask.by == "branch" else ask.by), model, sums)

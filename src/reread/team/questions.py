@@ -61,7 +61,7 @@ _SUMS = """count(*), sum(input)::bigint, sum(output)::bigint, sum(cache_read)::b
 _KEYS: dict[str, LiteralString] = {
     "session": "uuid",
     "project": "project",
-    "branch": "nullif(git_branch, '')",
+    "branch": "nullif(git_branch, '')",  # as versions before this one sent work outside a repository
     "agent": "agent",
     "skill": "skill",
     "tool": "tools",
