@@ -307,6 +307,33 @@ def test_restoring_gives_back_every_byte_after_the_source_is_gone(kept: Kept, tm
     assert "the capacitor might be loose" in kept.run("show", next(to.rglob(f"{LANTERN}.jsonl"))).out
 
 
+def test_what_a_file_held_before_it_was_written_anew_can_be_had_back(kept: Kept, tmp_path: Path) -> None:
+    trunk = kept.trunk(HARBOUR)
+    before = trunk.read_bytes()
+    kept("sync")
+    assert "written anew" not in kept("archive", "status").out
+    shorter = b"".join(before.splitlines(keepends=True)[1:])
+    trunk.write_bytes(shorter)
+    assert kept("archive", "restore", HARBOUR, "--to", tmp_path / "now").out.splitlines()[-2:] == [
+        "kept, too, from before they were written anew:",
+        f"  --generation 1  {trunk.name}, {len(before)} B",
+    ]
+    assert (tmp_path / "now" / trunk.name).read_bytes() == shorter
+    document = kept.json("archive", "restore", HARBOUR, "--generation", "1", "--to", tmp_path / "then")
+    assert (tmp_path / "then" / trunk.name).read_bytes() == before
+    assert document["generations"] == [
+        {"path": str(trunk), "generation": 1, "bytes": len(before), "is_last": False},
+        {"path": str(trunk), "generation": 2, "bytes": len(shorter), "is_last": True},
+    ]
+    status = kept.json("archive", "status")
+    assert (status["rewritten"], status["earlier_bytes"]) == (1, len(before))
+    assert "1 file written anew" in kept("archive", "status").out
+    ran = kept("archive", "restore", HARBOUR, "--generation", "3", "--to", tmp_path / "never")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "generations 1 to 2" in ran.err
+    assert not (tmp_path / "never").exists()
+
+
 def test_restoring_overwrites_nothing_unasked(kept: Kept, tmp_path: Path) -> None:
     target = tmp_path / "back" / f"{HARBOUR}.jsonl"
     target.parent.mkdir()

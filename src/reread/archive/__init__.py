@@ -8,7 +8,7 @@ from reread.lazy import fetcher
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.exchange import Pulled, Pushed
-    from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
+    from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Generation, Restored
     from reread.index.machine_file import Machine
     from reread.index.plain_database import PlainDatabase, PlainParts
     from reread.index.sessions import StoredSession
@@ -57,6 +57,7 @@ _HOME = {
     "Damaged": "reread.index.custody",
     "Explained": "reread.archive.explain",
     "Forgotten": "reread.index.custody",
+    "Generation": "reread.index.custody",
     "Listed": "reread.archive.listing",
     "Machine": "reread.index.machine_file",
     "PlainDatabase": "reread.index.plain_database",
@@ -87,6 +88,7 @@ __all__ = [
     "Damaged",
     "Explained",
     "Forgotten",
+    "Generation",
     "Listed",
     "Machine",
     "PlainDatabase",

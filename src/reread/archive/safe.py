@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from reread.exchange import Pulled, Pushed
     from reread.index import carry_over, custody, machines, places
     from reread.index import verify as proof
-    from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
+    from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Generation, Restored
     from reread.index.verify import Verified
     from reread.ingest import Report, SyncResult, second_phase
     from reread.ingest import adopt as adopting
@@ -209,6 +209,10 @@ class ArchiveSafe:
         if generation is not None:
             generation = filtering.whole_number(generation, "generation")
         return custody.restore(archive.connection, archive.reader, found, _folder(to), generation=generation)
+
+    def generations(self, wanted: SessionName) -> list[Generation]:
+        """What `restore` can give of a session: its files, and what they held before something wrote them anew."""
+        return custody.generations(self._archive.connection, self._archive.find(wanted))
 
     def restore_targets(self, wanted: SessionName, to: str | Path) -> list[Path]:
         """Where `restore` would write."""

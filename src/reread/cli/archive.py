@@ -21,9 +21,9 @@ from .session_source import ProgressBar, bare_archive, find, is_below, is_protec
 from .streams import tell_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from reread.archive import Archive, ArchiveStatus, Damaged, Machine, StoredSession, Verified
+    from reread.archive import Archive, ArchiveStatus, Damaged, Generation, Machine, StoredSession, Verified
     from reread.config import Config
     from reread.views.values import View
 
@@ -81,6 +81,8 @@ def _status(arguments: list[str]) -> int:
         "left_out": left_out_document(status.left_out),
         "results_waiting": status.results_waiting,
         "friction_waiting": status.friction_waiting,
+        "rewritten": status.rewritten,
+        "earlier_bytes": status.earlier_bytes,
     }
     files, read = status.files - status.backups, status.bytes - status.backup_bytes
     lines = [
@@ -89,11 +91,21 @@ def _status(arguments: list[str]) -> int:
         f"{count(status.backups, 'backup')} of files that were changed, {size(status.backup_bytes)}",
         f"{count(status.vanished, 'file')} whose source is gone",
         f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
+        *_rewritten_lines(status),
         *left_out_lines(status.left_out),
         *_waiting_lines(status),
     ]
     options.show_answer(given, config, lambda: document, lambda _: lines)
     return 0
+
+
+def _rewritten_lines(status: ArchiveStatus) -> list[str]:
+    if not status.rewritten:
+        return []
+    return [
+        f"{count(status.rewritten, 'file')} written anew since the first import; what was there before is kept, too"
+        f" ({size(status.earlier_bytes)}): `reread archive restore SESSION --generation 1 --to DIR`"
+    ]
 
 
 def _waiting_lines(status: ArchiveStatus) -> list[str]:
@@ -169,28 +181,59 @@ def _restore(arguments: list[str]) -> int:
     made.add_argument("session", metavar="SESSION", help="an id or the start of one, @last, @2")
     made.add_argument("--to", metavar="DIR", required=True, help="folder to write to")
     made.add_argument("--force", action="store_true", help="overwrite existing files")
+    made.add_argument(
+        "--generation",
+        metavar="N",
+        type=options.positive,
+        help="as the files were before something wrote them anew: 1 is the first that was imported",
+    )
     given = made.parse_args(arguments)
     config = options.make_config(given)
     to = expanded(given.to)
     with open_archive(given, config) as archive:
         stored = find(archive, given.session)
+        kept = archive.safe.generations(stored.name)
+        _check_generation(kept, given.generation)
         _check_target(archive, stored, to, config, is_forced=given.force)
-        done = archive.safe.restore(stored.name, to)
+        done = archive.safe.restore(stored.name, to, given.generation)
     document = {
         "schema": "reread.restore/1",
         "session": stored.row.uuid,
         "files": [str(path) for path in done.files],
         "bytes": done.bytes,
         "damaged": done.damaged,
+        "generations": [
+            {"path": str(each.path), "generation": each.generation, "bytes": each.bytes, "is_last": each.is_last}
+            for each in kept
+        ],
     }
+    when = "last imported" if given.generation is None else f"in generation {given.generation}"
     but = f", but for {count(len(done.damaged), 'damage')}:" if done.damaged else ""
     lines = [
         *(printable(str(path)) for path in done.files),
-        f"{count(len(done.files), 'file')}, {size(done.bytes)}, as they were last imported{but}",
+        f"{count(len(done.files), 'file')}, {size(done.bytes)}, as they were {when}{but}",
         *(f"  {damage}" for damage in done.damaged),
+        *(_earlier_lines(kept) if given.generation is None else ()),
     ]
     options.show_answer(given, config, lambda: document, lambda _: lines)
     return EXIT_DAMAGE if done.damaged else 0
+
+
+def _check_generation(kept: Sequence[Generation], wanted: int | None) -> None:
+    last = max((each.generation for each in kept), default=1)
+    if wanted is not None and wanted > last:
+        there = f"generations 1 to {last} of its files" if last > 1 else "one generation of its files"
+        raise BadInput(f"--generation {wanted}: the archive has only {there}")
+
+
+def _earlier_lines(kept: Sequence[Generation]) -> list[str]:
+    """What the same session held before, where something wrote its files anew."""
+    earlier = [
+        f"  --generation {each.generation}  {printable(each.path.name)}, {size(each.bytes)}"
+        for each in kept
+        if not each.is_last
+    ]
+    return ["kept, too, from before they were written anew:", *earlier] if earlier else []
 
 
 def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Config, *, is_forced: bool) -> None:

@@ -54,6 +54,10 @@ class ArchiveStatus(Struct, frozen=True, kw_only=True):
     """Sessions whose tool results are not indexed yet: the next plain sync, or a search for them, does that."""
     friction_waiting: int = 0
     """Sessions whose moments of friction are not found yet: the next plain sync, or a retrospective, does that."""
+    rewritten: int = 0
+    """Files that something wrote anew, so that the index shows what they hold now."""
+    earlier_bytes: int = 0
+    """What those held before, kept beside it: `restore` gives it with `generation`."""
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -105,6 +109,10 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> ArchiveSta
                   count(backup_of), ifnull(sum(taken) FILTER (WHERE backup_of IS NOT NULL), 0) FROM file"""
     ).fetchone()
     sessions = connection.execute("SELECT count(*) FROM session").fetchone()[0]
+    rewritten, earlier_size = connection.execute(
+        """SELECT count(DISTINCT file.id), ifnull(sum(length), 0)
+           FROM piece JOIN file ON file.id = piece.file WHERE piece.generation < file.generation"""
+    ).fetchone()
     index = sum(path.stat().st_size for path in home.glob(f"{FILE_NAME}*"))
     return ArchiveStatus(
         home=home,
@@ -119,6 +127,8 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> ArchiveSta
         left_out=meta.left_out(connection),
         results_waiting=len(meta.waiting_for_results(connection)),
         friction_waiting=len(meta.waiting_for_friction(connection)),
+        rewritten=rewritten,
+        earlier_bytes=earlier_size,
     )
 
 
