@@ -37,6 +37,8 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["--limit", "all"], ["'all' is not a positive number"]),
         (["--cost", "guessed"], ["--cost", "'guessed'"]),
         (["--plot", "chart.pdf"], [".svg or .png", "'chart.pdf'"]),
+        (["--plot", "-", "--json"], ["--json and --plot - cannot"]),
+        (["--csv", "--json"], ["--json and --csv cannot"]),
         (["--plot", "chart"], [".svg or .png"]),
         (["--plot", ""], [".svg or .png"]),
         (["--plot", "no/such/folder/chart.svg"], ["cannot be written", "no such file"]),

@@ -203,3 +203,13 @@ def test_a_window_without_usage_is_empty_too(odd: Kept) -> None:
 @pytest.mark.parametrize(("machine", "named"), [("Asia/Tokyo", "Asia/Tokyo"), ("JST-9", "JST"), ("UTC", "UTC")])
 def test_the_zone_of_the_machine_is_named_so_that_it_can_be_asked_for(machine: str, named: str) -> None:
     assert json.loads(reread("demo", "usage", "--json", TZ=machine).out)["timezone"] == named
+
+
+def test_a_chart_in_a_file_leaves_the_answer_to_be_printed(odd: Kept, tmp_path: Path) -> None:
+    chart = tmp_path / "days.svg"
+    asked = odd.json("usage", "--plot", chart)
+    assert chart.read_text("utf-8").startswith("<svg")
+    assert asked["rows"] == odd.json("usage")["rows"]
+    chart.unlink()
+    assert odd("usage", "--csv", "--plot", chart).out == odd("usage", "--csv").out
+    assert chart.exists()

@@ -430,6 +430,14 @@ def send_json_line(document: object) -> None:
     sys.stdout.buffer.flush()
 
 
+def refuse_two_answers(given: argparse.Namespace) -> None:
+    """What is printed is JSON, or CSV, or a chart: a script that asks for two must not be given one silently."""
+    asked = {"--json": given.json, "--csv": given.csv, "--plot -": getattr(given, "plot", None) == "-"}
+    names = [name for name, is_asked in asked.items() if is_asked]
+    if len(names) > 1:
+        raise BadInput(f"{' and '.join(names)} cannot be printed together; choose one")
+
+
 def show_answer(
     given: argparse.Namespace,
     config: Config,

@@ -161,6 +161,7 @@ def sql_parser() -> options.Parser:
 
 def run_sql(arguments: list[str]) -> int:
     given = sql_parser().parse_args(arguments)
+    options.refuse_two_answers(given)
     if given.schema:
         described = archives.Archive.schema()
         if given.json:

@@ -55,8 +55,9 @@ else:
 TERMINAL = "-"
 
 
-def save_chart(chart: charts.Chart, target: str, config: Config) -> None:
-    """Prints the chart for `-`, else writes the file whole or not at all. Raises `BadInput` for what cannot be."""
+def save_chart(chart: charts.Chart, target: str, config: Config, *, is_named: bool = True) -> None:
+    """Prints the chart for `-`, else writes the file whole or not at all, and prints its name. Raises `BadInput` for
+    what cannot be."""
     check_target(target, config)
     if target == TERMINAL:
         view = options.make_view(config)
@@ -64,7 +65,8 @@ def save_chart(chart: charts.Chart, target: str, config: Config) -> None:
         return
     path = expanded(target)
     write_whole(path, _DRAWINGS[path.suffix.lower()](chart))
-    options.print_lines([printable(target)])
+    if is_named:
+        options.print_lines([printable(target)])
 
 
 def check_target(target: str, config: Config) -> None:
@@ -136,6 +138,7 @@ By tool, a response that calls several tools is split evenly between them."""
 
 def run_usage(arguments: list[str]) -> int:
     given = usage_parser().parse_args(arguments)
+    options.refuse_two_answers(given)
     config = options.make_config(given)
     store = options.store_of(given)
     if store is not None:
@@ -192,8 +195,10 @@ def _show(
 ) -> None:
     report = options.limited(report, given.limit)
     if given.plot is not None:
-        save_chart(views.usage_table.usage_chart(report, config.timezone), given.plot, config)
-        return
+        is_all = not (given.json or given.csv)
+        save_chart(views.usage_table.usage_chart(report, config.timezone), given.plot, config, is_named=is_all)
+        if is_all:
+            return
     if given.csv:
         options.print_text(
             views.usage_table.usage_csv(report, breakdown=given.breakdown, reconciliation=reconciliation)
