@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -22,9 +23,12 @@ ASKED = Permission(request_id="r1", tool="Bash", input={})
 def typing(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """What to write to so that it comes on standard input."""
     ours, theirs = os.pipe()
+    before = set(threading.enumerate())
     with os.fdopen(ours, "rb") as stream:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
         yield theirs
+        for reader in set(threading.enumerate()) - before:  # else it may read what has the same number next
+            reader.join(timeout=30)
 
 
 async def decided(program: ProgramAnswerer) -> Decision:
