@@ -29,6 +29,10 @@ class Labelled(NamedTuple):
     judged: Judged
     is_one: dict[str, bool | None]
 
+    def as_read_by(self, other: dict[str, dict[str, bool | None]]) -> Labelled:
+        """The same prompt with what another reader said of it."""
+        return self._replace(is_one=other[self.judged.record.uuid or ""])
+
 
 def recorded() -> list[Labelled]:
     """Of the recordings, each prompt once."""
@@ -44,6 +48,15 @@ def _labels() -> dict[str, dict[str, dict[str, bool | None]]]:
                 uuid = row.get("prompt_uuid") or row["prompt"]
                 found.setdefault(row["path"], {})[uuid] = {kind: _SAID.get(row[kind]) for kind in KINDS}
     return found
+
+
+def second_reader() -> dict[str, dict[str, bool | None]]:
+    """By prompt: what a reader said of the same recordings who knew neither the other labels nor what is looked for."""
+    with (LABELS / "second_reader.tsv").open(encoding="utf-8") as lines:
+        return {
+            row["prompt"]: {kind: _SAID.get(row[kind]) for kind in KINDS}
+            for row in csv.DictReader(lines, delimiter="\t")
+        }
 
 
 def _read(labels: dict[str, dict[str, dict[str, bool | None]]]) -> Iterator[Labelled]:

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyp
 
 import priors
 from measuring import TEACH, TUNE, Score, interval
-from prompts import HERE, KINDS, Labelled, recorded, written
+from prompts import HERE, KINDS, Labelled, recorded, second_reader, written
 
 WEIGHTS = HERE.parent / "src" / "reread" / "features" / "friction" / "weights.json"
 PRIORS = {"correction": priors.CORRECTION, "manual_step": priors.MANUAL_STEP, "re_ask": priors.RE_ASK}
@@ -83,13 +83,17 @@ class Held(NamedTuple):
 
 def held_out(kind: str, prompts: Sequence[Labelled], made: Sequence[Labelled]) -> list[Held]:
     """Each owner's prompts judged by weights that were learned from all others."""
-    known = [each for each in prompts if each.is_one[kind] is not None]
     found = []
-    for owner in sorted({each.owner for each in known}):
-        others = [each for each in known if each.owner != owner]
+    for owner in sorted({each.owner for each in prompts}):
+        others = [each for each in prompts if each.owner != owner]
         learned = learn(kind, [*others, *made])
-        found += _scored(learned, [each for each in known if each.owner == owner])
-    return found
+        found += _scored(learned, [each for each in prompts if each.owner == owner])
+    # An opening prompt corrects nothing.
+    return [each for each in found if kind != "correction" or each.prompt.judged.after]
+
+
+def _known(kind: str, held: Sequence[Held]) -> list[Held]:
+    return [each for each in held if each.prompt.is_one[kind] is not None]
 
 
 def _scored(learned: Learned, prompts: Sequence[Labelled]) -> list[Held]:
@@ -115,11 +119,13 @@ def scored(kind: str, held: Sequence[Held], least: float) -> Score:
 def report() -> dict[str, float]:
     """Prints how each kind does on owners that were not learned from; returns the thresholds."""
     prompts, made = recorded(), [*written(TUNE), *written(TEACH)]
+    others_labels = second_reader()
     print(f"by owner: {len(prompts)} prompts of {len({each.owner for each in prompts})} owners, each judged by weights")
     print("that were learned from the other owners and from the sessions written to teach")
     thresholds = {}
     for kind in KINDS:
-        held = [each for each in held_out(kind, prompts, made) if kind != "correction" or each.prompt.judged.after]
+        judged = held_out(kind, prompts, made)
+        held = _known(kind, judged)
         # Those that were asked again are too few among the recordings to set a threshold by.
         more = _scored(learn(kind, prompts), made) if kind == "re_ask" else []
         thresholds[kind] = least = threshold(kind, [*held, *more])
@@ -128,6 +134,9 @@ def report() -> dict[str, float]:
             if count > 1:
                 own = [each for each in held if each.prompt.owner == owner]
                 _print("", owner, scored(kind, own, least))
+        again = _known(kind, [each._replace(prompt=each.prompt.as_read_by(others_labels)) for each in judged])
+        _print("", "a second reader", scored(kind, again, least))
+        _print_agreement([(each.is_one[kind], each.as_read_by(others_labels).is_one[kind]) for each in prompts])
     return thresholds
 
 
@@ -138,6 +147,19 @@ def _print(kind: str, who: str, score: Score) -> None:
         f"  {kind:12} {who:22} precision {score.precision:.2f} ({precision[0]:.2f} to {precision[1]:.2f})"
         f"  recall {score.recall:.2f} ({recall[0]:.2f} to {recall[1]:.2f})"
         f"  {score.right:3} right {score.false:3} false {score.missed:3} missed"
+    )
+
+
+def _print_agreement(said: Sequence[tuple[bool | None, bool | None]]) -> None:
+    """Cohen's kappa where both readers were sure."""
+    pairs = Counter(pair for pair in said if None not in pair)
+    total = pairs.total()
+    agreed = (pairs[True, True] + pairs[False, False]) / total
+    first, second = ((pairs[True, True] + pairs[one]) / total for one in ((True, False), (False, True)))
+    chance = first * second + (1 - first) * (1 - second)
+    print(
+        f"  {'':12} {'both readers':22} kappa {(agreed - chance) / (1 - chance):.2f}  {pairs[True, True]} by both,"
+        f" {pairs[True, False]} by the first alone, {pairs[False, True]} by the second alone, of {total}"
     )
 
 
