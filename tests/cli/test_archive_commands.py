@@ -423,6 +423,22 @@ def test_a_rebuilt_index_answers_as_before(kept: Kept) -> None:
     assert kept.json("search", "capacitor")["total"] == 2
 
 
+def test_what_a_rebuild_puts_aside_is_told_and_is_no_part_of_the_index(kept: Kept) -> None:
+    kept("sync")
+    before = kept.json("archive", "status")
+    assert before["set_aside_bytes"] == 0
+    assert "yours to delete" not in kept("archive", "status").out
+    assert "yours to delete" in kept("archive", "rebuild").out
+    aside = list(kept.home.glob("reread.db.damaged-*"))
+    os.truncate(aside[0], 100_000_000)
+    after = kept.json("archive", "status")
+    assert after["set_aside_bytes"] == sum(path.stat().st_size for path in aside)
+    assert after["index_bytes"] < 100_000_000
+    for path in aside:
+        path.unlink()
+    assert "yours to delete" not in kept("archive", "status").out
+
+
 # --- sql ---
 
 

@@ -78,6 +78,7 @@ def _status(arguments: list[str]) -> int:
         "backup_bytes": status.backup_bytes,
         "stored_bytes": status.stored_bytes,
         "index_bytes": status.index_bytes,
+        "set_aside_bytes": status.set_aside_bytes,
         "left_out": left_out_document(status.left_out),
         "results_waiting": status.results_waiting,
         "friction_waiting": status.friction_waiting,
@@ -91,12 +92,19 @@ def _status(arguments: list[str]) -> int:
         f"{count(status.backups, 'backup')} of files that were changed, {size(status.backup_bytes)}",
         f"{count(status.vanished, 'file')} whose source is gone",
         f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
+        *_set_aside_lines(status),
         *_rewritten_lines(status),
         *left_out_lines(status.left_out),
         *_waiting_lines(status),
     ]
     options.show_answer(given, config, lambda: document, lambda _: lines)
     return 0
+
+
+def _set_aside_lines(status: ArchiveStatus) -> list[str]:
+    if not status.set_aside_bytes:
+        return []
+    return [f"{size(status.set_aside_bytes)} in indexes that rebuilds put aside (reread.db.damaged-*): yours to delete"]
 
 
 def _rewritten_lines(status: ArchiveStatus) -> list[str]:
@@ -339,8 +347,10 @@ def _rebuild(arguments: list[str]) -> int:
     config = options.make_config(given)
     with bare_archive(config) as archive, closing(ProgressBar()) as progress:
         sessions = archive.safe.rebuild(progress)
-    document = {"schema": "reread.rebuild/1", "sessions": sessions}
-    options.show_answer(given, config, lambda: document, lambda _: [f"{count(sessions, 'session')} rebuilt"])
+        status = archive.safe.status()
+    document = {"schema": "reread.rebuild/1", "sessions": sessions, "set_aside_bytes": status.set_aside_bytes}
+    lines = [f"{count(sessions, 'session')} rebuilt", *_set_aside_lines(status)]
+    options.show_answer(given, config, lambda: document, lambda _: lines)
     return 0
 
 

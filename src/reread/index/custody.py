@@ -48,6 +48,8 @@ class ArchiveStatus(Struct, frozen=True, kw_only=True):
     backup_bytes: int
     stored_bytes: int
     index_bytes: int
+    set_aside_bytes: int
+    """Of indexes that rebuilds put aside, which are for their owner to delete."""
     left_out: list[tuple[str, int]] = []
     """Sessions that the sources have and somebody had forgotten, and when: in milliseconds since 1970."""
     results_waiting: int = 0
@@ -113,7 +115,8 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> ArchiveSta
         """SELECT count(DISTINCT file.id), ifnull(sum(length), 0)
            FROM piece JOIN file ON file.id = piece.file WHERE piece.generation < file.generation"""
     ).fetchone()
-    index = sum(path.stat().st_size for path in home.glob(f"{FILE_NAME}*"))
+    set_aside = sum(path.stat().st_size for path in home.glob(f"{FILE_NAME}.damaged-*"))
+    index = sum(path.stat().st_size for path in home.glob(f"{FILE_NAME}*")) - set_aside
     return ArchiveStatus(
         home=home,
         sessions=sessions,
@@ -124,6 +127,7 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> ArchiveSta
         backup_bytes=backup_size,
         stored_bytes=sum(safe.packs().values()),
         index_bytes=index,
+        set_aside_bytes=set_aside,
         left_out=meta.left_out(connection),
         results_waiting=len(meta.waiting_for_results(connection)),
         friction_waiting=len(meta.waiting_for_friction(connection)),
