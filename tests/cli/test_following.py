@@ -91,6 +91,24 @@ def test_half_a_line_waits_for_its_other_half(tmp_path: Path) -> None:
     assert "unknown" not in seen
 
 
+def test_agents_are_followed_with_their_session(tmp_path: Path) -> None:
+    path = tmp_path / "growing.jsonl"
+    asked = a_reply(a_tool_call("Agent", {"prompt": "look", "description": "look around"}, id="toolu_1"))
+    append(path, *lines(a_prompt("send somebody"), asked, session="growing"))
+    beside = tmp_path / "growing" / "subagents" / "agent-a1.jsonl"
+    with following("show", path, "--follow") as process:
+        read_until(process, "send somebody")
+        beside.parent.mkdir(parents=True)
+        task = a_prompt("look", isSidechain=True, agentId="a1")
+        found = a_reply("a lantern", isSidechain=True, agentId="a1")
+        append(beside, *lines(task, found, session="growing"))
+        done = a_tool_result("a lantern", id="toolu_1", twin={"agentId": "a1", "status": "completed"})
+        append(path, *lines(a_prompt("send somebody"), asked, done, session="growing")[2:])
+        seen = read_until(process, "Claude ▸ a lantern")
+        left, _ = end(process)
+    assert (seen + left).count("Claude ▸ a lantern") == 1
+
+
 def test_a_truncated_file_is_followed_from_its_new_beginning(tmp_path: Path) -> None:
     path = tmp_path / "growing.jsonl"
     append(path, *lines(*ENTRIES))

@@ -25,7 +25,7 @@ from reread.live.events import Event, ToolCall
 from reread.loading import add_file, records_of
 from reread.marks import NO_MARK, Mark
 from reread.sessions import CallStatus, Session, SessionBuilder
-from reread.sources import AppendedLine, Reset, SessionTail, Tail, follow_looks, pace
+from reread.sources import AppendedLine, Reset, SessionTail, Tail, pace
 from reread.views.reports import activity_words
 from reread.views.screen import Screen
 from reread.views.text import printed
@@ -202,22 +202,52 @@ def _watch(path: Path, show: Callable[[Session], None], begin: Callable[[], Sess
     """Feeds every new line to a builder and shows what it amounts to; ends with the person's Ctrl-C."""
     if not path.exists():
         raise SourceError(path, "no such file or folder")
-    begin = begin or partial(SessionBuilder, path.stem)
-    builder = begin()
-    for look in follow_looks(path):
-        is_changed = False
-        for event in look:
-            is_changed = True
-            if isinstance(event, Reset):
-                tell(f"{path} was {event.reason}; starting again")
-                builder = begin()
-            else:
-                for record in records_of(event):
-                    builder.add(record)
-        if is_changed:
-            show(builder.session())
+    tail = SessionTail(path.stem)
+    read = _ReadSoFar(tail, begin or partial(SessionBuilder, path.stem))
+    for is_due in chain([True], pace(None)):
+        if is_due:
+            tail.look_around(path)
+        news = tail.look()
+        if isinstance(news, list) and news:  # an agent whose result has come has its file by now
+            tail.look_around(path)
+            later = tail.look()
+            news = later if isinstance(later, Reset) else news + later
+        if isinstance(news, Reset):
+            tell(f"{path} was {news.reason}; starting again")
+            read.begin_anew()
+        elif read.take(news):
+            show(read.session())
             sys.stdout.flush()
     return 0
+
+
+class _ReadSoFar:
+    """A session and its agents, as far as their files were read."""
+
+    def __init__(self, tail: SessionTail, begin: Callable[[], SessionBuilder]) -> None:
+        self._tail = tail
+        self._begin = begin
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        self._builder = self._begin()
+        self._beside: set[Path] = set()
+
+    def take(self, lines: Iterable[AppendedLine]) -> bool:
+        """Whether there were any."""
+        for file in self._tail.side_files:
+            if file.path not in self._beside:
+                self._beside.add(file.path)
+                add_file(self._builder, file)
+        is_any = False
+        for file, line, _ in lines:
+            is_any = True
+            for record in records_of(line):
+                self._builder.add(record, file.agent)
+        return is_any
+
+    def session(self) -> Session:
+        return self._builder.session()
 
 
 class _Shown:
@@ -342,8 +372,7 @@ class _Growing:
 
     def __init__(self, tail: SessionTail) -> None:
         self._tail = tail
-        self._builder = SessionBuilder(tail.name)
-        self._beside: set[Path] = set()
+        self._read = _ReadSoFar(tail, partial(SessionBuilder, tail.name))
         self._seen: set[tuple[str, bool]] = set()
         self._is_first = True
         self.session: Session | None = None
@@ -355,28 +384,14 @@ class _Growing:
 
     def show(self, news: Sequence[AppendedLine] | Reset, speakers: _Speakers) -> None:
         if isinstance(news, Reset):  # a file is another than it was; what was shown is not shown again
-            self._builder = SessionBuilder(self._tail.name)
-            self._beside.clear()
+            self._read.begin_anew()
             return
-        for file in self._tail.side_files:
-            if file.path not in self._beside:
-                self._beside.add(file.path)
-                add_file(self._builder, file)
-        if self._take(each for each in news if each.is_old):
-            speakers.learn(list(self._news(self._builder.session())))
-        if self._take(each for each in news if not each.is_old):
-            session = self.session = self._builder.session()
+        if self._read.take(each for each in news if each.is_old):
+            speakers.learn(list(self._news(self._read.session())))
+        if self._read.take(each for each in news if not each.is_old):
+            session = self.session = self._read.session()
             speakers.show(session, list(self._news(session)), is_first=self._is_first)
             self._is_first = False
-
-    def _take(self, lines: Iterable[AppendedLine]) -> bool:
-        """Whether there were any."""
-        is_any = False
-        for file, line, _ in lines:
-            is_any = True
-            for record in records_of(line):
-                self._builder.add(record, file.agent)
-        return is_any
 
     def _news(self, session: Session) -> Iterator[ShownBlock]:
         """Blocks that are new, and calls that have their result now."""

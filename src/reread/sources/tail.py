@@ -15,7 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from reread.errors import SourceError
+from reread.home import whole_path
 
 from .find import FileKind, SourceFile, find
 from .lines import HEAD, Line, open_regular, source_error, split_lines, windows
@@ -202,6 +205,12 @@ class SessionTail:
         """What lies beside the conversation, and is no conversation."""
         return [file for file, _ in self._files.values() if file.kind not in _SPOKEN]
 
+    def look_around(self, trunk: Path) -> None:
+        """The trunk, whatever it is called and wherever it lies, and what is beside it by now."""
+        for file in _files_at(trunk):
+            is_trunk = file.path == whole_path(trunk)
+            self.add(replace(file, kind=FileKind.TRANSCRIPT, agent=None) if is_trunk else file, 0)
+
     def add(self, file: SourceFile, old: int) -> None:
         """A file of the session, of which so many bytes were there before anybody looked."""
         if file.path not in self._files:
@@ -228,6 +237,13 @@ class SessionTail:
         for path, (file, _) in files.items():
             if path.exists():
                 self.add(file, 0)
+
+
+def _files_at(place: Path) -> Iterator[SourceFile]:
+    """Of a folder, or of a trunk and what lies beside it."""
+    for part in [place] if place.is_dir() else [place, place.with_suffix("")]:
+        if part.exists():
+            yield from find(part, problems=[])
 
 
 class Tail:
@@ -269,9 +285,7 @@ class Tail:
 
     def _found(self) -> Iterator[SourceFile]:
         for place in self._places:
-            for part in [place] if place.is_dir() else [place, place.with_suffix("")]:
-                if part.exists():
-                    yield from (file for file in find(part, problems=[]) if file.session is not None)
+            yield from (file for file in _files_at(place) if file.session is not None)
 
     def _open(self, grown: Sequence[SourceFile], found: Sequence[SourceFile]) -> None:
         """Reads the sessions of these files from now on, with all their files."""
