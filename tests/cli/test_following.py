@@ -153,6 +153,19 @@ def test_thoughts_are_followed_as_json_lines(tmp_path: Path) -> None:
     assert [document["text"] for document in documents] == ["the first thought"]
 
 
+def test_thoughts_of_agents_are_followed_too(tmp_path: Path) -> None:
+    path = tmp_path / "growing.jsonl"
+    beside = tmp_path / "growing" / "subagents" / "agent-a1.jsonl"
+    beside.parent.mkdir(parents=True)
+    append(path, *lines(a_prompt("send somebody"), session="growing"))
+    with following("thinking", path, "--follow", "--json") as process:
+        thinking = a_reply("found", thinking="a lantern, not a lamp", isSidechain=True, agentId="a1")
+        append(beside, *lines(thinking, session="an agent"))  # so that its lines have other names
+        told = json.loads(read_until(process, "not a lamp").splitlines()[-1])
+        end(process)
+    assert told["agent"] == "a1"
+
+
 def test_words_come_before_their_thinking_while_following_too(tmp_path: Path) -> None:
     path = tmp_path / "growing.jsonl"
     append(path, *lines(a_prompt("q"), a_reply("the words", thinking="the thinking behind them"), a_prompt("end")))

@@ -176,15 +176,13 @@ def follow_thinking(given: argparse.Namespace, config: Config) -> int:
     if given.session is None:
         raise BadInput("--follow needs a session, such as @last")
     view = options.make_view(config)
-    wanted = options.make_filter(given, config)
+    wanted = options.make_filter(given, config)._replace(limit=None)
     shown = _Shown()
 
     def show(session: Session) -> None:
-        for thought in session.thinking(given.min_length):
-            if wanted.keeps_time(thought.time) and shown.is_new(
-                f"{thought.uuid} {thought.record.line} {thought.text[:40]}"
-            ):
-                found = archives.answers.FoundThought(session.id, None, thought)
+        for found in reversed(archives.answers.thinking([session], wanted, given.min_length).thoughts):
+            thought = found.thought
+            if shown.is_new(f"{thought.uuid} {thought.record.line} {thought.text[:40]}"):
                 if given.json:
                     options.print_json_line(views.session_json.thought_document(found))
                 else:
