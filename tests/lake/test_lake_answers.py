@@ -101,6 +101,15 @@ def test_the_command_prints_the_document_of_usage(traps: Path, by: str, tmp_path
     assert document == kept
 
 
+@pytest.mark.parametrize("by", ["day", "model"])
+def test_a_limit_means_what_it_means_in_the_archive(traps: Path, by: str, tmp_path: Path) -> None:
+    given = ["--limit", "2", "--timezone", "UTC", "--json", "--home"]
+    ours = reread("lake", "query", "--lake", traps / "lake", "usage", by, *given, tmp_path / "none")
+    theirs = reread("usage", by, "--no-sync", *given, traps / "home")
+    assert json.loads(ours.out) == json.loads(theirs.out)
+    assert len(json.loads(ours.out)["rows"]) == 2
+
+
 def test_usage_by_day_is_kept_as_a_table(traps: Path) -> None:
     days = asked(traps / "lake", "SELECT day, sum(requests), sum(nanodollars) FROM usage_day GROUP BY 1 ORDER BY 1")
     with archive_of(traps) as archive:
@@ -202,6 +211,8 @@ def test_wrong_input_is_answered_in_a_sentence(traps: Path, tmp_path: Path) -> N
         ["query", "--lake", traps / "lake", "usage", "nonsense"],
         ["query", "--lake", traps / "lake", "usage", "machine"],
         ["query", "--lake", traps / "lake", "what"],
+        ["query", "--lake", traps / "lake", "sql", "SELECT 1", "--project", "x"],
+        ["query", "--lake", traps / "lake", "friction", "--limit", "3"],
         ["query", "--lake", tmp_path / "none", "usage", "day"],
         ["query", "--lake", "ftp://x/y", "usage", "day"],
         ["build", tmp_path / "nowhere", "--lake", tmp_path / "lake"],

@@ -215,22 +215,24 @@ def _query(arguments: list[str]) -> int:
         metavar="GROUPING|WORD|SELECT",
         help="day (default), week, project, person, team, ...; or the SELECT",
     )
-    group = made.add_argument_group("filters of usage; of friction and search, the first three")
+    group = made.add_argument_group(
+        "filters of usage; of friction and search, the first three (of search --limit, too)"
+    )
     group.add_argument("--project", "-p", metavar="TEXT", help="part of the working directory")
     group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
     group.add_argument("--until", metavar="WHEN", help="the same; a day is included")
     group.add_argument("--model", metavar="TEXT", help="part of the model's name")
     group.add_argument("--branch", metavar="NAME", help="git branch")
     group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
+    group.add_argument(
+        "--limit", "-n", type=options.positive, metavar="N", help=f"show N rows of usage, or hits of a search ({_HITS})"
+    )
     group = made.add_argument_group("options of search")
     group.add_argument(
         "--in", dest="fields", metavar="FIELDS", default="all", help="prompt,text,thinking,tool,result,title"
     )
-    group.add_argument(
-        "--limit", dest="most", type=options.positive, default=20, metavar="N", help="show the N newest hits (20)"
-    )
     group.add_argument("--yes", action="store_true", help="do not ask before a large amount of text is read")
-    made.set_defaults(file=None, machine=None, starred=False, tagged=None, limit=None)
+    made.set_defaults(file=None, machine=None, starred=False, tagged=None)
     given = made.parse_args(arguments)
     if given.question not in (*_QUESTIONS, "schema"):
         raise BadInput(f"a lake is asked for {', '.join(_QUESTIONS)} or schema, not {given.question!r}")
@@ -252,6 +254,14 @@ def _one(said: list[str]) -> str | None:
     return said[0] if said else None
 
 
+_FILTERS = ("project", "since", "until", "model", "branch", "tool", "limit")
+
+
+def _narrowed(given: argparse.Namespace, *filters: str) -> bool:
+    """Whether one of these filters was given: a question that has no use for it says so."""
+    return any(getattr(given, name) is not None for name in filters)
+
+
 _ALIASES = {"teams": "team", "people": "person", "persons": "person"}
 
 
@@ -260,6 +270,7 @@ def _usage(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> 
     wanted = options.make_filter(given, config)._replace(sources=())
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         report = answers.usage(archives.usage_report.UsageQuestion(by=by, wanted=wanted, zone=config.timezone))
+    report = options.limited(report, given.limit)
     zone = options.zone_name(given.timezone)
     options.show_answer(
         given,
@@ -272,6 +283,8 @@ def _usage(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> 
 def _sql(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
     if given.about is None:
         raise BadInput("a SELECT is missing; `reread lake query --lake PLACE schema` shows what can be asked")
+    if _narrowed(given, *_FILTERS):
+        raise BadInput("a SELECT says itself what it asks for; filters go into its WHERE and LIMIT")
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         columns, rows = answers.sql(given.about)
     options.show_answer(
@@ -283,7 +296,7 @@ def _sql(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> No
 
 
 def _friction(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
-    if given.about is not None or given.model or given.branch or given.tool:
+    if given.about is not None or _narrowed(given, "model", "branch", "tool", "limit"):
         raise BadInput("friction is counted by project and week; it takes --project, --since and --until alone")
     wanted = options.make_filter(given, config)._replace(sources=())
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
@@ -305,6 +318,8 @@ def _friction(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) 
     )
 
 
+_HITS = 20
+"""Hits of a search that are shown unless said otherwise."""
 _MUCH = 1_000_000_000
 """Bytes of text that are not read without asking: some minutes, and in object storage some money."""
 
@@ -314,11 +329,13 @@ def _search(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) ->
         raise BadInput("a word to search for is missing; quote words that stand together")
     if lake.last.get("what") == "ledger":
         raise BadInput(f"{printable(lake.uri)} was built with --what ledger; there is no text to search")
-    if given.model or given.branch or given.tool:
-        raise BadInput("a search of a lake takes --project, --since and --until alone")
+    if _narrowed(given, "model", "branch", "tool"):
+        raise BadInput("a search of a lake takes --project, --since, --until and --limit alone")
     wanted = options.make_filter(given, config)._replace(sources=())
     fields = sorted(archives.search_language.fields_of(given.fields, "--in"))
-    ask = query.TextQuestion(words=given.about, fields=fields, since=wanted.since, until=wanted.until, limit=given.most)
+    ask = query.TextQuestion(
+        words=given.about, fields=fields, since=wanted.since, until=wanted.until, limit=given.limit or _HITS
+    )
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         sessions = answers.sessions_about(wanted)
         costs = query.scan_costs(lake, set(sessions.values()))
