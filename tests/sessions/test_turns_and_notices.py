@@ -192,6 +192,8 @@ NOTICES: dict[str, tuple[Entry, tuple[str, str]]] = {
         ("command", "$1"),
     ),
     "unknown line": (a_line("brand-new", uuid="n"), ("unknown", "line 2: unknown type 'brand-new'")),
+    "unknown subtype": (a_system_line("gravity_shift", content="we float"), ("unknown", "we float")),
+    "unknown subtype without text": (a_system_line("gravity_shift"), ("unknown", "system line of type gravity_shift")),
     "unknown block": (a_reply({"type": "song", "text": "la la"}), ("unknown", "la la")),
 }
 

@@ -258,6 +258,15 @@ def test_a_retrospective_of_a_project_or_a_machine_copies_no_other_sessions(
     assert "no session of 'nowhere'" in refused.err
 
 
+def test_a_session_that_is_not_there_is_missed_in_the_store_and_not_in_the_copies(people: People) -> None:
+    people.push("ann", "--what", "text")
+    for command in ("export", "retro"):
+        refused = people("ann", "--store", people.url("ann"), command, "nosuch")
+        assert (refused.code, refused.out) == (2, "")
+        assert "'nosuch' is no session in postgresql://" in refused.err
+        assert "reread-store-" not in refused.err
+
+
 def test_what_still_writes_into_the_copies_does_not_keep_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sync of the pages may go on for a moment after they are asked to end."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 
 from reread import archive as archives
 from reread import lazy, views
-from reread.errors import BadInput, printable
+from reread.errors import BadInput, UnknownSession, printable
 from reread.views.numbers import count, size
 
 from . import options
@@ -325,7 +325,10 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
                 )
             if only is None:
                 _tell_without_text(store)
-        return command([*arguments, "--source", str(folder / "claude"), "--home", str(folder / "archive")])
+        try:
+            return command([*arguments, "--source", str(folder / "claude"), "--home", str(folder / "archive")])
+        except UnknownSession as error:
+            raise BadInput(f"{printable(error.wanted)!r} is no session in {store.address} that you see") from None
 
 
 @contextmanager

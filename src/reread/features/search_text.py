@@ -19,6 +19,7 @@ from reread.records import (
     Record,
     ServerToolUse,
     Summary,
+    System,
     Text,
     Thinking,
     ToolResult,
@@ -28,6 +29,7 @@ from reread.records import (
     UnknownBlock,
     User,
 )
+from reread.records.attachments import UnknownAttachment
 from reread.sessions.captured import WithdrawnBlock
 from reread.sessions.speaker import Speaker, kind_of, typed_text, was_typed_while_busy
 
@@ -115,7 +117,14 @@ def _of_user(record: User) -> list[FieldText]:
 
 
 def _of_attachment(record: Attachment) -> list[FieldText]:
+    if type(record.attachment) is UnknownAttachment:
+        return _alone(Field.TEXT, record.text)
     return _alone(Field.PROMPT, record.text) if was_typed_while_busy(record) else []
+
+
+def _of_system(record: System) -> list[FieldText]:
+    """Those of a subtype we do not know: it may be anything. Lines without one are notices of hooks (1.0.x)."""
+    return _alone(Field.TEXT, record.text) if record.subtype else []
 
 
 def _of_withdrawn(record: WithdrawnBlock) -> list[FieldText]:
@@ -136,6 +145,7 @@ _READERS: dict[type[Record], Callable[..., list[FieldText]]] = {
     QueueOperation: lambda record: _alone(Field.PROMPT, record.text),
     Attachment: _of_attachment,
     AwaySummary: lambda record: _alone(Field.TEXT, record.text),
+    System: _of_system,
     Unknown: lambda record: _alone(Field.TEXT, record.text),
     WithdrawnBlock: _of_withdrawn,
 }

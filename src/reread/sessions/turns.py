@@ -316,6 +316,8 @@ def _system_notices(record: System) -> list[Notice]:
         return [Notice(what="hook", text=" ".join(record.text.partition(PROMPT_BELOW)[0].split()), record=record)]
     if isinstance(record, AwaySummary):
         return [Notice(what="task", text=plain(record.text), record=record)]
+    if type(record) is System and record.subtype:
+        return [Notice(what="unknown", text=record.text or f"system line of type {record.subtype}", record=record)]
     return []
 
 
