@@ -158,6 +158,26 @@ def test_sessions_and_usage_by_machine(tmp_path: Path) -> None:
             archive.sessions(Filter(machine="desk"))
 
 
+def test_two_machines_of_one_label_are_told_apart_by_the_names_that_reports_give_them(tmp_path: Path) -> None:
+    write_sessions(tmp_path)
+    with opened(tmp_path) as archive:
+        archive.sync()
+        archive.label_machine("server")
+    a_session(a_prompt("okapi"), a_reply("no", usage=a_usage(output=5)), id=ID.replace("0a", "9a")).write(
+        tmp_path / "b"
+    )
+    with Archive(tmp_path / "home", [tmp_path / "b"], machine="server") as archive:
+        archive.sync()
+        rows = {str(row.key): row.tokens.output_tokens for row in archive.usage("machine").rows}
+        assert sorted(rows.values()) == [5, 14]
+        for name, output in rows.items():
+            assert archive.usage("day", Filter(machine=name)).totals.output_tokens == output
+        assert archive.usage("day", Filter(machine="server")).totals.output_tokens == 19
+        with pytest.raises(BadInput) as refused:
+            archive.sessions(Filter(machine="desk"))
+        assert all(name in str(refused.value) for name in rows)
+
+
 def test_a_label_is_one_short_line(tmp_path: Path) -> None:
     with Archive(tmp_path / "home") as archive:
         for label in ("", " ", "x" * 61, "a\x1b[2J"):

@@ -14,6 +14,7 @@ import pytest
 
 from accounting.test_against_truth import GENERATOR, cells, known, needs_generator
 from reread.archive import Archive
+from reread.archive.filters import Filter
 from reread.archive.usage_report import UsageReport
 from reread.billing import packaged_prices
 from reread.team.questions import usage
@@ -67,7 +68,10 @@ def test_every_report_is_that_of_one_archive(team: Team, tmp_path: Path, seed: i
         for by in GROUPINGS:
             assert document(usage(store, by, timezone=UTC)) == document(whole.usage(by, timezone=UTC)), by
         totals = document(whole.usage("day", timezone=UTC))["totals"]
-        assert len(usage(store, "machine").rows) == len(PEOPLE)  # of one label: all of them are this host
+        machines = usage(store, "machine").rows
+        assert len(machines) == len(PEOPLE)  # of one label: all of them are this host
+        for row in machines:
+            assert usage(store, "day", Filter(machine=str(row.key))).totals == row.tokens
         for by in ("team", "person", "machine"):
             assert document(usage(store, by, timezone=UTC))["totals"] == totals
     with team.store("owner") as store:

@@ -54,6 +54,27 @@ def test_it_ends_well_when_asked_to_even_while_pages_wait(number: signal.Signals
         assert err == b""
 
 
+ENDS_AT_ONCE = """
+import os, sys
+from pathlib import Path
+from reread.web.archive_pool import ServerSettings
+from reread.web.server import ListenAt, Terminal, serve
+
+def announce(address, *, is_open):
+    os.kill(os.getpid(), int(sys.argv[2]))
+
+serve(ServerSettings(Path(sys.argv[1])), ListenAt("127.0.0.1", 0), Terminal(announce, print), opens_browser=False)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_can_be_asked_to_end_as_soon_as_it_has_told_its_address(number: signal.Signals, tmp_path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", ENDS_AT_ONCE, tmp_path, str(int(number))], timeout=SECONDS, check=False)
+    assert ran.returncode == 0
+    assert not (tmp_path / "web-server.json").exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
 def test_a_form_that_does_not_come_whole_is_no_fault_of_ours(claude: Path, tmp_path: Path) -> None:
     with served(tmp_path / "home", claude) as server:

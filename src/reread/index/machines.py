@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 LONGEST_LABEL = 60
+SHOWN_OF_ID = 8
+"""Letters of an id that are shown where a label does not tell two machines apart."""
 
 
 def own_machine(connection: sqlite3.Connection, home: Path, *, may_write: bool = True) -> Machine:
@@ -49,14 +51,27 @@ def machines(connection: sqlite3.Connection) -> list[Machine]:
     return known + [Machine(name, name) for (name,) in others]
 
 
+def shown_names(known: Sequence[Machine]) -> dict[str, str]:
+    """By id what reports call a machine: its label, with a part of its id where another has the same."""
+    called = [each.label for each in known]
+    return {
+        each.id: each.label if called.count(each.label) == 1 else f"{each.label} ({each.id[:SHOWN_OF_ID]})"
+        for each in known
+    }
+
+
 def ids_called(connection: sqlite3.Connection, wanted: str) -> list[str]:
-    """Ids of the machines with this label, earlier host name or id, or whose id begins so. Raises BadInput for none."""
+    """Ids of the machines with this label, earlier host name or id, that reports call so, or whose id begins so.
+
+    Raises BadInput for none.
+    """
     known = machines(connection)
+    shown = shown_names(known)
     word = wanted.lower()
-    found = [each.id for each in known if word in (each.id.lower(), each.label.lower(), *map(str.lower, each.names))]
+    found = [each.id for each in known if word in map(str.lower, (each.id, each.label, shown[each.id], *each.names))]
     found = found or [each.id for each in known if word and each.id.lower().startswith(word)]
     if not found:
-        raise BadInput(f"no machine is called {wanted!r}; there is {', '.join(each.label for each in known)}")
+        raise BadInput(f"no machine is called {wanted!r}; there is {', '.join(shown.values())}")
     return found
 
 

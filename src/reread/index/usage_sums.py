@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -246,9 +245,7 @@ def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
 
 def machine_labels(connection: sqlite3.Connection) -> dict[int, str]:
     """Of every file: what the machine is called that it was taken from; its id where another has the same label."""
-    known = machines.machines(connection)
-    called = Counter(each.label for each in known)
-    names = {each.id: each.label if called[each.label] == 1 else f"{each.label} ({each.id[:8]})" for each in known}
+    names = machines.shown_names(machines.machines(connection))
     return {file: names.get(machine, machine) for file, machine in connection.execute("SELECT id, machine FROM file")}
 
 

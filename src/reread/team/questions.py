@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -35,6 +34,8 @@ from reread.billing import packaged_prices
 from reread.billing.report import Sums, shares
 from reread.errors import BadInput, printable
 from reread.features.search_text import Field, texts_of
+from reread.index.machine_file import Machine
+from reread.index.machines import shown_names
 from reread.index.sessions import SessionRow, StoredSession
 from reread.index.usage_sums import IN_QUARTER
 from reread.loading import FileReader, load_session, records_of
@@ -102,6 +103,13 @@ def _refuse_unanswered(wanted: Filter) -> None:
             raise BadInput(f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive")
 
 
+_OF_MACHINE: LiteralString = """machine IN (
+    SELECT id FROM reread.machine
+    WHERE lower(%s) IN (lower(label), id, left(id, 8), lower(label || ' (' || left(id, 8) || ')'))
+)"""
+"""By its label, its id or the part of it that is shown (`SHOWN_OF_ID`), or as reports call it (`shown_names`)."""
+
+
 def _condition(wanted: Filter) -> tuple[LiteralString, list[Any]]:
     """A filter as SQL over `response`."""
     _refuse_unanswered(wanted)
@@ -113,8 +121,7 @@ def _condition(wanted: Filter) -> tuple[LiteralString, list[Any]]:
     if wanted.model:
         found.append(("strpos(lower(model), lower(%s)) > 0", wanted.model))
     if wanted.machine:
-        known = "SELECT id FROM reread.machine WHERE lower(label) = lower(%s)"
-        found.append((f"(machine = %s OR machine IN ({known}))", wanted.machine))
+        found.append((_OF_MACHINE, wanted.machine))
     if wanted.since is not None:
         found.append(("time >= %s", milliseconds(wanted.since)))
     if wanted.until is not None:
@@ -161,10 +168,9 @@ def _cells(
 
 
 def _labels(store: Store) -> dict[str, str]:
-    """By id what a machine is called; with a part of its id where another is called the same."""
+    """By id what a machine is called."""
     rows = store.rows("SELECT id, min(label) FROM reread.machine GROUP BY id")
-    called = Counter(label for _, label in rows)
-    return {number: label if called[label] == 1 else f"{label} ({number[:8]})" for number, label in rows}
+    return shown_names([Machine(number, label) for number, label in rows])
 
 
 def _with_projects(store: Store, report: UsageReport) -> UsageReport:

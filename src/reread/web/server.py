@@ -69,11 +69,6 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
         own = () if is_loopback(host) else (socket.gethostname(),)
         app = make_app(settings, Names(host, port, own), token, cookie_name(port))
         address = Standing(place.shown or host, port, token).address(place.path)
-        terminal.announce(address, is_open=not is_loopback(host))
-        if opens_browser and has_screen():
-            threading.Thread(target=open_browser, args=(address,), daemon=True).start()
-        _log_to(terminal)
-        gc.set_threshold(FEW_COLLECTIONS, 50, 100)
         config = uvicorn.Config(
             app.asgi,
             log_config=None,
@@ -87,7 +82,14 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
             ws="none",
             lifespan="on",
         )
-        asyncio.run(_Server(config, app.dismiss).serve([listener]))
+        server = _Server(config, app.dismiss)
+        stack.enter_context(server.capture_signals())  # whoever is told the address may ask it to end at once
+        terminal.announce(address, is_open=not is_loopback(host))
+        if opens_browser and has_screen():
+            threading.Thread(target=open_browser, args=(address,), daemon=True).start()
+        _log_to(terminal)
+        gc.set_threshold(FEW_COLLECTIONS, 50, 100)
+        asyncio.run(server.serve([listener]))
 
 
 class _Connection(H11Protocol):
