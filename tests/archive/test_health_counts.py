@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
 
 import pytest
 
+from reread.archive import Archive
 from reread.archive.health import Health, examine
 from reread.loading import SourceTree
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call
@@ -90,6 +91,19 @@ def test_the_shortest_retention_of_all_sources_counts(tmp_path: Path) -> None:
         (tmp_path / name / "settings.json").write_text(json.dumps({"cleanupPeriodDays": days}))
     health = examine(SourceTree([tmp_path / "work", tmp_path / "home"]), NOW)
     assert health.cleanup_period_days == 14
+
+
+@pytest.mark.parametrize("days", ["1000000", "9999999", "1e9", "1" + "0" * 400, "Infinity"])
+def test_who_keeps_sessions_for_ever_is_not_warned_of_the_default(tmp_path: Path, days: str) -> None:
+    a_session(a_prompt("q")).write(tmp_path / "projects")
+    (tmp_path / "settings.json").write_text(f'{{"cleanupPeriodDays": {days}}}')
+    health = examine(SourceTree([tmp_path]), NOW + timedelta(days=3_650))
+    assert health.cleanup_period_days >= 1_000_000
+    assert health.expiring_sessions == 0
+    with Archive(tmp_path / "home", [tmp_path]) as archive:
+        archive.sync()
+        [listed] = archive.sessions(cleanup_days=health.cleanup_period_days)
+    assert listed.expires is not None and listed.expires.year > 4_000
 
 
 @pytest.mark.parametrize(

@@ -67,13 +67,17 @@ def test_a_told_window_is_the_block_and_no_estimate(kept: Kept) -> None:
     reply = a_reply("yes", usage=a_usage(1_000, 1_000), timestamp=moment)
     fresh = a_session(a_prompt("go", timestamp=moment), reply, a_line("mode", mode="plan"), id="fresh")
     fresh.write(kept.claude / "projects")
-    [*_, before] = kept.json("usage", "block")["rows"]
+    [*others, before] = kept.json("usage", "block")["rows"]
     assert before["is_estimate"] is True
+    number = len(others) + 1
+    assert f"{number} of {number} blocks estimated" in " ".join(kept("usage", "block").out.split())
     keep_told(kept, {"session_id": "fresh", "rate_limits": {"five_hour": {"used_percentage": 9, "resets_at": end}}})
     [*_, row] = kept.json("usage", "block")["rows"]
     assert (row["is_estimate"], row["is_open"]) == (False, True)
     assert row["end"] == datetime.fromtimestamp(end, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    assert "(an estimate)" not in kept("usage", "block").out
+    told = " ".join(kept("usage", "block").out.split())
+    assert "(an estimate)" not in told
+    assert f"{len(others)} of {number} blocks estimated" in told
 
 
 def keep_told(kept: Kept, said: object) -> None:

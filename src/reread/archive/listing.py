@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 DEFAULT_CLEANUP_DAYS = 30
 """What Claude Code does when `cleanupPeriodDays` is not set."""
+_FOR_EVER = 1e6
+"""Days that a calendar still has room for: whoever sets more means never."""
 SOON = timedelta(days=7)
 SORTS = ORDER_NAMES
 """What a list can be sorted by."""
@@ -77,9 +79,9 @@ def _period(path: Path) -> float | None:
     except (ValueError, RecursionError):
         return None
     days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
-    if not isinstance(days, int | float) or isinstance(days, bool) or not 0 <= days < 1e6:
+    if not isinstance(days, int | float) or isinstance(days, bool) or not days >= 0:
         return None
-    return float(days)
+    return float(min(days, _FOR_EVER))
 
 
 _WORKTREE = lazy.pattern(r"[/\\]\.(?:claude[/\\])?worktrees[/\\][^/\\]+")

@@ -167,7 +167,11 @@ def usage_lines(
         yield from _table(report, view, breakdown=breakdown, reconciliation=reconciliation)
         if report.by == "block":
             yield from _open_block(report, view, now)
-    notes = [accounting_line(report.accounting, is_recorded=report.is_recorded), *([REASONS] if reconciliation else [])]
+    notes = [
+        *_estimated_blocks(report, now),
+        accounting_line(report.accounting, is_recorded=report.is_recorded),
+        *([REASONS] if reconciliation else []),
+    ]
     for note in notes:
         yield ""
         yield from (view.style.paint(line, "dim") for line in wrap(note, view.width))
@@ -248,6 +252,15 @@ def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]
     if found is not None and found.is_open:
         yield ""
         yield from wrap("the open block ends " + "; ".join(block_words(found, view.timezone)), view.width)
+
+
+def _estimated_blocks(report: UsageReport, now: datetime) -> Iterator[str]:
+    rows = report.rows if report.by == "block" else ()
+    found = [each for row in rows if (each := block(row, now, report.told_windows)) is not None]
+    estimated = sum(each.is_estimate for each in found)
+    if estimated:
+        how = "five hours from the full hour (UTC) of the first request"
+        yield f"{estimated:,} of {count(len(found), 'block')} estimated: {how}"
 
 
 def block_words(found: FiveHourBlock, zone: tzinfo | None) -> list[str]:
