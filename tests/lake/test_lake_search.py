@@ -31,6 +31,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
         a_session(*lines, id=name, cwd=f"/home/{told}").write(folder / "source")
     built(folder / "lake", folder / "source")
     built(folder / "ledger", folder / "source", what="ledger")
+    built(folder / "words", folder / "source", what="text")
     return folder / "lake"
 
 
@@ -79,6 +80,8 @@ def test_it_is_shown_for_people_and_wrong_questions_are_answered_in_a_sentence(l
         (lake, ["search", "x", "--in", "nose"]),
         (lake, ["search", "x", "--tool", "Bash"]),
         (lake.parent / "ledger", ["search", "x"]),
+        (lake.parent / "words", ["usage", "day"]),
+        (lake.parent / "words", ["friction"]),
         (lake, ["usage", "day", "week"]),
     ):
         ran = reread("lake", "query", "--lake", place, *wrong)

@@ -265,9 +265,15 @@ def _narrowed(given: argparse.Namespace, *filters: str) -> bool:
 _ALIASES = {"teams": "team", "people": "person", "persons": "person"}
 
 
+def _refuse_text_alone(lake: delta.DeltaLake) -> None:
+    if lake.last.get("what") == "text":
+        raise BadInput(f"{printable(lake.uri)} was built with --what text; there are no numbers in it")
+
+
 def _usage(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
     by = _ALIASES.get(given.about, archives.usage_report.ALIASES.get(given.about or "day", given.about or "day"))
     wanted = options.make_filter(given, config)._replace(sources=())
+    _refuse_text_alone(lake)
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         report = answers.usage(archives.usage_report.UsageQuestion(by=by, wanted=wanted, zone=config.timezone))
     report = options.limited(report, given.limit)
@@ -299,6 +305,7 @@ def _friction(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) 
     if given.about is not None or _narrowed(given, "model", "branch", "tool", "limit"):
         raise BadInput("friction is counted by project and week; it takes --project, --since and --until alone")
     wanted = options.make_filter(given, config)._replace(sources=())
+    _refuse_text_alone(lake)
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         weeks = answers.friction(wanted, config.timezone)
     rows = [
