@@ -215,9 +215,11 @@ def test_retention_takes_months_of_text_and_leaves_the_ledger(team: Team, tmp_pa
     with team.store("owner") as store:
         before = usage(store, "month", timezone=UTC)
         assert status(store).text_months == 13
+        assert (status(store).with_text, status(store).with_content) == (13, 13)
         assert retain(store, (datetime.now(UTC) - datetime(2025, 12, 1, tzinfo=UTC)).days) == 22
         assert usage(store, "month", timezone=UTC) == before
         assert status(store).text_months == 2
+        assert (status(store).with_text, status(store).with_content) == (2, 2)
         assert hits(store, "word3") == []
         assert hits(store, "word12") != []
     told = a_session(a_prompt("word3 again", timestamp="2025-03-11T10:00:00.000Z"), id=IDS["bob"])
@@ -225,7 +227,7 @@ def test_retention_takes_months_of_text_and_leaves_the_ledger(team: Team, tmp_pa
     team.push("ann", "all")
     with team.store("ann") as store:
         assert hits(store, "word3") == []
-        assert status(store).text_months == 2
+        assert (status(store).text_months, status(store).with_text) == (2, 2)
 
 
 @pytest.mark.parametrize("what", ["text", "all"])

@@ -307,14 +307,20 @@ class StoreStatus(Struct, frozen=True, kw_only=True):
 
 
 def status(store: Store) -> StoreStatus:
+    days = store.note("retain_days")
+    # A member may not call `kept_since` and `ended`, which say the same.
     [counts] = store.rows(
-        """SELECT count(*), count(DISTINCT person), count(text_digest), count(content_digest),
+        """SELECT count(*), count(DISTINCT person),
+                  count(text_digest) FILTER (WHERE is_kept), count(content_digest) FILTER (WHERE is_kept),
                   (SELECT count(*) FROM reread.response), pg_database_size(current_database()),
                   (SELECT count(*) FROM pg_inherits WHERE inhparent = 'reread.text'::regclass) - 1
-           FROM reread.session"""
+           FROM reread.session, LATERAL (
+               SELECT coalesce(to_timestamp((numbers->>'ended')::bigint / 1000.0), pushed)
+                      >= coalesce(now() - %s::integer * interval '1 day', '-infinity') AS is_kept
+           ) AS age""",
+        (days,),
     )
     sessions, people, with_text, with_content, responses, size, months = counts
-    days = store.note("retain_days")
     return StoreStatus(
         address=store.address,
         role=store.role,
