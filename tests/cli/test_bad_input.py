@@ -46,6 +46,19 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["list", "--tol=Edit"], ["unrecognized arguments: --tol=Edit", "did you mean --tool?"]),
         (["daily"], ["no command 'daily'", "did you mean usage daily?"]),  # what ccusage calls them
         (["blocks"], ["did you mean usage blocks?"]),
+        (["session"], ["did you mean list or usage session?"]),
+        (["usage", "daily", "--order", "desc"], ["the order is fixed"]),
+        (["usage", "--offline"], ["nothing asks the network"]),
+        (["usage", "-b"], ["did you mean --breakdown?"]),
+        (["usage", "--mode", "display"], ["did you mean --cost?"]),
+        (["list", "-L", "5"], ["did you mean --limit?"]),  # gh's
+        (["list", "--json", "id,title"], ["--json prints every field"]),
+        (["list", "--jq", ".sessions"], ["did you mean --json | jq?"]),
+        (["search", "-i", "words"], ["case never matters"]),  # ripgrep's
+        (["search", "-C3", "words"], ["shows it in context"]),
+        (["search", "-e", "words"], ["did you mean --regex?"]),
+        (["sql", "--tables"], ["did you mean --schema?"]),  # sqlite-utils'
+        (["list", "api"], ["did you mean --project api?"]),
         (["--verison"], ["did you mean --version?"]),
         (["archive", "verfy"], ["there is no action 'verfy'; choose from status, verify"]),
         (["archive"], ["name an action: status, verify"]),
@@ -90,6 +103,11 @@ def test_a_wrong_request_is_refused_in_one_sentence(
 ) -> None:
     ran = run(*(argument.replace("SOURCE", str(source)) for argument in arguments))
     assert_refused(ran, *(word.replace("SOURCE", str(source)) for word in words))
+
+
+@pytest.mark.parametrize("arguments", [["memory"], ["list", "--all"], ["list", "--verbose"], ["doctor", "--fix"]])
+def test_another_word_is_not_taken_for_a_misspelt_one(run: Run, arguments: list[str]) -> None:
+    assert "did you mean" not in run(*arguments).err
 
 
 def test_where_there_is_no_session_the_newest_is_not_called_by_the_name_that_failed(run: Run, tmp_path: Path) -> None:

@@ -95,11 +95,26 @@ def test_the_general_help_fits_the_terminal(run: Run, monkeypatch: pytest.Monkey
 def test_help_of_a_command_can_be_asked_for_by_a_word(run: Run) -> None:
     assert run("help", "list").out == run("list", "--help").out
     assert run("help").out == run("--help").out == run("help", "help").out
+    assert run("help", "archive", "verify").out == run("archive", "verify", "--help").out
+    assert run("archive", "help").out == run("archive", "--help").out
+    assert run("archive", "help", "verify").out == run("archive", "verify", "--help").out
 
 
 def test_what_other_programs_call_a_command_leads_to_one_that_is_there() -> None:
     assert {name.split()[0] for name in OTHER_NAMES.values()} <= set(COMMANDS)
     assert not set(OTHER_NAMES) & set(COMMANDS)
+
+
+def test_what_other_programs_call_an_option_leads_to_one_that_is_there() -> None:
+    for command, others in options.OTHER_OPTIONS.items():
+        known = set(parser_of(command)._option_string_actions) if command else set()
+        assert not known & set(others), command
+        assert {other.split()[0] for other in others.values() if command and other.startswith("--")} <= known
+
+
+def parser_of(command: str) -> options.Parser:
+    made: options.Parser = getattr(main.module_of(command), f"{command}_parser")()
+    return made
 
 
 def test_the_options_of_every_command_are_the_common_ones() -> None:
@@ -116,6 +131,7 @@ def test_the_short_help_leaves_out_what_commands_share(run: Run) -> None:
     assert "--since WHEN" not in short
     assert "--home" not in short
     assert "`reread list --help` lists filters and common options as well." in short
+    assert "`reread machine --help` lists common options as well." in run("machine", "-h").out, "it has no filters"
     assert "--since WHEN" in long
     assert "--home" in long
     assert long.startswith("usage: reread list [OPTIONS]\n")

@@ -104,6 +104,11 @@ def test_sql_still_only_reads(kept: Kept) -> None:
         assert "only reads" in ran.err
 
 
+def test_a_name_that_is_not_there_leads_to_the_schema(kept: Kept) -> None:
+    for query in ("SELECT * FROM message", "SELECT cost FROM session", ".tables"):
+        assert "`reread sql --schema`" in kept("sql", query).err
+
+
 def test_a_damaged_safe_hides_texts_and_no_rows(kept: Kept) -> None:
     count = asked(kept, "SELECT count(*) FROM prompts")
     for pack in (kept.home / "safe").glob("*.pack"):

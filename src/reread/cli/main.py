@@ -18,7 +18,7 @@ from .streams import is_closed_pipe, tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType, TracebackType
 
 
@@ -151,17 +151,26 @@ MODULES = {
 """Commands that share a module; every other one has a module of its own name."""
 
 OTHER_NAMES = {
-    **dict.fromkeys(("ls", "sessions", "session", "history"), "list"),
-    **dict.fromkeys(("find", "grep", "query"), "search"),
-    **dict.fromkeys(("cost", "costs", "stats", "tokens"), "usage"),
+    **dict.fromkeys(("ls", "sessions", "history", "log"), "list"),
+    "session": "list or usage session",
+    **dict.fromkeys(("find", "grep", "rg", "query"), "search"),
+    **dict.fromkeys(("cost", "costs", "stats", "tokens", "total", "totals"), "usage"),
+    **dict.fromkeys(("model", "models"), "usage model"),
+    "today": "usage --since today",
+    "limits": "usage block",
+    "context": "cache",
     **dict.fromkeys(("view", "read", "cat"), "show"),
-    **dict.fromkeys(("start", "resume", "continue"), "run"),
-    **dict.fromkeys(("web", "ui", "browser", "server"), "serve"),
+    **dict.fromkeys(("start", "claude"), "run"),
+    "resume": "run --resume SESSION",
+    "continue": "run --continue",
+    **dict.fromkeys(("web", "ui", "tui", "dashboard", "browser", "server"), "serve"),
     **dict.fromkeys(("tag", "tags", "star", "note", "rename", "hide"), "mark"),
-    **dict.fromkeys(("watch", "tail", "follow"), "live"),
+    **dict.fromkeys(("watch", "tail", "follow", "top", "ps"), "live"),
     **dict.fromkeys(("approve", "approval", "permissions", "queue", "allow", "deny"), "approvals"),
     **dict.fromkeys(("import", "backup", "update"), "sync"),
-    **dict.fromkeys(("forget", "delete", "verify"), "archive"),
+    **dict.fromkeys(("forget", "delete", "remove", "rm"), "archive forget"),
+    **{name: f"archive {name}" for name in ("status", "verify", "rebuild")},
+    **dict.fromkeys(("schema", "tables"), "sql --schema"),
     **{name: f"usage {name}" for name in ("daily", "weekly", "monthly", "blocks")},
 }
 """What people of other programs try first; letters alone would lead `sessions` to `decisions`."""
@@ -210,7 +219,7 @@ def run(arguments: list[str]) -> int:
     arguments = word_first(arguments)
     name = arguments[0] if arguments else OVERVIEW
     if name == "help" and len(arguments) > 1:
-        return run([arguments[1], "--help"])
+        return run([*arguments[1:], "--help"])
     if name in ("-h", "--help", "help"):
         sys.stdout.write(_help())
         return 0
@@ -255,10 +264,15 @@ def _help() -> str:
 
 
 def _meant(name: str) -> str:
+    close = OTHER_NAMES.get(name) or spelled_like(name, COMMANDS)
+    return f" (did you mean {close}?)" if close else ""
+
+
+def spelled_like(word: str, words: Iterable[str]) -> str | None:
+    """The one somebody misspelt, and none that is another word: `claude` is no `lake`, and `order` no `store`."""
     from difflib import get_close_matches
 
-    close = [OTHER_NAMES[name]] if name in OTHER_NAMES else get_close_matches(name, COMMANDS, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    return next(iter(get_close_matches(word, words, n=1, cutoff=0.65)), None)
 
 
 class _WithoutExtensions:

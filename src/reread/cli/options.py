@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 from reread import archive as archives
@@ -48,6 +49,58 @@ MOST_PROBLEMS = 5
 
 COMMON_GROUP, FILTER_GROUP = SHARED_GROUPS = ("common options", "filters")
 """What many commands have; a short help leaves it out."""
+
+
+OTHER_OPTIONS = {
+    "": {
+        **dict.fromkeys(("-L", "-m", "--max-count", "--top"), "--limit"),
+        **dict.fromkeys(("-q", "--jq"), "--json | jq"),
+        **dict.fromkeys(("--nl", "--ndjson"), "--json"),
+        "-f": "--follow",
+        **dict.fromkeys(("-s", "--from", "--after"), "--since"),
+        **dict.fromkeys(("-u", "--to", "--before"), "--until"),
+        **dict.fromkeys(("-z", "--tz"), "--timezone"),
+        **dict.fromkeys(("-g", "--glob"), "--file"),
+        "--web": "`reread serve` opens everything in your browser",
+        **dict.fromkeys(("--sort", "--order", "--reverse"), "the order is fixed; `--json | jq` makes any other"),
+        **dict.fromkeys(("--no-color", "--no-colour"), "set NO_COLOR=1 for none"),
+        **dict.fromkeys(("--color", "--colour"), "set FORCE_COLOR=1 for colours in a pipe, NO_COLOR=1 for none"),
+    },
+    "usage": {
+        "-b": "--breakdown",
+        "--mode": "--cost",
+        **dict.fromkeys(("-i", "--instances"), "`reread usage project` is by project"),
+        **dict.fromkeys(("-O", "--offline"), "prices come with reread, and nothing asks the network"),
+        "--compact": "tables fit the terminal, or COLUMNS",
+        "--debug": "`reread explain` shows how a cost is made up, `reread doctor` what could not be read",
+        **dict.fromkeys(("--active", "--live", "--recent"), "`reread usage block` has the open block last"),
+        "--start-of-week": "weeks begin on Monday",
+        "--id": "`reread explain ID` is about one session",
+    },
+    "statusline": {
+        **dict.fromkeys(("-O", "--offline"), "prices come with reread, and nothing asks the network"),
+    },
+    "search": {
+        **dict.fromkeys(("-i", "--ignore-case"), "case never matters, but with --regex, where (?i) ignores it"),
+        **dict.fromkeys(("-F", "--fixed-strings"), "words are taken as they are; a phrase stands in quotes: '\"a b\"'"),
+        **dict.fromkeys(("-e", "-E", "-P", "--regexp"), "--regex"),
+        **dict.fromkeys(("-w", "--word-regexp"), "words are whole words; word* finds beginnings"),
+        **dict.fromkeys(("-v", "--invert-match"), "NOT before a word leaves out what has it"),
+        **dict.fromkeys(("-l", "--files-with-matches"), "--json -n 9999 | jq -r '.hits[].session' | sort -u"),
+        **dict.fromkeys(("-c", "--count"), "--json | jq .total"),
+        **dict.fromkeys(
+            ("-A", "-B", "-C", "--context"), "the last line of a hit is the command that shows it in context"
+        ),
+    },
+    "sql": {
+        "--tables": "--schema",
+        **dict.fromkeys(("-t", "--table"), "a table is what is printed without --json or --csv"),
+    },
+    "serve": {"-p": "--port"},
+    "export": {"-f": "--format"},
+}
+"""What people of other programs (ccusage, gh, ripgrep, sqlite-utils) type, by command: an option of ours, or what to
+know. Letters alone would lead `--order` to `--store`."""
 
 
 _LEAST_COLUMN = 12
@@ -97,8 +150,9 @@ class Parser(argparse.ArgumentParser):
             formatter.add_arguments(group._group_actions)
             formatter.end_section()
         formatter.add_text(self.epilog)
-        if len(groups) < len(self._action_groups):
-            formatter.add_text(f"`{self.prog} --help` lists filters and common options as well.")
+        left_out = [str(group.title) for group in self._action_groups if group not in groups]
+        if left_out:
+            formatter.add_text(f"`{self.prog} --help` lists {' and '.join(reversed(left_out))} as well.")
         return formatter.format_help()
 
     def _words(self) -> str:
@@ -119,7 +173,7 @@ class Parser(argparse.ArgumentParser):
     ) -> argparse.Namespace:
         given, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}", self._meant(unknown))
+            self.error(f"unrecognized arguments: {' '.join(unknown)}", self._meant(unknown, args or ()))
         return given
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
@@ -130,14 +184,27 @@ class Parser(argparse.ArgumentParser):
         self._check_value(action, value)
         return value
 
-    def _meant(self, unknown: list[str]) -> str:
-        """The option that is spelled most like the first unknown one."""
-        from difflib import get_close_matches
-
-        wrong = [each.partition("=")[0] for each in unknown if each.startswith("--")]
+    def _meant(self, unknown: list[str], args: Sequence[str]) -> str:
+        """What does here what the first unknown option does in another program, or the option most like it."""
+        wrong = next((each.partition("=")[0] for each in unknown if each.startswith("-")), "")
+        if not wrong:
+            return self._meant_word(unknown[0], args)
+        command = self.prog.removeprefix("reread").strip()
+        names = [wrong] if wrong.startswith("--") else [wrong, wrong[:2]]  # `-A3` is `-A 3`
+        others = [OTHER_OPTIONS.get(which, {}).get(name) for which in (command, "") for name in names]
+        other = next(filter(None, others), None)
+        if other is not None and (not other.startswith("--") or other.split()[0] in self._option_string_actions):
+            return f" (did you mean {other}?)" if other.startswith("--") else f" ({other})"
         known = [*self._option_string_actions, *(["--version"] if self.prog == "reread" else [])]
-        close = get_close_matches(wrong[0], known, n=1) if wrong else []
-        return f" (did you mean {close[0]}?)" if close else ""
+        close = main.spelled_like(wrong[2:], [each[2:] for each in known if each.startswith("--")])
+        return f" (did you mean --{close}?)" if wrong.startswith("--") and close else ""
+
+    def _meant_word(self, word: str, args: Sequence[str]) -> str:
+        if ("--json", word) in pairwise(args):
+            return " (--json prints every field; `--json | jq` chooses)"
+        has_words = any(not action.option_strings for action in self._actions)
+        takes_it = "--project" in self._option_string_actions and not has_words
+        return f" (did you mean --project {word}?)" if takes_it else ""
 
     def error(self, message: str, meant: str = "") -> NoReturn:
         raise BadInput(f"{message}; see `{self.prog} --help`{meant}")
@@ -197,6 +264,9 @@ def chosen_action(
     """
     arguments = main.word_first(arguments)
     action = next((word for word in arguments if not word.startswith(("-", *passes))), None)
+    if action == "help" and action not in actions:
+        arguments.remove(action)
+        return chosen_action([*arguments, "--help"], actions, make, passes)
     if action is not None and action in actions:
         place = arguments.index(action)
         return action, arguments[:place] + arguments[place + 1 :]

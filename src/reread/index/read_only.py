@@ -129,4 +129,7 @@ def _judge(action: int, first: str | None, _second: str | None, _database: str |
 def _sentence(said: str) -> str:
     if "authoriz" in said or "readonly" in said or "prohibited" in said:
         return "`reread sql` only reads; the archive is changed by `reread sync` and `reread archive forget` alone"
-    return f"the query cannot be answered: {said}"
+    schema = (
+        "; `reread sql --schema` describes what there is" if said.startswith("no such") or 'near "."' in said else ""
+    )
+    return f"the query cannot be answered: {said}{schema}"
