@@ -96,6 +96,20 @@ def test_hundreds_of_days_are_all_there_and_a_limit_keeps_the_newest(odd: Kept) 
     assert lines[-5:] == limited.out.splitlines()[-5:], "the totals stay those of everything"
 
 
+def test_what_has_no_time_is_not_the_newest_day(run: Run, tmp_path: Path) -> None:
+    timed = a_reply("x", usage=a_usage(10, 20), timestamp="2026-10-02T10:00:00.000Z")
+    untimed = a_reply("y", usage=a_usage(10, 20), timestamp="then")
+    folder = tmp_path / ".claude" / "projects"
+    a_session(a_prompt("a"), timed, id="11111111-0000-4000-8000-000000000000").write(folder)
+    a_session(a_prompt("b", timestamp="then"), untimed, id="22222222-0000-4000-8000-000000000000").write(folder)
+    kept = Kept(run, tmp_path / ".claude", tmp_path / "archive")
+    days = [
+        [row["day"] for row in json.loads(kept("usage", "--json", "--timezone", "UTC", "--limit", limit).out)["rows"]]
+        for limit in ("1", "2")
+    ]
+    assert days == [["2026-10-02"], ["2026-10-02", "unknown"]]
+
+
 def test_a_breakdown_of_models_by_model_is_the_report_itself(odd: Kept) -> None:
     for form in ([], ["--csv"]):
         assert odd("usage", "model", "--no-sync", "--breakdown", *form) == odd("usage", "model", "--no-sync", *form)

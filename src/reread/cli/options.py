@@ -424,12 +424,17 @@ _TIMES = frozenset({"day", "week", "month", "block"})
 
 
 def limited(report: AnyReport, limit: int | None) -> AnyReport:
-    """The newest periods, or the dearest of the rest; the totals stay those of everything."""
+    """The newest periods, or the dearest of the rest; the totals stay those of everything.
+
+    What has no time stands last and is no newest period: it is shown where there is room.
+    """
     from msgspec.structs import replace
 
-    if limit is None:
+    if limit is None or limit >= len(report.rows):
         return report
-    return replace(report, rows=report.rows[-limit:] if report.by in _TIMES else report.rows[:limit])
+    if report.by not in _TIMES:
+        return replace(report, rows=report.rows[:limit])
+    return replace(report, rows=tuple(row for row in report.rows if row.key is not None)[-limit:])
 
 
 def zone_name(named: str | None) -> str:
