@@ -38,13 +38,25 @@ class Unsealed(NamedTuple):
 
 
 def make_key(path: Path) -> None:
-    """A new key in a file that only its owner reads; raises RereadError where one is, or none can be written."""
+    """A new key in a file that only its owner reads; raises RereadError where one is, or none can be made."""
+    key = os.urandom(_KEY)
+    _cipher(key)
     try:
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(number, "w", encoding="ascii") as file:  # noqa: PTH123  a descriptor, no path
-            file.write(f"reread-key-1 {os.urandom(_KEY).hex()}\n")
+        with open(number, "w", encoding="ascii", newline="\n") as file:  # noqa: PTH123  a descriptor, no path
+            file.write(f"reread-key-1 {key.hex()}\n")
+            file.flush()
+            os.fsync(number)  # what is sealed with it must not outlast it
+        sync_folder(path.parent)
     except OSError as error:
         raise RereadError(f"{printable(str(path))}: the key cannot be written ({error.strerror or error})") from error
+
+
+def _cipher(key: bytes) -> aead.ChaCha20Poly1305:
+    try:
+        return aead.ChaCha20Poly1305(key)
+    except ImportError as error:
+        raise BadInput("encryption needs cryptography: `pip install 'reread[encrypt]'`") from error
 
 
 class SealedFolder:
@@ -58,10 +70,7 @@ class SealedFolder:
             raise BadInput(f"{printable(str(key_file))}: cannot be read as a key") from error
         if found is None:
             raise BadInput(f"{printable(str(key_file))} is no key of `reread push --encrypt`")
-        try:
-            self._cipher = aead.ChaCha20Poly1305(bytes.fromhex(found[1]))
-        except ImportError as error:
-            raise BadInput("encryption needs cryptography: `pip install 'reread[encrypt]'`") from error
+        self._cipher = _cipher(bytes.fromhex(found[1]))
 
     def seal(self, plain: Path, *, is_full: bool = False) -> int:
         """Brings one machine's part up to date with its plain files; gives how many bytes were written."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ pytest.importorskip("cryptography", reason="the extra reread[encrypt] is not ins
 
 from cli.test_exchange_commands import SESSIONS, Machines
 from cli.test_exchange_commands import machines as machines
+from reread import lazy, sealed
 from reread.testing import a_prompt, a_session
 
 
@@ -38,6 +40,15 @@ def test_both_machines_see_all_and_the_folder_tells_nothing(machines: Machines, 
     again = json.loads(machines("desk", "push", "--json").out)  # the key is remembered with the folder
     assert (again["sessions"], again["bytes_sent"]) == ({"sent": 0, "unchanged": 1, "failed": 0}, 0)
     assert all(path.suffix == ".sealed" for path in machines.folder.rglob("*") if path.is_file())
+
+
+def test_without_the_extra_no_key_is_made(machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    monkeypatch.setattr(sealed, "aead", lazy.module("cryptography.hazmat.primitives.ciphers.aead"))
+    refused = machines("desk", "push", machines.folder, "--encrypt", tmp_path / "key")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "pip install 'reread[encrypt]'" in refused.err
+    assert not (tmp_path / "key").exists()
 
 
 def test_growth_and_forgetting_travel(machines: Machines, tmp_path: Path) -> None:

@@ -21,6 +21,12 @@ def test_a_missing_package_is_told_in_a_sentence(name: str, arguments: list[str]
     assert done.stderr.count("\n") == 1 and "pip install 'reread[lake]'" in done.stderr
 
 
+def test_whoever_asks_for_spark_is_told_the_extra_that_has_it() -> None:
+    script = SCRIPT.format(name="pyarrow", arguments=["lake", "build", ".", "--lake", "nowhere", "--engine", "spark"])
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert "pip install 'reread[spark]'" in done.stderr
+
+
 def test_help_needs_nothing() -> None:
     script = SCRIPT.format(name="pyarrow", arguments=["lake", "--help"])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)

@@ -90,13 +90,13 @@ def _add_sources(made: options.Parser) -> None:
     )
 
 
-def _opened(place: str) -> delta.DeltaLake:
+def _opened(place: str, extra: str = "lake") -> delta.DeltaLake:
     """A lake; a package of the extra that is missing is told in a sentence."""
     try:
         opened, _ = delta.DeltaLake, query.LakeAnswers  # all that may be missing
     except ImportError as missing:
         needed = f"a lake needs {missing.name}, which is not installed"
-        raise BadInput(f"{needed}: pip install 'reread[lake]'") from missing
+        raise BadInput(f"{needed}: pip install 'reread[{extra}]'") from missing
     return opened(storage.lake_uri(place))
 
 
@@ -135,7 +135,7 @@ def _build(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.master is not None and given.engine != "spark":
         raise BadInput("--master is for Spark; add --engine spark")
-    lake = _opened(given.lake)
+    lake = _opened(given.lake, extra="spark" if given.engine == "spark" else "lake")
     what = _share_options(given, config, lake)
     with closing(ProgressBar()) as progress:
         done = build.build(lake, _sources(given, config), what, given.engine, given.master, progress)
