@@ -96,6 +96,33 @@ def test_a_full_disk_is_one_sentence() -> None:
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_help_that_cannot_be_written_ends_as_every_answer_does(option: str, unbuffered: str) -> None:
+    said = environment() | {"PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*PROGRAM, "list", option], stdout=full, stderr=subprocess.PIPE, env=said, check=False)
+    assert (done.returncode, done.stderr) == (2, b"reread: No space left on device\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run([*PROGRAM, "list", option], stdout=writer, stderr=subprocess.PIPE, env=said, check=False)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder that somebody is in")
+def test_a_current_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    script = 'cd work && rmdir ../work && exec "$0" -m reread restore a.py --source ..'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable], cwd=tmp_path, capture_output=True, env=environment(), check=False
+    )
+    assert (done.returncode, done.stderr) == (2, b"reread: the current folder is gone; go to another one\n")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a POSIX shell")
 def test_a_closed_standard_output_is_no_traceback() -> None:
     done = subprocess.run(

@@ -210,6 +210,8 @@ def main(arguments: list[str] | None = None) -> int:
         if is_closed_pipe(error):
             return 0
         reason = error.strerror or error
+        if isinstance(error, FileNotFoundError) and error.filename is None:  # nothing else is missing without a name
+            reason = "the current folder is gone; go to another one"
         tell(f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes) else reason)
         return EXIT_USAGE
     return code

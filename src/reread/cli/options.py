@@ -139,6 +139,15 @@ class Parser(argparse.ArgumentParser):
     def show_help(self, *, is_short: bool) -> None:
         sys.stdout.write(self.format_help(is_short=is_short))
 
+    def print_help(self, _file: object = None) -> None:
+        """argparse would pass over a disk that is full."""
+        self.show_help(is_short=False)
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """After help: what is written goes out where a closed pipe or a full disk can still be told."""
+        sys.stdout.flush()
+        super().exit(status, message)
+
     def format_help(self, *, is_short: bool = False) -> str:
         formatter = self._get_formatter()
         formatter.add_usage(f"{self.prog} [OPTIONS] {self._usage_words or self._words()}".strip(), [], [])
