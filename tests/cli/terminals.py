@@ -22,7 +22,14 @@ _MODES = re.compile(r"\x1b\[\?\d+[hl]")
 class Terminal:
     """Waits for what the program shows, and presses keys."""
 
-    def __init__(self, *arguments: str | Path, columns: int = 80, changes: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *arguments: str | Path,
+        columns: int = 80,
+        changes: Mapping[str, str] | None = None,
+        shell: str | None = None,
+    ) -> None:
+        """`shell` is a script of bash that runs the program as `"$@"`."""
         import fcntl
         import pty
         import struct
@@ -36,7 +43,7 @@ class Terminal:
             if name not in (changes or {}):
                 env.pop(name, None)
         self.process = subprocess.Popen(
-            [*PROGRAM, *map(str, arguments)],
+            [*(["bash", "-c", shell, "bash"] if shell else []), *PROGRAM, *map(str, arguments)],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

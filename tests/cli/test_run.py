@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -52,8 +53,8 @@ class Place:
         return [json.loads(line) for line in self(*arguments, "--jsonl", stdin=stdin).out.splitlines()]
 
     @contextmanager
-    def terminal(self, *arguments: str, **changes: str) -> Iterator[Terminal]:
-        with Terminal("run", *self.options, *arguments, changes={**self.changes, **changes}) as terminal:
+    def terminal(self, *arguments: str, shell: str | None = None, **changes: str) -> Iterator[Terminal]:
+        with Terminal("run", *self.options, *arguments, changes={**self.changes, **changes}, shell=shell) as terminal:
             yield terminal
 
     @property
@@ -429,6 +430,51 @@ def test_a_run_that_is_told_to_end_leaves_the_terminal_as_it_was(place: Place) -
         assert terminal.end(30) == 130
         assert terminal.echoes
     assert "Thinking " in place.captured
+
+
+def test_a_run_that_waits_for_a_prompt_can_be_told_to_end(place: Place) -> None:
+    with place.terminal("-i") as terminal:
+        terminal.wait_for("> ")
+        terminal.press("half a li")
+        terminal.wait_for("half a li")
+        terminal.process.terminate()
+        assert terminal.end(30) == 130
+        assert terminal.echoes
+
+
+JOB = 'set -m; "$@"; stty sane; echo stopped; fg; echo code $?'
+"""Bash that is told Ctrl-Z, and goes on with the job at once."""
+
+
+def resume(terminal: Terminal) -> None:
+    terminal.press("\x1a")
+    terminal.wait_for("stopped")
+    end = time.monotonic() + 30
+    while terminal.echoes and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell with jobs")
+def test_a_key_still_answers_after_ctrl_z_and_fg(place: Place) -> None:
+    with place.terminal("bash", shell=JOB) as terminal:
+        terminal.wait_for("\n  > ")
+        resume(terminal)
+        terminal.press("y")
+        terminal.wait_for('answered {"behavior": "allow"', 30)
+        terminal.wait_for("code 0", 30)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell with jobs")
+def test_a_prompt_is_edited_on_after_ctrl_z_and_fg(place: Place) -> None:
+    with place.terminal("-i", shell=JOB) as terminal:
+        terminal.wait_for("> ")
+        terminal.press("hal")
+        terminal.wait_for("hal")
+        resume(terminal)
+        terminal.press("\x7fllo\r")
+        terminal.wait_for("You said hallo", 30)
+        terminal.press("\x04")
+        terminal.wait_for("code 0", 30)
 
 
 def test_a_conversation_goes_on_until_ctrl_d(place: Place) -> None:

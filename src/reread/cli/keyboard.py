@@ -16,23 +16,21 @@ class Interrupts:
 
     def __init__(self) -> None:
         self._callback: Callable[[], None] = _ignore
+        self._ended: Callable[[], None] = _ignore
         self._loop = asyncio.get_running_loop()
         self._is_deaf = False
 
     @contextlib.contextmanager
     def caught(self, callback: Callable[[], None], ended: Callable[[], None]) -> Iterator[None]:
         """Calls back for every one, inside the loop; `ended` when somebody asks the process to end."""
-        self._callback = callback
+        self._callback, self._ended = callback, ended
         # Not the loop's own way, which Windows does not have. The loop wakes up for what another thread says.
         before = [
             (signal.SIGINT, signal.signal(signal.SIGINT, self._came)),
             (signal.SIGTERM, signal.signal(signal.SIGTERM, lambda *_: self._soon(ended))),
         ]
-        try:
+        with _put_back(before):
             yield
-        finally:
-            for number, handler in before:
-                signal.signal(number, handler)
 
     def _came(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  what `signal` calls
         if not self._is_deaf:
@@ -52,12 +50,26 @@ class Interrupts:
 
     @contextlib.contextmanager
     def raised(self) -> Iterator[None]:
-        """As a KeyboardInterrupt, while the loop stands still for a line to be typed."""
-        before: Any = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
+        """As a KeyboardInterrupt, while the loop stands still for a line to be typed; so is being asked to end."""
+        before = [
+            (signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler)),
+            (signal.SIGTERM, signal.signal(signal.SIGTERM, self._end_line)),
+        ]
+        with _put_back(before):
             yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+
+    def _end_line(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  what `signal` calls
+        self._soon(self._ended)
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _put_back(handlers: list[tuple[signal.Signals, Any]]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for number, handler in handlers:
+            signal.signal(number, handler)
 
 
 def _ignore() -> None:
@@ -179,10 +191,25 @@ else:
                 self._is_line_wise = True
                 yield
                 return
+            stops: Any = signal.getsignal(signal.SIGTSTP)
+            if stops != signal.SIG_IGN:  # a shell without jobs
+                signal.signal(signal.SIGTSTP, self._stop)
             try:
                 yield
             finally:
+                signal.signal(signal.SIGTSTP, stops)
                 termios.tcsetattr(self._terminal, termios.TCSADRAIN, before)
+
+        def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  what `signal` calls
+            """Ctrl-Z: the shell sets the terminal as it wants it, and does not put it back at `fg`. After `bg` it stays
+            the shell's."""
+            mode = termios.tcgetattr(self._terminal)
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGTSTP)  # we stand here until we are continued
+            signal.signal(signal.SIGTSTP, self._stop)
+            with contextlib.suppress(termios.error, OSError):
+                if os.tcgetpgrp(self._terminal) == os.getpgrp():
+                    termios.tcsetattr(self._terminal, termios.TCSADRAIN, mode)
 
         async def _read(self) -> bytes:
             """Empty when the terminal is gone."""
