@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -143,6 +145,25 @@ def test_nothing_is_written_below_a_folder_of_claude_code(kept: Kept) -> None:
 def test_a_folder_takes_a_single_session_under_a_name_of_its_own(kept: Kept, tmp_path: Path) -> None:
     ran = kept("export", LANTERN, "-o", tmp_path)
     assert Path(ran.out.strip()).name == "2026-01-05-why-does-the-beacon-flicker-1a17e200.html"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_a_pipe_or_a_device_is_written_to_and_stays_what_it_is(kept: Kept, tmp_path: Path) -> None:
+    pipe, got = tmp_path / "pipe", tmp_path / "got"
+    os.mkfifo(pipe)
+    with got.open("wb") as file, subprocess.Popen(["cat", str(pipe)], stdout=file) as reader:
+        assert kept("export", LANTERN, "--format", "jsonl", "-o", pipe).code == 0
+        reader.wait(timeout=60)
+    assert pipe.is_fifo()
+    assert got.read_text("utf-8") == kept("export", LANTERN, "--format", "jsonl").out
+    refused = kept("export", "--format", "sqlite", "-o", pipe)
+    assert (refused.code, pipe.is_fifo()) == (2, True)
+    assert "is not a file" in refused.err
+
+
+def test_standard_output_may_be_named_as_a_device(kept: Kept) -> None:
+    named = kept("export", LANTERN, "--format", "markdown", "-o", "/dev/stdout")
+    assert named == kept("export", LANTERN, "--format", "markdown", "-o", "-")
 
 
 def test_names_of_files_tell_no_secret(run: Run, tmp_path: Path) -> None:

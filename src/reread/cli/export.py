@@ -235,7 +235,7 @@ def export_parser() -> options.Parser:
 def run_export(arguments: list[str]) -> int:
     given = export_parser().parse_args(arguments)
     config = options.make_config(given)
-    given.output = None if given.output == "-" else given.output
+    given.output = None if given.output in ("-", "/dev/stdout") else given.output
     output = expanded(given.output) if given.output is not None else None
     given.redact = given.redact or given.redact_ips
     if given.json and output is None and given.format not in (None, "json"):

@@ -21,7 +21,7 @@ from reread.errors import BadInput, RereadError, SourceError, printable
 from reread.views.numbers import count
 
 from . import options
-from .streams import tell
+from .streams import is_closed_pipe, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -349,14 +349,29 @@ def refuse_sources(path: Path, config: Config) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Beside its place first, then moved there: a file that was there stays until the new one is whole."""
-    with made_whole(path) as unfinished:
-        unfinished.write_bytes(content)
+    """Beside its place first, then moved there: a file that was there stays until the new one is whole. A device or a
+    pipe, such as `/dev/null`, is written to."""
+    if not _is_device(path):
+        with made_whole(path) as unfinished:
+            unfinished.write_bytes(content)
+        return
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        if is_closed_pipe(error):
+            raise
+        raise BadInput(f"{printable(str(path))} cannot be written: {error.strerror}") from error
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 @contextmanager
 def made_whole(path: Path) -> Iterator[Path]:
     """A temporary file that becomes the file when all went well; until then the earlier file stays as it is."""
+    if _is_device(path):
+        raise BadInput(f"{printable(str(path))} is not a file")
     place = path.resolve()  # what a link points to is replaced, not the link
     unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
