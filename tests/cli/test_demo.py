@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,17 @@ CLOCK = "/home/ann/lantern/src/lantern/clock.py"
 def sessions(run: Run) -> list[Json]:
     listed: list[Json] = json.loads(run("demo", "list", "--json").out)["sessions"]
     return listed
+
+
+def test_samples_are_copied_without_their_modes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a package is installed to be read only, so would the copies be, which are changed."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    for name in ("copystat", "copymode"):
+        monkeypatch.setattr(shutil, name, refuse)
+    assert run("demo", "list").code == 0
 
 
 def test_the_newest_session_ended_just_now(sessions: list[Json]) -> None:

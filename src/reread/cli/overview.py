@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import sys
 import time
 from contextlib import closing
@@ -215,7 +214,11 @@ _TIME = re.compile(rb"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 def _lay_out(place: Path, now: datetime) -> None:
     """Copies the samples out of the package, all moved by the same time; a file is as old as its last line."""
     with resources.as_file(resources.files("reread").joinpath("samples")) as samples:
-        shutil.copytree(samples, place, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+        for sample in samples.rglob("*"):
+            if sample.is_file() and sample.suffix not in (".py", ".pyc"):
+                copy = place / sample.relative_to(samples)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(sample.read_bytes())  # not its mode: a package may be installed to be read only
     written = {path: path.read_bytes() for path in place.rglob("*.jsonl")}
     last = {path: max(map(_moment, _TIME.findall(content))) for path, content in written.items()}
     moved = now - _NEWEST - max(last.values())
