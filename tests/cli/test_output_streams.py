@@ -22,6 +22,7 @@ from reread.cli import keyboard
 from reread.cli.options import _until_closed, command_words
 from reread.cli.streams import is_closed_pipe
 from reread.config import console_obeys, make_config
+from reread.errors import BadInput
 from reread.testing import a_prompt, a_reply, a_session
 
 WORDS = "Grüße — 灯笼 🏮"
@@ -164,6 +165,13 @@ def test_a_program_of_windows_may_stand_in_quotes(
 ) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     assert command_words(command) == words
+
+
+@pytest.mark.parametrize("platform", ["linux", "win32"])
+def test_half_a_quotation_is_no_command(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    with pytest.raises(BadInput, match="is no command: no closing quotation"):
+        command_words('"less -R')
 
 
 @pytest.mark.parametrize(("knows", "can"), [(True, 1), (True, 0), (False, 1)])

@@ -304,6 +304,26 @@ def test_edit_opens_the_editor_with_the_input(place: Place, tmp_path: Path) -> N
     assert sent(place)[0]["updatedInput"]["command"] == "touch b"
 
 
+@pytest.mark.parametrize(
+    ("editor", "told"),
+    [
+        ("/no/such/editor", "No such file or directory; set EDITOR"),
+        ("sh -c 'exit 1'", "the editor ended with 1"),
+        ("true", "nothing was changed"),
+        ("'vi", "no closing quotation; set EDITOR"),
+    ],
+)
+def test_what_was_not_edited_is_asked_again_and_does_not_run(place: Place, editor: str, told: str) -> None:
+    with place.terminal("bash", EDITOR=editor) as terminal:
+        terminal.wait_for("> ")
+        terminal.press("e")
+        terminal.wait_for(told)
+        terminal.wait_for("> ")
+        terminal.press("q")
+        terminal.end()
+    assert [answer["behavior"] for answer in sent(place)] == ["deny"]
+
+
 def test_without_an_editor_a_command_is_edited_on_its_line(place: Place) -> None:
     with place.terminal("bash") as terminal:
         terminal.wait_for("> ")
@@ -437,6 +457,7 @@ def test_a_run_that_waits_for_a_prompt_can_be_told_to_end(place: Place) -> None:
         terminal.wait_for("> ")
         terminal.press("half a li")
         terminal.wait_for("half a li")
+        time.sleep(0.5)  # as with Ctrl-C at the prompt
         terminal.process.terminate()
         assert terminal.end(30) == 130
         assert terminal.echoes
@@ -447,6 +468,7 @@ JOB = 'set -m; "$@"; stty sane; echo stopped; fg; echo code $?'
 
 
 def resume(terminal: Terminal) -> None:
+    time.sleep(0.5)  # as with Ctrl-C at the prompt
     terminal.press("\x1a")
     terminal.wait_for("stopped")
     end = time.monotonic() + 30
@@ -473,6 +495,7 @@ def test_a_prompt_is_edited_on_after_ctrl_z_and_fg(place: Place) -> None:
         resume(terminal)
         terminal.press("\x7fllo\r")
         terminal.wait_for("You said hallo", 30)
+        terminal.wait_for("\n> ")
         terminal.press("\x04")
         terminal.wait_for("code 0", 30)
 

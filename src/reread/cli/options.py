@@ -575,13 +575,16 @@ def _until_closed() -> Iterator[None]:
 
 
 def command_words(command: str) -> list[str]:
-    """A command that somebody set in the environment. On Windows a backslash is part of a path, and a path with spaces
-    stands in quotes, which `shlex` would leave there."""
+    """A command that somebody set in the environment; raises BadInput for half a quotation. On Windows a backslash is
+    part of a path, and a path with spaces stands in quotes, which `shlex` would leave there."""
     import shlex
 
-    if sys.platform == "win32":
-        return [word.strip('"') for word in shlex.split(command, posix=False)]
-    return shlex.split(command)
+    is_posix = sys.platform != "win32"
+    try:
+        words = shlex.split(command, posix=is_posix)
+    except ValueError as error:
+        raise BadInput(f"{command!r} is no command: {str(error)[:1].lower()}{str(error)[1:]}") from error
+    return words if is_posix else [word.strip('"') for word in words]
 
 
 def _pager() -> Popen[bytes] | None:

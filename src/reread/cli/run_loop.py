@@ -548,7 +548,12 @@ class TerminalAnswerer:
         if not editor and asked.tool == "Bash" and isinstance(asked.input, dict):
             command = self._edited_line(str(asked.input.get("command") or ""))
             return {**asked.input, "command": command} if command else None
-        text = await self._in_editor(editor, json.dumps(asked.input, ensure_ascii=False, indent=2) + "\n")
+        before = json.dumps(asked.input, ensure_ascii=False, indent=2) + "\n"
+        text = await self._in_editor(editor, before)
+        if text == before:
+            self._put("  nothing was changed\n")
+        if text is None or text == before:
+            return None
         try:
             edited = json.loads(text)
         except ValueError as error:
@@ -559,17 +564,25 @@ class TerminalAnswerer:
             return None
         return edited
 
-    async def _in_editor(self, editor: str | None, text: str) -> str:
+    async def _in_editor(self, editor: str | None, text: str) -> str | None:
+        """None where the editor did not start, or ended as one does that was told to forget it (`:cq`)."""
         usual = "notepad" if sys.platform == "win32" else "vi"
         with tempfile.TemporaryDirectory(prefix="reread-") as folder:
             path = Path(folder) / "input.json"
             path.write_text(text, "utf-8")
-            command = [*command_words(editor or usual), str(path)]
-            with self._interrupts.left_alone():
-                try:
-                    await asyncio.to_thread(subprocess.run, command, check=False)
-                except OSError as error:
-                    self._put(f"  {command[0]}: {error.strerror or error}; set EDITOR\n")
+            try:
+                command = [*command_words(editor or usual), str(path)]
+                with self._interrupts.left_alone():
+                    done = await asyncio.to_thread(subprocess.run, command, check=False)
+            except OSError as error:
+                self._put(f"  {harmless(command[0])}: {error.strerror or error}; set EDITOR\n")
+                return None
+            except BadInput as error:
+                self._put(f"  {harmless(str(error))}; set EDITOR\n")
+                return None
+            if done.returncode:
+                self._put(f"  the editor ended with {done.returncode}\n")
+                return None
             return path.read_text("utf-8")
 
     def _edited_line(self, text: str) -> str:
