@@ -15,7 +15,7 @@ from reread.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TextIO
 
     ctypes: Any
 else:
@@ -159,13 +159,16 @@ def price_file(named: str | None, environ: Mapping[str, str], home: Path) -> Pat
         return None
 
 
-def terminal_width(environ: Mapping[str, str] = os.environ) -> int:
-    """What `shutil` would say; importing that, with all its archivers, takes longer than most of our modules."""
+def terminal_width(environ: Mapping[str, str] = os.environ, stream: TextIO | None = None) -> int:
+    """What `shutil` would say; importing that, with all its archivers, takes longer than most of our modules.
+
+    Of the terminal a stream goes to, by default standard output.
+    """
     columns = environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
     try:
-        return os.get_terminal_size().columns or FALLBACK_WIDTH
+        return os.get_terminal_size(stream.fileno() if stream else 1).columns or FALLBACK_WIDTH
     except OSError:  # no terminal
         return FALLBACK_WIDTH
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from reread.archive import Progress
 from reread.cli.session_source import ProgressBar
 from reread.config import archive_home
+from reread.views.text import cells
 
 
 class Terminal(io.StringIO):
@@ -47,6 +50,28 @@ def test_a_terminal_gets_a_bar_with_rate_and_time_left_which_is_wiped_at_the_end
     assert "26%" not in stream.getvalue(), "not redrawn at once"
     shown.close()
     assert stream.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_bar_fits_the_terminal_it_is_drawn_on_wherever_the_answer_goes(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 34, 0, 0))
+    with open(theirs, "w", encoding="utf-8") as stream:  # noqa: PTH123  a descriptor, no path
+        shown = ProgressBar(stream)
+        clock[0] += 2
+        shown(at(25_000_000))
+        drawn = os.read(ours, 4096).decode().strip("\r").removesuffix("\x1b[K")
+    os.close(ours)
+    assert "25%" in drawn
+    assert cells(drawn) <= 34
 
 
 def test_a_pipe_gets_a_plain_line_every_five_seconds(clock: list[float]) -> None:

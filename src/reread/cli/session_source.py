@@ -326,7 +326,7 @@ class ProgressBar:
         again = None if total else f"{progress.sessions_done:,} of {progress.sessions_total:,} sessions"
         phase = f"{progress.phase}: " if progress.phase else ""
         if self._is_terminal:
-            room = terminal_width() - len(phase)
+            room = terminal_width(stream=self._stream) - len(phase)  # the answer may go into a pipe
             self._stream.write(f"\r{phase}{again or views.text.bar_line(done, total, seconds, room)}\x1b[K")
             self._is_drawn = True
         else:
