@@ -92,6 +92,14 @@ def test_the_general_help_fits_the_terminal(run: Run, monkeypatch: pytest.Monkey
     assert {line[14] for line in commands} & {" "} == set()
 
 
+def test_what_help_says_fits_an_ordinary_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for examples, which are lines to copy."""
+    monkeypatch.setenv("COLUMNS", "80")
+    said = {name: run(*name.split(), "--help").out.splitlines() for name in ("", *COMMANDS)}
+    prose = {name: [line for line in lines if not line.startswith("  ")] for name, lines in said.items()}
+    assert {name: max(prose[name], key=len) for name in prose if max(map(len, prose[name])) > 80} == {}
+
+
 def test_help_of_a_command_can_be_asked_for_by_a_word(run: Run) -> None:
     assert run("help", "list").out == run("list", "--help").out
     assert run("help").out == run("--help").out == run("help", "help").out

@@ -30,8 +30,9 @@ USAGE = """\
 usage: reread completion bash|zsh|fish
        reread completion --values KIND [BEGINNING]
 
-Prints a script that completes commands, options and their values: ids of sessions, projects, tags, models, tools.
-With --values it prints what the archive knows of a KIND, which is what the scripts ask for.
+Prints a script that completes commands, options and their values: ids of
+sessions, projects, tags, models, tools. With --values it prints what the
+archive knows of a KIND, which is what the scripts ask for.
 
 examples:
   eval "$(reread completion bash)"                     in ~/.bashrc

@@ -260,7 +260,7 @@ def _help() -> str:
         f"commands:\n{commands}\n\n"
         f"common options, before or after the command:\n{common}\n\n"
         "Run `reread --version` for the version.\n"
-        "SESSION is a file, a folder, the start of an id, @last or @2 (the second newest).\n"
+        "SESSION is a file, a folder, the start of an id, @last, or @2 (second newest).\n"
         "Run `reread COMMAND -h` for a short help, `--help` for all options.\n"
     )
 

@@ -106,7 +106,7 @@ know. Letters alone would lead `--order` to `--store`."""
 _LEAST_COLUMN = 12
 
 
-class _Help(argparse.RawDescriptionHelpFormatter):
+class Help(argparse.RawDescriptionHelpFormatter):
     """argparse makes one for every option it is given, and would import shutil to size it."""
 
     def __init__(self, prog: str) -> None:
@@ -230,7 +230,7 @@ def make_parser(
         prog=f"reread {name}".strip(),
         description=description,
         epilog=f"examples:\n{examples}",
-        formatter_class=_Help,
+        formatter_class=Help,
         allow_abbrev=False,
         add_help=False,
     )

@@ -157,8 +157,8 @@ def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -
 USAGE = """\
 usage: reread demo [COMMAND] [OPTIONS]
 
-Runs a command on sample sessions that come with reread, in an archive of their own; nothing of yours is read
-or written.
+Runs a command on sample sessions that come with reread, in an archive of their
+own; nothing of yours is read or written.
 
 examples:
   reread demo                       the overview, then a whole session

@@ -35,15 +35,13 @@ archive, for `reread usage session --reconcile` and `reread usage block`."""
 
 
 def statusline_parser() -> options.Parser:
-    import argparse
-
     from . import options
 
     made = options.Parser(
         prog="reread statusline",
         description=ABOUT,
         epilog=f"examples:\n{STATUSLINE_EXAMPLES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=options.Help,
         allow_abbrev=False,
     )
     made.add_argument(
