@@ -46,7 +46,11 @@ def test_a_budget_says_so_before_it_is_used_up() -> None:
     assert budget_words(Budget("day", 10 * DOLLAR, 9 * DOLLAR)) == "90% of $10 for today, nearly used up"
     found = spending({"2026-11-18": 9 * DOLLAR}, "2026-11-18", {"day": 10 * DOLLAR})
     assert [each.period for each in found.warnings] == ["day"]
-    assert any("nearly used up" in line for line in spending_lines(found))
+    assert any("nearly used up" in line for line in spending_lines(found, 80))
+    for width in (40, 80):
+        lines = spending_lines(found, width)
+        assert max(map(len, lines)) <= width
+        assert sum("same days: $" in line for line in lines) == 2
 
 
 @pytest.mark.parametrize(

@@ -410,7 +410,7 @@ def run_budget(arguments: list[str]) -> int:
         given,
         config,
         lambda: views.price_table.spending_document(found),
-        lambda _: views.price_table.spending_lines(found),
+        lambda view: views.price_table.spending_lines(found, view.width),
     )
     return 0
 

@@ -200,7 +200,8 @@ def projection_words(spending: Spending) -> str:
     return f"at this pace {low}" if low == high else f"at this pace {low} to {high}"
 
 
-def spending_lines(spending: Spending) -> list[str]:
+def spending_lines(spending: Spending, width: int) -> list[str]:
+    """A line a period, or where that is too wide one below it for what was spent before."""
     limits = {each.period: each for each in spending.budgets}
     rows = [
         [
@@ -213,6 +214,9 @@ def spending_lines(spending: Spending) -> list[str]:
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:<{widths[2]}}  {d}" for a, b, c, d in rows]
+    if max(map(len, lines)) > width:
+        parts = [(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c}", f"  {d}") for a, b, c, d in rows]
+        lines = [line for texts in parts for text in texts for line in wrap(text, width)]
     return [*lines, "", f"The whole month: {projection_words(spending)}."]
 
 
