@@ -47,6 +47,8 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["daily"], ["no command 'daily'", "did you mean usage daily?"]),  # what ccusage calls them
         (["blocks"], ["did you mean usage blocks?"]),
         (["session"], ["did you mean list or usage session?"]),
+        (["-n", "5", "list"], ["did you mean reread list -n 5?"]),
+        (["--since", "7d", "usage", "week"], ["did you mean reread usage --since 7d week?"]),
         (["usage", "daily", "--order", "desc"], ["the order is fixed"]),
         (["usage", "--offline"], ["nothing asks the network"]),
         (["usage", "-b"], ["did you mean --breakdown?"]),

@@ -206,7 +206,11 @@ class Parser(argparse.ArgumentParser):
             return f" (did you mean {other}?)" if other.startswith("--") else f" ({other})"
         known = [*self._option_string_actions, *(["--version"] if self.prog == "reread" else [])]
         close = main.spelled_like(wrong[2:], [each[2:] for each in known if each.startswith("--")])
-        return f" (did you mean --{close}?)" if wrong.startswith("--") and close else ""
+        if wrong.startswith("--") and close:
+            return f" (did you mean --{close}?)"
+        named = next((each for each in unknown if each in main.COMMANDS), None) if self.prog == "reread" else None
+        rest = [each for each in unknown if each != named]
+        return f" (did you mean reread {' '.join([named, *rest])}?)" if named else ""
 
     def _meant_word(self, word: str, args: Sequence[str]) -> str:
         if ("--json", word) in pairwise(args):
