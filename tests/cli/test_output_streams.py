@@ -134,6 +134,14 @@ def test_no_pager_is_no_trouble(named: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pty")
+def test_a_pager_is_told_that_it_gets_utf_8(tmp_path: Path) -> None:
+    """Without a locale `less` shows every other letter as numbers."""
+    path = a_session(a_prompt("a lantern")).write(tmp_path)
+    with Terminal("show", path, changes={"PAGER": "sh -c 'echo $LESS $LESSCHARSET'", "LC_ALL": "C"}) as terminal:
+        terminal.wait_for("FRX utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pty")
 def test_a_pager_that_is_left_early_is_no_error(tmp_path: Path) -> None:
     talk = [each for number in range(3000) for each in (a_prompt(f"prompt {number}"), a_reply("yes " * 40))]
     path = a_session(*talk).write(tmp_path)

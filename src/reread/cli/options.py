@@ -599,7 +599,9 @@ def _pager() -> Popen[bytes] | None:
     words = command_words(named) if named is not None else ["less"]
     if not words or words == ["cat"] or shutil.which(words[0]) is None:
         return None
-    return subprocess.Popen(words, stdin=subprocess.PIPE, env={"LESS": "FRX", **os.environ})  # noqa: S603  the person's own
+    # We write UTF-8; without a locale, as in many containers, `less` would show its bytes as numbers.
+    environ = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
+    return subprocess.Popen(words, stdin=subprocess.PIPE, env=environ)  # noqa: S603  the person's own
 
 
 def warn(problems: Iterable[Exception]) -> None:
