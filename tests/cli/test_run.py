@@ -513,6 +513,19 @@ def test_a_conversation_goes_on_until_ctrl_d(place: Place) -> None:
         assert terminal.end() == 1
 
 
+def test_lines_that_are_pasted_are_one_prompt(place: Place) -> None:
+    if "libedit" in (pytest.importorskip("readline").__doc__ or ""):
+        pytest.skip("libedit knows no marks around what is pasted")
+    with place.terminal("-i") as terminal:
+        terminal.wait_for("> ")
+        time.sleep(0.5)  # marks mean something once readline has the terminal
+        terminal.press("\x1b[200~first\rsecond\x1b[201~ third\r")
+        terminal.wait_for("You said first\n         second third")
+        terminal.wait_for("\n> ")
+        terminal.press("\x04")
+        assert terminal.end() == 0
+
+
 def test_model_mode_and_thinking_are_steered_by_commands(place: Place) -> None:
     with place.terminal("-i", "steer") as terminal:
         for typed in ("/model haiku", "/thinking 2000", "/mode plan", "/thinking much"):

@@ -236,6 +236,9 @@ def typed_line(prompt: str, text: str = "") -> str:
         import readline
     except ImportError:  # Windows
         return input(prompt)
+    if "libedit" not in (readline.__doc__ or ""):
+        # Python (3.10 and later) turns it off; without it each line of what is pasted would be a prompt of its own.
+        readline.parse_and_bind("set enable-bracketed-paste on")
     readline.set_startup_hook(lambda: readline.insert_text(text))
     try:
         return input(prompt)
