@@ -197,6 +197,14 @@ def test_an_advisor_is_a_request_of_its_own_model(books: Books) -> None:
     assert costs == {"claude-sonnet-5": 700_000, "claude-opus-5": 27_500_000}
 
 
+def test_an_advisor_is_not_fast_nor_of_a_tier_as_its_response_is_but_answered_where_it_is(books: Books) -> None:
+    """Client 2.1.327 counts its call so."""
+    usage = a_usage(100, 50, iterations=[an_advice()], speed="fast", service_tier="batch", inference_geo="us")
+    books.write(a_response(usage, model="claude-opus-4-8"))
+    costs = {model: nano(row["cost_usd"]) for model, row in books.by_model().items()}
+    assert costs["claude-opus-5"] == 27_500_000 * 11 // 10
+
+
 @pytest.mark.parametrize("model", [None, "claude-nobody"])
 def test_an_advisor_without_a_known_model_is_unpriced_and_the_rest_stays(books: Books, model: str | None) -> None:
     usage = a_usage(100, 50, iterations=[None, an_advice(model=model), an_advice()])

@@ -124,15 +124,15 @@ def advice(asked: Response, usage: Usage) -> Iterator[Response]:
 
 
 def _as_usage(call: Iteration, around: Usage) -> Usage:
+    """As the client counts it: where it was answered is where the whole response was, and it is neither fast nor of a
+    tier, whatever the response is."""
     return Usage(
         input_tokens=call.input_tokens,
         output_tokens=call.output_tokens,
         cache_creation_input_tokens=call.cache_creation_input_tokens,
         cache_read_input_tokens=call.cache_read_input_tokens,
         cache_creation=call.cache_creation,
-        service_tier=around.service_tier,
         inference_geo=around.inference_geo,
-        speed=around.speed,
     )
 
 

@@ -17,10 +17,11 @@ REBUILD = "rebuild"
 """Whether an index that is made anew is whole; nothing where it never was."""
 FOLDED = "folded"
 """Whether copies that an earlier version kept as sessions of their own were looked for."""
-EXTRACTOR = 4
+EXTRACTOR = 5
 """Version of what makes rows and words out of lines; a file with those of an older one is read anew from the safe. 2:
 rows without any id are named by the first line of their file. 3: words of agents that only progress lines tell of. 4:
-what hooks do, tools that were stopped while they ran, whose request a fork copied."""
+what hooks do, tools that were stopped while they ran, whose request a fork copied. 5: words of
+unknown system lines and attachments, advisors at their own price."""
 _MADE_BY = "extractor"
 """The version that made all rows."""
 LEFT_OUT = "left_out"
