@@ -62,6 +62,23 @@ def write_sessions(claude: Path) -> None:
         id=FORKED,
         cwd="/home/ann/zoo",
     ).write(claude / "projects")
+    too_long = "much " * 50_000
+    a_session(
+        a_title("Long results"),
+        a_prompt("read much", uuid="much"),
+        a_reply(a_tool_call("Bash", {"command": "cat large"}, id="l1"), uuid="long-output"),
+        a_tool_result(f"{too_long} aardvark {too_long}", of="l1"),
+        a_reply(a_tool_call("Task", {"description": "dig", "prompt": "dig"}, id="l2"), uuid="digging"),
+        a_subagent(
+            a_prompt("dig"),
+            a_reply(a_tool_call("Bash", {"command": "cat larger"}, id="l3"), uuid="inside-agent"),
+            a_tool_result(f"{too_long} pangolin {too_long}", of="l3"),
+            of="l2",
+        ),
+        a_tool_result("dug", of="l2"),
+        id="long-results",
+        cwd="/home/ann/zoo",
+    ).write(claude / "projects")
 
 
 def field_of(page: Page) -> Locator:
@@ -153,6 +170,24 @@ def test_other_branches_are_told_and_led_to(opened: Opened) -> None:
     expect(field_of(page)).to_have_value("baz[")
     expect(page.locator("#m-left-reply mark")).to_have_text("baz[")
     expect(page.get_by_role("link", name="1 on another branch")).to_be_visible()
+
+
+def test_a_search_leads_into_what_is_too_long_for_a_page(opened: Opened) -> None:
+    page = opened.go("/search?q=aardvark&in=result")
+    page.locator("a.hit").click()
+    at(page, "m-long-output")
+    expect(page.locator("#m-long-output mark.current")).to_have_text("aardvark")
+    expect(count_of(page)).to_have_text("1 of 1 message")
+    expect(page.get_by_role("link", name="in its record")).to_be_hidden()
+
+
+def test_a_search_says_where_to_read_what_a_page_does_not_hold_at_all(opened: Opened) -> None:
+    page = opened.go("/search?q=pangolin&in=result")
+    page.locator("a.hit").click()
+    expect(count_of(page)).to_have_text("1 of 1 message")
+    page.get_by_role("link", name="in its record").click()
+    page.wait_for_url("**/record/m-inside-agent")
+    expect(page.locator("pre").last).to_contain_text("pangolin")
 
 
 def test_the_address_keeps_what_was_typed(opened: Opened) -> None:

@@ -69,7 +69,7 @@
       await session.lead(to, piece);
       arrived(watch.takeRecords());
     }
-    if (!isSearch && marksOf(to).length < many) await whole(to, piece);
+    if (isSearch ? !marksOf(to).length : marksOf(to).length < many) await whole(to);
     if (mine !== settling) return;
     current = to;
     const marks = marksOf(to);
@@ -79,11 +79,12 @@
   };
   const settleThere = () => settle({to: wanted, piece: -1, count: 0}, 1);
   // What is too long for a page is brought in for one who looks for something in it.
-  const whole = async (name, piece) => {
+  const brought = new WeakMap();
+  const whole = async name => {
     const place = document.getElementById(name), cut = place && one(".left-out", place.matches(".turn") ? one(".prompt", place) || place : place);
-    if (!cut || cut.dataset.asked) return;
-    cut.dataset.asked = "1";
-    await session.whole(piece);
+    if (!cut) return;
+    if (!brought.has(cut)) brought.set(cut, session.whole(cut.closest(".piece").dataset.piece));
+    await brought.get(cut);
     arrived(watch.takeRecords());
   };
   const counted = () => {
@@ -102,7 +103,7 @@
       branches.href = session.along(`${base}?branch=${elsewhere[0].branch}&at=${elsewhere[0].anchor}#${elsewhere[0].anchor}`);
     }
     // A page shows a call better than by its own words: not all of them are in it.
-    unseen.hidden = isSearch || !current || !hits.length || (pointed !== null && pointed.isConnected);
+    unseen.hidden = !current || !hits.length || (pointed !== null && pointed.isConnected);
     if (!unseen.hidden) unseen.href = `${base}/record/${current}`;
     reading.setAttribute("aria-pressed", String(isSearch));
   };
