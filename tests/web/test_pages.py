@@ -22,7 +22,16 @@ from reread.archive import Archive
 from reread.archive.listing import SORTS
 from reread.index import meta
 from reread.index.database import transaction
-from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
+from reread.testing import (
+    a_line,
+    a_prompt,
+    a_reply,
+    a_session,
+    a_subagent,
+    a_thought,
+    a_tool_call,
+    a_tool_result,
+)
 from reread.views.html import call_parts, content
 from reread.web.pages import PLACES, NavEntry, render
 from reread.web.paging import SessionPages
@@ -479,6 +488,61 @@ def test_a_whole_file_is_shown_in_its_colours_and_escaped_once(tmp_path: Path) -
     with asking(tmp_path / "home", tmp_path / "claude") as site:
         shown = site.get("/s/written/changes?file=0").text.partition("whole-file")[2]
     assert '<span class="c-k">return</span> a <span class="c-o">&lt;</span> <span class="c-mi">1</span>' in shown
+
+
+def test_without_scripts_a_link_shows_what_is_folded_and_leads_on_with_it(tmp_path: Path) -> None:
+    turns = [
+        entry
+        for number in range(200)
+        for entry in (
+            a_prompt(f"number {number}"),
+            a_reply(a_tool_call("Bash", {"command": "cat it"}, id=f"c{number}")),
+            a_tool_result(f"output {number} " + "and more " * 500, of=f"c{number}"),
+        )
+    ]
+    a_session(
+        a_prompt("dig"),
+        a_reply(a_tool_call("Task", {"description": "dig", "prompt": "dig"}, id="t")),
+        a_subagent(a_prompt("dig"), a_reply("what the agent said"), of="t"),
+        a_tool_result("dug", of="t"),
+        *turns,
+        id="folded",
+        cwd="/p",
+    ).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.page("/s/folded")
+        assert "output 0 and more" not in page.text
+        assert "what the agent said" not in page.text
+        [link] = [link for link in page.links() if "parts=1" in link]
+        whole = site.page(f"/s/folded{link}")
+        assert "output 0 and more" in whole.text
+        assert "what the agent said" in whole.text
+        assert not any("data-part" in tag for tag in whole.of("details"))
+        further = site.page(
+            f"/s/folded{next(link for link in whole.links() if 'parts=1' in link and 'from=0' not in link)}"
+        )
+        assert "output 0 and more" not in further.text
+        assert not any("data-part" in tag for tag in further.of("details"))
+
+
+def test_without_scripts_the_files_changed_are_pages_of_their_own(tmp_path: Path) -> None:
+    path = "/p/code.py"
+    a_session(
+        a_prompt("write"),
+        a_reply(a_tool_call("Write", {"file_path": path, "content": "a = 1\n"})),
+        a_tool_result("ok", twin={"type": "create", "filePath": path, "content": "a = 1\n"}),
+        id="written",
+        cwd="/p",
+    ).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        assert "/s/written/changes" in site.page("/s/written").links()
+        changes = site.page("/s/written/changes")
+        assert changes.titles[0] == "Files changed · reread"
+        assert "/s/written" in changes.links()
+        assert "/s/written/changes?file=0" in changes.links()
+        file = site.page("/s/written/changes?file=0")
+        assert "code.py" in file.text
+        assert "/s/written/changes" in file.links()
 
 
 def test_files_that_only_a_backup_knows_are_told_right_when_their_source_is_gone(tmp_path: Path) -> None:

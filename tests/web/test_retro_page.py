@@ -349,6 +349,8 @@ def test_a_suggestion_shows_what_it_would_change(tmp_path: Path) -> None:
         assert all(dangers(answer) == [] for answer in answers)
         assert any(f"+- {RULE}" in answer.text and "# Notes <b>" in answer.text for answer in answers)
         assert (work / "CLAUDE.md").read_text() == "# Notes <b>\n", "nothing is written by looking"
+        assert asked[0] in page.links(), "for a browser without scripts"
+        assert "/retro?since=all" in site.page(asked[0]).links()
         assert site.get("/retro/diff?since=all&n=99").status_code == 404
         assert site.get("/retro/diff?since=all").status_code == 404
 

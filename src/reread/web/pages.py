@@ -197,6 +197,13 @@ def fragment(template: str, **values: Any) -> HTMLResponse:
     return HTMLResponse(render(template, **values))
 
 
+def part(request: Request, template: str, title: str, back: str, **values: Any) -> HTMLResponse:
+    """The same; for a browser without scripts, which followed a link to it, a page with the way back."""
+    if request.headers.get("x-part"):
+        return fragment(template, **values)
+    return page(request, "part.html", title, part=template, back=back, **values)
+
+
 def problem(headers: Headers, reason: str, status: int) -> Response:
     """Why there is no answer: for a part of a page, or for a program that asks for JSON."""
     if headers.get("accept") == "application/json":

@@ -128,14 +128,14 @@ class SessionPages:
         """The agents that no call names are a piece, too."""
         return len(self.pieces) + bool(self.lone)
 
-    def stretch(self, start: int, budget: int) -> PageStretch:
-        """From a piece on, until there are enough steps."""
+    def stretch(self, start: int, budget: int, *, is_lean: bool = True) -> PageStretch:
+        """From a piece on, until there are enough steps; with what is folded in them where it is not lean."""
         start = max(0, min(start, self.total))
         end = start
         while end < len(self.pieces) and (budget > 0 or end == start):
             budget -= _weight(self.pieces[end])
             end += 1
-        return self._shown(start, end)
+        return self._shown(start, end, is_lean=is_lean, open_agents=not is_lean)
 
     def before(self, end: int, budget: int) -> PageStretch:
         """Up to a piece, not further back than needed."""
@@ -156,8 +156,10 @@ class SessionPages:
         start = min(number, self.total)
         return self._shown(start, min(start + 1, len(self.pieces)), is_lean=False)
 
-    def _shown(self, start: int, end: int, limits: CutLimits = USUAL, *, is_lean: bool = True) -> PageStretch:
-        made = SessionParts(self.session, parts.Sections(limits=limits, open_agents=False))
+    def _shown(
+        self, start: int, end: int, limits: CutLimits = USUAL, *, is_lean: bool = True, open_agents: bool = False
+    ) -> PageStretch:
+        made = SessionParts(self.session, parts.Sections(limits=limits, open_agents=open_agents))
         with colouring_at_most(0 if is_lean else MOST_COLOURED):
             shown = [(number, made.turn(self.session, self.pieces[number])) for number in range(start, end)]
         agents = [made.agent(agent) for agent in self.lone] if end == len(self.pieces) else []

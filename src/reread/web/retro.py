@@ -356,7 +356,8 @@ def diff(request: Request) -> HTMLResponse:
             lines, problem = archive.friction.planned(found.suggestions[number - 1]).diff(), ""
     except BadInput as error:
         lines, problem = [], str(error)
-    return pages.fragment("retro_diff.html", lines=lines[:MOST_DIFF_LINES], number=number, problem=problem)
+    values = {"lines": lines[:MOST_DIFF_LINES], "number": number, "problem": problem}
+    return pages.part(request, "retro_diff.html", "What it would change", f"/retro?{_query(given)}", **values)
 
 
 def _wrong(request: Request, given: Mapping[str, str], span: str, order: str, problem: str) -> HTMLResponse:

@@ -48,7 +48,9 @@ def show(request: Request) -> Response:
         unfolding = reading.branch(where.branch if where else pages.value(request, "branch"))
         start = where.piece if where else pages.number(request, "from")
         lead, wanted = reading.lead(held.stored), sought(request)
-        stretch = unfolding.stretch(min(start, max(0, unfolding.total - 1)), FIRST_STEPS)
+        is_whole = bool(pages.value(request, "parts"))
+        stretch = unfolding.stretch(min(start, max(0, unfolding.total - 1)), FIRST_STEPS, is_lean=not is_whole)
+        base = "" if is_whole else part_base(request)
         return pages.page_in_parts(
             request,
             held.lock,
@@ -73,8 +75,9 @@ def show(request: Request) -> Response:
             is_active=unfolding.branch.active,
             ways=ways(reading.session, unfolding.name),
             stretch=stretch,
-            part_base=part_base(request),
-            agent_base=part_base(request),
+            is_whole=is_whole,
+            part_base=base,
+            agent_base=base,
             friction=kinds_line(moments),
             marks=lambda: [*unfolding.marks, *friction_marks(unfolding, moments)],
             unfolding=unfolding,
@@ -180,10 +183,11 @@ def compare(request: Request) -> Response:
 
 def changes(request: Request) -> Response:
     """The files that the session changed in the end."""
-    with _reading(request) as (reading, _):
+    with _reading(request) as (reading, held):
         if pages.value(request, "file"):
             return changed_file(reading, request)
-        return pages.fragment("changes.html", files=reading.files, base=request.url.path)
+        values = {"files": reading.files, "base": request.url.path}
+        return pages.part(request, "changes.html", "Files changed", f"/s/{held.name}", **values)
 
 
 def around(request: Request) -> Response:
@@ -310,7 +314,8 @@ def _one_file(reading: SessionView, diffs: Sequence[FileDiff], request: Request)
     if not 0 <= wanted < len(diffs):
         raise HTTPException(404)
     made = SessionParts(reading.session, parts.Sections()).file_diff(diffs[wanted])
-    return pages.fragment("file_then.html", diff=made, **_content(diffs[wanted]))
+    values = {"diff": made, **_content(diffs[wanted])}
+    return pages.part(request, "file_then.html", "A file that was changed", request.url.path, **values)
 
 
 def _moment(text: str) -> datetime:
