@@ -69,7 +69,13 @@ def write_sessions(claude: Path) -> None:
         a_prompt("count the bushes"),
         a_reply(a_tool_call("Bash", {"command": "count"}, id="t9")),
         a_tool_result(f"{report}\nand a gnu", of="t9"),
-        a_reply(a_tool_call("mcp__plugin_of_the_zoo__browser_take_screenshot_of_a_bush", {"name": "a.png"}, id="t10")),
+        a_reply(
+            a_tool_call(
+                "mcp__plugin_of_the_zoo__browser_take_screenshot_of_a_bush",
+                {"name": "a.png", "whether_the_whole_bush_is_to_be_seen_with_all_its_leaves": "yes, all of it"},
+                id="t10",
+            )
+        ),
         a_tool_result("taken", of="t10"),
         id="long-result",
         cwd="/home/ann/zoo",
@@ -404,6 +410,36 @@ def test_a_star_leaves_the_headings_of_a_reply_alone(opened: Opened) -> None:
     page.locator(".marks button[name=starred]").click()
     expect(page.locator(".marks button[name=starred]")).to_have_text("★ Starred")
     expect(page.locator(".words h1")).to_have_text("At length")
+
+
+@pytest.mark.parametrize("opened", [{"viewport": {"width": 360, "height": 740}}], indirect=True)
+def test_a_long_name_of_an_argument_leaves_room_for_its_value(opened: Opened) -> None:
+    page = opened.go("/s/long-result")
+    page.keyboard.press("o")
+    value = page.locator(".part.inline", has_text="whether_the_whole").locator("pre")
+    expect(value).to_be_visible()
+    box = value.bounding_box()
+    assert box is not None
+    assert box["width"] > 100
+    assert box["height"] < 60
+
+
+@pytest.mark.parametrize("opened", [{"viewport": {"width": 360, "height": 740}}], indirect=True)
+def test_the_line_that_stays_on_top_fits_a_phone_and_is_not_printed(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALL}")
+    title = "A title as long as titles are that somebody wrote with care"
+    page.locator(".headline .title").evaluate("(place, text) => { place.textContent = text; }", title)
+    page.keyboard.press("Shift+G")
+    button = page.locator(".headline button[data-stop=prompt]")
+    expect(button).to_have_accessible_name("61 prompts: to the next one")
+    assert button.evaluate("each => each.scrollWidth <= each.clientWidth")
+    page.emulate_media(media="print")
+    expect(page.locator(".headline")).to_be_hidden()
+    page.emulate_media(media="screen")
+    opened.go("/s/long-result")
+    page.keyboard.press("o")
+    page.keyboard.press("Shift+G")
+    expect(button).to_have_accessible_name("1 prompt: to the next one")
 
 
 @pytest.mark.parametrize("opened", [{"viewport": {"width": 360, "height": 800}}], indirect=True, ids=["phone"])

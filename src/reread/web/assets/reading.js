@@ -385,7 +385,7 @@
       for (const button of all("button", headline)) {
         const number = stops[button.dataset.stop].length;
         button.textContent = `${marks[button.dataset.stop]} ${number.toLocaleString("en")}`;
-        button.setAttribute("aria-label", `${number} ${names[button.dataset.stop]}: to the next one`);
+        button.setAttribute("aria-label", `${number === 1 ? `1 ${button.dataset.stop}` : `${number.toLocaleString("en")} ${names[button.dataset.stop]}`}: to the next one`);
         button.hidden = !number;
       }
     };
