@@ -164,6 +164,7 @@ def test_own_words_answer_a_question_and_nothing_does_not(live: Live) -> None:
     page = live.start("mock:question")
     page.get_by_role("button", name="Answer", exact=True).click(timeout=SOON)
     expect(page.locator(".ask .told")).to_contain_text("Choose an answer")
+    expect(page.get_by_role("button", name="Answer", exact=True)).to_be_focused()
     live.opened.complaints.clear()  # the refusal is an answer of 400
     page.get_by_label("Something else").fill("Teal")
     page.get_by_role("button", name="Answer", exact=True).click()

@@ -81,6 +81,40 @@ def test_all_that_waits_is_answered_in_one_place(queue: tuple[Opened, BrowserCon
     assert not findings(page)
 
 
+def test_who_answers_with_the_keyboard_goes_on_where_they_were(queue: tuple[Opened, BrowserContext]) -> None:
+    opened, _ = queue
+    start(opened, "the first")
+    start(opened, "the second")
+    page = opened.go("/live")
+    asks = page.locator(".ask")
+    expect(asks).to_have_count(2)
+    asks.nth(0).get_by_role("button", name="Allow", exact=True).press("Enter")
+    expect(asks).to_have_count(1)
+    expect(asks).to_be_focused()
+    asks.get_by_role("button", name="Allow", exact=True).press("Enter")
+    expect(asks).to_have_count(0)
+    expect(page.get_by_role("heading", name="Live")).to_be_focused()
+    start(opened, "the third")
+    page.evaluate("window.state = document.querySelector('.state')")
+    asks.get_by_role("button", name="Allow", exact=True).press("Enter")
+    expect(asks).to_have_count(0)
+    expect(page.locator(".state")).to_be_focused()
+    assert page.evaluate("window.state === document.querySelector('.state')"), (
+        "a status is read out only where it stays"
+    )
+    page.get_by_role("button", name="End", exact=True).press("Enter")
+    expect(page.locator(".over-note")).to_be_focused()
+
+
+def test_what_comes_to_wait_is_read_out(queue: tuple[Opened, BrowserContext]) -> None:
+    opened, context = queue
+    page = opened.go("/live")
+    other = open_page(context, opened.server, opened.claude)
+    start(other, "look here")
+    expect(page.locator(".key-told")).to_have_text("waiting for you: look here")
+    expect(page.locator(".key-told")).to_have_attribute("role", "status")
+
+
 NOTED = """window.shown = []; const Real = window.Notification;
 window.Notification = class { constructor(title, more) { shown.push([title, more.body]); } close() {} };
 Object.defineProperty(window.Notification, 'permission', {get: () => Real.permission});

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from reread.live.outgoing import Allow
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 from reread.views.html.call_parts import asking_of
 from reread.web.guard import Credentials
+from reread.web.pages import render
 from reread.web.runs import LONGEST_PROMPT, MOST_AT_ONCE, Driver, decision_of, decision_words
 from web.asking import HOST, READS, TOKEN, Asking, asking, dangers, read
 from web.serving import heard, served, until
@@ -269,6 +271,14 @@ class TestQuestions:
         edited = {"command": "ls -la"}
         site.post(f"{run}/answer", {"request": "p1", "decision": "edit", "input": json.dumps(edited)}, is_part=True)
         until(lambda: "ls -la" in text(site, f"{run}/turns"))
+
+    def test_what_is_long_can_be_scrolled_with_the_keyboard(self) -> None:
+        long = {"command": "\n".join(f"echo {number}" for number in range(60))}
+        written = {"file_path": "/p/a.txt", "content": "\n".join(f"line {number}" for number in range(60))}
+        for tool, given, tag in (("Bash", long, "pre"), ("Write", written, "div")):
+            shown = asking_of(Permission(request_id="r", tool=tool, input=given), None)
+            page = read(render("asking.html", ask=shown, run=SimpleNamespace(id="1"), nth=1, of=1))
+            assert [each["tabindex"] for each in page.of(tag) if "tabindex" in each]
 
     def test_always_is_one_rule_and_only_what_was_shown_can_be_chosen(self) -> None:
         rules = [{"type": "addRules", "behavior": "allow", "rules": [{"toolName": f"Tool{n}"}]} for n in range(12)]

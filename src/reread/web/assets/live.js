@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  const {all, ask, hear, one, parsed} = window.reread;
+  const {all, ask, hear, one, parsed, say} = window.reread;
   // A page that comes back from the browser's memory has missed what happened.
   addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
 
@@ -19,13 +19,23 @@
     settleChoice();
   }
 
+  // Who answered with the keyboard goes on where they were: to what is asked next, or else to what comes in its stead.
+  const focus = place => { place.tabIndex = -1; place.focus({preventScroll: true}); };
+  const takeAway = (parts, next) => {
+    const isHeld = parts.some(each => each.contains(document.activeElement));
+    for (const each of parts) each.remove();
+    if (isHeld) focus(next());
+  };
+
   // What waits for an answer. A form that is still wanted stays as it is: somebody may be writing in it.
   const queue = fresh => {
     const place = one("#queue");
     const wanted = new Map(all(".queued", fresh).map(each => [each.dataset.key, each]));
-    for (const each of all(".queued", place)) if (!wanted.delete(each.dataset.key)) each.remove();
+    const over = all(".queued", place).filter(each => !wanted.delete(each.dataset.key));
     place.append(...wanted.values());
+    takeAway(over, () => one(".ask", place) || one("h1"));
     place.parentElement.hidden = !place.children.length;
+    if (wanted.size) say(`waiting for you: ${[...wanted.values()].map(each => one("h3 a", each).textContent).join(", ")}`);
   };
 
   // The list of what runs.
@@ -54,6 +64,8 @@
     const path = (button && button.getAttribute("formaction")) || form.getAttribute("action");
     const buttons = all("button", form).filter(each => !each.disabled);
     const given = new URLSearchParams(new FormData(form, button));
+    const isHeld = button && button === document.activeElement;
+    if (isHeld) focus(form); // a button that is disabled would lose it
     for (const each of buttons) each.disabled = true;
     try {
       const answer = await ask(path, {method: "POST", body: given});
@@ -67,6 +79,7 @@
       place.textContent = `The server does not answer: ${problem.message}`;
     }
     for (const each of buttons) each.disabled = false;
+    if (isHeld && document.activeElement === form) button.focus({preventScroll: true});
     await after();
   });
 
@@ -136,10 +149,15 @@
     if (!answer.ok) return;
     const fresh = parsed(await answer.text());
     staying(() => {
-      for (const what of [".state", ".kept", ".outcome"]) one(what).replaceWith(one(what, fresh));
+      for (const what of [".kept", ".outcome"]) one(what).replaceWith(one(what, fresh));
+      // What is read out as it changes has to stay the element it was.
+      const state = one(".state"), next = one(".state", fresh);
+      for (const {name, value} of next.attributes) state.setAttribute(name, value);
+      if (state.textContent !== next.textContent) state.replaceChildren(...next.childNodes);
       const wanted = new Map(all(".ask", fresh).map(form => [form.dataset.request, form]));
-      for (const form of all(".ask", asks)) if (!wanted.delete(form.dataset.request)) form.remove();
+      const over = all(".ask", asks).filter(form => !wanted.delete(form.dataset.request));
       asks.append(...wanted.values());
+      takeAway(over, () => one(".ask", asks) || state);
       settle();
     });
   };
@@ -148,8 +166,10 @@
     document.title = state.dataset.title;
     const doing = state.dataset.doing, form = one(".say");
     if (form) {
-      one(".stop", form).disabled = doing === "waiting";
-      if (doing === "ended") { form.remove(); one(".over-note").hidden = false; }
+      const stop = one(".stop", form), isOver = doing === "waiting";
+      if (isOver && stop === document.activeElement) one("textarea", form).focus({preventScroll: true});
+      stop.disabled = isOver;
+      if (doing === "ended") { one(".over-note").hidden = false; takeAway([form], () => one(".over-note")); }
     }
     const link = one(".over-note a"), kept = one(".kept a");
     if (kept) { link.href = `${kept.getAttribute("href")}#go-on`; link.textContent = "Go on with it"; }
