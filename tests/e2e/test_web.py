@@ -214,6 +214,25 @@ def test_more_hits_come_when_asked_for(opened: Opened) -> None:
     expect(page.locator(".sums")).to_contain_text("The best 60 of 420 hits")
 
 
+def test_keys_pass_the_hits_that_are_folded(opened: Opened) -> None:
+    page = opened.go("/search?q=answer")
+    rows = page.locator(".hits a.row")
+    shown = rows.filter(visible=True).count()
+    assert 0 < shown < rows.count()
+    page.locator(".words-wanted").press("ArrowDown")
+    for _ in range(shown - 1):
+        page.keyboard.press("j")
+    expect(rows.filter(visible=True).last).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.locator(".key-told")).to_have_text(f"no more here: {shown} of {shown}")
+    page.locator(".hits .others > summary").first.press("Enter")
+    expect(rows.filter(visible=True)).not_to_have_count(shown)
+    expect(page.locator(".hits .others").first).to_have_attribute("open", "")
+    page.locator(".more-hits a").press("Enter")
+    expect(page.locator(".sums")).to_contain_text("The best 120 of 420 hits")
+    expect(page.locator(".hits :focus")).to_have_count(1)
+
+
 def test_a_hit_in_a_result_leads_to_its_call_which_is_marked_and_open(opened: Opened) -> None:
     page = opened.go("/search?q=%22such+command%22&in=result")
     page.locator(".hits a.row").first.click()
@@ -416,6 +435,7 @@ def test_a_note_that_is_begun_stays_while_one_tags_and_stars(opened: Opened) -> 
     page.locator(".marks button[name=starred]").click()
     page.locator("button.tag").click()
     expect(page.locator("button.tag")).to_have_count(0)
+    expect(page.locator(".marks button[name=starred]")).to_be_focused()
 
 
 def test_a_session_is_renamed_noted_tagged_and_starred_where_one_reads(opened: Opened) -> None:

@@ -77,6 +77,7 @@ def test_a_single_find_is_kept_and_a_turn_or_a_selection_is_copied_as_markdown(o
         page.get_by_role("button", name="Export", exact=True).click()
     text = Path(started.value.path()).read_text("utf-8")
     assert "[redacted" in text
+    expect(page.get_by_role("button", name="Export", exact=True)).to_be_focused()
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened.go("/s/talk-1")
     page.locator("#m-said-1").hover()

@@ -52,10 +52,12 @@ const t=new TextDecoder().decode(await crypto.subtle.decrypt({name:"AES-GCM",iv:
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
   const during = async (words, act) => {
+    const focused = document.activeElement;
     told.textContent = words;
     for (const button of all("button", form)) button.disabled = true;
     try { told.textContent = await act(); } catch (problem) { told.textContent = problem.message; }
     for (const button of all("button", form)) button.disabled = false;
+    if (document.activeElement === document.body) focused.focus({preventScroll: true}); // what is disabled loses it
   };
   form.addEventListener("submit", event => {
     event.preventDefault();

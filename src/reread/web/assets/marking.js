@@ -27,8 +27,8 @@
     const title = one("[data-title]", place).dataset.title;
     for (const named of [one("h1"), one(".headline .title")]) named.textContent = title;  // a reply may have headings, too
     document.title = `${title} · reread`;
-    const again = one(button ? `button[name="${button}"]` : "summary", place);
-    if (again) again.focus({preventScroll: true});
+    const again = one(button ? `button[name="${button}"]` : "summary", place) || one("button", place);
+    again.focus({preventScroll: true});
   });
 
   const focused = () => {

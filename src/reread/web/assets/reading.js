@@ -207,7 +207,7 @@
   // Where one reads.
   const whereIs = () => {
     const piece = pieces[Math.max(0, lastAbove(130))];
-    const node = piece && all("[id^='m-']", piece).find(each => each.getClientRects().length && each.getBoundingClientRect().bottom > 60);
+    const node = piece && all("[id^='m-']", piece).find(each => each.checkVisibility() && each.getBoundingClientRect().bottom > 60);
     return {piece: piece ? +piece.dataset.piece : 0, node: node || null};
   };
   // A piece with all of its long texts, in place of the one that is shown.

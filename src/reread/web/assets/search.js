@@ -20,8 +20,9 @@
     more.textContent = "Looking …";
     const seen = new MutationObserver(() => {
       seen.disconnect();
-      const next = rows().find(row => !known.has(row.href) && row.offsetParent);
-      if (next) next.focus({preventScroll: true});
+      // All that came may be folded: then the fold of the first.
+      const fresh = rows().filter(row => !known.has(row.href)), next = fresh.find(row => row.checkVisibility()) || fresh[0];
+      if (next) (next.checkVisibility() ? next : next.closest("details").firstElementChild).focus({preventScroll: true});
     });
     seen.observe(hits, {childList: true});
     form.requestSubmit();

@@ -223,7 +223,7 @@
 
   // Keys.
   const inList = step => {
-    const rows = all(".list a.row").filter(row => row.getClientRects().length);
+    const rows = all(".list a.row").filter(row => row.checkVisibility());
     const at = rows.indexOf(document.activeElement), to = at < 0 ? 0 : at + step;
     if (!rows[to]) { say(rows.length ? `no more here: ${to < 0 ? 1 : rows.length} of ${rows.length}` : "nothing is listed here"); return; }
     rows[to].focus();
