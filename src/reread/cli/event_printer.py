@@ -26,6 +26,7 @@ from reread.loading import add_file, records_of
 from reread.marks import NO_MARK, Mark
 from reread.sessions import CallStatus, Session, SessionBuilder
 from reread.sources import AppendedLine, Reset, SessionTail, Tail, pace
+from reread.sources.lines import read_head
 from reread.views.reports import activity_words
 from reread.views.screen import Screen
 from reread.views.text import printed
@@ -198,8 +199,7 @@ def trunk_of(session: str, config: Config) -> Path:
 
 def _watch(path: Path, show: Callable[[Session], None], begin: Callable[[], SessionBuilder] | None = None) -> int:
     """Feeds every new line to a builder and shows what it amounts to; ends with the person's Ctrl-C."""
-    if not path.exists():
-        raise SourceError(path, "no such file or folder")
+    read_head(path)  # what is no file is refused
     tail = SessionTail(path.stem)
     read = _ReadSoFar(tail, begin or partial(SessionBuilder, path.stem))
     for is_due in chain([True], pace(None)):
