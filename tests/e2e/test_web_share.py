@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from e2e.browsing import Opened, findings, needs_chromium
-from reread.testing import a_prompt, a_reply, a_session
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
+from reread.views.html.page import session_page
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 KEY = "ghp_" + "Zq8Lm2Xv9Rt4Yw7Kc1Bn6Hd3Jf5Gp0SaUeTi"
@@ -108,3 +109,25 @@ def test_a_phone_copies_without_a_clipboard_and_is_offered_no_encryption(opened:
     page.keyboard.press("y")
     expect(page.locator(".key-told")).to_contain_text("copied as Markdown")
     assert page.evaluate("document.querySelectorAll('.copied-from').length") == 0
+
+
+def test_in_an_exported_file_the_key_for_failures_passes_those_that_are_folded(
+    browser: Browser, tmp_path: Path
+) -> None:
+    calls = []
+    for number in range(30):
+        is_error = number in (5, 17)
+        calls += [a_reply(a_tool_call("Bash", {"command": f"run {number}"}, id=f"t{number}"))]
+        calls += [a_tool_result("boom" if is_error else "fine", id=f"t{number}", is_error=is_error or None)]
+    last = [a_reply(a_tool_call("Bash", {"command": "the last"}, id="last"))]
+    last += [a_tool_result("boom", id="last", is_error=True), a_reply("a line\n\n" * 99)]
+    session = a_session(a_prompt("go"), *calls, a_reply("a line\n\n" * 99), a_prompt("again"), *last).build()
+    file = tmp_path / "session.html"
+    file.write_text(session_page(session), "utf-8")
+    page = browser.new_page(reduced_motion="reduce")
+    page.goto(file.as_uri())
+    wanted = page.locator(".call.error").last
+    for _ in range(3):
+        page.keyboard.press("n")
+    expect(wanted).to_be_in_viewport()
+    page.close()

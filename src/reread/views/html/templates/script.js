@@ -29,7 +29,8 @@
     const open = found.some(each => !each.open);
     for (const each of found) each.open = open;
   };
-  const failures = () => all(".call.error, .call.rejected, .call.interrupted, .failure").filter(each => each.offsetParent);
+  const isShown = each => each.checkVisibility ? each.checkVisibility() : each.offsetParent;  // newer browsers keep boxes for what is folded
+  const failures = () => all(".call.error, .call.rejected, .call.interrupted, .failure").filter(isShown);
   const keys = {
     j: () => go(all(".turn > .prompt"), 1),
     k: () => go(all(".turn > .prompt"), -1),
