@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
@@ -139,16 +141,23 @@ def make_older(home: Path) -> None:
     (home / "machine.json").unlink(missing_ok=True)
 
 
-def test_sessions_and_usage_by_machine(tmp_path: Path) -> None:
+@contextmanager
+def opened_by_server(tmp_path: Path, *, beside: str) -> Iterator[Archive]:
+    """An archive that has sessions of this machine, which is called so, and one of its own."""
     write_sessions(tmp_path)
     with opened(tmp_path) as archive:
         archive.sync()
-        archive.label_machine("Laptop")
+        archive.label_machine(beside)
     a_session(a_prompt("okapi"), a_reply("no", usage=a_usage(output=5)), id=ID.replace("0a", "9a")).write(
         tmp_path / "b"
     )
     with Archive(tmp_path / "home", [tmp_path / "b"], machine="server") as archive:
         archive.sync()
+        yield archive
+
+
+def test_sessions_and_usage_by_machine(tmp_path: Path) -> None:
+    with opened_by_server(tmp_path, beside="Laptop") as archive:
         rows = {row.key: row.tokens.output_tokens for row in archive.usage("machine").rows}
         assert rows == {"Laptop": 14, "server": 5}
         listed = {each.id for each in archive.sessions(Filter(machine="laptop"))}
@@ -159,15 +168,7 @@ def test_sessions_and_usage_by_machine(tmp_path: Path) -> None:
 
 
 def test_two_machines_of_one_label_are_told_apart_by_the_names_that_reports_give_them(tmp_path: Path) -> None:
-    write_sessions(tmp_path)
-    with opened(tmp_path) as archive:
-        archive.sync()
-        archive.label_machine("server")
-    a_session(a_prompt("okapi"), a_reply("no", usage=a_usage(output=5)), id=ID.replace("0a", "9a")).write(
-        tmp_path / "b"
-    )
-    with Archive(tmp_path / "home", [tmp_path / "b"], machine="server") as archive:
-        archive.sync()
+    with opened_by_server(tmp_path, beside="server") as archive:
         rows = {str(row.key): row.tokens.output_tokens for row in archive.usage("machine").rows}
         assert sorted(rows.values()) == [5, 14]
         for name, output in rows.items():

@@ -265,18 +265,21 @@ def _narrowed(given: argparse.Namespace, *filters: str) -> bool:
 _ALIASES = {"teams": "team", "people": "person", "persons": "person"}
 
 
-def _refuse_text_alone(lake: delta.DeltaLake) -> None:
-    if lake.last.get("what") == "text":
-        raise BadInput(f"{printable(lake.uri)} was built with --what text; there are no numbers in it")
+_LACKS = {"text": "there are no numbers in it", "ledger": "there is no text to search"}
+
+
+def _refuse_built_with(lake: delta.DeltaLake, what: str) -> None:
+    if lake.last.get("what") == what:
+        raise BadInput(f"{printable(lake.uri)} was built with --what {what}; {_LACKS[what]}")
 
 
 def _usage(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
     by = _ALIASES.get(given.about, archives.usage_report.ALIASES.get(given.about or "day", given.about or "day"))
     wanted = options.make_filter(given, config)._replace(sources=())
-    _refuse_text_alone(lake)
+    _refuse_built_with(lake, "text")
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         report = answers.usage(archives.usage_report.UsageQuestion(by=by, wanted=wanted, zone=config.timezone))
-    report = options.limited(report, given.limit)
+    report = views.usage_table.limited(report, given.limit)
     zone = options.zone_name(given.timezone)
     options.show_answer(
         given,
@@ -305,7 +308,7 @@ def _friction(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) 
     if given.about is not None or _narrowed(given, "model", "branch", "tool", "limit"):
         raise BadInput("friction is counted by project and week; it takes --project, --since and --until alone")
     wanted = options.make_filter(given, config)._replace(sources=())
-    _refuse_text_alone(lake)
+    _refuse_built_with(lake, "text")
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         weeks = answers.friction(wanted, config.timezone)
     rows = [
@@ -334,8 +337,7 @@ _MUCH = 1_000_000_000
 def _search(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
     if not any(word.strip() for word in given.about):
         raise BadInput("a word to search for is missing; quote words that stand together")
-    if lake.last.get("what") == "ledger":
-        raise BadInput(f"{printable(lake.uri)} was built with --what ledger; there is no text to search")
+    _refuse_built_with(lake, "ledger")
     if _narrowed(given, "model", "branch", "tool"):
         raise BadInput("a search of a lake takes --project, --since, --until and --limit alone")
     wanted = options.make_filter(given, config)._replace(sources=())

@@ -21,15 +21,12 @@ from .streams import is_closed_pipe, tell, tell_lines
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
-    from typing import Any, NoReturn, TypeVar
+    from typing import Any, NoReturn
 
-    from reread.archive import CacheReport, UsageReport
+    from reread import loading, marks, sources
     from reread.billing import Prices
     from reread.config import Config
     from reread.views.values import View
-
-    AnyReport = TypeVar("AnyReport", UsageReport, CacheReport)
-    from reread import loading, marks, sources
 else:
     loading = lazy.module("reread.loading")
     marks = lazy.module("reread.marks")
@@ -64,21 +61,18 @@ OTHER_OPTIONS = {
         "--web": "`reread serve` opens everything in your browser",
         **dict.fromkeys(("--sort", "--order", "--reverse"), "the order is fixed; `--json | jq` makes any other"),
         **dict.fromkeys(("--no-color", "--no-colour"), "set NO_COLOR=1 for none"),
+        **dict.fromkeys(("-O", "--offline"), "prices come with reread, and nothing asks the network"),
         **dict.fromkeys(("--color", "--colour"), "set FORCE_COLOR=1 for colours in a pipe, NO_COLOR=1 for none"),
     },
     "usage": {
         "-b": "--breakdown",
         "--mode": "--cost",
         **dict.fromkeys(("-i", "--instances"), "`reread usage project` is by project"),
-        **dict.fromkeys(("-O", "--offline"), "prices come with reread, and nothing asks the network"),
         "--compact": "tables fit the terminal, or COLUMNS",
         "--debug": "`reread explain` shows how a cost is made up, `reread doctor` what could not be read",
         **dict.fromkeys(("--active", "--live", "--recent"), "`reread usage block` has the open block last"),
         "--start-of-week": "weeks begin on Monday",
         "--id": "`reread explain ID` is about one session",
-    },
-    "statusline": {
-        **dict.fromkeys(("-O", "--offline"), "prices come with reread, and nothing asks the network"),
     },
     "search": {
         **dict.fromkeys(("-i", "--ignore-case"), "case never matters, but with --regex, where (?i) ignores it"),
@@ -431,23 +425,6 @@ def make_view(config: Config, **choices: Any) -> views.values.View:
     return views.values.View(
         width=config.width, style=views.text.Style(config.colour), timezone=config.timezone, **choices
     )
-
-
-_TIMES = frozenset({"day", "week", "month", "block"})
-
-
-def limited(report: AnyReport, limit: int | None) -> AnyReport:
-    """The newest periods, or the dearest of the rest; the totals stay those of everything.
-
-    What has no time stands last and is no newest period: it is shown where there is room.
-    """
-    from msgspec.structs import replace
-
-    if limit is None or limit >= len(report.rows):
-        return report
-    if report.by not in _TIMES:
-        return replace(report, rows=report.rows[:limit])
-    return replace(report, rows=tuple(row for row in report.rows if row.key is not None)[-limit:])
 
 
 def zone_name(named: str | None) -> str:

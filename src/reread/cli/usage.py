@@ -193,7 +193,7 @@ def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by:
 def _show(
     given: argparse.Namespace, config: Config, report: UsageReport, reconciliation: dict[str, Reconciled] | None
 ) -> None:
-    report = options.limited(report, given.limit)
+    report = views.usage_table.limited(report, given.limit)
     if given.plot is not None:
         is_all = not (given.json or given.csv)
         save_chart(views.usage_table.usage_chart(report, config.timezone), given.plot, config, is_named=is_all)
@@ -245,7 +245,7 @@ def run_cache(arguments: list[str]) -> int:
     archives.cache_report.check_grouping(by)
     wanted = options.make_filter(given, config)
     found = _over_everything if given.session is None else _of_a_session
-    report = options.limited(found(given, config, by, wanted), given.limit)
+    report = views.usage_table.limited(found(given, config, by, wanted), given.limit)
     options.show_answer(
         given,
         config,

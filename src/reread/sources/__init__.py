@@ -21,9 +21,9 @@ from .lines import Line, looks_binary, opens_array, read, read_array, read_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .tail import AppendedLine, Reset, SessionTail, Tail, follow, follow_looks, pace
+    from .tail import AppendedLine, Reset, SessionTail, Tail, follow, pace
 
-_FOLLOWING = ("AppendedLine", "Reset", "SessionTail", "Tail", "follow", "follow_looks", "pace")
+_FOLLOWING = ("AppendedLine", "Reset", "SessionTail", "Tail", "follow", "pace")
 
 __all__ = [
     "AppendedLine",
@@ -36,7 +36,6 @@ __all__ = [
     "Tail",
     "find",
     "follow",
-    "follow_looks",
     "group",
     "in_order",
     "looks_binary",

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
@@ -23,7 +24,7 @@ from reread.home import whole_path
 from .find import FileKind, SourceFile, find
 from .lines import HEAD, Line, open_regular, source_error, split_lines, windows
 
-__all__ = ["AppendedLine", "FileTail", "Reset", "SessionTail", "Tail", "follow", "follow_looks", "pace"]
+__all__ = ["AppendedLine", "FileTail", "Reset", "SessionTail", "Tail", "follow", "pace"]
 
 OFTEN = 0.1
 SELDOM = 2.0
@@ -57,27 +58,14 @@ def follow(
     Waits for a file that is not there yet, and ends only when `stop` is set. An idle look costs one stat.
     Raises SourceError when the file is there but cannot be read.
     """
-    for events in follow_looks(path, start=start, number=number, interval=interval, stop=stop):
-        for event in events:
+    if stop is not None and stop.is_set():
+        return
+    tail = FileTail(path, start, number)
+    for _ in chain([False], pace(stop, often=interval)):
+        for event in tail.look():
             yield event
             if stop is not None and stop.is_set():
                 return
-
-
-def follow_looks(
-    path: Path,
-    *,
-    start: int = 0,
-    number: int = 1,
-    interval: float = 0.1,
-    stop: threading.Event | None = None,
-) -> Iterator[Iterator[Line | Reset]]:
-    """The same, a look at a time: what came together can be dealt with together. A look may bring nothing."""
-    tail = FileTail(path, start, number)
-    if stop is None or not stop.is_set():
-        yield tail.look()
-    for _ in pace(stop, often=interval):
-        yield tail.look()
 
 
 def pace(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -22,11 +22,14 @@ from .text import cells, harmless, one_line, shorten, shorten_path, table, wrap
 from .values import Document, View, dollars, tokens_document, utc, when
 
 if TYPE_CHECKING:
+    from reread.archive import CacheReport
+
     from . import charts, session_list
 else:
     charts = lazy.module("reread.views.charts")
     session_list = lazy.module("reread.views.session_list")
 
+_Report = TypeVar("_Report", UsageReport, "CacheReport")
 Reconciliation = Mapping[str, Reconciled] | None
 """By session what the client said; None where nobody asked."""
 COMPARED = ("client said", "difference")
@@ -70,6 +73,20 @@ def reconciled_document(session: str | None, reconciliation: Reconciliation) -> 
 UNKNOWN = "unknown"
 TIMES = ("day", "week", "month", "block")
 _NOBODY = {"branch": "no branch", "tool": "no tool", "agent": "main", "skill": "no skill"}
+
+
+def limited(report: _Report, limit: int | None) -> _Report:
+    """The newest periods, or the dearest of the rest; the totals stay those of everything.
+
+    What has no time stands last and is no newest period: it is shown where there is room.
+    """
+    if limit is None or limit >= len(report.rows):
+        return report
+    if report.by not in TIMES:
+        return replace(report, rows=report.rows[:limit])
+    return replace(report, rows=tuple(row for row in report.rows if row.key is not None)[-limit:])
+
+
 """What a row is called that belongs to none."""
 _SHORT_ID = 8
 _BAR = 8

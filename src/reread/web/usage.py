@@ -29,6 +29,7 @@ from reread.views.usage_table import (
     accounting_line,
     block_words,
     charted_rows,
+    limited,
     projects_chart,
     row_label,
     short_names,
@@ -175,7 +176,7 @@ def usage(request: Request) -> HTMLResponse:
         }
         return pages.page(request, "usage.html", f"Usage by {given.by}", status=400, **values)
     report = usage_report(site, given)
-    rows = _limited(report)
+    rows = limited(report, MOST_ROWS)
     # A chart of names adds up those it does not name: all of them, not only those of the table.
     charted = rows if report.by in TIMES else report
     chart = usage_chart(charted, site.settings.timezone)
@@ -281,11 +282,6 @@ def _by_project(site: pages.Site, given: UsageFilters) -> tuple[UsageReport, Cac
         ("beside", given.wanted),
         lambda archive: archive.billing.usage_and_caching("project", given.wanted, zone, folds_worktrees=True),
     )
-
-
-def _limited(report: UsageReport) -> UsageReport:
-    rows = report.rows[-MOST_ROWS:] if report.by in TIMES else report.rows[:MOST_ROWS]
-    return replace(report, rows=rows)
 
 
 def _rows(site: pages.Site, given: UsageFilters, report: UsageReport) -> list[dict[str, Any]]:
