@@ -235,7 +235,7 @@ def test_a_copy_of_an_archive_opens_its_own_database(archive: Archive) -> None:
 def test_what_is_shown_says_what_it_is(archive: Archive, tmp_path: Path) -> None:
     assert repr(archive) == f"<Archive {archive.home}, 18 sessions>"
     nothing = Archive(tmp_path / "none")
-    assert repr(nothing) == f"<Archive {tmp_path / 'none'}, nothing taken in yet>"
+    assert repr(nothing) == f"<Archive {tmp_path / 'none'}, nothing imported yet>"
     assert nothing and not (tmp_path / "none").exists()
     assert repr(archive.sessions(limit=1)) == f"[<Listed {NEWEST} 'Fix the flaky retry test', $0.45>]"
     assert repr(archive.usage("project", project="lantern")).startswith("<UsageReport by project, 2 rows, ")

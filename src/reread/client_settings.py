@@ -499,7 +499,7 @@ def _bytes_of(path: Path) -> bytes | None:
 
 
 def _write(path: Path, content: bytes, mode: int, owner: os.stat_result | None) -> None:
-    """Under another name first: whoever reads meanwhile sees the old file or the new one."""
+    """Under another name first: a reader sees the old file or the new one, never half of one."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     number = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:

@@ -86,7 +86,7 @@ class UnknownSession(RereadError):
         self.wanted = wanted
         self.searched = tuple(searched)
         self.is_partial = is_partial
-        """Whether what was searched is being made anew, so that the session may be there in a moment."""
+        """Whether what was searched is being rebuilt, so that the session may be there in a moment."""
 
 
 class AmbiguousSession(RereadError):

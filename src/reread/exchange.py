@@ -271,7 +271,7 @@ def _finish(own: Path, writer: PackWriter) -> None:
 
 
 def _clear(own: Path, forgotten: Set[str], *, is_full: bool) -> None:
-    """What a stopped push left, what was forgotten since, and what is damaged: packs are written anew without it, then
+    """What a stopped push left, what was forgotten since, and what is damaged: packs are rewritten without it, then
     they go. Stopped in between, some pieces are there twice, which harms nobody."""
     for left in own.glob(f"*{_PART}"):
         left.unlink()

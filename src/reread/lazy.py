@@ -86,7 +86,7 @@ class _Waiting(ModuleType):
     """Stands for a module until something of it is asked for."""
 
     def __getattr__(self, name: str) -> object:
-        # Never kept: whoever puts something else into the module, as tests do, is heard here, too. And by an import
+        # Never cached: a name that is replaced in the module, as tests do, is replaced here, too. And by an import
         # each time, which waits where another thread has begun with it.
         return getattr(import_module(self.__name__), name)
 

@@ -69,7 +69,7 @@ def read(path: str | PathLike[str]) -> Iterator[Record]:
 def follow(
     path: str | PathLike[str], *, interval: float = 0.1, stop: threading.Event | None = None
 ) -> Iterator[Record | sources.Reset]:
-    """The records of one file from its beginning, and then as it grows; a `Reset` where the file begins anew.
+    """The records of one file from its beginning, and then as it grows; a `Reset` where the file starts over.
 
     Waits for a file that is not there yet, and ends only when `stop` is set.
     Raises SourceError when the file is there but cannot be read.
@@ -184,7 +184,7 @@ class FileReader:
         """The sessions that the first records of a file name."""
         try:
             return {record.session_id for record in islice(self.records(file), _PEEK) if record.session_id is not None}
-        except SourceError:  # whoever reads all of it says so
+        except SourceError:  # reading all of it reports that
             return set()
 
     def losses(self, file: SourceFile) -> Sequence[str]:  # noqa: ARG002  files on disk are read or raise

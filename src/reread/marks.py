@@ -17,7 +17,7 @@ class Mark(NamedTuple):
     """As they were spelled, in alphabetical order."""
     note: str | None = None
     title: str | None = None
-    """In the stead of what its files say."""
+    """Instead of what its files say."""
     hidden: bool = False
 
     def has_tags(self, wanted: Iterable[str]) -> bool:

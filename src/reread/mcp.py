@@ -84,7 +84,7 @@ class Server:
         self._tools = tools
         self._instructions = instructions
         self._complain = complain
-        """Told of faults of ours."""
+        """Called with exceptions that are our own bugs."""
 
     def answer(self, line: bytes) -> Message | None:
         """The answer to one line; None where it wants none."""
@@ -93,7 +93,7 @@ class Server:
         try:
             message = msgspec.json.decode(line)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            # Half an emoji is valid JSON all the same, and whoever sent it waits for an answer.
+            # Half an emoji is still valid JSON, and its sender waits for an answer.
             message = lenient.parse_or_none(line) if _SURROGATE in line.lower() else None
             if not isinstance(message, dict):
                 return _refused(None, MALFORMED, f"this is not valid JSON: {error}")

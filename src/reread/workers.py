@@ -114,7 +114,7 @@ def _may_start_anew() -> bool:
 
 
 def is_safe_to_fork() -> bool:
-    """Threads of C libraries count, too, and Linux alone tells of those; elsewhere a fork is unsafe or unknown."""
+    """Threads of C libraries count, too, and only Linux reports those; elsewhere a fork is unsafe or unknown."""
     if sys.platform != "linux":
         return False
     try:

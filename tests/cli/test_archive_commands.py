@@ -311,11 +311,11 @@ def test_what_a_file_held_before_it_was_written_anew_can_be_had_back(kept: Kept,
     trunk = kept.trunk(HARBOUR)
     before = trunk.read_bytes()
     kept("sync")
-    assert "written anew" not in kept("archive", "status").out
+    assert "rewritten" not in kept("archive", "status").out
     shorter = b"".join(before.splitlines(keepends=True)[1:])
     trunk.write_bytes(shorter)
     assert kept("archive", "restore", HARBOUR, "--to", tmp_path / "now").out.splitlines()[-2:] == [
-        "kept, too, from before they were written anew:",
+        "kept, too, from before they were rewritten:",
         f"  --generation 1  {trunk.name}, {len(before)} B",
     ]
     assert (tmp_path / "now" / trunk.name).read_bytes() == shorter
@@ -327,7 +327,7 @@ def test_what_a_file_held_before_it_was_written_anew_can_be_had_back(kept: Kept,
     ]
     status = kept.json("archive", "status")
     assert (status["rewritten"], status["earlier_bytes"]) == (1, len(before))
-    assert "1 file written anew" in kept("archive", "status").out
+    assert "1 file rewritten" in kept("archive", "status").out
     ran = kept("archive", "restore", HARBOUR, "--generation", "3", "--to", tmp_path / "never")
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert "generations 1 to 2" in ran.err

@@ -150,7 +150,7 @@ _MOVED = {
 
 
 class Archive(ArchiveBase):
-    """Everything reread has taken in, below one folder. Use it as a context, or close it."""
+    """Everything reread has imported, below one folder. Use it as a context, or close it."""
 
     def __enter__(self) -> Archive:
         return self
@@ -177,7 +177,7 @@ class Archive(ArchiveBase):
 
     def __repr__(self) -> str:
         try:
-            count = f"{len(self):,} sessions" if self.exists else "nothing taken in yet"
+            count = f"{len(self):,} sessions" if self.exists else "nothing imported yet"
         except (RereadError, sqlite3.Error) as problem:
             count = str(problem)
         return f"<Archive {self.home}, {count}>"
@@ -532,7 +532,7 @@ class Archive(ArchiveBase):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was taken in yet."""
+        """Whether nothing was imported yet."""
         return not meta.has_sessions(self.connection)
 
     @property

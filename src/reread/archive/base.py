@@ -81,7 +81,7 @@ class ArchiveBase:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever taken in here; asking makes nothing."""
+        """Whether anything was ever imported here; asking creates nothing."""
         try:
             return (self.home / FILE_NAME).exists()
         except OSError:  # below a folder that may not be entered
@@ -89,8 +89,8 @@ class ArchiveBase:
 
     @property
     def has_lost_index(self) -> bool:
-        """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made
-        anew by a rebuild that did not come to its end."""
+        """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or a
+        rebuild of it did not finish."""
         if not self.exists:
             return bool(self.packs.packs())
         if meta.is_half_made(self.connection):
@@ -123,7 +123,7 @@ class ArchiveBase:
 
     @cached_property
     def packs(self) -> safe.Safe:
-        """The bytes of all files that were taken in."""
+        """The bytes of all files that were imported."""
         return safe.Safe(self.home / "safe")
 
     @cached_property
@@ -181,7 +181,7 @@ class ArchiveBase:
 
     @property
     def wire(self) -> Path:
-        """Where captures of runs wait until they are taken in."""
+        """Where captures of runs wait until they are imported."""
         return self.home / "wire"
 
     @cached_property

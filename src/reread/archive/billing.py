@@ -181,7 +181,7 @@ class ArchiveBilling:
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> UsageReport | None:
-        """The same straight from the sources, while too much of them is not in the archive yet; nothing is taken in.
+        """The same straight from the sources, while too much of them is not in the archive yet; nothing is imported.
 
         None when a sync is quick, or the question needs one.
         """

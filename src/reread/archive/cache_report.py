@@ -251,7 +251,7 @@ class SessionResponses(NamedTuple):
 
 
 def session_report(session: Session, ask: UsageQuestion, prices: Prices, copied: Collection[str] = ()) -> CacheReport:
-    """The whole answer for one session: every response in its files once, whoever else has it too.
+    """The whole answer for one session: every response in its files once, whichever other session has it too.
 
     `copied` names the responses that were made in another session, where that is known.
     """

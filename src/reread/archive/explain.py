@@ -37,7 +37,7 @@ _KEPT = 8
 
 
 class Verdict(StrEnum):
-    """What became of a line that tells of a response."""
+    """How a line of a response was counted."""
 
     CHOSEN = "chosen"
     LESS = "less output"
@@ -49,7 +49,7 @@ class Verdict(StrEnum):
 
 
 class SourceRow(Struct, frozen=True, kw_only=True):
-    """A line that tells of a response."""
+    """A line of a response."""
 
     line: int
     uuid: str | None
@@ -63,7 +63,7 @@ class SourceRow(Struct, frozen=True, kw_only=True):
 
 
 class ToldCopy(Struct, frozen=True, kw_only=True):
-    """A file that tells of a response."""
+    """A file with lines of a response."""
 
     path: str
     session: str | None

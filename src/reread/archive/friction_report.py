@@ -150,7 +150,7 @@ def _age(session: SessionOutline) -> tuple[int, int, int]:
 
 
 def _own(sessions: Iterable[int], moments: Mapping[int, Sequence[Moment]]) -> Iterator[tuple[int, Moment]]:
-    """A copy has the uuid of what it copies, or, where ids were made anew, its time and words."""
+    """A copy has the uuid of what it copies, or, where it got new ids, its time and words."""
     homes: dict[tuple[object, ...], int] = {}
     for number in sessions:
         for event in moments.get(number, ()):

@@ -37,7 +37,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
     """Sessions of the sources that the archive's answers lack, wholly or in part."""
 
     unread: tuple[str, ...] = ()
-    """Not taken in, or not all of them: the next sync does that."""
+    """Not imported, or not all of them: the next sync does that."""
     forgotten: tuple[str, ...] = ()
     """A person had them forgotten: no sync takes them."""
     damaged: tuple[str, ...] = ()

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 DEFAULT_CLEANUP_DAYS = 30
 """What Claude Code does when `cleanupPeriodDays` is not set."""
 _FOR_EVER = 1e6
-"""Days that a calendar still has room for: whoever sets more means never."""
+"""Days that a calendar still has room for: more of them mean never."""
 SOON = timedelta(days=7)
 SORTS = ORDER_NAMES
 """What a list can be sorted by."""
@@ -216,7 +216,7 @@ def find_one(connection: sqlite3.Connection, home: Path, wanted: SessionName) ->
 
 
 def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) -> Iterator[Listed]:
-    """Sessions that pass the filter, the one that ended last first, with what a list tells of them; some hundred are
+    """Sessions that pass the filter, the one that ended last first, with what a list says about them; some hundred are
     in memory at a time."""
     return listed_by_id(connection, passing_ids(connection, wanted), cleanup_days)
 
@@ -381,7 +381,7 @@ def _named(connection: sqlite3.Connection, wanted: Filter) -> Callable[[str], bo
 def _needed_sources(
     connection: sqlite3.Connection, sources: tuple[str, ...], on: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """None where all that was ever taken in lies below them, or where other machines are meant: they are folders of
+    """None where all that was ever imported lies below them, or where other machines are meant: they are folders of
     this one."""
     if on is not None and (own := kept_machine(connection)) is not None and own.id not in on:
         return ()

@@ -35,7 +35,7 @@ class ModelAnswer(Struct, frozen=True, kw_only=True):
 
 
 def keep(home: Path, answer: ModelAnswer) -> Path:
-    """In the stead of an earlier answer to the same question."""
+    """Instead of an earlier answer to the same question."""
     make_private(home / FOLDER)
     path = _place(home, answer.about, answer.subject)
     fields = {name: getattr(answer, name) for name in ModelAnswer.__struct_fields__}

@@ -1,6 +1,6 @@
 """`archive.safe`: what is kept, whether it is intact, and what is done with it: restoring, forgetting, exchanging.
 
-Whoever writes holds the lock of the safe; what a crash left is put in order first.
+Every writer holds the lock of the safe; what a crash left is repaired first.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class ArchiveSafe:
         return custody.restore(archive.connection, archive.reader, found, _folder(to), generation=generation)
 
     def generations(self, wanted: SessionName) -> list[Generation]:
-        """What `restore` can give of a session: its files, and what they held before something wrote them anew."""
+        """What `restore` can give of a session: its files, and what they held before they were rewritten."""
         return custody.generations(self._archive.connection, self._archive.find(wanted))
 
     def restore_targets(self, wanted: SessionName, to: str | Path) -> list[Path]:
@@ -269,13 +269,13 @@ class ArchiveSafe:
     def forget(self, wanted: SessionName) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside.
 
-        Captures of it go too, also those that were not taken in yet.
+        Captures of it go too, also those that are not imported yet.
         """
         archive = self._archive
         with archive.locked():
             self._recover()
             found = archive.find_one(wanted)
-            remove_waiting(archive.wire, found.row.uuid)  # first: what a kill left here would be taken in again
+            remove_waiting(archive.wire, found.row.uuid)  # first: what a kill left here would be imported again
             forgotten = custody.forget(archive.connection, archive.packs, archive.reader, found, archive.prices)
             remove_set_aside(archive.home)
             model_answers.forget(archive.home, found.row.uuid)

@@ -49,9 +49,7 @@ if TYPE_CHECKING:
 
 SPARED = frozenset({EMAIL, USER})
 """Who somebody is is no secret that can be changed."""
-ADVICE = (
-    "Make new ones where these were issued and let the old ones expire: whoever can read these sessions can use them."
-)
+ADVICE = "Make new ones where these were issued and let the old ones expire: all who read these sessions can use them."
 _DIGEST = 8
 SHARE = 2_000_000
 """Bytes that are looked through together."""

@@ -224,7 +224,7 @@ class SpentToday:
         self.budget = budget
         """The one of which the largest share is used."""
         self.today = today
-        """By the machine's clock. Of sessions that began today it has what the client said, taken in yet or not."""
+        """By the machine's clock. Of sessions that began today it has what the client said, imported yet or not."""
         self.hourly = hourly
         """In the open five-hour block, from its first request to its last."""
 

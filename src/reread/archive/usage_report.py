@@ -94,7 +94,7 @@ class FiveHourBlock(Struct, frozen=True, kw_only=True):
     end: datetime
     is_open: bool
     is_estimate: bool
-    """False where a status line told of the window."""
+    """False where a status line reported the window."""
     dollars_per_hour: float | None
     tokens_per_minute: float | None
     """Both from the first request to the last; None where that is no time at all."""
@@ -437,7 +437,7 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     models: tuple[ModelUse, ...]
     accounting: Accounting
     told_windows: tuple[int, ...] = ()
-    """Of a report by block: the beginnings, in seconds, of windows that a status line told of."""
+    """Of a report by block: the beginnings, in seconds, of windows that a status line reported."""
     is_recorded: bool = False
     """Whether money is what the client wrote into its lines."""
 
@@ -590,7 +590,7 @@ class LimitTold(NamedTuple):
 
 
 class UsageLimits(NamedTuple):
-    """Each None where no status line told of a window that is open now."""
+    """Each None where no status line reported a window that is open now."""
 
     five_hours: LimitTold | None = None
     seven_days: LimitTold | None = None

@@ -45,7 +45,7 @@ class Doubt(IntEnum):
 
 
 class Response(Rated, frozen=True, gc=False, array_like=True):
-    """What one file tells of a response, or of an advisor's call inside one; after `settle` what all files tell.
+    """What one file says about a response, or about an advisor's call inside one; after `settle` what all files say.
 
     Times are milliseconds since 1970 in UTC, money is whole nano-dollars and None where there is no price.
     """

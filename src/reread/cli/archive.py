@@ -111,7 +111,7 @@ def _rewritten_lines(status: ArchiveStatus) -> list[str]:
     if not status.rewritten:
         return []
     return [
-        f"{count(status.rewritten, 'file')} written anew since the first import; what was there before is kept, too"
+        f"{count(status.rewritten, 'file')} rewritten since the first import; what was there before is kept, too"
         f" ({size(status.earlier_bytes)}): `reread archive restore SESSION --generation 1 --to DIR`"
     ]
 
@@ -193,7 +193,7 @@ def _restore(arguments: list[str]) -> int:
         "--generation",
         metavar="N",
         type=options.positive,
-        help="as the files were before something wrote them anew: 1 is the first that was imported",
+        help="as the files were before they were rewritten: 1 is the first that was imported",
     )
     given = made.parse_args(arguments)
     config = options.make_config(given)
@@ -235,13 +235,13 @@ def _check_generation(kept: Sequence[Generation], wanted: int | None) -> None:
 
 
 def _earlier_lines(kept: Sequence[Generation]) -> list[str]:
-    """What the same session held before, where something wrote its files anew."""
+    """What the same session held before its files were rewritten."""
     earlier = [
         f"  --generation {each.generation}  {printable(each.path.name)}, {size(each.bytes)}"
         for each in kept
         if not each.is_last
     ]
-    return ["kept, too, from before they were written anew:", *earlier] if earlier else []
+    return ["kept, too, from before they were rewritten:", *earlier] if earlier else []
 
 
 def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Config, *, is_forced: bool) -> None:

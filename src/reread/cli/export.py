@@ -56,7 +56,7 @@ class ExportSource(NamedTuple):
 
 
 class ExportReport(NamedTuple):
-    """What a person is told of an export."""
+    """What is printed after an export."""
 
     session: str
     size: int

@@ -46,7 +46,7 @@ imported so far and say so.
 Keys, tokens and passwords are redacted, because an answer becomes part of a new transcript. `--redact all` also
 removes e-mail addresses and user names in home paths; `--redact none` removes nothing."""
 PATIENCE = 3.0
-"""Seconds that a question waits for the first import: a short history is taken in by then."""
+"""Seconds that a question waits for the first import: a short history is imported by then."""
 UNFINISHED = (
     "\n\n(Past sessions are still being imported, the newest first; this answer may lack some. Ask again later.)"
 )

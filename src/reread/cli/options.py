@@ -338,7 +338,7 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
 
 
 _MOST = (1 << 62) - 1
-"""SQLite takes no number much beyond; whoever writes one means all there is."""
+"""SQLite takes no number much beyond; a larger one means everything."""
 
 
 def positive(text: str) -> int:

@@ -82,7 +82,7 @@ class EarlyOverview(ProgressBar):
 
 
 def _show_early(archive: Archive, given: argparse.Namespace, config: Config) -> bool:
-    """Before a long first sync: what was used is counted straight from the sources, the newest sessions are taken in,
+    """Before a long first sync: what was used is counted straight from the sources, the newest sessions are imported,
     and both are shown while the sync goes on. Only for a person at a terminal, who sees that more is to come."""
     if given.json or not sys.stdout.isatty() or archive.is_read_only or not archive.is_empty:
         return False

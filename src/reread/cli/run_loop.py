@@ -367,7 +367,7 @@ class PermissionLoop:
                 decision = await self._answerer.decide(asked)
                 await self._client.decide(asked, decision)
             except ClientError:
-                self._waiting.clear()  # it has ended; whoever iterates hears of it
+                self._waiting.clear()  # it has ended; the loop over events sees that
             finally:
                 self._open = None
                 if is_edit(asked.tool):

@@ -40,7 +40,7 @@ else:
 
 @contextmanager
 def open_archive(given: argparse.Namespace, config: Config, *, only_reads: bool = False) -> Iterator[Archive]:
-    """The archive, with what changed in the sources taken in unless `--no-sync`.
+    """The archive, after an import of what changed in the sources unless `--no-sync`.
 
     For one who only reads it need not be there, nor be possible: the sources answer by themselves then.
     """

@@ -225,7 +225,7 @@ def _forget(given: argparse.Namespace, config: Config, url: str) -> int:
 def _verify(given: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         number, wrong = stores.verify(store, billing.load_prices(config.prices))
-    said = f"{count(number, 'response')} settled and priced anew: {'all the same' if not wrong else 'these differ:'}"
+    said = f"{count(number, 'response')} settled and priced again: {'all the same' if not wrong else 'these differ:'}"
     document = {"schema": "reread.team_verify/1", "ok": not wrong, "responses": number, "different": wrong}
     options.show_answer(given, config, lambda: document, lambda _: [said, *(f"  {key}" for key in wrong)])
     return EXIT_DIFFERENCE if wrong else 0

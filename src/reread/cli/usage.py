@@ -367,7 +367,7 @@ def _is_wanted(text: str | None, model: ModelPrices, prices: Prices) -> bool:
 
 
 def _unpriced(given: argparse.Namespace, config: Config) -> list[UnpricedModel] | None:
-    """None where nothing was ever taken in: a look at prices makes no archive."""
+    """None where nothing was ever imported: a look at prices makes no archive."""
     with archives.Archive(config.home) as archive:
         if not archive.exists:
             return None

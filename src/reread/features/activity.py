@@ -139,7 +139,7 @@ def throughput(conversation: Conversation) -> Throughput:
 def timed_turns(records: Iterable[Record]) -> Iterator[TimedTurn | None]:
     """Of the lines of one prompt what the client timed, which may be several times; None for what must be left out.
 
-    A duration without any request before it tells of no throughput and is passed over.
+    A duration without a request before it says nothing about throughput and is skipped.
     """
     since: list[Record] = []
     for record in records:

@@ -405,7 +405,7 @@ def _commands(calls: list[ToolCall]) -> list[RunCommand]:
 
 
 def _commits(session: Session) -> Iterator[Commit]:
-    """As git told of them; where it did not, as the command says."""
+    """As git reported them; where it did not, as the command says."""
     for turn, call in _shell_calls(session):
         if call.status is not CallStatus.OK or not _COMMIT.search(call.command):
             continue

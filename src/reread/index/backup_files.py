@@ -46,7 +46,7 @@ class KnownPieces:
 
 
 def standing_for(header: PieceHeader) -> tuple[PieceHeader, bytes]:
-    """A piece without bytes in place of one with those that this header tells of."""
+    """A piece without bytes in place of the one that this header describes."""
     return seal(replace(header, more={**header.more, _SAME: header.sha256}), b"")
 
 

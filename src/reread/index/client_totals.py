@@ -167,7 +167,7 @@ def forget_said(connection: sqlite3.Connection, session: int) -> None:
 
 
 def windows(connection: sqlite3.Connection) -> list[int]:
-    """When the five-hour windows began that status lines told of, in seconds since 1970, in order."""
+    """When the five-hour windows began that status lines reported, in seconds since 1970, in order."""
     rows = connection.execute(
         "SELECT DISTINCT five_hour_resets / 1000 - 18000 FROM client_said WHERE five_hour_resets IS NOT NULL ORDER BY 1"
     )

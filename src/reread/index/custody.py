@@ -57,7 +57,7 @@ class ArchiveStatus(Struct, frozen=True, kw_only=True):
     friction_waiting: int = 0
     """Sessions whose moments of friction are not found yet: the next plain sync, or a retrospective, does that."""
     rewritten: int = 0
-    """Files that something wrote anew, so that the index shows what they hold now."""
+    """Files that were rewritten, so that the index shows what they hold now."""
     earlier_bytes: int = 0
     """What those held before, kept beside it: `restore` gives it with `generation`."""
 
@@ -343,7 +343,7 @@ class DamagedFile(Struct, frozen=True, kw_only=True):
     bytes: int
     """How many, in all that it ever was."""
     is_there: bool
-    """Whether its source still exists, so that the next sync takes it anew."""
+    """Whether its source still exists, so that the next sync imports it again."""
 
 
 class Damaged(Struct, frozen=True, kw_only=True):

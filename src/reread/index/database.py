@@ -117,7 +117,7 @@ def _take_as_they_are(*kinds: type) -> None:
     """Says that SQLite can store values of some types. Python (3.11) knows it only of numbers and text, and asks
     each of all others for an adapter first: a third of what it takes to insert a row with many empty columns."""
     for kind in kinds:
-        if (kind, sqlite3.PrepareProtocol) not in sqlite3.adapters:  # whoever has one keeps it
+        if (kind, sqlite3.PrepareProtocol) not in sqlite3.adapters:  # an adapter that is set stays
             sqlite3.register_adapter(kind, lambda value: value)
 
 
@@ -194,10 +194,10 @@ def version(connection: sqlite3.Connection, home: Path) -> tuple[int, int]:
 
 
 def file_number(home: Path) -> int:
-    """Which file the database is; another one after it was made anew."""
+    """Which file the database is; another one after a rebuild."""
     try:
         return (home / FILE_NAME).stat().st_ino
-    except OSError:  # being made anew
+    except OSError:  # being rebuilt
         return 0
 
 

@@ -84,7 +84,7 @@ def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iter
 
 
 def reprice_moments(connection: sqlite3.Connection, before: Mapping[int, int | None]) -> None:
-    """What moments cost, after responses were priced anew; `before` is what each session had cost by then.
+    """What moments cost, after responses were priced again; `before` is what each session had cost by then.
 
     A moment that an earlier version found does not tell which responses it is about, and those of an agent that only
     progress lines tell of are not kept: such a cost changes as that of its session did.
@@ -199,7 +199,7 @@ def is_material(packed: object) -> bool:
 
 
 def are_prompts(packed: object) -> bool:
-    """The same of the prompts that a row tells of."""
+    """The same for the prompts of a row."""
     if not isinstance(packed, bytes) or len(packed) % struct.calcsize(PROMPTED):
         return False
     return all(time == NO_TIME or is_moment(time) for time, _ in struct.iter_unpack(PROMPTED, packed))

@@ -23,7 +23,7 @@ from .meta import as_path, sought_path
 from .rows import FileBatch, RequestContext
 from .usage_sums import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, refresh
 
-# Whoever reads the ledger needs none of these: they take as long as counting 8 MB of sources.
+# Reading the ledger needs none of these, and importing them takes as long as counting 8 MB of sources.
 if TYPE_CHECKING:
     from reread.features import cache_rebuilds
     from reread.features.cache_rebuilds import Chain, Measured
@@ -482,7 +482,7 @@ _WHOLE = f"instr(key, '{ADVISOR}') = 0"
 
 
 class TellingFile(NamedTuple):
-    """A file that tells of a response."""
+    """A file with lines of a response."""
 
     file: int
     copy: Response

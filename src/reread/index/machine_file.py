@@ -59,7 +59,7 @@ def settle_in(connection: sqlite3.Connection) -> None:
     host = this_machine()
     known = read_file(home) or Machine(_id_in_safe(home) or _new_id(), host)
     names = [name for (name,) in (*named, *said) if name != known.id]
-    names.sort(key=lambda name: name != host)  # what is taken in today goes on with its own rows
+    names.sort(key=lambda name: name != host)  # what is imported today goes on with its own rows
     known = known._replace(names=tuple(dict.fromkeys((*names, *known.names))))
     connection.execute("INSERT INTO machine VALUES (?, ?, ?, 1)", (known.id, known.label, json.dumps(known.names)))
     rename_rows(connection, known.id, names)

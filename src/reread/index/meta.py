@@ -14,11 +14,11 @@ PRICES = "prices"
 PRICE_FILES = "price_files"
 """How their files looked then."""
 REBUILD = "rebuild"
-"""Whether an index that is made anew is whole; nothing where it never was."""
+"""Whether an index that is being rebuilt is whole; absent where none was rebuilt."""
 FOLDED = "folded"
 """Whether copies that an earlier version kept as sessions of their own were looked for."""
 EXTRACTOR = 5
-"""Version of what makes rows and words out of lines; a file with those of an older one is read anew from the safe. 2:
+"""Version of what makes rows and words out of lines; a file with those of an older one is read again from the safe. 2:
 rows without any id are named by the first line of their file. 3: words of agents that only progress lines tell of. 4:
 what hooks do, tools that were stopped while they ran, whose request a fork copied. 5: words of
 unknown system lines and attachments, advisors at their own price."""

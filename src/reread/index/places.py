@@ -1,7 +1,7 @@
 """Other places that hold what a file holds: another folder, user, mount or machine.
 
 A session is its content. A file with the same bytes as one that is kept, or with the beginning of them, is no session
-of its own: it is a place, and its rows, words and bytes are those of the file. The safe tells of it by a piece without
+of its own: it is a place, and its rows, words and bytes are those of the file. The safe records it by a piece without
 bytes, so that a new index knows it again.
 """
 

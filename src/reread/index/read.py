@@ -171,7 +171,7 @@ COUNTED = ("time", "input", "output", "cache_read", "cache_write_5m", "cache_wri
 
 
 def responses_told(connection: sqlite3.Connection, file: str) -> dict[str, tuple[object, ...]]:
-    """By its key what the file with a key tells of each response: its model, and the columns of `COUNTED`."""
+    """By its key what the file with a key says about each response: its model, and the columns of `COUNTED`."""
     columns = ", ".join(f"request.{name}" for name in COUNTED)
     rows = connection.execute(
         f"""SELECT request.key, model, {columns} FROM file JOIN request ON request.file = file.id
@@ -297,7 +297,7 @@ def which_match(connection: sqlite3.Connection, expression: str, among: Sequence
 
 
 class Possible(NamedTuple):
-    """What the index tells of blocks that something may be found in."""
+    """What the index says about blocks that may match."""
 
     expression: str
     """They match it."""

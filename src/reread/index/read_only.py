@@ -40,7 +40,7 @@ def look_into(home: Path) -> sqlite3.Connection:
 
 def _opened(path: Path) -> sqlite3.Connection:
     try:
-        return _connected(f"{path.absolute().as_uri()}?mode=ro")  # whoever writes to it has made the shared memory
+        return _connected(f"{path.absolute().as_uri()}?mode=ro")  # its writer has made the shared memory
     except sqlite3.OperationalError:
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:

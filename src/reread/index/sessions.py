@@ -228,7 +228,7 @@ def session_ids(
     connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION, limit: int | None = None, order: str = ""
 ) -> list[int]:
     """The sessions that pass, the one that ended last first; of those that ended together the one still there, and then
-    by their ids: in which order they were taken in is nobody's business."""
+    by their ids: the order of import must not show."""
     return [number for number, _ in _chosen(connection, wanted, limit, order)]
 
 
@@ -460,7 +460,7 @@ def _shared(folder: str | None) -> str | None:
 
 @lru_cache(maxsize=1 << 12)
 def sign_of(machine: str, folder: str) -> str:
-    """Short, and the same whenever the archive is made anew."""
+    """Short, and the same after every rebuild of the archive."""
     return f"{crc32(os.fsencode(f'{machine}:{folder}')) & 0xFFFFFF:06x}"
 
 

@@ -89,7 +89,7 @@ def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes]
     if row is None or not row[1]:
         return [], (), ()
     paths = row[0].split(b"\0")
-    if len(row[1]) != 16 * len(paths):  # damaged: the next sync walks, and remembers anew
+    if len(row[1]) != 16 * len(paths):  # damaged: the next sync walks, and remembers again
         return [], (), ()
     states = struct.unpack(f"<{2 * len(paths)}q", row[1])
     return paths, states[: len(paths)], states[len(paths) :]
@@ -202,7 +202,7 @@ def _is_as_it_was(path: bytes, size: int, mtime_ns: int) -> bool:
 
 
 def has_captures(wire: Path) -> bool:
-    """Whether runs that have ended wait in this folder to be taken in; it is empty otherwise."""
+    """Whether runs that have ended wait in this folder to be imported; it is empty otherwise."""
     return any(
         entry.name.endswith(".wire") for folder in _entries(wire) if folder.is_dir() for entry in _entries(folder)
     )

@@ -384,7 +384,7 @@ def _count_letter(text: str, letter: str, most: int) -> tuple[int, int]:
     return words, sum([_is_edge(text, start) and _is_edge(text, end) for start, end in inside])
 
 
-@lru_cache(maxsize=256)  # asked anew for every text
+@lru_cache(maxsize=256)  # asked for every text
 def pieces_of(wanted: str) -> tuple[str, ...]:
     """The words of a word or phrase that must follow each other, folded as texts are."""
     wanted = wanted.translate(_FOLDING)

@@ -100,7 +100,7 @@ class CarriedOver(NamedTuple):
 
 
 def take_over_copy(connection: sqlite3.Connection, home: Path) -> None:
-    """Before it is written: in a database made anew without a rebuild nothing is noted, and the copy would be lost.
+    """Before it is written: in a new database that no rebuild made nothing is noted, and the copy would be lost.
     Inside the caller's transaction."""
     copied = copied_in(home)
     has_times = bool(change_rows(connection))
@@ -281,7 +281,7 @@ class ContentMark(NamedTuple):
                     return False
                 file.seek(0)
                 return _digest(file.read(self.size)) == self.whole
-        except OSError:  # whoever reads it says so
+        except OSError:  # reading it reports that
             return False
 
 

@@ -43,7 +43,7 @@ _MONEY = 2
 def wrong_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[str]:
     """A sentence for everything that was not counted from what lies below it.
 
-    Money is left out where it was counted with other prices: the next sync counts it anew.
+    Money is left out where it was counted with other prices: the next sync counts it again.
     """
     is_priced = meta.read_note(connection, meta.PRICES) == prices.digest
     if is_priced:

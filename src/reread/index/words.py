@@ -167,7 +167,7 @@ def _kept_terms(connection: sqlite3.Connection) -> tuple[int, int, bytes] | None
 
 
 def list_terms(connection: sqlite3.Connection) -> None:
-    """Lists them anew, where there are many texts, in a transaction of its own."""
+    """Lists them again, where there are many texts, in a transaction of its own."""
     with transaction(connection):
         first, last = connection.execute("SELECT (SELECT min(id) FROM block), (SELECT max(id) FROM block)").fetchone()
         if first is None or last - first < FEW:

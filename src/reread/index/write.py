@@ -126,7 +126,7 @@ class StoreWriter:
             meta.count_order(self._connection, self._order)
 
     def apply_again(self, batch: SessionBatch) -> None:
-        """Rows of what is kept made anew, and words of texts that the index lacks: whether the sources are there still
+        """Rows of what is kept made again, and words of texts that the index lacks: whether the sources are there still
         is not known any better than before."""
         marks = ", ".join("?" * len(batch.files))
         before = self._connection.execute(
@@ -158,7 +158,7 @@ class StoreWriter:
         return [keep(self._header(file, piece), piece.frame) for piece in file.pieces]
 
     def _keep_once(self, header: PieceHeader, frame: bytes) -> PiecePlace:
-        """Bytes that another backup has, too, are kept once; whatever was kept, the safe tells of this file."""
+        """Bytes that another backup has, too, are kept once; whatever was kept, the safe records this file."""
         place = self._backups.place(header.sha256)
         if place is None or not self._is_whole(place):
             place = self._safe.append_compressed(header, frame)

@@ -30,7 +30,7 @@ class Progress:
         self.newest_done = newest_done
         """So many of the newest sessions, without a gap, can be asked for already."""
         self.phase = phase
-        """What is done now; empty while sessions are taken in."""
+        """What is done now; empty while sessions are imported."""
 
     @staticmethod
     def in_phase(report: Report, phase: str) -> Callable[[int, int], None]:

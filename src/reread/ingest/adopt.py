@@ -76,7 +76,7 @@ def adopt_tail(
 
 
 def _adopt_places(connection: sqlite3.Connection, told: Sequence[PieceHeader]) -> None:
-    """Places that the safe tells of and no row does."""
+    """Places that the safe records and no row does."""
     if told:
         ids, known = id_by_name(connection), {key for key, _ in known_keys(connection)}
         new = [each for each in told if each.more[PLACE] not in known and read.file_by_key(connection, each.file)]

@@ -270,7 +270,7 @@ def prompt_rows(conversation: Conversation) -> list[PromptRow]:
 
 
 def _prompt_digest(prompt: Prompt, time: int | None, answer: str | None) -> int | None:
-    """Copies keep the time of a line; only a resume of 1.0.x makes even that anew, and keeps the id of the answer."""
+    """Copies keep the time of a line; only a resume of 1.0.x changes even that, and keeps the id of the answer."""
     if answer is not None:
         return digest_of(answer, prompt.text)
     if time is not None:
@@ -336,7 +336,7 @@ def _thought_digest(thought: Thought, text: str, time: int | None) -> int | None
 
 
 def add_talk(connection: sqlite3.Connection, load: Callable[[StoredSession], Session], numbers: Iterable[int]) -> None:
-    """Rows of sessions that were taken in before there were such; the caller holds the safe's lock."""
+    """Rows of sessions that were imported before these tables existed; the caller holds the safe's lock."""
     for session_id in numbers:
         for stored in sessions(connection, ids=[session_id]):
             session = load(stored)
@@ -732,7 +732,7 @@ def texts_in(records: Iterable[Record], conversation: Conversation) -> Iterator[
 
 
 def _blocks(records: Iterable[Record], conversation: Conversation, job: FileJob) -> Iterator[BlockRow]:
-    """No text is without words for the index, be they spaces: what waits for them will have its entry."""
+    """A row for every text, also for one of spaces: the words of results that wait are added to it later."""
     for record, part, (field, text) in texts_in(records, conversation):
         is_result = field is Field.RESULT
         yield BlockRow(

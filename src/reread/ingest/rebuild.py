@@ -166,7 +166,7 @@ class Held:
 
 def _taken(kept: _KeptJob) -> Packed:
     """In a worker or not. Where the source of a file with a hole is still there, nothing it begins with is known: a
-    sync takes it anew."""
+    sync imports it again."""
     batch = take(kept.job, is_kept=True)
     files = [replace(file, head=b"") if file.key in kept.torn else file for file in batch.files]
     return packed(replace(batch, files=files), kept.job.size)
@@ -232,7 +232,7 @@ def _kept_job(row: FileRow, uuid: str) -> FileJob:
 
 
 def _kept(safe: Safe) -> tuple[dict[str, Kept], list[PieceHeader]]:
-    """Files by key, and what is told of other places of them."""
+    """Files by key, and other places where each was found."""
     kept: dict[str, Kept] = {}
     pieces = [(found.header, found.place) for found in safe.verify() if found.header is not None]
     places = [header for header, _ in pieces if PLACE in header.more]
@@ -444,7 +444,7 @@ def _recount_job(
 
 
 def _responses(job: _RecountJob) -> list[dict[str, tuple[object, ...]]]:
-    """In a worker or not: what each file tells of its responses; nothing where bytes of the session are lost."""
+    """In a worker or not: what each file says about its responses; nothing where bytes of the session are lost."""
     disk = job.session.disk()
     rows = file_rows(job.changed, job.session.load(disk), disk, with_words=False)
     return [] if disk.has_losses else [_told(each) for each in rows]

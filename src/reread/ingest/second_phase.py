@@ -1,6 +1,6 @@
 """What a sync before an answer leaves for later, done from the safe, the newest first: words of tool results, friction.
 
-Where both wait of a session it is read once for both. Whoever calls holds the lock. A stop at any point costs nothing:
+Where both wait of a session it is read once for both. The caller holds the lock. A stop at any point costs nothing:
 what was written waits no longer, the rest still does.
 """
 
@@ -47,7 +47,7 @@ READ_AT_MOST = 64_000_000
 """Bytes that are read for a transaction, however few words they give: a second's work, which a kill costs."""
 
 Words = list[tuple[int, bytes | None]]
-"""What the index is told of each block; None for a text that damage hides."""
+"""What the index gets for each block; None for a text that damage hides."""
 
 
 class _FileTexts(NamedTuple):

@@ -280,7 +280,7 @@ def put_away(connection: sqlite3.Connection, machine: str, waiting: Sequence[Sou
 
 
 def remove_waiting(wire: Path, session: str) -> None:
-    """The captures of a session that were not taken in yet."""
+    """The captures of a session that are not imported yet."""
     # By comparing names: the id of a session may come out of a line, and need be no name of a file.
     folders = [folder for folder in wire.iterdir() if folder.name == session] if wire.is_dir() else []
     for capture in (path for folder in folders for path in folder.glob("*.wire")):
@@ -521,7 +521,7 @@ def with_captures(kept: list[Owned], copies: Sequence[Owned]) -> list[Owned]:
 
 def compared(one: Path, other: Path) -> int | None:
     """Whether a file is longer than another (1), the same (0) or shorter (-1), where one begins with the other; else
-    None, also where one cannot be read: whoever reads it says so."""
+    None, also where one cannot be read: reading it reports that."""
     try:
         if one.samefile(other):
             return 0
@@ -602,7 +602,7 @@ class Survey:
             files += new
         self._captures = KnownCaptures(connection, self.known)
         self.same: list[FileJob] = []
-        """What was written anew, moved or put back as it was."""
+        """What was rewritten, moved or put back as it was."""
         self.left_out: dict[str, int] = {}
         """Sessions that are there and were forgotten, and when."""
         self.placed: list[FoundPlace] = []

@@ -1,6 +1,6 @@
 """Builds a lake: plans, has shares made by an engine, and commits what they wrote.
 
-An engine, processes of this machine or Spark, hands out shares and gets back what became of each. Whoever makes one
+An engine, processes of this machine or Spark, hands out shares and gets back what became of each. A worker
 writes its files where no commit names them yet, under names made of what is in them: a worker or an executor that dies
 has its shares made again, and they are the same files.
 """
@@ -64,7 +64,7 @@ def plan_build(lake: DeltaLake, places: Sequence[str], options: ShareOptions) ->
     _refuse_other(lake, options)
     problems: list[str] = []
     files = list_files(places, problems)
-    plan = make_plan(files, known_files(lake), forgotten_in(lake), anew=lake.exists and not lake.is_whole)
+    plan = make_plan(files, known_files(lake), forgotten_in(lake), read_again=lake.exists and not lake.is_whole)
     plan.problems.extend(problems)
     return plan
 
@@ -194,7 +194,7 @@ ENGINES = ("local", "spark")
 
 
 class ShareTask(Struct, frozen=True):
-    """A share as an engine hands it to whoever makes it."""
+    """A share as an engine hands it to a worker."""
 
     lake: str
     jobs: list[ShareJob]

@@ -131,18 +131,18 @@ class LakePlan(Struct, frozen=True, kw_only=True):
 class _Reader(LakeReader):
     """Does not read again what the lake remembers."""
 
-    def __init__(self, known: Mapping[str, KnownFile], elsewhere: Collection[str], *, anew: bool) -> None:
+    def __init__(self, known: Mapping[str, KnownFile], elsewhere: Collection[str], *, read_again: bool) -> None:
         super().__init__()
         self._known = known
         self.elsewhere = elsewhere
         """Keys of files that the lake has and this listing has not: they stay as they are."""
-        self._anew = anew
+        self._read_again = read_again
 
     def is_unchanged(self, file: SourceFile) -> bool:
         key = key_of(file.path)
         row = self._known.get(key)
         is_same = row is not None and (row.size, row.mtime_ns) == (file.size, file.mtime_ns)
-        return is_same and (not self._anew or key in self.elsewhere)
+        return is_same and (not self._read_again or key in self.elsewhere)
 
     def is_taken(self, file: SourceFile) -> bool:
         return self.is_unchanged(file) and self._known[key_of(file.path)].copy_of is None
@@ -182,14 +182,14 @@ def make_plan(
     known: Mapping[str, KnownFile],
     forgotten: ForgottenMarks = NOTHING_FORGOTTEN,
     *,
-    anew: bool = False,
+    read_again: bool = False,
 ) -> LakePlan:
     """What other sources gave the lake, or these when they still had it, counts as listed: a copy is told from its
-    original wherever that came from. `anew` reads everything that is listed again."""
+    original wherever that came from. `read_again` reads all that is listed, changed or not."""
     files = [file for file in files if not forgotten.is_place(file)]
     listed = {key_of(file.path) for file in files}
     elsewhere = {key: row.as_listed for key, row in known.items() if key not in listed}
-    reader = _Reader(known, elsewhere, anew=anew)
+    reader = _Reader(known, elsewhere, read_again=read_again)
     everything = [*files, *elsewhere.values()]
     strays = OrphanAgentFiles(everything, reader)
     owned = strays.shared_out(sources.group(everything))

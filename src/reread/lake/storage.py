@@ -159,7 +159,7 @@ class LakeReader(FileReader):
                     self.bytes_read += 2 * len(ours)
                     if ours != second.read(len(ours)):
                         return False
-        except OSError:  # whoever reads all of it says so
+        except OSError:  # the reader of all of it reports it
             return False
         return True
 

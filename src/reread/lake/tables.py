@@ -29,7 +29,7 @@ NO_MONTH = "none"
 """The partition of what has no time."""
 MONTH = "month"
 EXTRACTOR = 4
-"""Version of what makes rows out of lines; a lake with rows of an older one is built anew. The archive counts its own
+"""Version of what makes rows out of lines; a lake with rows of an older one is rebuilt. The archive counts its own
 (`index.meta`), which also grows with words that only its index has."""
 
 

@@ -44,7 +44,7 @@ from .tables import (
 )
 
 RETENTION_HOURS = 168
-"""How long files that no version needs any more stay for whoever still reads: Delta's own week."""
+"""How long files that no version needs any more stay for readers of an older version: Delta's own week."""
 
 
 class LakeProof(Struct, frozen=True, kw_only=True):
@@ -233,7 +233,7 @@ def _remembered(chosen: Chosen) -> Iterable[dict[str, Any]]:
 
 
 _MOST_REPLACED = 50_000
-"""Rows that are taken out one by one; more of them are made anew with all others."""
+"""Up to so many rows are taken out one by one; for more, the table is written again."""
 _NUMBERS = [name for name, (kind, _) in USAGE_DAY.columns.items() if kind == pa.int64()]
 _ADDED = f"""
 SELECT day, project, model, {", ".join(f"sum({name})::BIGINT AS {name}" for name in _NUMBERS)} FROM (
@@ -268,7 +268,7 @@ class Recount:
             lake.overwrite(FRICTION_DAY.name, answers.friction_by_day())
 
     def _replace(self, answers: LakeAnswers, gone: Collection[str], new: Collection[str]) -> bool:
-        """Only what differs; False where that is so much that all may as well be made anew."""
+        """Only what differs; False where that is so much that the table is better written again."""
         keys = pa.concat_tables([self._before.keys_told_by(gone), answers.keys_told_by(new)])
         with self._before.only(keys) as then, answers.only(keys) as now:
             old, fresh = _differences(_table(then), _table(now))

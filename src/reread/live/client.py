@@ -516,7 +516,7 @@ class Client:
             await transport.close()
             self._deliver(self._stream.close())
             self._failure = self._trouble()
-        except Exception as error:  # noqa: BLE001  a mistake of ours must reach whoever waits for events
+        except Exception as error:  # noqa: BLE001  a bug of ours must reach the loop that waits for events
             self._failure = error
         finally:
             transport.abandon()

@@ -643,7 +643,7 @@ class Stream:
         )
 
     def _since(self, cost: Decimal | None) -> Decimal | None:
-        """What came on top of the count of the result before; one that is smaller began anew."""
+        """What came on top of the count of the result before; a smaller one started over."""
         if cost is None:
             return None
         before, self._cost = self._cost, cost

@@ -11,7 +11,7 @@ from .base import Number, Record
 from .lenient import ABSENT
 
 HOOK_FAILED = "Failed with non-blocking status code: "
-"""How the client opens what it tells of a hook that failed and held nothing up."""
+"""How the client begins its line about a hook that failed without blocking anything."""
 
 
 class System(Record, tag="system", frozen=True):

@@ -50,7 +50,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 class Safe:
     """One folder of packs.
 
-    Any number may read; whoever appends, recovers or rewrites holds `lock(folder)`, and so does whoever scans or
+    Any number may read; to append, recover or rewrite takes `lock(folder)`, and so does to scan or
     verifies and wants nothing to move meanwhile.
     """
 
@@ -265,7 +265,7 @@ class Safe:
         return not any(isinstance(piece, Damage) and piece.torn for piece in walk(self._names.pack(number), number))
 
     def _is_piece_before(self, path: Path, number: int, offset: int) -> bool:
-        """Whether a piece, or the pack, begins or ends here for whoever walks from its beginning."""
+        """Whether a piece, or the pack, begins or ends here, walking from its beginning."""
         return not offset or any(piece.place.end == offset for piece in walk(path, number))
 
     def _recover(self, number: int, path: Path, offset: int) -> int:

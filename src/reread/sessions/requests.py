@@ -197,7 +197,7 @@ def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterat
 def told_in(
     file: str, requests: Sequence[Request], scope: str | None = None, head: str = ""
 ) -> Iterator[tuple[Request, Response]]:
-    """Each request with what the file tells of it, without the lines; then with each advisor it asked.
+    """Each request with what the file says about it, without the lines; then with each advisor it asked.
 
     `scope` names the file for rows without any id, where that is not the file's own key.
     """

@@ -65,7 +65,7 @@ _OPENINGS: tuple[tuple[str, Speaker], ...] = (
 STOP_FEEDBACK = "Stop hook feedback"
 """How the client opens what a hook tells the model that keeps a turn from ending."""
 PROMPT_BELOW = "\n\nOriginal prompt:"
-"""What follows in a line that tells of a prompt blocked by a hook."""
+"""What follows in a line about a prompt that a hook blocked."""
 _OPENING_CHARACTERS = tuple({opening[0] for opening, _ in _OPENINGS})
 
 _INJECTED = "|".join(

@@ -2,7 +2,7 @@
 
 `follow` gives the lines of one file, `Tail` those of all sessions below some sources that grow; both look through
 `FileTail`. `pace` says when: it is the only place that waits. Whole lines alone are given; a file that was cut short,
-replaced or removed begins anew. No file is held open between two looks: on Windows that would keep its writer from
+replaced or removed starts over. No file is held open between two looks: on Windows that would keep its writer from
 replacing it.
 """
 

@@ -86,7 +86,7 @@ class SentNames(Struct, frozen=True):
     """How names of projects, branches, agents and skills leave: as they are, or as digests."""
 
     salt: bytes | None = None
-    """Of the store: there the same name has the same digest, whoever pushed it."""
+    """Of the store: there a name has the same digest whichever member pushed it."""
 
     def __call__(self, name: str | None, *, is_path: bool = False) -> str | None:
         if name is None or self.salt is None:
@@ -520,8 +520,8 @@ def _sent_whole(parcels: Parcels, store: Store, each: _Outgoing, text: _MadeText
     made = _made(parcels, each, text)
     is_taken = is_dry or _send(store, each.session, made, each.before)
     if is_taken is None:  # another push of the same person came in between
-        anew = each._replace(known=Known(since=each.known.since))
-        made = _made(parcels, anew, _made_text(parcels.archive, anew))
+        unknown = each._replace(known=Known(since=each.known.since))
+        made = _made(parcels, unknown, _made_text(parcels.archive, unknown))
         is_taken = _send(store, each.session, made)
     return sum(len(part.encode()) for part in made.values()) if is_taken else None
 

@@ -145,7 +145,7 @@ class Store:
         return None if found is None else str(found)
 
     def settle(self, keys: Sequence[str]) -> None:
-        """Decides anew about responses, inside the caller's transaction, which holds the ledger's lock."""
+        """Settles responses again, inside the caller's transaction, which holds the ledger's lock."""
         if not keys:
             return
         copies: dict[str, list[Response]] = {}
@@ -343,7 +343,7 @@ def members(store: Store) -> list[tuple[str, str, bool]]:
 
 
 def verify(store: Store, prices: Prices) -> tuple[int, list[str]]:
-    """Settles and prices everything anew out of what files tell; how many responses, and which differ."""
+    """Settles and prices every response again from what files report; how many there are, and which differ."""
     names = ("key", "speed", "geo", "tier", "model", "time", "input", "output", "cache_read", "cache_write_5m")
     more = ("cache_write_1h", "web_searches", "is_sidechain", "is_abandoned", "doubt", "rows")
     rows = store.rows(

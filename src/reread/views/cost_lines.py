@@ -514,4 +514,4 @@ SESSION_SECTIONS: tuple[Callable[[ExplainedSession, View], Iterator[str]], ...] 
     _dearest,
     _doubts,
 )
-"""What is told of a session, in this order; each is silent where it has nothing to say."""
+"""What is reported about a session, in this order; each gives nothing where it has nothing to say."""

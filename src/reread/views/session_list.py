@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reread.archive.lost_sessions import LostSession
     from reread.archive.usage_report import Period
     from reread.marks import Mark
-else:  # it brings the index with it, and whoever shows one session needs nothing of either: 10 ms
+else:  # it imports the index, and showing one session needs neither: 10 ms
     listing = lazy.module("reread.archive.listing")
 
 STAR = "★"
@@ -63,7 +63,7 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     columns = _columns(view.width)
     rows = [tuple(_HEADER[name] for name in columns)]
     copied: list[tuple[bool, int]] = []
-    """Whether each tells of others, and what that cost."""
+    """Whether each has agents, and what those cost."""
     for each in sessions:
         row = _row(each, view, now)
         copied.append((bool(each.copied.sessions), each.copied.nanodollars or 0))

@@ -85,7 +85,7 @@ def one_line(text: str) -> str:
 def printed(line: str) -> str:
     """A line as it may be printed: the colours of `Style` and nothing else that a terminal obeys.
 
-    The last word before the terminal. Whoever makes a line has made its parts harmless; what was forgotten stops here.
+    The last step before the terminal: parts of a line are made harmless where it is made; what was missed stops here.
     """
     return _FOREIGN.sub("", line)
 

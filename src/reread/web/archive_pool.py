@@ -85,13 +85,13 @@ class PooledArchive:
 
     @property
     def session(self) -> Session:
-        assert self._session is not None  # noqa: S101  whoever has the lock has read it
+        assert self._session is not None  # noqa: S101  the holder of the lock has read it
         return self._session
 
     @property
     def stored(self) -> StoredSession:
         """As the archive lists it."""
-        assert self._stored is not None  # noqa: S101  whoever has the lock has read it
+        assert self._stored is not None  # noqa: S101  the holder of the lock has read it
         return self._stored
 
     def moments(self) -> list[Moment]:
@@ -148,7 +148,7 @@ class ArchivePool:
 
     @contextmanager
     def archive(self) -> Iterator[Archive]:
-        """Lent for one question; after a failure it is not used again, nor after the index was made anew."""
+        """Lent for one question; after a failure it is not used again, nor after the index was rebuilt."""
         with self._version_lock:
             self._current()
         with self._lock:
@@ -165,7 +165,7 @@ class ArchivePool:
         lent.close()
 
     def answer(self, key: Hashable, ask: Callable[[Archive], Answer]) -> Answer:
-        """An answer that holds until the archive changes; whoever asks the same meanwhile waits for it."""
+        """An answer that holds until the archive changes; requests for the same meanwhile wait for it."""
         with self._lock:
             asking = self._asking.setdefault(key, threading.Lock())
         with asking:

@@ -157,7 +157,7 @@ class Guard:
             if scope["method"] not in _READING:
                 body = await _body(receive)
                 if body is None:
-                    return  # whoever asked has gone
+                    return  # the browser has gone
                 self._check_key(Headers(scope=scope), body)
                 receive = _Again(body, receive)
             await self.app(scope, receive, outgoing)

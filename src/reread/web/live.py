@@ -472,7 +472,7 @@ async def _resume(site: pages.Site, stored: StoredSession, prompt: str, *, fork:
 
 
 REDRAW_SECONDS = 0.04
-"""Seconds: a page is told of new letters so often, of all that came meanwhile at once."""
+"""Seconds between two updates of forming text; each brings all that came meanwhile."""
 LONGEST_FAILURE = 2_000
 GONE = "It was answered already, or the client does not ask any more."
 
@@ -509,7 +509,7 @@ async def show(request: Request) -> HTMLResponse:
 
 
 def _kept(site: pages.Site, run: Run) -> str:
-    """What addresses call it in the archive; empty until it was taken in."""
+    """Its id in addresses of the archive; empty until it is imported."""
     try:
         return link_name(site.library.find(run.session_id)) if run.session_id else ""
     except RereadError:

@@ -151,7 +151,7 @@ def page_in_parts(
     scripts: Sequence[str],
     **values: Any,
 ) -> StreamingResponse:
-    """The same, its first screen before the rest is made. Whoever asks has the lock; the rest takes it again."""
+    """The same, its first screen before the rest is made. The caller holds the lock; the rest takes it again."""
     made = environment().get_template(template).generate(**_framed(request, title, scripts), **values)
     first = "".join(itertools.takewhile(lambda piece: piece != PAUSE, made))
 
@@ -240,7 +240,7 @@ NARROW = 420
 
 
 def fitting(request: Request, sheet: Sheet) -> Sheet:
-    """The sheet that fits the screen which a page of ours told of."""
+    """The style sheet for the screen that one of our pages reported."""
     return replace(sheet, width=min(sheet.width, NARROW)) if request.cookies.get("reread-screen") == "narrow" else sheet
 
 

@@ -196,7 +196,7 @@ class Run:
         try:
             async for event in self.client:
                 self._saw(event)
-        except Exception as problem:  # noqa: BLE001  a mistake of ours must reach whoever looks at the page, too
+        except Exception as problem:  # noqa: BLE001  a bug of ours must be seen on the page, too
             self.problem = str(problem) if isinstance(problem, RereadError) else f"{type(problem).__name__}: {problem}"
         finally:
             self.has_ended, self._is_busy = True, False

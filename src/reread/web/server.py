@@ -83,7 +83,7 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
             lifespan="on",
         )
         server = _Server(config, app.dismiss)
-        stack.enter_context(server.capture_signals())  # whoever is told the address may ask it to end at once
+        stack.enter_context(server.capture_signals())  # who knows the address may stop it at once
         terminal.announce(address, is_open=not is_loopback(host))
         if opens_browser and has_screen():
             threading.Thread(target=open_browser, args=(address,), daemon=True).start()

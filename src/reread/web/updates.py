@@ -1,6 +1,6 @@
-"""What happens while the server runs: taken in by a thread, and told to the pages that wait (server-sent events).
+"""What changes while the server runs: a thread imports it and sends it to the pages that wait (server-sent events).
 
-A page names what it wants to hear of by its own address. Whoever connects is told where that stands, and then what
+A page subscribes to changes by its own address. When it connects it gets the present state, and then what
 happens; a page compares with what it shows, so nothing is missed and nothing has to be repeated.
 """
 

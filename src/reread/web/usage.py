@@ -333,7 +333,7 @@ def _beside(site: pages.Site, given: UsageFilters, sheet: Sheet) -> dict[str, An
 
 
 def _limits(site: pages.Site) -> dict[str, Any]:
-    """The open block and the windows that a status line told of, whatever the page is narrowed to."""
+    """The open block and the windows that a status line reported, whatever the page is narrowed to."""
     now, zone = site.settings.now, site.settings.timezone
     limits = site.library.answer(
         ("limits", now.replace(second=0, microsecond=0)), lambda archive: archive.billing.limits(now)

@@ -428,7 +428,7 @@ class _Writer:
         return self._first, self.versions
 
     def _before(self, number: int) -> Content | None:
-        """What a version tells of the one before it."""
+        """What a version says about the one before it."""
         version = self.versions[number]
         if version.gap is not None or version.change is None or version.content is None:
             return None

@@ -245,7 +245,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def compare(session: Session, left: Branch, right: Branch, edits: SessionEdits | None = None) -> Comparison:
-    """Two branches of a session; any two have a beginning in common, and be it nothing."""
+    """Two branches of a session; any two share a beginning, which may be empty."""
     paths = _Paths(session)
     left_path, right_path = paths.of(left), paths.of(right)
     shared = [one for one, other in zip(left_path, right_path, strict=False) if one == other]

@@ -251,7 +251,7 @@ def _length(words: str) -> str:
 
 
 def _of_paste(text: str, words: str) -> Iterator[str]:
-    """What was carried over by hand, and whether it tells of a fault."""
+    """What was carried over by hand, and whether it reports an error."""
     paste = paste_of(text)
     yield from (name for name, is_so in _PASTED if is_so(paste))
     if quoted_error(text):
@@ -644,7 +644,7 @@ REASONS = {
     "paste:alone": "it is little but output",
     "paste:prompt": "a terminal was copied",
     "paste:stack": "a stack trace was copied",
-    "paste:fault": "the output tells of a fault",
+    "paste:fault": "the output reports an error",
     "paste:error": "an error is quoted",
     "alike:0.25": "it resembles an earlier prompt",
     "alike:0.4": "it resembles an earlier prompt",

@@ -15,7 +15,7 @@ from reread import lazy
 from reread.sessions import Speaker as Speaker
 
 LONGEST_PROSE = 4000
-"""Characters of a prompt that are looked at. Whoever writes more has pasted it."""
+"""Characters of a prompt that are looked at: a longer one was pasted."""
 
 _FENCED = lazy.pattern(r"```.*?(?:```|\Z)", re.DOTALL)
 _INLINE = lazy.pattern(r"`[^`\n]*`")

@@ -245,7 +245,7 @@ class Rework(Detector):
 
 
 def _replacements(call: DetectedCall) -> Iterator[tuple[str | None, str]]:
-    """Old and new text of every change; None for a file that is written anew."""
+    """Old and new text of every change; None for a file that is written whole."""
     given = call.given
     if call.name == "Write" and given.content is not None:
         yield None, given.content

@@ -21,7 +21,7 @@ from .refusals import Stated, said_in
 from .scene import FrictionKind, Moment
 
 MOST = 5
-"""Few good ones are read; more are there for whoever asks."""
+"""A few good ones are read; the others are shown on request."""
 _MOST_EVIDENCE = 20
 _MEMORY, _SETTINGS = "CLAUDE.md", ".claude/settings.json"
 _FEWEST_BLOCKS = 3

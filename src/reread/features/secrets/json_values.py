@@ -178,7 +178,7 @@ def gathered(value: Any, known: KnownTexts) -> ValueTexts:
 def is_rewritten(value: dict[str, Any] | list[Any], known: KnownTexts, rewrite: Callable[[str], str]) -> bool | None:
     """Rewrites the texts of a value in their places, and tells whether any became another.
 
-    None where a field is a secret by its name: who wants to know it has to begin anew.
+    None where a field is a secret by its name: its value is found from the beginning again.
     """
     is_changed = False
     waiting: list[Any] = [value]

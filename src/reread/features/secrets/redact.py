@@ -126,7 +126,7 @@ class Redactor:
         return suspects
 
     def drop_texts(self) -> None:
-        """Remembers the secrets alone: whoever goes through gigabytes once gains nothing from texts seen before."""
+        """Remembers only the secrets: one pass over gigabytes gains nothing from remembered texts."""
         for texts in (self._found, self.clean, self._redacted, self.unchanged):
             texts.clear()
 
@@ -361,7 +361,7 @@ def _part(redactor: Redactor, value: Any, made: dict[int, Any]) -> Any:
 
 
 def _is_other(one: list[Any], other: list[Any]) -> bool:
-    """Whether any part was made anew; a comparison by value would go down to the bottom at every level."""
+    """Whether any part was replaced; a comparison by value would go down to the bottom at every level."""
     return len(one) != len(other) or any(new is not old for new, old in zip(one, other, strict=True))
 
 

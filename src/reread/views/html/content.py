@@ -296,7 +296,7 @@ def words(text: str) -> Markup:
 
 @cache
 def _parser(has_breaks: bool = False) -> MarkdownIt:
-    """Whoever types a prompt means its line breaks."""
+    """In a typed prompt every line break is meant."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20, "breaks": has_breaks})

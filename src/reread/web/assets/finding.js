@@ -157,7 +157,7 @@
     for (const [to, piece, many] of (got ? got.hits : [])) { hits.push({to, piece, count: many, before: total}); total += many; }
     elsewhere = got ? got.elsewhere : [];
     remark(got ? got.terms : [], isSearch);
-    // What was typed turned out to be a search: it stays one for whoever follows the address.
+    // What was typed turned out to be a search: it stays one for anyone who opens the address.
     if (isSearch && address().has("find")) keep({q: address().get("find"), in: "all"});
     tell();
     return true;

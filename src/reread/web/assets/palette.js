@@ -85,7 +85,7 @@
     if (step && offers.length) { event.preventDefault(); at = (at + step + offers.length) % offers.length; show(); }
     if (event.key === "Enter") {
       event.preventDefault();
-      // Whoever types fast means what they typed, not what was listed before.
+      // A fast typist means what was typed, not what was listed before.
       const isNew = event.ctrlKey || event.metaKey, words = field.value.trim();
       if (words === shownFor) choose(at, isNew); else { hurried = {isNew}; look(); }
     }

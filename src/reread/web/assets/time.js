@@ -62,7 +62,7 @@
     range.value = to;
     changed();
   };
-  // Whoever goes through the time goes on with the moments there were, until those that came are known.
+  // Stepping through time goes on with the moments that were listed, until the new ones are loaded.
   layout.addEventListener("grew", async () => {
     if (bar.hidden) { points = null; return; }
     points = await pointsNow();
