@@ -150,7 +150,7 @@ _MOVED = {
 
 
 class Archive(ArchiveBase):
-    """Everything reread has imported, below one folder. Use it as a context, or close it."""
+    """Everything reread has imported, below one folder. Use it in a `with` statement, or close it."""
 
     def __enter__(self) -> Archive:
         return self
@@ -266,12 +266,13 @@ class Archive(ArchiveBase):
         is_glance: bool = False,
         is_quick: bool = False,
     ) -> SyncResult:
-        """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
-        then raises SafeBusy. `full` first rebuilds the index from the safe. An archive that goes while its sources
-        stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does. One that
-        `is_quick` leaves moments of friction for later, as every sync does with those of sessions that only grew, and,
-        where much is new, the words of tool results: the next sync without it that has nothing else to do, or a
-        question about them, does the rest.
+        """Imports what changed in the sources.
+
+        Only one sync writes at a time: a second one waits for `patience` seconds, then raises SafeBusy.
+        `full` first rebuilds the index from the safe. `with_backups=False` skips the client's backups of files, for an
+        archive that is temporary. `is_glance` looks for changes as `is_current` does. `is_quick` leaves work for later:
+        friction, as every sync does for sessions that only grew, and, where much is new, the words of tool results. A
+        question about them does that work, and so does the next full sync that finds nothing else to do.
         """
         self.refuse_read_only()
         self.reprice()
@@ -286,8 +287,8 @@ class Archive(ArchiveBase):
         return self.safe.take_in(report, patience, with_backups=with_backups, is_quick=is_quick)
 
     def finish(self, report: Report | None = None) -> None:
-        """Does what quick syncs left for later: words of tool results, moments of friction. Where the archive cannot be
-        written, or another process writes, that goes on waiting."""
+        """Does what quick syncs left for later: words of tool results, moments of friction. It stays undone where the
+        archive cannot be written, or another process is writing."""
         if meta.waiting_for_results(self.connection) or meta.waiting_for_friction(self.connection):
             self.if_free(lambda: second_phase.finish(self.connection, self.packs, self.price_file, report))
 
@@ -302,8 +303,8 @@ class Archive(ArchiveBase):
         )
 
     def watch(self, stop: threading.Event | None = None) -> Iterator[SyncResult]:
-        """Follows the sources, until `stop` is set where there is one; each result is a sync that took something in.
-        What a session that grows left for later is found when it is quiet for some seconds."""
+        """Follows the sources and syncs when they change; gives the result of each sync, until `stop` is set.
+        Friction of a session that grew is looked for once nothing changed for some seconds."""
         yield self.sync()
         seen = source_state.WatchedFiles(self.connection, self.machine)
         is_quiet = False
@@ -318,7 +319,7 @@ class Archive(ArchiveBase):
                 is_quiet = True
 
     def outdated(self) -> int:
-        """How many sessions have rows that an older version made: what this one learned to find is not in them yet."""
+        """How many sessions have rows made by an older version of reread, which the next sync makes again."""
         if not meta.is_outdated(self.connection):
             return 0
         return len(read.outdated_sessions(self.connection))
@@ -345,15 +346,15 @@ class Archive(ArchiveBase):
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> Iterator[Listed]:
-        """The same one at a time, for lists of any length."""
+        """What `sessions` gives, one at a time."""
         return listing.listed(self.connection, filtering.make_filter(wanted, filters, timezone), cleanup_days)
 
     def listed(self, session: SessionName, cleanup_days: float = CLEANUP_DAYS) -> Listed:
-        """One session as a list has it."""
+        """One session, as `sessions` gives it."""
         return next(listing.listed_by_id(self.connection, [self.find(session).id], cleanup_days))
 
     def count_sessions(self, wanted: Filter | None = None, **filters: Unpack[FilterOptions]) -> int:
-        """How many sessions pass the filters, whatever their limit."""
+        """How many sessions pass the filters; a limit among them is ignored."""
         return listing.count_passing(self.connection, filtering.make_filter(wanted, filters))
 
     def usage(
@@ -387,9 +388,9 @@ class Archive(ArchiveBase):
         **filters: Unpack[ScopeOptions],
     ) -> SearchAnswer:
         """The best of the newest matches, in the language of `reread search`: in all fields but tool results, unless
-        others are named, such as `fields=["thinking"]`. With `is_regex` every text is held against a pattern. Tool
-        results that a quick sync left for later are indexed first, where they are asked for; `report` hears how far
-        that is.
+        others are named, such as `fields=["thinking"]`. With `is_regex` the query is a regular expression.
+        Tool results that a quick sync left for later are indexed first, where they are asked for; `report` is called
+        with the progress.
         """
         return self.text.search(
             query, fields, wanted, limit, is_regex=is_regex, now=now, timezone=timezone, report=report, **filters
@@ -402,7 +403,7 @@ class Archive(ArchiveBase):
     def prompts(
         self, wanted: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> FoundPrompts:
-        """What people typed, newest first; a prompt that a fork repeats is told once."""
+        """What people typed, newest first; a prompt that a fork repeats is there once."""
         return self._talk.prompts(wanted, timezone, **filters)
 
     def thinking(
@@ -412,7 +413,7 @@ class Archive(ArchiveBase):
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> ThinkingAnswer:
-        """Thoughts of sessions and their agents, newest first, each once; and how many say nothing."""
+        """Thinking of sessions and their agents, newest first, each once; and how many are empty or redacted."""
         return self._talk.thinking(wanted, min_length, timezone, **filters)
 
     def tools(
@@ -428,13 +429,13 @@ class Archive(ArchiveBase):
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> list[Decision]:
-        """Questions Claude asked and what was answered, the newest first; those that have all words of a topic."""
+        """Questions Claude asked and what was answered, newest first; with a topic, those with all of its words."""
         return self._talk.decisions(wanted, topic, timezone, **filters)
 
     def projects(
         self, wanted: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> list[Project]:
-        """Projects of the sessions that pass the filters, the one worked in last first; a limit is one of projects.
+        """Projects of the sessions that pass the filters, the one worked in last first; a limit counts projects.
 
         Worktrees are folded into the project they were made from, and folders that were moved into what they are today.
         """
@@ -450,8 +451,8 @@ class Archive(ArchiveBase):
         is_regex: bool = False,
         **filters: Unpack[FilterOptions],
     ) -> list[LostSession]:
-        """Sessions that were deleted before reread came, as the client's own index lists them; with a query those
-        that a search finds."""
+        """Sessions that were deleted before reread could import them, as the client's own index lists them; with a
+        query, those that match."""
         if not meta.has_files(self.connection, "index"):  # which is nearly always so, and costs a list no import
             return []
         chosen = filtering.make_filter(wanted, filters)
@@ -472,14 +473,14 @@ class Archive(ArchiveBase):
     def on_all_processors(
         self, work: Callable[[Archive, _J], _R], jobs: Iterable[_J], size: int
     ) -> Iterator[tuple[_J, _R]]:
-        """Each job with what `work(archive, job)` makes of it, in their order, also in workers with archives of their
-        own; `size` is how many bytes of sessions it is about: what is little is done here."""
+        """Each job with the result of `work(archive, job)`, in order, from worker processes that open the archive
+        themselves; `size` is the bytes of sessions to read: few are read in this process."""
         if workers.is_alone(size):
             return ((job, work(self, job)) for job in jobs)
         return workers.in_order(partial(_worked, self.home, self.price_file, work), jobs, AHEAD, size)
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
-        """Columns and rows of one statement that reads; raises BadInput for any other."""
+        """Columns and rows of one read-only SQL statement; raises BadInput for any other."""
         if not isinstance(query, str):
             raise BadInput(f"{query!r} is not SQL")
         self._talk.has_rows()
@@ -495,8 +496,9 @@ class Archive(ArchiveBase):
         only_looks: bool = False,
         **filters: Unpack[FilterOptions],
     ) -> plain_database.PlainDatabase:
-        """A database of its own, with the texts of the sessions that pass or of one, a full-text index, ISO times and
-        dollars; without what a redactor finds, or only told what it would. The file must be new."""
+        """Writes a SQLite database for other tools: the texts of one session or of those that pass, a full-text index,
+        ISO times and dollars. What the redactor finds is left out; with `only_looks` nothing is written, and the result
+        says what would be. The file must be new."""
         self._talk.has_rows()
         if wanted is None or isinstance(wanted, filtering.Filter):
             ids = listing.passing_ids(self.connection, filtering.make_filter(wanted, filters))
@@ -513,9 +515,9 @@ class Archive(ArchiveBase):
         return lambda path: listing.project_of(path, moved)
 
     def known_values(self, kind: str, beginning: str = "", limit: int = 100) -> list[tuple[str, str]]:
-        """What a person may name, as `sessions`, `projects` or `tags`, with a word about each; the likeliest first.
+        """Completions of a kind, such as `sessions`, `projects` or `tags`, described; the likeliest first.
 
-        For a shell that waits at a key: the archive is read as it is, and made by nobody.
+        Made for a shell that waits after a key press: nothing is synced, and no archive is created.
         """
         if not self.exists:
             return []
@@ -527,7 +529,7 @@ class Archive(ArchiveBase):
 
     @staticmethod
     def schema() -> str:
-        """The views and tables, with a comment for every column that needs one."""
+        """The SQL of the views and tables, with a comment for every column that needs one."""
         return f"{sql_views.schema_of_views()}\n{schema.schema()}"
 
     @property
@@ -537,17 +539,17 @@ class Archive(ArchiveBase):
 
     @property
     def holds_nothing(self) -> bool:
-        """The same of the safe, too, whose index may be lost; asking makes nothing."""
+        """Whether the safe is empty, too: the index of one that is not may be lost. Asking creates nothing."""
         return not self.has_lost_index and (not self.exists or self.is_empty)
 
     def keeps(self, source: str | PathLike[str]) -> bool:
-        """Whether anything was ever taken from this folder or file."""
+        """Whether anything was ever imported from this folder or file."""
         place = Path(path_name(source))
         names = {str(place), str(place.absolute())}
         return self.exists and bool(names & meta.known_sources(self.connection))
 
     def known_sources(self) -> set[str]:
-        """Every folder or file something was taken from."""
+        """Every folder or file that something was imported from."""
         return meta.known_sources(self.connection)
 
     def kept_bytes(self) -> dict[str, int]:
@@ -555,13 +557,13 @@ class Archive(ArchiveBase):
         return meta.bytes_by_path(self.connection)
 
     def forgotten_among(self, names: Iterable[str]) -> set[str]:
-        """Those of some sessions that a person had forgotten: they are left out wherever they are met."""
+        """Those of these sessions that the user told reread to forget: no sync imports them again."""
         known = read.forgotten(self.connection)
         return {name for name in names if meta.session_mark(name) in known} if known else set()
 
     def version(self) -> tuple[int, int]:
-        """Changes when somebody else, in this process or another, changed the archive; its first part when the index
-        was rebuilt, so that this one has the old index open and must be closed."""
+        """Two numbers that change when another connection, in this process or another, changed the archive. The first
+        one changes when the index was rebuilt: this archive then has the old one open, and must be closed."""
         return version(self.connection, self.home)
 
     def prompts_since(self, moments: Sequence[datetime]) -> list[int]:
@@ -577,11 +579,11 @@ class Archive(ArchiveBase):
         return user_marks.count_sessions_below(self.connection, folder)
 
     def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
-        """How many sessions Claude Code deletes until then."""
+        """How many sessions Claude Code will have deleted by then."""
         return meta.sessions_written_before(self.connection, listing.written_before(until, cleanup_days))
 
     def saw_end(self, stored: StoredSession) -> bool:
-        """Whether the last that is known of a session is a run that reread captured, and which has ended."""
+        """Whether the end of a session was captured: its last lines come from a run by reread that has ended."""
         ends = [row.mtime_ns / 1e9 for row in read.files_of(self.connection, stored.id) if row.kind == "capture"]
         return bool(ends) and stored.ended is not None and stored.ended.timestamp() <= max(ends) + _SETTLING
 

@@ -45,7 +45,7 @@ else:
     loading = lazy.module("reread.loading")
 
 LOCK_SECONDS = 120.0
-"""How long one that writes waits for another one."""
+"""How long a writer waits for another one."""
 _OF_THE_FOLDER = ("home", "sources", "machine", "price_file", "_file")
 """What an archive is before anything of it is opened."""
 
@@ -74,6 +74,7 @@ class ArchiveBase:
         return {name: value for name, value in vars(self).items() if name in _OF_THE_FOLDER}
 
     def close(self) -> None:
+        """Closes the database and the files of the safe; what is asked next opens them again."""
         for name in ("reader", "held_texts", "connection", "packs"):
             opened = self.__dict__.pop(name, None)
             if name in ("connection", "packs") and opened is not None:
@@ -105,6 +106,7 @@ class ArchiveBase:
 
     @cached_property
     def connection(self) -> sqlite3.Connection:
+        """The index, opened when first asked for; without write access it is opened for reading."""
         if self.is_read_only:
             return read_only.look_into(self.home)
         made = connect(self.home)
@@ -113,11 +115,11 @@ class ArchiveBase:
 
     @cached_property
     def is_read_only(self) -> bool:
-        """Whether it lies where it can be read and not written: then it answers, and nothing changes."""
+        """Whether the archive can be read but not written: questions work, and nothing changes."""
         return is_only_readable(self.home)
 
     def refuse_read_only(self) -> None:
-        """Raises ReadOnlyArchive; one that cannot be read either says that."""
+        """Raises ReadOnlyArchive where the archive cannot be written, and StoreError where it cannot be read either."""
         if self.is_read_only and self.connection:
             raise ReadOnlyArchive(self.home)
 
@@ -132,48 +134,48 @@ class ArchiveBase:
         return session_files.SessionFileReader(self.connection, self.packs)
 
     def line_reader(self, held: int = 32, *, is_backwards: bool = False) -> safe_reader.SafeReader:
-        """Reads single lines and files out of the safe; so many pieces are held for the next line, one of them where
-        the last line of each is asked for first."""
+        """Reads single lines and files out of the safe. `held` pieces stay in memory for the next line; one of them
+        where lines are asked for from the last to the first."""
         return safe_reader.SafeReader(self.connection, self.packs, held, is_backwards=is_backwards)
 
     @cached_property
     def held_texts(self) -> text_index.HeldTexts:
-        """What searches read last."""
+        """The texts that searches read last, kept for the next one."""
         return text_index.HeldTexts()
 
     def kept_backups(self) -> backup_files.KeptBackups:
-        """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,
-        None where none was kept."""
+        """Reads the client's backups of files out of the safe, by session and name of the backup; None where none was
+        kept."""
         return backup_files.KeptBackups(self.connection, self.reader)
 
     @contextmanager
     def locked(self, patience: float = LOCK_SECONDS) -> Iterator[None]:
-        """Nobody else writes meanwhile. A database that was set aside while one waited is let go of: what is written
-        there is found nowhere."""
+        """Holds the lock for writing. If the database was replaced while this waited for the lock, the old one is
+        closed: what is written to it would be lost."""
         with safe.lock(self.home / "safe", timeout=patience):
             if self.is_open and self._file != file_number(self.home):
                 self.close()
             yield
 
     def if_free(self, work: Callable[[], object]) -> None:
-        """Does what can wait: it goes on waiting where the archive cannot be written, or another process writes."""
+        """Does work that can wait, unless the archive cannot be written or another process is writing."""
         if not self.is_read_only:
             with suppress(SafeBusy), self.locked(0.0):
                 work()
 
     @cached_property
     def machine(self) -> str:
-        """The id that rows and pieces of this machine carry."""
+        """The id of this machine, which its rows and pieces carry."""
         if self.is_read_only or (self.home / "machine.json").exists():
             return client_totals.own_machine(self.connection)  # a sync that finds nothing new loads no JSON
         return self.own_machine().id
 
     def own_machine(self) -> Machine:
-        """Its id, and what it is called."""
+        """The id of this machine, and its name."""
         return machines.own_machine(self.connection, self.home, may_write=not self.is_read_only)
 
     def label_machine(self, label: str) -> Machine:
-        """Calls this machine something else; nothing that is kept changes. Raises BadInput."""
+        """Gives this machine another name; nothing that is kept changes. Raises BadInput."""
         self.refuse_read_only()
         if not isinstance(label, str):
             raise BadInput(f"{label!r} is not a machine name")
@@ -186,11 +188,11 @@ class ArchiveBase:
 
     @cached_property
     def prices(self) -> Prices:
-        """Raises BadInput for an invalid price file."""
+        """The price table, with the user's own prices. Raises BadInput for an invalid price file."""
         return billing.load_prices(self.price_file)
 
     def reprice(self) -> None:
-        """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
+        """Prices every response again if the price table changed since the last time; about a second per GB."""
         now = money.stamp(self.price_file)
         if self.is_read_only or meta.read_note(self.connection, meta.PRICE_FILES) == now:
             return
@@ -199,8 +201,8 @@ class ArchiveBase:
     def find(self, wanted: SessionName) -> StoredSession:
         """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest.
 
-        Of copies of one session in several folders the newest; `StoredSession.name` has what names the others.
-        What a list, a search or this method gave back is found, too.
+        Where several folders have a copy of it, the newest; `StoredSession.name` names each of them.
+        It also takes what `sessions`, a search or this method gave.
         """
         return listing.find_session(self.connection, self.home, wanted)
 
@@ -209,7 +211,7 @@ class ArchiveBase:
         return listing.copies_of(self.connection, stored)
 
     def find_one(self, wanted: SessionName) -> StoredSession:
-        """The same as `find`, for what cannot be undone: copies are not chosen from, but raise AmbiguousSession."""
+        """Like `find`, for what cannot be undone: where there are copies it raises AmbiguousSession."""
         return listing.find_one(self.connection, self.home, wanted)
 
     def session(self, wanted: SessionName) -> LoadedSession:

@@ -77,7 +77,7 @@ class Conversation:
 
     @cached_property
     def repeats(self) -> frozenset[int]:
-        """`id()` of lines that say again what an earlier one said."""
+        """`id()` of lines that repeat an earlier one."""
         return repeats_in(self.records)
 
     @cached_property
@@ -99,17 +99,17 @@ class Conversation:
 
     @property
     def by_progress(self) -> Mapping[int, Spoken]:
-        """What agents said of whom only progress lines of this file tell, by the `id()` of the progress line."""
+        """Lines of agents that are only recorded in progress lines of this file, by the `id()` of the progress line."""
         return {}
 
     def identities(self, records: Iterable[Record]) -> frozenset[int]:
-        """The `id()` of records, and of what progress lines among them repeat."""
+        """The `id()` of records, and of the agents' lines inside progress lines among them."""
         numbers = [id(record) for record in records]
         return frozenset((*numbers, *(id(self.by_progress[each]) for each in numbers if each in self.by_progress)))
 
     @property
     def beside(self) -> dict[type[Record], list[Record]]:
-        """The lines that hold none, by type: titles, queues, compactions and the rest."""
+        """The lines without a message, by type: titles, queues, compactions and the rest."""
         return self._sorted[1]
 
     @cached_property
@@ -131,7 +131,7 @@ class Conversation:
 
     @cached_property
     def kinds(self) -> dict[int, Speaker]:
-        """The class of every user line, by its index in `line`."""
+        """Who speaks in every user line, by its index in `line`."""
         return {
             i: kind_of(record)
             for i, record in enumerate(self.line)
@@ -140,6 +140,7 @@ class Conversation:
 
     @cached_property
     def tree(self) -> Tree:
+        """How the lines branch."""
         return grow(self.line, self.kinds)
 
     @cached_property
@@ -153,10 +154,12 @@ class Conversation:
 
     @property
     def assistant_messages(self) -> tuple[Message, ...]:
+        """The messages of the model."""
         return tuple(message for message in self.messages if message.role == "assistant")
 
     @property
     def user_messages(self) -> tuple[Message, ...]:
+        """The messages in the user's role: prompts, tool results, and what the client adds."""
         return tuple(message for message in self.messages if message.role == "user")
 
     @cached_property
@@ -180,11 +183,12 @@ class Conversation:
 
     @cached_property
     def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Every call with its result, on all branches, in file order."""
         return tuple(pair_calls(self.told, self.permissions))
 
     @cached_property
     def thoughts(self) -> tuple[Thought, ...]:
-        """All thinking blocks: empty and redacted ones, and those that were taken back, too."""
+        """All thinking blocks, also empty, redacted and withdrawn ones."""
         return tuple(
             Thought(record=record, block=block)
             for record in (self.distinct if WithdrawnBlock in self.beside else self.told)
@@ -193,11 +197,11 @@ class Conversation:
         )
 
     def thinking(self, min_length: int = MINIMUM_THOUGHT) -> list[Thought]:
-        """The thoughts worth reading."""
+        """The thoughts of at least so many characters."""
         return [thought for thought in self.thoughts if len(thought.text) >= min_length]
 
     def words(self, min_length: int = MINIMUM_THOUGHT) -> list[Said]:
-        """What the model said to the person and is worth reading; `turns` have the short answers, too."""
+        """Replies of the model of at least so many characters; `turns` have the shorter ones, too."""
         return [
             Said(record=record, block=block)
             for record in self.told
@@ -207,10 +211,12 @@ class Conversation:
 
     @cached_property
     def requests(self) -> tuple[Request, ...]:
+        """The API responses in this file, each once, with their usage."""
         return tuple(with_times(requests_of(self._groups), self.records))
 
     @property
     def prices(self) -> Prices:
+        """The price table that `usage` and `cost` are counted by."""
         return self._prices if self._prices is not None else packaged_prices()
 
     @cached_property
@@ -224,10 +230,12 @@ class Conversation:
         return self.usage.cost
 
     def usage_of(self, turn: Turn) -> Tokens:
+        """Tokens and money of one turn, without agents that have files of their own."""
         return add_up(requests_of(spoken_groups(turn.records)), self.prices)
 
     @property
     def compactions(self) -> tuple[CompactBoundary, ...]:
+        """Where the context was compacted."""
         return tuple(r for r in self.beside.get(CompactBoundary, ()) if isinstance(r, CompactBoundary))
 
     @cached_property
@@ -247,6 +255,7 @@ class Conversation:
 
     @cached_property
     def versions(self) -> tuple[str, ...]:
+        """The versions of Claude Code that wrote it, in file order."""
         return tuple(dict.fromkeys(record.version for record in self.records if record.version))
 
     @property
@@ -263,7 +272,7 @@ class Conversation:
 
     @cached_property
     def opening_lines(self) -> frozenset[int]:
-        """The prompts of `turns` by their index in `line`, told without writing these."""
+        """The prompts of `turns` by their index in `line`, found without making the turns."""
         return opening_lines(self.tree, self.line, self.kinds)
 
     @property
@@ -277,7 +286,7 @@ class Conversation:
 
     @property
     def branch_count(self) -> int:
-        """How many `branches` there are, told without them."""
+        """How many `branches` there are, counted without making them."""
         return 1 + len(self.tree.abandoned())
 
     @cached_property

@@ -58,7 +58,7 @@ class Session(Conversation):
         super().__init__(records, id=id, prices=prices, permissions=permissions)
         self._agents = tuple(agents)
         self.transcript = tuple(transcript) if transcript is not None and captures else self.records
-        """The lines of its own file; the records without those that only captures tell."""
+        """The lines of its own file, without those that only captures have."""
         self.captures = tuple(captures)
         """The runs that were captured, each with what it adds: see `reread.sessions.captured`."""
         self._files = tuple(files)
@@ -67,11 +67,11 @@ class Session(Conversation):
         self.size = sum(file.size for file in files)
         """Their bytes."""
         self.problems = tuple(problems)
-        """Files of agents or side files that could not be read; the rest is here all the same."""
+        """Files of agents or side files that could not be read; everything else is here."""
         self.mark = mark
         """What a person noted on it, where it comes from the archive."""
         self.hint = hint
-        """What the client's own index says of it, where its lines lack something."""
+        """What the client's own index says about it, used where its lines say nothing."""
         self._title_file = title_file
         self._find_output = find_output
 
@@ -94,7 +94,7 @@ class Session(Conversation):
 
     @cached_property
     def by_progress(self) -> Mapping[int, Spoken]:
-        """An agent that has lines of its own is not among them: those win."""
+        """Agents that have lines of their own are left out: those count."""
         lines = self.beside.get(ProgressLine)
         if not lines:
             return {}
@@ -108,7 +108,7 @@ class Session(Conversation):
 
     @cached_property
     def subagents(self) -> tuple[Subagent, ...]:
-        """All agents at any depth, in the order they started; `parent` tells who started whom."""
+        """All agents at any depth, in the order they started; `parent` is the agent that started one."""
         agents = [
             *inline_agents(self._inline, self._prices, self.permissions),
             *progress_agents(self.by_progress.values(), self._prices, self.permissions),
@@ -119,10 +119,12 @@ class Session(Conversation):
 
     @cached_property
     def agents_by_call(self) -> Mapping[str, Subagent]:
+        """Agents by the id of the tool call that started them."""
         return {agent.call.id: agent for agent in self.subagents if agent.call is not None and agent.call.id}
 
     @cached_property
     def title(self) -> str:
+        """The title that the user gave it, or the client, or its first prompt."""
         return self.mark.title or title_of(self, self._title_file, self._named_agents, self._hinted_title)
 
     @property
@@ -164,34 +166,36 @@ class Session(Conversation):
 
     @property
     def failed_calls(self) -> int:
-        """Calls that ended with an error; those that were rejected or broken off are not among them."""
+        """How many calls ended with an error; rejected and interrupted ones do not count."""
         return sum(call.status is CallStatus.ERROR for call in self.every_call)
 
     @property
     def started(self) -> datetime | None:
+        """The earliest time in the session."""
         return self.span[0]
 
     @property
     def ended(self) -> datetime | None:
+        """The latest time in the session."""
         return self.span[1]
 
     @property
     def working_agents(self) -> tuple[Subagent, ...]:
-        """The agents somebody asked for: no warm-ups, suggestions or summarisers."""
+        """The agents that were asked for a task, without warm-ups, suggestions and summarisers."""
         return tuple(a for a in self.subagents if a.kind in (AgentKind.TASK, AgentKind.WORKFLOW))
 
     def of_transcript(self) -> Session:
-        """What its own file tells, without what captures add; agents with files of their own stay theirs."""
+        """The session of its own file alone, without what captures add; agents keep their own files."""
         if not self.captures:
             return self
         return Session(self.transcript, id=self.id, agents=self._agents, prices=self._prices)
 
     def until(self, place: int) -> Session:
-        """The same session when its transcript had only so many records; its agents stay as they are."""
+        """The session as it was after its first `place` records; its agents stay as they are."""
         return Session(self.records[:place], id=self.id, agents=self._agents, files=self._files, prices=self._prices)
 
     def rewritten(self, change: Callable[[Any], Any]) -> Session:
-        """The same session with everything it was made of, side files included, as `change` gives it back."""
+        """A copy of the session with `change` applied to everything in it, side files included."""
         agents = [
             Subagent(
                 change(agent.records),
@@ -247,7 +251,7 @@ def _started(agent: Subagent) -> float:
 
 
 class Copies:
-    """Shown sessions one after the other, says how much of each was in an earlier one."""
+    """Given sessions one after the other, says how much of each was in an earlier one."""
 
     def __init__(self) -> None:
         self._lines: set[str] = set()
@@ -286,7 +290,7 @@ AnySession = TypeVar("AnySession", bound=Session)
 
 
 class SessionBuilder:
-    """Takes the lines of a session as they come; `session()` is what they amount to so far.
+    """Takes the lines of a session as they come; `session()` is the session so far.
 
     Lines of one file must come in file order. Files may be interleaved in any way.
     """
@@ -341,7 +345,7 @@ class SessionBuilder:
         self._title_file = title
 
     def add_hint(self, hint: IndexEntry) -> None:
-        """What the client's own index says of the session: it fills what the session's lines do not tell."""
+        """What the client's own index says about the session: used where its lines say nothing."""
         self._hint = hint
 
     def add_file(self, path: str, size: int) -> None:
@@ -353,11 +357,11 @@ class SessionBuilder:
         self._problems.append(problem)
 
     def add_final(self, message: str, usage: Usage, stop_reason: str | None) -> None:
-        """The final counts of a message whose lines carry those of its beginning: a stream tells them apart."""
+        """The final counts of a message whose lines have only the opening ones: a stream has both."""
         self._counts.finals[message] = Final(usage, stop_reason)
 
     def add_permission(self, call: str, asked: ToolPermission) -> None:
-        """What was asked and answered about a call, where a running client tells it."""
+        """What was asked and answered about a call, as a running client reports it."""
         self._permissions[call] = asked
 
     def add_capture(self, capture: Captured) -> None:
@@ -365,6 +369,7 @@ class SessionBuilder:
         self._captures.append(capture)
 
     def session(self) -> Session:
+        """The session so far."""
         return self.build(Session)
 
     def build(self, kind: type[AnySession]) -> AnySession:
