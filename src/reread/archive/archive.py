@@ -272,7 +272,8 @@ class Archive(ArchiveBase):
         `full` first rebuilds the index from the safe. `with_backups=False` skips the client's backups of files, for an
         archive that is temporary. `is_glance` looks for changes as `is_current` does. `is_quick` leaves work for later:
         friction, as every sync does for sessions that only grew, and, where much is new, the words of tool results. A
-        question about them does that work, and so does the next full sync that finds nothing else to do.
+        question about them does that work, and so does the next sync without `is_quick` that finds
+        nothing else to do.
         """
         self.refuse_read_only()
         self.reprice()
