@@ -22,7 +22,7 @@ from reread.index.backup_files import history_folders, resolved
 from reread.index.machines import id_by_name
 from reread.index.places import PLACE, adopt_places
 from reread.index.read import StoredPiece
-from reread.index.rows import OWN, FileRow, SessionBatch
+from reread.index.rows import OWN, SessionBatch
 from reread.index.safe_reader import Piece, as_last_taken, order_of
 from reread.index.session_files import DiskAndSafe, KeptSession, SessionFileReader, kept_session, source_file
 from reread.index.write import StoreWriter
@@ -33,7 +33,7 @@ from reread.workers import in_order_by_shares
 
 from . import Progress, Report
 from .extract import ExtractedRows, file_rows, take
-from .survey import Claims, FileJob, SessionJob, joined
+from .survey import Claims, FileJob, SessionJob, joined, kept_job
 from .sync import COMMIT_AFTER, SHARE, SMALLEST, Packed, packed, unpacked, weight_of
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None
 
 def _renewal(connection: sqlite3.Connection, safe: Safe, prices: Path | None, number: int, uuid: str) -> SessionJob:
     session = kept_session(connection, safe, prices, number, uuid)
-    changed = tuple(_kept_job(row, uuid) for row in read.files_of(connection, number))
+    changed = tuple(kept_job(source_file(row, uuid), row) for row in read.files_of(connection, number))
     return SessionJob(files=session.files, changed=changed, gone=session.pieces, safe=safe.folder, prices=prices)
 
 
@@ -214,21 +214,6 @@ def _renewed(job: SessionJob) -> Packed:
     disk = DiskAndSafe(job.safe or Path(), job.gone)
     batch = take(replace(job, gone={}), disk)
     return packed(SessionBatch(session=None, files=[]) if disk.has_losses else batch, job.size)
-
-
-def _kept_job(row: FileRow, uuid: str) -> FileJob:
-    return FileJob(
-        file=source_file(row, uuid),
-        key=row.key,
-        source=row.source,
-        device=row.device,
-        inode=row.inode,
-        generation=row.generation,
-        taken=row.taken,
-        is_kept=True,
-        head=row.head,
-        tail=row.tail,
-    )
 
 
 def _kept(safe: Safe) -> tuple[dict[str, Kept], list[PieceHeader]]:

@@ -246,21 +246,24 @@ def remade(captures: Iterable[SourceFile], keys: FileKeys) -> list[FileJob]:
     for file in captures:
         row = keys.row(file.location)
         if row is not None:
-            found.append(
-                FileJob(
-                    file=replace(file, size=row.size, mtime_ns=row.mtime_ns),
-                    key=row.key,
-                    source=row.source,
-                    device=row.device,
-                    inode=row.inode,
-                    generation=row.generation,
-                    taken=row.taken,
-                    is_kept=True,
-                    head=row.head,
-                    tail=row.tail,
-                )
-            )
+            found.append(kept_job(replace(file, size=row.size, mtime_ns=row.mtime_ns), row))
     return found
+
+
+def kept_job(file: SourceFile, row: FileRow) -> FileJob:
+    """A file whose bytes are all in the safe already."""
+    return FileJob(
+        file=file,
+        key=row.key,
+        source=row.source,
+        device=row.device,
+        inode=row.inode,
+        generation=row.generation,
+        taken=row.taken,
+        is_kept=True,
+        head=row.head,
+        tail=row.tail,
+    )
 
 
 def put_away(connection: sqlite3.Connection, machine: str, waiting: Sequence[SourceFile], names: Sequence[str]) -> None:
