@@ -13,10 +13,10 @@ import pytest
 from reread.archive import Archive, Retro
 from reread.archive.answers import place_of
 from reread.archive.filters import Filter
-from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, ranked
+from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, Groups, ranked
 from reread.errors import BadInput, UnknownSession
 from reread.features.activity import Rate, change, poisson
-from reread.features.friction import FrictionKind, Moment
+from reread.features.friction import Cause, FrictionKind, Loss, Moment
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from troubled import ONE, RULE, THREE, TWO, an_archive, an_edit, troubled, write
 
@@ -39,6 +39,29 @@ def kinds(found: Retro) -> dict[FrictionKind, int]:
 
 def named(found: Retro, word: str) -> list[Moment]:
     return [event for event in found.events if word in event.evidence]
+
+
+# -- examples
+
+
+def test_the_example_of_a_kind_can_be_opened_and_is_sure_before_it_is_dear() -> None:
+    def a_correction(uuid: str | None, confidence: float, nanodollars: int) -> Moment:
+        return Moment(
+            kind=FrictionKind.CORRECTION,
+            session=ONE,
+            uuid=uuid,
+            time=MARCH,
+            evidence="no",
+            confidence=confidence,
+            cause=Cause.AGENT,
+            loss=Loss(nanodollars=nanodollars),
+        )
+
+    dear_and_unsure, dear_and_nowhere = a_correction("a", 0.6, 9), a_correction(None, 0.97, 9)
+    sure_and_cheap, sure = a_correction("b", 0.97, 1), a_correction("c", 0.96, 2)
+    moments = [dear_and_unsure, dear_and_nowhere, sure_and_cheap, sure]
+    (group,) = Groups(moments, 10, [], 0, "hurt").by(lambda event: (event.kind, None))
+    assert group.example is sure
 
 
 # -- rates

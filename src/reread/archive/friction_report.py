@@ -797,7 +797,7 @@ class Groups:
             rate=rate,
             before=past,
             change=change(rate, past) if past is not None else None,
-            example=max(same, key=cost_of),
+            example=max(same, key=shown_first),
         )
 
 
@@ -818,9 +818,10 @@ def ranked(groups: Iterable[FrictionGroup], order: str) -> list[FrictionGroup]:
     return sorted(groups, key=lambda group: (-measure(group), -group.hurt, group.kind.value, group.about or ""))
 
 
-def cost_of(event: Moment) -> tuple[float, float, float]:
-    """To sort by: what cost most money, then time, then what is surest."""
-    return event.loss.nanodollars or 0, event.loss.seconds or 0.0, event.confidence
+def shown_first(event: Moment) -> tuple[bool, float, int, float]:
+    """The highest of a group is its example: a moment that can be opened and is sure, then what cost most money, then
+    time. What the client writes down is always sure, so there cost decides."""
+    return event.uuid is not None, round(event.confidence, 1), event.loss.nanodollars or 0, event.loss.seconds or 0.0
 
 
 def _by_time(event: Moment) -> float:

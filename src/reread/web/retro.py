@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reread.archive import StoredSession, listing
-from reread.archive.friction_report import ORDERS, FrictionGroup, Retro, cost_of, kind_called, ranked
+from reread.archive.friction_report import ORDERS, FrictionGroup, Retro, kind_called, ranked, shown_first
 from reread.errors import BadInput
 from reread.features.friction.patterns import RepeatedPattern
 from reread.features.friction.scene import FrictionKind, Moment
@@ -209,8 +209,8 @@ def _hurt(group: FrictionGroup, shown: list[Subject], left_out: int) -> Hurt:
 
 
 def _subject(group: FrictionGroup, events: Sequence[Moment], found: Retro, shelf: RetroSections, most: int) -> Subject:
-    """Its moments, what cost most first; they came with the newest first."""
-    shown = sorted(events, key=lambda event: cost_of(event)[:2], reverse=True)[:most]
+    """Its moments, the best example first; they came with the newest first."""
+    shown = sorted(events, key=shown_first, reverse=True)[:most]
     return Subject(
         name=about_name(group),
         facts=subject_facts(group),
