@@ -9,15 +9,19 @@ from math import comb
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from reread.archive import Archive, Retro
 from reread.archive.answers import place_of
 from reread.archive.filters import Filter
-from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, Groups, ranked
+from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, Groups, TurningPoint, ranked
 from reread.errors import BadInput, UnknownSession
 from reread.features.activity import Rate, change, poisson
 from reread.features.friction import Cause, FrictionKind, Loss, Moment
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
+from reread.views.retro_report import retro_lines
+from reread.views.text import Style
+from reread.views.values import View
 from troubled import ONE, RULE, THREE, TWO, an_archive, an_edit, troubled, write
 
 ERAS = Path(__file__).parents[1] / "eras"
@@ -62,6 +66,23 @@ def test_the_example_of_a_kind_can_be_opened_and_is_sure_before_it_is_dear() -> 
     moments = [dear_and_unsure, dear_and_nowhere, sure_and_cheap, sure]
     (group,) = Groups(moments, 10, [], 0, "hurt").by(lambda event: (event.kind, None))
     assert group.example is sure
+
+
+def test_changes_that_made_no_difference_share_a_line(archive: Archive) -> None:
+    def a_change(name: str, change: str | None) -> TurningPoint:
+        rate = Rate(1, 20)
+        return TurningPoint(
+            what="model", name=name, time=MARCH, session=ONE, uuid=None, before=rate, after=rate, change=change
+        )
+
+    with archive:
+        changes = [a_change("opus", None), a_change("sonnet", "more"), a_change("haiku", None)]
+        found = replace(archive.friction.retro(), changes=changes)
+    lines = list(retro_lines(found, View(width=100, style=Style(colour=False), timezone=UTC)))
+    told = [line for line in lines if any(each.name in line for each in changes)]
+    assert len(told) == 2
+    assert "first used sonnet: 5.0" in told[0] and told[0].endswith("more")
+    assert told[1] == "  no clear difference after opus (2026-03-01), haiku (2026-03-01)"
 
 
 # -- rates

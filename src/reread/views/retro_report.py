@@ -245,14 +245,22 @@ def _changes(changes: Sequence[TurningPoint], view: View) -> Iterator[str]:
         return
     yield from _heading("Before and after, four weeks each, per 100 prompts", view)
     for each in changes:
-        yield "  " + shorten(change_text(each, view), view.width - 2)
+        if each.change is not None:
+            yield "  " + shorten(change_text(each, view), view.width - 2)
+    same = [f"{one_line(each.name)} ({_day(each, view)})" for each in changes if each.change is None]
+    for line in wrap(f"{_NO_DIFFERENCE} after {', '.join(same)}", view.width - 2) if same else ():
+        yield "  " + view.style.paint(line, "dim")
 
 
 def change_text(each: TurningPoint, view: View) -> str:
     name = one_line(each.name)
     what = f"{name} changed" if each.what == "instructions" else f"first used {name}"
-    day = when(each.time, view.timezone, "%Y-%m-%d")
-    return f"{day}  {what}: {rate_text(each.before)} → {rate_text(each.after)}, {each.change or _NO_DIFFERENCE}"
+    rates = f"{rate_text(each.before)} → {rate_text(each.after)}"
+    return f"{_day(each, view)}  {what}: {rates}, {each.change or _NO_DIFFERENCE}"
+
+
+def _day(each: TurningPoint, view: View) -> str:
+    return when(each.time, view.timezone, "%Y-%m-%d")
 
 
 def _patterns(patterns: Sequence[RepeatedPattern], view: View, most: int) -> Iterator[str]:
