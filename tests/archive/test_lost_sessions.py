@@ -1,4 +1,4 @@
-"""The client's own index fills what a session lacks, and names the sessions that were lost before reread came."""
+"""The client's own index fills what a session lacks, and names sessions deleted before the first import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions that were deleted before reread came are named where one looks for them."""
+"""Sessions that were deleted before the first import are named where one looks for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_lost_sessions_stand_below_the_list_and_the_hits(tmp_path: Path) -> None
     with asking(tmp_path / "home", tmp_path / "projects") as site:
         page = site.page("/sessions")
         assert dangers(page) == []
-        assert "1 session was deleted before reread came" in page.text
+        assert "1 session was deleted before the first import" in page.text
         assert "Marigold <b>search</b>" in page.text
         assert "Marigold" in site.page("/sessions?title=marigold").text
         assert "1 session of" not in site.page("/sessions?title=marigold").text, "it is in no count of what is kept"

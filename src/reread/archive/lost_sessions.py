@@ -1,4 +1,4 @@
-"""Sessions that were deleted before reread came: the client's own index still names them, and nothing else does.
+"""Sessions that were deleted before the first import: the client's own index still names them, and nothing else does.
 
 `sessions-index.json` is a cache of clients up to 2.1.56 or so; it outlives the transcripts it lists. What it says of a
 session that is there fills only what the session lacks (`reread.loading`).

@@ -102,7 +102,8 @@ def lost_lines(lost: Sequence[LostSession], view: View) -> Iterator[str]:
         return
     yield ""
     verb = "was" if len(lost) == 1 else "were"
-    yield view.style.paint(clip(f"{count(len(lost), 'session')} {verb} lost before reread came:", view.width), "bold")
+    heading = f"{count(len(lost), 'session')} {verb} deleted before the first import:"
+    yield view.style.paint(clip(heading, view.width), "bold")
     for each in lost[:_MOST_LOST]:
         lead = [one_line(each.id)[:SHORT_ID], when(each.ended, view.timezone), shorten(last_part(each.project), 16)]
         said = " · ".join(one_line(part) for part in (each.summary, each.first_prompt) if part)
