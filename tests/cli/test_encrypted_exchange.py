@@ -42,6 +42,17 @@ def test_both_machines_see_all_and_the_folder_tells_nothing(machines: Machines, 
     assert all(path.suffix == ".sealed" for path in machines.folder.rglob("*") if path.is_file())
 
 
+def test_a_dry_run_makes_no_key(machines: Machines, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    said = machines("desk", "push", machines.folder, "--encrypt", key, "--dry-run")
+    assert (said.code, said.err) == (0, "")
+    assert "1 session would be sent" in said.out
+    assert not key.exists()
+    assert contents(machines.folder) == []
+    key.write_text("no key")
+    assert machines("desk", "push", machines.folder, "--encrypt", key, "--dry-run").code == 2
+
+
 def test_without_the_extra_no_key_is_made(machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
     monkeypatch.setattr(sealed, "aead", lazy.module("cryptography.hazmat.primitives.ciphers.aead"))

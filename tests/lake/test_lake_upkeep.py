@@ -170,3 +170,4 @@ def test_the_commands_print_their_documents(spoken: Path) -> None:
     plan = json.loads(reread("lake", "plan", spoken / "source", *place).out)
     assert (plan["schema"], plan["sessions"]) == ("reread.lake_plan/1", {"to_read": 0, "unchanged": 2})
     assert json.loads(reread("lake", "vacuum", *place).out)["schema"] == "reread.lake_vacuum/1"
+    assert json.loads(reread("lake", "vacuum", *place, "--hours", "9" * 20).out)["files_removed"] == 0

@@ -255,7 +255,11 @@ def test_a_retrospective_of_a_project_or_a_machine_copies_no_other_sessions(
     assert written == [1, 2, 2]
     refused = people("ann", "--store", people.url("ann"), "retro", "--machine", "nowhere")
     assert refused.code == 2
-    assert "no session of 'nowhere'" in refused.err
+    assert f"no machine is called 'nowhere'; there is {label}" in refused.err
+    for words in (["list"], ["usage"], ["search", "yes"]):
+        asked = people("ann", "--store", people.url("ann"), *words, "--machine", "nowhere")
+        assert (asked.code, asked.out) == (2, "")
+        assert f"no machine is called 'nowhere'; there is {label}" in asked.err
 
 
 def test_a_session_that_is_not_there_is_missed_in_the_store_and_not_in_the_copies(people: People) -> None:
@@ -355,7 +359,6 @@ def test_a_list_over_a_store_is_filtered_by_what_responses_tell(people: People) 
     people.push("ann", "--what", "text")
     assert [row["id"] for row in people.ask("ann", "list", "--branch", "side")["sessions"]] == [BOB]
     assert people.ask("ann", "list", "--branch", "nowhere")["sessions"] == []
-    assert people.ask("ann", "list", "--machine", "nowhere")["sessions"] == []
     assert people.ask("ann", "list", "--tool", "Bash")["sessions"] == []
     assert {hit["session"] for hit in people.ask("ann", "search", "yes", "--branch", "side")["hits"]} == {BOB}
     assert people.ask("ann", "search", "lantern", "--branch", "side")["hits"] == []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
-from reread.index.machines import ids_called, kept_machine, sessions_on
+from reread.index.machines import ids_called, kept_machine, machines, sessions_on
 from reread.index.meta import is_half_made, known_sources
 from reread.index.sessions import (
     NOTHING_COPIED,
@@ -254,7 +254,7 @@ def count_passing(connection: sqlite3.Connection, wanted: Filter) -> int:
 
 def session_filter(connection: sqlite3.Connection, wanted: Filter) -> SessionFilter:
     """What is asked of whole sessions, for the database to answer."""
-    on = None if wanted.machine is None else ids_called(connection, wanted.machine)
+    on = None if wanted.machine is None else ids_called(machines(connection), wanted.machine)
     wanted = wanted._replace(moves=moves(connection), sources=_needed_sources(connection, wanted.sources, on))
     model, branch, tool, glob = wanted.model, wanted.git_branch, wanted.tool, wanted.file
     by_folder = wanted.project is not None or wanted.folder is not None

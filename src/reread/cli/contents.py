@@ -59,7 +59,11 @@ def thinking_parser() -> options.Parser:
     )
     options.add_session(made)
     made.add_argument(
-        "--min-length", type=int, default=11, metavar="N", help="skip thinking shorter than N characters (default 11)"
+        "--min-length",
+        type=options.whole,
+        default=11,
+        metavar="N",
+        help="skip thinking shorter than N characters (default 11)",
     )
     made.add_argument("--follow", action="store_true", help="keep printing as the session grows")
     options.add_filters(made, limit=None)

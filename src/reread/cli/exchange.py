@@ -153,15 +153,17 @@ def _push_to_folder(
             raise _needs_key(folder)
         return archive.safe.push(folder, wanted, is_dry=given.dry_run, full=given.full)
     exchange.check_folder(folder)
+    plain = archive.home / _PLAIN
+    plain.mkdir(mode=0o700, exist_ok=True)
+    if given.dry_run:
+        if key.exists():
+            sealed.SealedFolder(folder, key)  # what is no key is told before, too
+        return replace(archive.safe.push(plain, wanted, is_dry=True, full=given.full), target=folder)
     if not key.exists():
         sealed.make_key(key)
         tell(f"made a key: {printable(str(key))}; your other machines need it, and without it nobody reads the folder")
     target = sealed.SealedFolder(folder, key)
-    plain = archive.home / _PLAIN
-    plain.mkdir(mode=0o700, exist_ok=True)
-    done = archive.safe.push(plain, wanted, is_dry=given.dry_run, full=given.full)
-    if given.dry_run:
-        return replace(done, target=folder)
+    done = archive.safe.push(plain, wanted, full=given.full)
     exchange.remember_key(archive.home, folder, key)
     return replace(done, target=folder, bytes_sent=target.seal(plain / archive.machine, is_full=given.full))
 

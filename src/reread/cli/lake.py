@@ -483,11 +483,10 @@ def _chosen(
 
 def _vacuum(arguments: list[str]) -> int:
     made = _parser("vacuum", "  reread lake vacuum --lake ~/lake --hours 24")
-    made.add_argument("--hours", type=int, default=168, metavar="N", help="keep what was needed in the last N (168)")
+    about = "keep what was needed in the last N (168); 0 keeps nothing but what holds now"
+    made.add_argument("--hours", type=options.whole, default=168, metavar="N", help=about)
     given = made.parse_args(arguments)
     config = options.make_config(given)
-    if given.hours < 0:
-        raise BadInput(f"--hours {given.hours} lies in the future; 0 keeps nothing but what holds now")
     lake = _kept(given.lake)
     removed = upkeep.vacuum(lake, hours=given.hours)
     document = {"schema": "reread.lake_vacuum/1", "files_removed": removed}

@@ -347,6 +347,12 @@ def positive(text: str) -> int:
     return min(int(text), _MOST)
 
 
+def whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
+    return min(int(text), _MOST)
+
+
 def make_filter(options: argparse.Namespace, config: Config) -> archives.filters.Filter:
     def moment(parse: Any, option: str) -> Any:
         text = getattr(options, option)

@@ -45,6 +45,8 @@ from .tables import (
 
 RETENTION_HOURS = 168
 """How long files that no version needs any more stay for readers of an older version: Delta's own week."""
+_LONGEST_HOURS = 24 * 366 * 1000
+"""Delta panics where it cannot count so far back; more hours mean everything."""
 
 
 class LakeProof(Struct, frozen=True, kw_only=True):
@@ -141,7 +143,7 @@ def vacuum(lake: DeltaLake, *, hours: int = RETENTION_HOURS, compacts: bool = Tr
     removed = 0
     for name in TABLES:
         held = DeltaTable(f"{lake.uri}/{name}")
-        removed += len(held.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True))
+        removed += len(held.vacuum(min(hours, _LONGEST_HOURS), dry_run=False, enforce_retention_duration=False, full=True))
     return removed
 
 

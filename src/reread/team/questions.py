@@ -35,7 +35,7 @@ from reread.billing.report import Sums, shares
 from reread.errors import BadInput, printable
 from reread.features.search_text import Field, texts_of
 from reread.index.machine_file import Machine
-from reread.index.machines import shown_names
+from reread.index.machines import ids_called, shown_names
 from reread.index.sessions import SessionRow, StoredSession
 from reread.index.usage_sums import IN_QUARTER
 from reread.loading import FileReader, load_session, records_of
@@ -83,7 +83,7 @@ def usage(store: Store, by: str = "day", wanted: Filter | None = None, timezone:
     wanted = wanted or Filter()
     if by not in TEAM_GROUPINGS:
         raise BadInput(f"usage by {by!r} is not there; try {', '.join(TEAM_GROUPINGS)}")
-    condition, values = _condition(wanted)
+    condition, values = _condition(store, wanted)
     prices = packaged_prices()
     with told():
         cells = list(_cells(store, by, condition, values, timezone))
@@ -103,14 +103,7 @@ def _refuse_unanswered(wanted: Filter) -> None:
             raise BadInput(f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive")
 
 
-_OF_MACHINE: LiteralString = """machine IN (
-    SELECT id FROM reread.machine
-    WHERE lower(%s) IN (lower(label), id, left(id, 8), lower(label || ' (' || left(id, 8) || ')'))
-)"""
-"""By its label, its id or the part of it that is shown (`SHOWN_OF_ID`), or as reports call it (`shown_names`)."""
-
-
-def _condition(wanted: Filter) -> tuple[LiteralString, list[Any]]:
+def _condition(store: Store, wanted: Filter) -> tuple[LiteralString, list[Any]]:
     """A filter as SQL over `response`."""
     _refuse_unanswered(wanted)
     found: list[tuple[LiteralString, Any]] = []
@@ -121,7 +114,7 @@ def _condition(wanted: Filter) -> tuple[LiteralString, list[Any]]:
     if wanted.model:
         found.append(("strpos(lower(model), lower(%s)) > 0", wanted.model))
     if wanted.machine:
-        found.append((_OF_MACHINE, wanted.machine))
+        found.append(("machine = ANY(%s)", ids_called(_machines(store), wanted.machine)))
     if wanted.since is not None:
         found.append(("time >= %s", milliseconds(wanted.since)))
     if wanted.until is not None:
@@ -169,8 +162,13 @@ def _cells(
 
 def _labels(store: Store) -> dict[str, str]:
     """By id what a machine is called."""
-    rows = store.rows("SELECT id, min(label) FROM reread.machine GROUP BY id")
-    return shown_names([Machine(number, label) for number, label in rows])
+    return shown_names(_machines(store))
+
+
+def _machines(store: Store) -> list[Machine]:
+    """Those that the role may see; who pushed from one may each have another label for it."""
+    rows = store.rows("SELECT id, min(label), array_agg(label) FROM reread.machine GROUP BY id ORDER BY 2, 1")
+    return [Machine(number, label, tuple(labels)) for number, label, labels in rows]
 
 
 def _with_projects(store: Store, report: UsageReport) -> UsageReport:
@@ -225,7 +223,7 @@ def listed(store: Store, wanted: Filter) -> list[TeamSession]:
 def _all_copies(store: Store, wanted: Filter, which: LiteralString = "true") -> list[TeamSession]:
     """Text may have been pushed with a copy that does not count."""
     _refuse_unanswered(wanted)
-    condition, values = _told_condition(wanted)
+    condition, values = _told_condition(store, wanted)
     rows = store.rows(
         f"""SELECT {_SESSION} FROM reread.session WHERE {which} AND {condition}
             ORDER BY (numbers->>'ended')::bigint DESC NULLS LAST, uuid""",  # noqa: S608  our own text
@@ -234,10 +232,10 @@ def _all_copies(store: Store, wanted: Filter, which: LiteralString = "true") -> 
     return [each for each in map(_team_session, rows) if _passes(each.listed.stored, wanted)]
 
 
-def _told_condition(wanted: Filter) -> tuple[LiteralString, list[str]]:
+def _told_condition(store: Store, wanted: Filter) -> tuple[LiteralString, list[Any]]:
     """What of a filter is no number of a session: its machine, and branches and tools of its responses."""
-    condition, values = _condition(Filter(git_branch=wanted.git_branch, tool=wanted.tool))
-    machine, more = _condition(Filter(machine=wanted.machine))
+    condition, values = _condition(store, Filter(git_branch=wanted.git_branch, tool=wanted.tool))
+    machine, more = _condition(store, Filter(machine=wanted.machine))
     told: LiteralString = (
         "EXISTS (SELECT FROM reread.told JOIN reread.file ON file.id = told.file WHERE file.session = session.id"
     )
