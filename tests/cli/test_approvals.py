@@ -187,7 +187,7 @@ def test_what_the_browser_answers_goes_from_the_terminal_and_leaving_answers_not
         terminal.wait_for("nothing waits")
         place.start("the second", 1)
         terminal.wait_for("  > ")
-        terminal.press("q")
+        terminal.press("\x04")  # as `q` does
         assert terminal.end() == 0
     assert [each["title"] for each in place.waiting()] == ["the second"]
 

@@ -285,10 +285,11 @@ def test_a_number_opens_what_it_names_and_nothing_else(place: Place) -> None:
     assert [each.get("mode") for each in answer["updatedPermissions"]] == ["acceptEdits"]
 
 
-def test_quit_ends_the_turn(place: Place) -> None:
+@pytest.mark.parametrize("key", ["q", "\x04"])
+def test_quit_and_control_d_end_the_turn(place: Place, key: str) -> None:
     with place.terminal("bash") as terminal:
         terminal.wait_for("> ")
-        terminal.press("q")
+        terminal.press(key)
         terminal.end()
     assert sent(place)[0]["interrupt"] is True
 

@@ -71,6 +71,11 @@ def test_thinking_then_words_then_a_call_and_its_result() -> None:
     ]
 
 
+def test_a_note_is_whole_on_a_narrow_screen() -> None:
+    session = "3f2a9c10-5b7e-4d61-9a34-0c8f1e2d7b65"
+    assert displayed(a_screen(width=40).note(f"reread show {session}"), 40)[:2] == ["reread show", session]
+
+
 def test_thinking_is_dim_and_on_the_screen_with_its_first_letter() -> None:
     screen = a_screen(colour=True)
     assert screen.show(thinking("H", "m")[0]) == "\x1b[2m  ✻ \x1b[0m\x1b[2mH\x1b[0m"

@@ -77,6 +77,8 @@ def _ignore() -> None:
 
 
 _POLL = 0.05
+_END = "\x04"
+"""Ctrl-D, which says as a key what it says on a line: nothing more will be typed."""
 
 if sys.platform == "win32":
     import msvcrt
@@ -97,13 +99,13 @@ if sys.platform == "win32":
             yield
 
         async def key(self) -> str:
-            """One character; the keys that send two, such as arrows, count as none."""
+            """One character, empty for Ctrl-D; the keys that send two, such as arrows, count as none."""
             while True:
                 while not msvcrt.kbhit():
                     await asyncio.sleep(_POLL)
                 typed = msvcrt.getwch()
                 if typed not in "\x00\xe0" or not msvcrt.kbhit():
-                    return typed
+                    return "" if typed == _END else typed
                 msvcrt.getwch()
 
         async def line(self) -> str:
@@ -150,7 +152,7 @@ else:
                 yield
 
         async def key(self) -> str:
-            """One character; the keys that send several count as none."""
+            """One character, empty for Ctrl-D as when the terminal is gone; the keys that send several count as none."""
             if self._is_line_wise:
                 return (await self.line())[:1] or "\n"
             while True:
@@ -161,7 +163,7 @@ else:
                 text = _SEQUENCE.sub(b"", typed).decode("utf-8", "ignore")
                 self._ahead = text[1:].encode()
                 if text:
-                    return text[0]
+                    return "" if text[0] == _END else text[0]
 
         async def line(self) -> str:
             """What is typed up to Enter, with the terminal's own editing."""

@@ -98,8 +98,10 @@ class Screen:
         self._diffs_seen.add(call)
 
     def note(self, text: str, *looks: str) -> str:
-        """A line of our own."""
-        return self._lines([self.view.style.paint(clip(harmless(text), self.view.width), *looks)], "note")
+        """A line of our own, on as many as it needs: the reason of an error may stand at its end, an id to copy too."""
+        return self._lines(
+            [self.view.style.paint(line, *looks) for line in wrap(harmless(text), self.view.width)], "note"
+        )
 
     def question(self, shown: Iterable[str]) -> str:
         """Lines of ours that ask for something."""
