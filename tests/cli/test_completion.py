@@ -46,6 +46,9 @@ def test_a_script_parses_and_names_every_command(run: Run, shell: str) -> None:
         ("reread retro --by co", ["cost", "count"]),
         ("reread search --in pro", ["prompt"]),
         ("reread show --around sea", []),
+        ("reread export --format = mark", ["markdown"]),
+        ("reread archive restore --t", ["--timezone", "--to"]),
+        ("reread demo usage mo", ["model", "month"]),
     ],
 )
 def test_bash_completes(run: Run, words: str, offered: list[str], tmp_path: Path) -> None:
@@ -81,6 +84,7 @@ def test_what_the_archive_knows_is_offered(run: Run, home: Path) -> None:
     assert values("sessions", "zz") == []
     assert sorted(values("projects")) == ["harbour", "my lantern"]
     assert values("projects", "HAR") == ["harbour"]
+    assert values("projects", r"my\ la") == values("projects", "'my la") == ["my lantern"]  # as shells hand it over
     assert (values("tags"), values("tools")) == (["flaky"], ["Bash"])
 
 
@@ -104,6 +108,9 @@ def test_asking_makes_no_archive_and_no_noise(run: Run, tmp_path: Path) -> None:
         ("list --tag fl", ["flaky"]),
         ("tools --tool B", ["Bash"]),
         ("show --aro", ["--around"]),
+        ("archive restore aab", ["aabb-second"]),
+        ("list --project = my", ["my lantern"]),
+        ("export aaaa-first --format =", ["html", "markdown", "obsidian", "json", "jsonl", "sqlite"]),
     ],
 )
 def test_bash_asks_the_archive(run: Run, home: Path, words: str, offered: list[str], tmp_path: Path) -> None:
@@ -117,6 +124,40 @@ def test_bash_asks_the_archive(run: Run, home: Path, words: str, offered: list[s
     )
     environ = {**os.environ, "REREAD_HOME": str(home)}
     done = subprocess.run(["bash"], input=script, text=True, capture_output=True, check=True, cwd=tmp_path, env=environ)
+    assert done.stdout.splitlines() == offered
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (
+            "li",
+            [
+                "list\tlist sessions: when, where, title, cost",
+                "live\twatch running sessions, or a stream on standard input",
+            ],
+        ),
+        ("--home HOME sh", ["show\tshow a conversation: prompts, replies, thinking, tool calls, subagents"]),
+        ("--home HOME show aaa", ["aaaa-first\tabout aaaa-first"]),
+        ("archive restore --t", ["--timezone", "--to"]),
+        ("--home HOME archive restore aab", ["aabb-second\tabout aabb-second"]),
+        ("search list --i", ["--in"]),
+        ("demo usage mo", ["model", "month"]),
+        ("--home HOME list --project=my", ["--project=my lantern\t/home/ann/my lantern"]),
+        ("--home HOME list -p har", ["harbour\t/home/ann/harbour"]),
+        ("READ", []),
+    ],
+)
+def test_fish_completes(run: Run, home: Path, words: str, offered: list[str], tmp_path: Path) -> None:
+    (tmp_path / "README").touch()
+    script = (
+        f'function reread; "{sys.executable}" -m reread $argv; end\n'
+        + run("completion", "fish").out
+        + f"complete -C 'reread {words.replace('HOME', str(home))}'\n"
+    )
+    environ = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    done = subprocess.run(["fish"], input=script, text=True, capture_output=True, check=True, cwd=tmp_path, env=environ)
     assert done.stdout.splitlines() == offered
 
 

@@ -62,8 +62,12 @@ def _parser(action: str, examples: str, *, syncs: bool) -> options.Parser:
     return options.make_parser(f"archive {action}", about[0].upper() + about[1:] + ".", examples, syncs=syncs)
 
 
+def _status_parser() -> options.Parser:
+    return _parser("status", "  reread archive status --json", syncs=True)
+
+
 def _status(arguments: list[str]) -> int:
-    given = _parser("status", "  reread archive status --json", syncs=True).parse_args(arguments)
+    given = _status_parser().parse_args(arguments)
     config = options.make_config(given)
     with open_archive(given, config) as archive:
         status = archive.safe.status()
@@ -124,12 +128,16 @@ def _waiting_lines(status: ArchiveStatus) -> list[str]:
     return [f"{each}; `reread sync` does that now" for each in told]
 
 
-def _verify(arguments: list[str]) -> int:
+def _verify_parser() -> options.Parser:
     made = _parser("verify", "  reread archive verify --json\n  reread archive verify --deep", syncs=False)
     made.add_argument(
         "--deep", action="store_true", help="recount every response from the kept bytes, not only a sample"
     )
-    given = made.parse_args(arguments)
+    return made
+
+
+def _verify(arguments: list[str]) -> int:
+    given = _verify_parser().parse_args(arguments)
     config = options.make_config(given)
     with bare_archive(config) as archive, closing(ProgressBar()) as progress:
         proof = archive.safe.verify(deep=given.deep, report=progress)
@@ -184,7 +192,7 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _restore(arguments: list[str]) -> int:
+def _restore_parser() -> options.Parser:
     made = _parser("restore", "  reread archive restore 3f2a --to ~/restored", syncs=True)
     made.add_argument("session", metavar="SESSION", help="an id or the start of one, @last, @2")
     made.add_argument("--to", metavar="DIR", required=True, help="folder to write to")
@@ -195,7 +203,11 @@ def _restore(arguments: list[str]) -> int:
         type=options.positive,
         help="as the files were before they were rewritten: 1 is the first that was imported",
     )
-    given = made.parse_args(arguments)
+    return made
+
+
+def _restore(arguments: list[str]) -> int:
+    given = _restore_parser().parse_args(arguments)
     config = options.make_config(given)
     to = expanded(given.to)
     with open_archive(given, config) as archive:
@@ -261,13 +273,17 @@ def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Con
         target.unlink()
 
 
-def _forget(arguments: list[str]) -> int:
+def _forget_parser() -> options.Parser:
     examples = "  reread archive forget 3f2a\n  reread archive forget 3f2a --yes\n  reread archive forget --damaged"
     made = _parser("forget", examples, syncs=False)
     made.add_argument("session", nargs="?", metavar="SESSION", help="an id or the start of one, @last, @2")
     made.add_argument("--damaged", action="store_true", help="remove what `archive verify` reports as damaged")
     made.add_argument("--yes", action="store_true", help="do not ask")
-    given = made.parse_args(arguments)
+    return made
+
+
+def _forget(arguments: list[str]) -> int:
+    given = _forget_parser().parse_args(arguments)
     if (given.session is None) != given.damaged:
         raise BadInput("name the SESSION to forget, or pass --damaged to remove what can no longer be read")
     config = options.make_config(given)
@@ -342,8 +358,12 @@ def _what_goes(stored: StoredSession, backups: int) -> str:
     return f"{printable(row.uuid)}: {title}\n{count(row.prompts, 'prompt')}, {files}. {fate}\n"
 
 
+def _rebuild_parser() -> options.Parser:
+    return _parser("rebuild", "  reread archive rebuild", syncs=False)
+
+
 def _rebuild(arguments: list[str]) -> int:
-    given = _parser("rebuild", "  reread archive rebuild", syncs=False).parse_args(arguments)
+    given = _rebuild_parser().parse_args(arguments)
     config = options.make_config(given)
     with bare_archive(config) as archive, closing(ProgressBar()) as progress:
         sessions = archive.safe.rebuild(progress)
@@ -354,6 +374,14 @@ def _rebuild(arguments: list[str]) -> int:
     return 0
 
 
+PARSERS: dict[str, Callable[[], options.Parser]] = {
+    "status": _status_parser,
+    "verify": _verify_parser,
+    "restore": _restore_parser,
+    "forget": _forget_parser,
+    "rebuild": _rebuild_parser,
+}
+"""By action, for completion."""
 _ACTIONS: dict[str, Callable[[list[str]], int]] = {
     "status": _status,
     "verify": _verify,

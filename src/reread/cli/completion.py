@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -55,6 +56,8 @@ _KINDS = {
 }
 """What an argument is called, and what the archive knows of the sort."""
 _NEWEST = ("@last", "@2", "@3")
+_WITH_ACTIONS = "archive"
+"""The command whose actions take sessions and options of their own: scripts call them `archive_restore`."""
 
 
 class Completed(NamedTuple):
@@ -96,7 +99,7 @@ def _print_values(arguments: list[str], home: str | None) -> int:
     kinds = sorted(set(_KINDS.values()))
     if not arguments or arguments[0] not in kinds or len(arguments) > 2:
         raise BadInput(f"--values needs one of {', '.join(kinds)}")
-    kind, beginning = arguments[0], arguments[1] if len(arguments) == 2 else ""
+    kind, beginning = arguments[0], _unquoted(arguments[1]) if len(arguments) == 2 else ""
     environ = {"REREAD_HOME": home} if home else os.environ
     archive = archives.Archive(Path(archive_home(environ, sys.platform, str(Path.home()))))
     try:
@@ -109,9 +112,16 @@ def _print_values(arguments: list[str], home: str | None) -> int:
     return 0
 
 
+def _unquoted(word: str) -> str:
+    """A word that is not finished, as the shell hands it over: `my\\ pro` or `'my pro`."""
+    return re.sub(r"\\(.)", r"\1", word.lstrip("'\""))
+
+
 def completed() -> dict[str, Completed]:
-    """By command, what may follow it."""
+    """By command or action, what may follow it."""
     found = {name: _completed(getattr(main.module_of(name), f"{name}_parser")()) for name in _with_parser()}
+    actions: dict[str, Callable[[], options.Parser]] = main.module_of(_WITH_ACTIONS).PARSERS
+    found |= {f"{_WITH_ACTIONS}_{action}": _completed(make()) for action, make in actions.items()}
     found["completion"] = Completed(
         [*sorted(SHELLS), "--values"], {"--values": sorted(set(_KINDS.values()))}, {}, [], False
     )
@@ -189,7 +199,7 @@ def _with_sessions(found: dict[str, Completed]) -> str:
 
 
 def _bash(found: dict[str, Completed]) -> str:
-    told = {"words": "words='{0}'", "asked": "asked={0} words=''", "free": "words=''"}
+    told = {"words": "asked='' words='{0}'", "asked": "asked={0} words=''", "free": "asked='' words=''"}
     cases = "\n".join(f"        {name}) words='{' '.join(each.words)}' ;;" for name, each in found.items())
     values = "\n".join(
         f"        {places}) {answer} ;;"
@@ -208,11 +218,20 @@ _reread() {{
                 i=$((i + 1))
                 [ "$option" != --home ] || home=${{COMP_WORDS[i]}} ;;
             -*) ;;
-            *) [ -n "$name" ] || name=${{COMP_WORDS[i]}} ;;
+            *)
+                case $name in
+                    ''|demo) name=${{COMP_WORDS[i]}} ;;
+                    {_WITH_ACTIONS}) name={_WITH_ACTIONS}_${{COMP_WORDS[i]}} ;;
+                esac ;;
         esac
     done
+    if [ "$current" = = ]; then
+        current=''
+    elif [ "$before" = = ]; then
+        before=${{COMP_WORDS[COMP_CWORD-2]}}
+    fi
     case $name in
-        '') words='{" ".join(found)} {_first_words()}' ;;
+        '') words='{" ".join(_commands(found))} {_first_words()}' ;;
 {cases}
         *) words='' ;;
     esac
@@ -236,8 +255,18 @@ complete -o filenames -F _reread reread
 """
 
 
+_ZSH_ASKED = """\
+#compdef reread
+_reread_asked() {
+    local -a found
+    found=("${(@f)$(reread completion --values $1 "$PREFIX" ${home:+--home} $home 2>/dev/null | cut -f1)}")
+    compadd -a found
+}"""
+
+
 def _zsh(found: dict[str, Completed]) -> str:
-    commands = "\n".join(f"        '{name}:{_quoted(main.COMMANDS[name])}'" for name in found)
+    about = {name: _quoted(main.COMMANDS[name]).replace(":", "\\:") for name in _commands(found)}
+    commands = "\n".join(f"        '{name}:{text}'" for name, text in about.items())
     cases = "\n".join(f"        {name}) compadd -- {' '.join(each.words)} ;;" for name, each in found.items())
     told = {"words": "compadd -- {0}; return", "asked": "_reread_asked {0}; return", "free": "_files; return"}
     values = "\n".join(
@@ -245,12 +274,7 @@ def _zsh(found: dict[str, Completed]) -> str:
         for places, answer in _of_options(found, lambda how, what: told[how].format(what))
     )
     return f"""\
-#compdef reread
-_reread_asked() {{
-    local -a found
-    found=("${{(@f)$(reread completion --values $1 "$PREFIX" ${{home:+--home}} $home 2>/dev/null | cut -f1)}}")
-    compadd -a found
-}}
+{_ZSH_ASKED}
 _reread() {{
     local -a commands
     local name='' home='' i
@@ -263,9 +287,18 @@ _reread() {{
                 [ "$words[i]" != --home ] || home=$words[i+1]
                 i=$((i + 1)) ;;
             -*) ;;
-            *) [ -n "$name" ] || name=$words[i] ;;
+            *)
+                case $name in
+                    ''|demo) name=$words[i] ;;
+                    {_WITH_ACTIONS}) name={_WITH_ACTIONS}_$words[i] ;;
+                esac ;;
         esac
     done
+    local before=$words[CURRENT-1]
+    if [[ $PREFIX = --*=* ]]; then
+        before=${{PREFIX%%=*}}
+        compset -P 1 '*='
+    fi
     if (( i > CURRENT )); then
         _files
         return
@@ -275,7 +308,7 @@ _reread() {{
         compadd -- {_first_words()}
         return
     fi
-    case $name:$words[CURRENT-1] in
+    case $name:$before in
 {values}
     esac
     case $name in
@@ -291,35 +324,77 @@ if [ "$funcstack[1]" = _reread ]; then _reread "$@"; else compdef _reread reread
 
 
 def _fish(found: dict[str, Completed]) -> str:
-    lines = ["# fish completion for reread"]
+    lines = [_FISH_FUNCTIONS]
     first = dict.fromkeys(main.WITH_VALUE, "-r") | dict.fromkeys([*main.FLAGS, *_ASIDE], "-f")
     for option, kind in first.items():
-        lines.append(f"complete -c reread -n __fish_use_subcommand {kind} -l {option[2:]}")
+        lines.append(f"complete -c reread -n '__reread_is none' {kind} -l {option[2:]}")
+    first_words = {name: _quoted(main.COMMANDS[name]) for name in _commands(found)}
+    lines += [
+        f"complete -c reread -n '__reread_is none' -f -a {name} -d '{text}'" for name, text in first_words.items()
+    ]
     for name, each in found.items():
-        about = _quoted(main.COMMANDS[name])
-        lines.append(f"complete -c reread -n __fish_use_subcommand -a {name} -d '{about}'")
-        seen = f"complete -c reread -n '__fish_seen_subcommand_from {name}'"
-        lines += [f"{seen} {_fish_word(word, each)}" for word in each.words]
+        seen = f"complete -c reread -n '__reread_is {name}'"
+        short = [option for option in (*each.values, *each.asked, *each.free) if not option.startswith("--")]
+        lines += [f"{seen} {_fish_word(word, each)}" for word in [*each.words, *short]]
         if each.takes_sessions:
-            lines.append(f"{seen} -k -a '({_FISH_ASKED.format('sessions')})'")
+            lines.append(f"{seen} -k -a '(__reread_asked sessions)'")
     return "\n".join(lines) + "\n"
 
 
-_FISH_ASKED = "reread completion --values {0} (commandline -ct) 2>/dev/null"
+_FISH_FUNCTIONS = f"""\
+# fish completion for reread
+function __reread_is
+    set -l words (commandline -opc)
+    set -l name none
+    set -l option ''
+    for word in $words[2..-1]
+        if test -n "$option"
+            set option ''
+            continue
+        end
+        switch $word
+            case {" ".join(main.WITH_VALUE)}
+                set option $word
+            case '-*'
+            case '*'
+                switch $name
+                    case none demo
+                        set name $word
+                    case {_WITH_ACTIONS}
+                        set name {_WITH_ACTIONS}_$word
+                end
+        end
+    end
+    test "$name" = "$argv[1]"
+end
+function __reread_asked
+    set -l words (commandline -opc)
+    set -l home
+    for i in (seq 2 (math (count $words) - 1))
+        test "$words[$i]" = --home; and set home --home $words[(math $i + 1)]
+    end
+    reread completion --values $argv[1] (commandline -ct | string replace -r '^--[^=]*=' '') $home 2>/dev/null
+end"""
 
 
 def _fish_word(word: str, each: Completed) -> str:
-    if not word.startswith("--"):
+    if not word.startswith("-"):
         return f"-a {word}"
+    option = f"-l {word[2:]}" if word.startswith("--") else f"-s {word[1:]}"
     if word in each.values:
-        return f"-l {word[2:]} -x -a '{' '.join(each.values[word])}'"
+        return f"{option} -x -a '{' '.join(each.values[word])}'"
     if word in each.asked:
-        return f"-l {word[2:]} -x -a '({_FISH_ASKED.format(each.asked[word])})'"
-    return f"-l {word[2:]}{' -r' if word in each.free else ''}"
+        return f"{option} -x -a '(__reread_asked {each.asked[word]})'"
+    return f"{option}{' -r' if word in each.free else ''}"
+
+
+def _commands(found: dict[str, Completed]) -> list[str]:
+    """Without the actions."""
+    return [name for name in found if name in main.COMMANDS]
 
 
 def _quoted(text: str) -> str:
-    return text.replace("'", "'\\''").replace(":", "\\:")
+    return text.replace("'", "'\\''")
 
 
 SHELLS: dict[str, Callable[[dict[str, Completed]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}

@@ -152,7 +152,7 @@ else:
                 yield
 
         async def key(self) -> str:
-            """One character, empty for Ctrl-D as when the terminal is gone; the keys that send several count as none."""
+            """One character, empty for Ctrl-D and where the terminal is gone; keys that send several count as none."""
             if self._is_line_wise:
                 return (await self.line())[:1] or "\n"
             while True:

@@ -142,8 +142,8 @@ def vacuum(lake: DeltaLake, *, hours: int = RETENTION_HOURS, compacts: bool = Tr
             lake.commit({"action": "vacuum"})
     removed = 0
     for name in TABLES:
-        held = DeltaTable(f"{lake.uri}/{name}")
-        removed += len(held.vacuum(min(hours, _LONGEST_HOURS), dry_run=False, enforce_retention_duration=False, full=True))
+        held, kept = DeltaTable(f"{lake.uri}/{name}"), min(hours, _LONGEST_HOURS)
+        removed += len(held.vacuum(kept, dry_run=False, enforce_retention_duration=False, full=True))
     return removed
 
 
