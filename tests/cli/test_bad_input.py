@@ -59,6 +59,10 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["search", "-i", "words"], ["case never matters"]),  # ripgrep's
         (["search", "-C3", "words"], ["shows it in context"]),
         (["search", "-e", "words"], ["did you mean --regex?"]),
+        (["search", "parser", "-cobol"], ["-cobol", "stands in quotes: 'word -cobol'"]),
+        (["projects", "--sort", "cost"], ["unrecognized arguments: --sort", "the order is fixed"]),
+        (["budget", "--machine", "desk"], ["unrecognized arguments: --machine"]),
+        (["budget", "year", "5"], ["'year' is not one of day, week, month"]),
         (["sql", "--tables"], ["did you mean --schema?"]),  # sqlite-utils'
         (["list", "api"], ["did you mean --project api?"]),
         (["--verison"], ["did you mean --version?"]),

@@ -169,7 +169,7 @@ def test_a_name_from_here_is_made_a_full_path(kept: Kept, tmp_path: Path, monkey
         (["unmove", "/a"], "/a was not moved; what was: nothing"),
         (["move", "/a", "/a/b"], "cannot be what that is today"),
         (["move", " ", "/b"], "a folder needs a name"),
-        (["lantern"], "invalid choice"),
+        (["lantern"], "'lantern' is not one of move, unmove"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(kept: Kept, arguments: list[str], said: str) -> None:

@@ -169,15 +169,26 @@ class Parser(argparse.ArgumentParser):
     ) -> argparse.Namespace:
         """argparse (3.11) hides all words from the usage line while it looks for options, `--help` among them."""
         self._usage_words = self._words()
-        return super().parse_intermixed_args(args, namespace)
+        return self._checked(*self.parse_known_intermixed_args(args, namespace), args or ())
 
     def parse_args(  # type: ignore[override]  # nobody gives a namespace of a type of their own
         self, args: Sequence[str] | None = None, namespace: None = None
     ) -> argparse.Namespace:
-        given, unknown = self.parse_known_args(args, namespace)
+        return self._checked(*self.parse_known_args(args, namespace), args or ())
+
+    def _checked(self, given: argparse.Namespace, unknown: list[str], args: Sequence[str]) -> argparse.Namespace:
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}", self._meant(unknown, args or ()))
+            self.error(f"unrecognized arguments: {' '.join(unknown)}", self._meant(unknown, args))
+        for action in self._actions:
+            value = getattr(given, action.dest, None)
+            if not action.option_strings and action.choices is not None and value not in (None, *action.choices):
+                self.error(f"{value!r} is not one of {', '.join(map(str, action.choices))}")
         return given
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Not of words, which `_checked` looks at: what stands behind an unknown option would be called a wrong one."""
+        if action.option_strings:
+            super()._check_value(action, value)
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """argparse (3.11) takes the `--` of `--note=--` for the end of options, and gives an empty list for it."""
@@ -193,11 +204,13 @@ class Parser(argparse.ArgumentParser):
         if not wrong:
             return self._meant_word(unknown[0], args)
         command = self.prog.removeprefix("reread").strip()
-        names = [wrong] if wrong.startswith("--") else [wrong, wrong[:2]]  # `-A3` is `-A 3`
+        names = [wrong, wrong[:2]] if wrong[2:].isdecimal() else [wrong]  # `-A3` is `-A 3`
         others = [OTHER_OPTIONS.get(which, {}).get(name) for which in (command, "") for name in names]
         other = next(filter(None, others), None)
         if other is not None and (not other.startswith("--") or other.split()[0] in self._option_string_actions):
             return f" (did you mean {other}?)" if other.startswith("--") else f" ({other})"
+        if command == "search" and len(wrong) > 2 and not wrong.startswith("--"):
+            return f" (what leaves a word out stands in quotes: 'word {wrong}')"
         known = [*self._option_string_actions, *(["--version"] if self.prog == "reread" else [])]
         close = main.spelled_like(wrong[2:], [each[2:] for each in known if each.startswith("--")])
         if wrong.startswith("--") and close:
