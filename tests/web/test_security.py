@@ -31,6 +31,8 @@ PATHS = (
     "/s/@last/beside",
     "/s/@last/compare",
     "/no",
+    "/static/web.js/no",
+    "/static/..%2fno",
 )
 VALUE = Credentials(TOKEN).cookie
 

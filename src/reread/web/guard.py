@@ -176,7 +176,7 @@ class Guard:
         self._check_origin(scope["method"], headers)
         if not headers.get("content-length", "0").isdecimal():
             raise RequestRefused(400, "The request does not say how long it is.")
-        if scope["method"] in _READING and scope["path"].startswith(_FREE):
+        if scope["method"] in _READING and _is_free(scope["path"]):
             return False
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if scope["method"] in _READING and _is_same(given, self.credentials.token):
@@ -207,6 +207,11 @@ class Guard:
             raise RequestRefused(
                 403, "This request comes from elsewhere.", "Only pages of this server may ask for that."
             )
+
+
+def _is_free(path: str) -> bool:
+    """Not what lies below such a file: the answer to that is a page, with what the archive has to say in its frame."""
+    return path.startswith(_FREE) and "/" not in path.removeprefix(_FREE)
 
 
 def _is_same(given: str, expected: str) -> bool:
