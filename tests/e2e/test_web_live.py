@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from client.run import Scratch
 from e2e.browsing import Opened, findings, needs_chromium, open_page
@@ -190,6 +190,30 @@ def test_several_are_open_and_answered_in_any_order(live: Live) -> None:
     page.get_by_role("button", name="Interrupt").click()
     expect(asks).to_have_count(0)
     live.is_done()
+
+
+def test_who_answers_second_is_told_and_what_one_writes_outlasts_the_end(live: Live) -> None:
+    page = live.start("mock:write(poem.txt)")
+    expect(page.locator(".ask")).to_have_count(1, timeout=SOON)
+    other = live.new_window().page
+    other.goto(page.url)
+    expect(other.locator(".ask")).to_have_count(1)
+    held: list[Route] = []
+    other.route("**/answer", lambda route: held.append(route))
+    with other.expect_request("**/answer"):  # it is under way when the other one comes
+        other.get_by_role("button", name="Deny").click()
+    page.get_by_role("button", name="Allow", exact=True).click()
+    live.is_done()
+    expect(other.locator(".ask")).to_have_count(0)
+    held[0].continue_()
+    expect(other.locator(".composer .told")).to_contain_text("It was answered already")
+    words = other.get_by_label("The next prompt")
+    words.fill("what nobody else has")
+    page.get_by_role("button", name="End", exact=True).click()
+    expect(other.locator(".over-note")).to_be_visible()
+    expect(words).to_have_value("what nobody else has")
+    expect(other.get_by_role("button", name="Send")).to_have_count(0)
+    expect(page.get_by_label("The next prompt")).to_have_count(0)
 
 
 def test_a_plan_is_sent_back(live: Live) -> None:

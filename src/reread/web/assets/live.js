@@ -4,6 +4,7 @@
   // A page that comes back from the browser's memory has missed what happened.
   addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
 
+  const told = one(".composer .told");
   // What allows more than usual is typed besides being chosen.
   const confirming = one(".confirming");
   if (confirming) {
@@ -60,7 +61,7 @@
     const form = event.target;
     if (!form.matches(".ask, .say")) return;
     event.preventDefault();
-    const button = event.submitter, place = one(".told", form) || one(".composer .told");
+    const button = event.submitter, place = one(".told", form) || told;
     const path = (button && button.getAttribute("formaction")) || form.getAttribute("action");
     const buttons = all("button", form).filter(each => !each.disabled);
     const given = new URLSearchParams(new FormData(form, button));
@@ -73,7 +74,11 @@
         place.textContent = "";
         if (path.endsWith("/say")) { one("textarea", form).value = ""; scrollTo({top: document.documentElement.scrollHeight}); }
       } else {
-        place.replaceChildren(parsed(await answer.text()));
+        const words = parsed(await answer.text()), isOver = answer.status === 409 && form.matches(".ask");
+        // Answered elsewhere: the form goes at once, and what it says with it.
+        if (!isOver) place.replaceChildren(words);
+        else if (told) told.replaceChildren(words);
+        else say(words.textContent.trim());
       }
     } catch (problem) {
       place.textContent = `The server does not answer: ${problem.message}`;
@@ -100,7 +105,7 @@
   const layout = one(".layout[data-run]");
   if (!layout) return;
   const base = layout.dataset.session;
-  const formings = one(".formings"), composer = one(".composer"), told = one(".told", composer);
+  const formings = one(".formings");
   const isAtEnd = () => scrollY + innerHeight > document.documentElement.scrollHeight - 160;
   const staying = act => {
     const wasAtEnd = isAtEnd();
@@ -164,12 +169,17 @@
   const settle = () => {
     const state = one(".state");
     document.title = state.dataset.title;
-    const doing = state.dataset.doing, form = one(".say");
+    const doing = state.dataset.doing, form = one(".say:has(.actions)");
     if (form) {
       const stop = one(".stop", form), isOver = doing === "waiting";
       if (isOver && stop === document.activeElement) one("textarea", form).focus({preventScroll: true});
       stop.disabled = isOver;
-      if (doing === "ended") { one(".over-note").hidden = false; takeAway([form], () => one(".over-note")); }
+      if (doing === "ended") {
+        const words = one("textarea", form), isBegun = Boolean(words.value.trim());
+        one(".over-note").hidden = false;
+        words.readOnly = isBegun; // to be copied: nobody else has it
+        takeAway([isBegun ? one(".actions", form) : form], () => isBegun ? words : one(".over-note"));
+      }
     }
     const link = one(".over-note a"), kept = one(".kept a");
     if (kept) { link.href = `${kept.getAttribute("href")}#go-on`; link.textContent = "Go on with it"; }
