@@ -233,6 +233,22 @@ def test_keys_pass_the_hits_that_are_folded(opened: Opened) -> None:
     expect(page.locator(".hits :focus")).to_have_count(1)
 
 
+def test_what_was_unfolded_stays_so_when_more_hits_come_and_is_no_fold_of_other_words(opened: Opened) -> None:
+    page = opened.go("/search?q=answer")
+    unfolded = page.locator(".hits .others[open]")
+    page.locator(".hits .others > summary").first.click()
+    page.locator(".more-hits a").click()
+    expect(page.locator(".sums")).to_contain_text("The best 120 of 420 hits")
+    expect(unfolded).to_have_count(1)
+    page.locator(".words-wanted").fill("nothing says this")
+    expect(page.locator(".sums")).to_contain_text("No hits")
+    page.locator(".words-wanted").fill("question")
+    expect(page.locator(".sums")).to_contain_text("The best 60 of 420 hits")
+    page.reload()
+    expect(page.locator(".hits .others")).not_to_have_count(0)
+    expect(unfolded).to_have_count(0)
+
+
 def test_a_hit_in_a_result_leads_to_its_call_which_is_marked_and_open(opened: Opened) -> None:
     page = opened.go("/search?q=%22such+command%22&in=result")
     page.locator(".hits a.row").first.click()

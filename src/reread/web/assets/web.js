@@ -149,9 +149,12 @@
       running = new AbortController();
       try {
         const answer = await ask(path, {signal: running.signal});
-        place.replaceChildren(parsed(await answer.text()));
+        const fresh = parsed(await answer.text());
+        for (const {id} of all("details[open][id]", place)) { const fold = fresh.getElementById(id); if (fold) fold.open = true; }
+        place.replaceChildren(fresh);
         blame(form, one(".problem[data-fields]", place));
         history.replaceState(history.state, "", path);
+        noteFolds();
       } catch (problem) {
         if (problem.name !== "AbortError") throw problem;
       }
@@ -205,11 +208,11 @@
   const folding = "main.retro details, #hits .others";
   const unfolded = history.state && history.state.unfolded;
   if (unfolded) all(folding).forEach((part, at) => { part.open = unfolded.includes(at); });
-  addEventListener("toggle", event => {
-    if (!event.target.matches(folding)) return;
+  const noteFolds = () => {
     const open = all(folding).flatMap((part, at) => part.open ? [at] : []);
     history.replaceState({...history.state, unfolded: open}, "");
-  }, true);
+  };
+  addEventListener("toggle", event => { if (event.target.matches(folding)) noteFolds(); }, true);
 
   // For the scripts of single pages; a session says here what keys can do with it.
   const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, isAnswered, isUnanswered, later, one, parsed, session: null, toClipboard};
