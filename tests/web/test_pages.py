@@ -387,6 +387,10 @@ def test_a_session_is_renamed_and_noted_from_its_page(site: Asking) -> None:
     assert "★ Starred" in part.text, "a script gets the forms alone"
     assert not part.of("html")
     assert "longer than 200" in note(f"title={'x' * 201}", 400, **{"x-part": "1"})
+    assert "not overwritten" in note("note=mine&had=", 409, **{"x-part": "1"})
+    note("note=mine&had=", 400)
+    assert "ask Bob" in site.page(f"/s/{LANTERN}/beside").text, "pages that are open get to see it"
+    note("note=ask+Ann&had=ask+Bob%0D%0Aabout+%3C%2Ftextarea%3E%3Cscript%3E")
     note("note=")
     note("title=")
     page = site.page(f"/s/{LANTERN}")

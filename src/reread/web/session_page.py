@@ -125,7 +125,8 @@ def beside(request: Request) -> Response:
         unfolding = reading.branch(pages.value(request, "branch"))
         moments, lead = held.moments(), reading.lead(held.stored)
         friction, marks = kinds_line(moments), [*unfolding.marks, *friction_marks(unfolding, moments)]
-        state = _stamp((reading.figures, lead.title, lead.ended, friction, marks))
+        suggested = tag_names(pages.site_of(request).library)
+        state = _stamp((reading.figures, lead.title, lead.ended, friction, marks, held.mark, suggested))
         start, last = pages.number(request, "from"), pages.value(request, "last")
         if last and last not in [row.anchor for row in unfolding.outline[:start][-1:]]:
             start = 0  # it was rewound: what the page names is not all on this branch any more
@@ -143,6 +144,9 @@ def beside(request: Request) -> Response:
             friction=friction,
             marks=marks,
             name=held.name,
+            mark=held.mark,
+            own_title=lead.title,
+            tag_names=suggested,
         )
         return HTMLResponse(body, headers={"x-seen": state, "x-from": str(start)})
 

@@ -207,25 +207,38 @@ class MarkForm(NamedTuple):
     name: str
     stored: StoredSession
     tags: list[str]
+    is_overtaken: bool
+    """Whether nothing was noted: the note is not the one that the form was made with."""
+
+
+OVERTAKEN = "The note was changed elsewhere meanwhile, and not overwritten. Save again to put yours in its place."
 
 
 async def mark(request: Request) -> Response:
     """Notes what the form says; the guard has made sure that it is a form of ours."""
     given = await pages.form(request)
-    library = pages.site_of(request).library
-    marked = await run_in_threadpool(_mark_one, library, request.path_params["session"], given)
+    site = pages.site_of(request)
+    marked = await run_in_threadpool(_mark_one, site.library, request.path_params["session"], given)
+    site.hub.wake()  # other windows show it, too
     if not request.headers.get("x-part"):
+        if marked.is_overtaken:
+            raise BadInput(OVERTAKEN)
         return RedirectResponse(f"/s/{marked.name}", status_code=303)
     stored = marked.stored
-    return pages.fragment(
+    forms = pages.render(
         "mark.html", name=marked.name, mark=stored.mark, own_title=stored.row.title, tag_names=marked.tags
     )
+    if marked.is_overtaken:
+        return HTMLResponse(forms + pages.render("problem.html", reason=OVERTAKEN), status_code=409)
+    return HTMLResponse(forms)
 
 
 async def mark_many(request: Request) -> Response:
     """The same on all sessions that were ticked in a list; back to the list as it was filtered."""
     given = await pages.form(request)
-    await run_in_threadpool(_mark, pages.site_of(request).library, given.get("session", []), given)
+    site = pages.site_of(request)
+    await run_in_threadpool(_mark, site.library, given.get("session", []), given)
+    site.hub.wake()
     back = given.get("back", [""])[0]
     return RedirectResponse(f"/sessions{back if back.startswith('?') else ''}", status_code=303)
 
@@ -236,9 +249,16 @@ def tag_names(library: ArchivePool) -> list[str]:
 
 
 def _mark_one(library: ArchivePool, wanted: str, given: pages.Form) -> MarkForm:
-    _mark(library, [wanted], given)
     stored = library.find(wanted)
-    return MarkForm(link_name(stored), stored, tag_names(library))
+    is_overtaken = "had" in given and _plain(given["had"][0]) != _plain(stored.mark.note or "")
+    if not is_overtaken:
+        _mark(library, [wanted], given)
+        stored = library.find(wanted)
+    return MarkForm(link_name(stored), stored, tag_names(library), is_overtaken)
+
+
+def _plain(note: str) -> str:
+    return note.replace("\r\n", "\n").strip()  # as forms send it
 
 
 def _mark(library: ArchivePool, wanted: Sequence[str], given: pages.Form) -> None:

@@ -1,29 +1,48 @@
 (() => {
   "use strict";
-  const one = (what, root = document) => root.querySelector(what);
+  const {all, one, parsed} = window.reread;
   const send = (path, given) => window.reread.ask(path, {method: "POST", body: new URLSearchParams(given)});
 
-  // The forms of a session note without leaving the place one reads at. The answer is our own markup.
+  // The forms as they are by now. What one began to write stays, but for what was just sent, and so does the focus.
+  const renew = (place, made, sent = "") => {
+    const held = place.contains(document.activeElement) ? document.activeElement : null;
+    const at = held && held.localName === "summary" ? all("summary", place).indexOf(held) : -1;
+    const name = form => form.getAttribute("aria-label"), isSent = fold => fold.matches(".editing") && all("form", fold).some(form => name(form) === sent);
+    const open = all("details", place).map(fold => fold.open && !isSent(fold));
+    const begun = all("input:not([type=hidden]), textarea", place).filter(field => name(field.form) !== sent && field.value !== field.defaultValue);
+    const same = field => one(`form[aria-label="${name(field.form)}"] ${field.localName}${field.name ? `[name="${field.name}"]` : ""}`, place);
+    place.replaceChildren(...made.childNodes);
+    all("details", place).forEach((fold, number) => { fold.open = open[number]; });
+    for (const field of begun) same(field).value = field.value;
+    const again = at >= 0 ? all("summary", place)[at] : held && (same(held) || one("button", place));
+    if (!again) return;
+    again.focus({preventScroll: true});
+    if (again.localName === "textarea") again.setSelectionRange(held.selectionStart, held.selectionEnd);
+  };
+  // As the server wrote them, whatever is unfolded.
+  const written = part => {
+    const copy = part.cloneNode(true);
+    for (const fold of all("details", copy)) fold.open = false;
+    return copy.innerHTML.trim();
+  };
+  // What was noted in another window.
+  window.reread.renewMarks = fresh => {
+    const place = one(".marks");
+    if (written(place) !== written(fresh)) renew(place, fresh);
+  };
+
+  // The forms of a session note without leaving the place one reads at.
   addEventListener("submit", async event => {
     const place = event.target.closest(".marks");
     if (!place) return;
     event.preventDefault();
     const answer = await send(event.target.getAttribute("action"), new FormData(event.target, event.submitter));
-    const made = document.createElement("template");
-    made.innerHTML = await answer.text();
-    for (const problem of place.querySelectorAll(":scope > .problem")) problem.remove();
-    if (!answer.ok) { place.append(made.content); return; }
+    const made = parsed(await answer.text());
+    for (const problem of all(":scope > .problem", place)) problem.remove();
+    if (!one(".more-marks", made)) { place.append(made); return; }
     const button = event.submitter && event.submitter.name;
-    const wasOpen = one(".more-marks", place).open;
-    // What one began to write in another of the forms stays.
-    const begun = Array.from(place.querySelectorAll("input, textarea")).filter(field => field.form !== event.target && field.value !== field.defaultValue);
-    place.replaceChildren(made.content);
-    one(".more-marks", place).open = wasOpen;
-    for (const {localName, name, value} of begun) {
-      const field = one(`${localName}[name="${name}"]`, place), fold = field.closest(".editing");
-      field.value = value;
-      if (fold) fold.open = true;
-    }
+    renew(place, made, answer.ok ? event.target.getAttribute("aria-label") : "");
+    if (!answer.ok) return;
     const title = one("[data-title]", place).dataset.title;
     for (const named of [one("h1"), one(".headline .title")]) named.textContent = title;  // a reply may have headings, too
     document.title = `${title} · reread`;

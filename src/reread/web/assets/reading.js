@@ -318,6 +318,7 @@
     for (const what of [".where", ".so-far", ".ways-place", ".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
     for (const ways of isUnfolded ? all(".ways details", layout) : []) ways.open = true;
     const friction = one(".friction-line", got), before = one(".friction-line", layout);
+    window.reread.renewMarks(one(".marks", got));
     if (before) before.remove();
     if (friction) one(".figures-place", layout).before(friction);
     const changes = one("details.changes", layout);
