@@ -508,6 +508,24 @@ def test_a_session_that_is_forgotten_while_it_is_open_gives_no_more_turns(opened
     opened.complaints.clear()
 
 
+def test_a_session_that_is_forgotten_while_it_is_open_says_so_whatever_is_asked(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    gone = {"status": 404, "body": '<p class="problem">no session of that name</p>', "content_type": "text/html"}
+    told = page.locator(".key-told")
+    page.route(f"**/s/{LONG}/*", lambda route: route.fulfill(**gone))
+    for key in ("T", "n"):
+        page.keyboard.press(key)
+        expect(told).to_have_text("no session of that name")
+        expect(told).to_have_text("")
+    page.keyboard.press("/")
+    page.keyboard.type("wick")
+    expect(page.locator(".finding .count")).to_have_text("no session of that name")
+    opened.go("/sessions").locator(f'.list a.row[href="/s/{LONG}"]').focus()
+    page.keyboard.press("s")
+    expect(page.locator(".key-told")).to_have_text("no session of that name")
+    opened.complaints.clear()
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("opened", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
 def test_everybody_can_use_the_marks(opened: Opened) -> None:

@@ -37,10 +37,11 @@ class Tabs:
     def path(self, name: str) -> Path:
         return next(self.claude.rglob(f"{name}.jsonl"))
 
-    def grow(self, name: str, answer: str) -> None:
+    def grow(self, name: str, answer: str, *, after: int = -1) -> None:
+        """`after` is the line it goes on from; one before the last is a rewind."""
         apart = a_session(a_prompt(f"say {answer}"), a_reply(answer), id=name).write(self.claude.parent / answer)
         lines = [json.loads(line) for line in apart.read_text().splitlines()]
-        last = [line for line in map(json.loads, self.path(name).read_text().splitlines()) if line.get("uuid")][-1]
+        last = [line for line in map(json.loads, self.path(name).read_text().splitlines()) if line.get("uuid")][after]
         for number, line in enumerate(lines):
             line["uuid"] = f"{answer}-{number}"
             line["parentUuid"] = f"{answer}-{number - 1}" if number else last["uuid"]
@@ -111,6 +112,52 @@ def test_a_page_that_nobody_sees_catches_up_when_it_is_seen(tabs: Tabs) -> None:
     assert not asked
     _set_hidden(page, is_hidden=False)
     assert_all_say([page], "meanwhile")
+
+
+def test_who_reads_what_is_rewound_is_led_to_the_end_of_what_there_is(tabs: Tabs) -> None:
+    for words in ("first", "second", "third", "fourth"):
+        tabs.grow("bellows", words)
+    until(lambda: "fourth" in tabs.context.request.get(f"{tabs.server.base}/s/bellows").text())
+    page = tabs.open("/s/bellows?from=3")
+    assert_all_say([page], "fourth")
+    expect(page.locator("#content")).not_to_contain_text("first")
+    tabs.grow("bellows", "rewound", after=3)
+    assert_all_say([page], "rewound")
+    expect(page.locator("#content")).not_to_contain_text("fourth")
+
+
+def test_what_is_noted_in_one_tab_is_seen_in_another_where_one_writes(tabs: Tabs) -> None:
+    one, other = tabs.open("/s/bellows"), tabs.open("/s/bellows")
+    for page in (one, other):
+        page.locator(".more-marks > summary").click()
+        page.locator(".marks .editing > summary", has_text="note").click()
+    field = other.locator("textarea[name=note]")
+    field.press_sequentially("begun here")
+    one.locator("textarea[name=note]").fill("said there")
+    one.locator("form[aria-label=Note] button").click()
+    one.get_by_role("button", name="Star").click()
+    expect(other.locator(".note-of-mine")).to_have_text("said there", timeout=SOON)
+    expect(other.get_by_role("button", name="★ Starred")).to_be_visible()
+    expect(field).to_have_value("begun here")
+    expect(field).to_be_focused()
+    field.press_sequentially(", and ended")
+    other.locator("form[aria-label=Note] button").click()
+    expect(one.locator(".note-of-mine")).to_have_text("begun here, and ended", timeout=SOON)
+
+
+def test_a_note_that_was_changed_elsewhere_is_not_overwritten_unseen(tabs: Tabs) -> None:
+    tabs.context.add_init_script("delete window.SharedWorker; window.EventSource = class {close() {}}")  # deaf
+    one, other = tabs.open("/s/bellows"), tabs.open("/s/bellows")
+    for page, words in ((one, "first"), (other, "second")):
+        page.locator(".more-marks > summary").click()
+        page.locator(".marks .editing > summary", has_text="note").click()
+        page.locator("textarea[name=note]").fill(words)
+        page.locator("form[aria-label=Note] button").click()
+        expect(page.locator(".note-of-mine")).to_have_text("first")
+    expect(other.locator(".marks .problem")).to_contain_text("not overwritten")
+    expect(other.locator("textarea[name=note]")).to_have_value("second")
+    other.locator("form[aria-label=Note] button").click()
+    expect(other.locator(".note-of-mine")).to_have_text("second")
 
 
 def _set_hidden(page: Page, *, is_hidden: bool) -> None:

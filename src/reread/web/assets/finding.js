@@ -2,7 +2,7 @@
 // loaded at first and in what comes later; the server knows where the others are.
 (() => {
   "use strict";
-  const {all, ask, matching, one, session} = window.reread;
+  const {all, ask, matching, one, parsed, session} = window.reread;
   const layout = one(".layout[data-session]"), bar = one(".finding");
   const base = layout.dataset.session, content = one("#content"), title = one("h1");
   const field = one("input", bar), count = one(".count", bar), branches = one(".elsewhere", bar), unseen = one(".unseen", bar);
@@ -146,7 +146,7 @@
   const look = async () => {
     if (running) running.abort();
     const mine = running = new AbortController();
-    const answered = ask(`${base}/hits?${asked()}`, {signal: mine.signal}).then(answer => answer.ok ? answer.json() : null);
+    const answered = ask(`${base}/hits?${asked()}`, {signal: mine.signal}).then(async answer => answer.ok ? answer.json() : {terms: [], hits: [], elsewhere: [], problem: parsed(await answer.text()).textContent.trim()});
     // A long session that is read for the first time takes its time.
     const patience = setTimeout(() => { if (mine === running) count.textContent = "looking …"; }, 300);
     const got = await answered.catch(failure => { if (failure.name !== "AbortError") throw failure; }).finally(() => clearTimeout(patience));

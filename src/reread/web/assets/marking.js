@@ -57,14 +57,15 @@
   const star = async row => {
     const link = one("a.row", row), title = one(".title", row), had = one(".star", title);
     const answer = await send(`${link.pathname}/mark`, {starred: had ? "0" : "1"});
-    if (!answer.ok) return;
-    if (had) { had.remove(); return; }
-    title.prepend(Object.assign(document.createElement("span"), {className: "star", title: "starred", textContent: "★"}), " ");
+    if (!answer.ok) { window.reread.say(parsed(await answer.text()).textContent.trim()); return false; }
+    if (had) had.remove();
+    else title.prepend(Object.assign(document.createElement("span"), {className: "star", title: "starred", textContent: "★"}), " ");
+    return true;
   };
   // Those that are ticked, together: all starred, or all without where all had one.
   const starTicked = async rows => {
     const without = rows.filter(row => !one(".title .star", row)), changed = without.length ? without : rows;
-    for (const row of changed) await star(row);
+    for (const row of changed) if (!await star(row)) return;
     window.reread.say(`${changed.length} ${without.length ? "starred" : "without a star"}`);
   };
   const keys = {

@@ -1,7 +1,7 @@
 // A session, kept or running: it loads as one reads, grows while it runs, and leads to any of its messages.
 (() => {
   "use strict";
-  const {all, ask, beforeNextFrame, calm, copy, hear, later, one, parsed, say, toClipboard} = window.reread;
+  const {all, ask, askData, beforeNextFrame, calm, copy, hear, later, one, parsed, say, toClipboard} = window.reread;
   const layout = one(".layout[data-session]");
   const base = layout.dataset.session, branch = layout.dataset.branch;
   const content = one("#content"), next = one(".later a"), end = one(".end"), fresh = one(".fresh");
@@ -69,7 +69,7 @@
     if (!name || reveal(name, false) || !name.startsWith("m-")) return;
     // A result has no place of its own: what is marked as the target is the call.
     const known = new URLSearchParams(location.search).get("at") === name && layout.dataset.at;
-    const where = known && document.getElementById(known) ? {anchor: known} : await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json();
+    const where = known && document.getElementById(known) ? {anchor: known} : await askData(`${base}/where?at=${encodeURIComponent(name)}`);
     for (const each of (where && where.within) || []) await load(document.getElementById(each));
     if (where && where.anchor && document.getElementById(where.anchor)) {
       location.replace(`#${where.anchor}`);
@@ -116,7 +116,7 @@
   let stops = null, stepping = Promise.resolve();
   layout.addEventListener("grew", () => { stops = null; });
   const stepTo = async (kind, step) => {
-    stops = stops || await (await ask(`${base}/stops?branch=${branch}`)).json();
+    stops = stops || await askData(`${base}/stops?branch=${branch}`);
     const places = stops[kind], last = visited[kind];
     if (!places.length) { say(`no ${names[kind]} on this branch`); return; }
     const next = nextOf(places, last, step);
@@ -179,7 +179,7 @@
     await loading;
     if (!one(`.piece[data-piece="${piece}"]`, content) && !document.getElementById(name)) await startAt(piece);
     if (!document.getElementById(name)) {
-      const inside = within.length ? within : ((await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json()) || {within: []}).within;
+      const inside = within.length ? within : ((await askData(`${base}/where?at=${encodeURIComponent(name)}`)) || {within: []}).within;
       for (const each of inside) await load(document.getElementById(each));
     }
     if (opens) await load(document.getElementById(name));
@@ -190,8 +190,9 @@
     if (!part || !part.dataset.part || part.dataset.isLoaded) return;
     part.dataset.isLoaded = "1";
     const answer = await ask(`${part.dataset.part}?branch=${branch}`).catch(problem => { delete part.dataset.isLoaded; throw problem; });
-    if (!answer.ok) { delete part.dataset.isLoaded; return; }
-    const got = one(".turns, .inside", parsed(await answer.text()));
+    const html = parsed(await answer.text());
+    if (!answer.ok) { delete part.dataset.isLoaded; say(html.textContent.trim()); return; }
+    const got = one(".turns, .inside", html);
     one(".turns, .inside", part).replaceWith(got);
     layout.dispatchEvent(new CustomEvent("unfolded", {detail: got}));
   };
@@ -271,7 +272,9 @@
     if (!link) return;
     event.preventDefault();
     const answer = await ask(`${base}/outline?branch=${branch}&from=${link.dataset.outline}`);
-    one("ol", outline).append(parsed(await answer.text()));
+    const rows = parsed(await answer.text());
+    if (!answer.ok) { say(rows.textContent.trim()); return; }
+    one("ol", outline).append(rows);
     link.parentElement.remove();
   });
 
@@ -315,10 +318,10 @@
       for (const place of [heading, one(".title", headline)]) place.textContent = title;
       document.title = `${title} · reread`;
     }
+    window.reread.renewMarks(one(".marks", got));
     for (const what of [".where", ".so-far", ".ways-place", ".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
     for (const ways of isUnfolded ? all(".ways details", layout) : []) ways.open = true;
     const friction = one(".friction-line", got), before = one(".friction-line", layout);
-    window.reread.renewMarks(one(".marks", got));
     if (before) before.remove();
     if (friction) one(".figures-place", layout).before(friction);
     const changes = one("details.changes", layout);
@@ -350,6 +353,8 @@
       for (const piece of all(".piece", got.html)) put(piece);
       setNext(got.next);
     }
+    // It was rewound to before what one reads: the end of what there is now.
+    if (shown.size && !pieces.length) await instead("before=9999999");
     await growBeside();
     if (!isNewBelow) return;
     if (wasAtEnd) scrollTo({top: document.documentElement.scrollHeight, behavior: calm.matches ? "instant" : "smooth"});
@@ -382,7 +387,7 @@
   if (headline) {
     const marks = {prompt: "❯", failure: "✗", correction: "⟲"};
     const fill = async () => {
-      stops = stops || await (await ask(`${base}/stops?branch=${branch}`)).json();
+      stops = stops || await askData(`${base}/stops?branch=${branch}`);
       for (const button of all("button", headline)) {
         const number = stops[button.dataset.stop].length;
         button.textContent = `${marks[button.dataset.stop]} ${number.toLocaleString("en")}`;

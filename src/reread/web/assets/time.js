@@ -1,7 +1,7 @@
 // The time of a session: a slider over all its moments, each with what stood in the context, what was spent, and the files.
 (() => {
   "use strict";
-  const {all, ask, beforeNextFrame, later, one, parsed, say, session} = window.reread;
+  const {all, ask, askData, beforeNextFrame, later, one, parsed, say, session} = window.reread;
   const layout = one(".layout[data-session]"), bar = one("#time"), opener = one(".time-open");
   const base = layout.dataset.session, branch = layout.dataset.branch;
   const range = one("input[type=range]", bar), files = one(".then-files", bar);
@@ -36,7 +36,7 @@
   range.addEventListener("input", changed);
   files.addEventListener("toggle", loadFiles);
 
-  const pointsNow = async () => (await ask(`${base}/timeline?branch=${branch}`)).json();
+  const pointsNow = () => askData(`${base}/timeline?branch=${branch}`);
   const load = async () => {
     if (points) return;
     points = await pointsNow();

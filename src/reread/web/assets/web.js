@@ -223,6 +223,14 @@
   document.body.append(words);
   const hush = later(() => { words.textContent = ""; }, 2500);
   const say = reread.say = text => { words.textContent = text; hush(); };
+  // Values; where there are none the page says why.
+  reread.askData = async path => {
+    const answer = await ask(path);
+    if (answer.ok) return answer.json();
+    const why = parsed(await answer.text()).textContent.trim();
+    say(why);
+    throw new Error(why);
+  };
 
   // Keys.
   const inList = step => {
