@@ -454,6 +454,21 @@ def test_a_note_that_is_begun_stays_while_one_tags_and_stars(opened: Opened) -> 
     expect(page.locator(".marks button[name=starred]")).to_be_focused()
 
 
+def test_the_way_back_to_a_list_shows_what_was_noted_meanwhile(opened: Opened) -> None:
+    page = opened.go("/sessions")
+    row = page.locator(f".list a.row[href='/s/{LONG}']")
+    row.click()
+    page.locator(".marks button[name=starred]").click()
+    expect(page.locator(".marks button[name=starred]")).to_have_text("★ Starred")
+    page.go_back()
+    expect(row.locator(".star")).to_have_count(1)
+    expect(row).to_be_focused()
+    page.keyboard.press("s")
+    expect(row.locator(".star")).to_have_count(0)
+    page.go_forward()
+    expect(page.locator(".marks button[name=starred]")).to_have_text("☆ Star")
+
+
 def test_a_session_is_renamed_noted_tagged_and_starred_where_one_reads(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}")
     page.get_by_text("Tag, rename, note, hide").click()

@@ -235,6 +235,8 @@ def test_every_answer_forbids_what_no_page_of_ours_needs(path: str, site: Asking
         assert headers["cross-origin-resource-policy"] == "same-origin"
         assert "access-control-allow-origin" not in headers
         assert "server" not in headers
+        kept = "private, no-cache" if path == "/static/web.js" else "no-store"
+        assert headers["cache-control"] == kept, "no browser keeps a conversation on its disk"
 
 
 def test_a_fault_of_ours_is_a_page_with_the_same_headers(site: Asking, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ class _Listening(StreamingResponse):
     """One of those that are counted, until it ends, however early."""
 
     def __init__(self, hub: Hub, news: AsyncGenerator[str]) -> None:
-        super().__init__(news, media_type="text/event-stream", headers={"cache-control": "no-store"})
+        super().__init__(news, media_type="text/event-stream")
         self._hub, self._news = hub, news
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

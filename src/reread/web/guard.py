@@ -231,8 +231,8 @@ class _Outgoing:
             headers = MutableHeaders(scope=message)
             for name, value in self._headers.items():
                 headers[name] = value
-            headers.setdefault("cache-control", "private, no-cache")
-            headers.add_vary_header("x-part")  # a piece of a page must not come back in its stead
+            # The way back would show what a browser kept, however old, and its disk would hold the conversations.
+            headers.setdefault("cache-control", "no-store")
             if self.cookie:
                 headers.append("set-cookie", self.cookie)
         await self._send(message)

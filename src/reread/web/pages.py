@@ -272,9 +272,10 @@ def static(request: Request) -> Response:
     if found is None:
         return Response("there is no such file", status_code=404, media_type="text/plain")
     etag = f'"{sha256(found.body).hexdigest()[:16]}"'
+    headers = {"etag": etag, "cache-control": "private, no-cache"}
     if request.headers.get("if-none-match") == etag:
-        return Response(status_code=304, headers={"etag": etag})
-    return Response(found.body, media_type=found.kind, headers={"etag": etag})
+        return Response(status_code=304, headers=headers)
+    return Response(found.body, media_type=found.kind, headers=headers)
 
 
 def alive(_: Request) -> Response:

@@ -156,7 +156,7 @@ async def export(request: Request) -> Response:
     kept = KeptFinds(frozenset(given.get("keep", ())), frozenset(given.get("keep-one", ())))
     text = await run_in_threadpool(_made, pages.site_of(request), name, form, kept if given.get("redact") else None)
     file_name = f"{_NOT_IN_NAMES.sub('-', name)[:80] or 'session'}{form.suffix}"
-    headers = {"content-disposition": f'attachment; filename="{file_name}"', "cache-control": "no-store"}
+    headers = {"content-disposition": f'attachment; filename="{file_name}"'}
     return Response(text.encode("utf-8", "replace"), media_type=form.media, headers=headers)
 
 
@@ -183,7 +183,7 @@ def turns_markdown(request: Request) -> Response:
         if not chosen.turns:
             raise BadInput("This branch has no such turn.")
         text = "\n".join(_turn_lines(held.session, chosen)).strip() + "\n"
-    return Response(text.encode("utf-8", "replace"), media_type="text/markdown", headers={"cache-control": "no-store"})
+    return Response(text.encode("utf-8", "replace"), media_type="text/markdown")
 
 
 def _branch(session: Session, name: str) -> Branch:
