@@ -156,6 +156,8 @@ class TestARun:
         for path in ("/live/nobody", "/live/nobody/now", "/live/nobody/turns"):
             assert empty.get(path).status_code == 404
         assert empty.post("/live/nobody/end", {}).status_code == 404
+        for told in (empty.get("/live/nobody"), empty.post("/live/nobody/say", {"prompt": "on"}, is_part=True)):
+            assert "does not know the run any more" in told.text, "the server was started again under its page"
 
 
 class TestWhatCannotBeStarted:

@@ -248,8 +248,9 @@ def _told(request: Request, error: Exception) -> Response:
 
 def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    reason = "There is no such page." if status == 404 else HTTPStatus(status).phrase
-    return _failure(request, status, reason)
+    phrase = HTTPStatus(status).phrase
+    told = error.detail if isinstance(error, HTTPException) and error.detail != phrase else ""
+    return _failure(request, status, told or ("There is no such page." if status == 404 else phrase))
 
 
 def _fault(request: Request, error: Exception) -> Response:

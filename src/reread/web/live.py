@@ -475,12 +475,13 @@ REDRAW_SECONDS = 0.04
 """Seconds between two updates of forming text; each brings all that came meanwhile."""
 LONGEST_FAILURE = 2_000
 GONE = "It was answered already, or the client does not ask any more."
+UNKNOWN = "This server does not know the run any more; what was said in it is kept among the sessions."
 
 
 def _run_of(request: Request) -> Run:
     run = pages.site_of(request).part(Driver).find(request.path_params["run"])
     if run is None:
-        raise HTTPException(404)
+        raise HTTPException(404, UNKNOWN)
     return run
 
 
