@@ -158,13 +158,14 @@ def test_queued_text_that_became_a_prompt_is_indexed_once(tmp_path: Path) -> Non
         assert archive.search("zebra").total == 1
 
 
-def test_queued_text_that_became_a_prompt_between_two_syncs_is_indexed_once(tmp_path: Path) -> None:
-    a_session(a_prompt("go"), queued("also the zebra"), id=ID).write(tmp_path / "projects")
+@pytest.mark.parametrize(
+    ("text", "said"), [("also the zebra", a_prompt("also the zebra")), ("/zebra now", a_command("zebra", "now"))]
+)
+def test_queued_text_that_was_said_between_two_syncs_is_indexed_once(text: str, said: Entry, tmp_path: Path) -> None:
+    a_session(a_prompt("go"), queued(text), id=ID).write(tmp_path / "projects")
     with an_archive(tmp_path) as archive:
         archive.sync()
-        a_session(a_prompt("go"), queued("also the zebra"), a_prompt("also the zebra"), id=ID).write(
-            tmp_path / "projects"
-        )
+        a_session(a_prompt("go"), queued(text), said, id=ID).write(tmp_path / "projects")
         archive.sync()
         assert archive.search("zebra").total == 1
 

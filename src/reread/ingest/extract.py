@@ -62,6 +62,7 @@ from reread.safe.safe import compress
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
 from reread.sessions.calls import MADE_BY_API, call_identity, call_names
 from reread.sessions.titles import title_parts
+from reread.sessions.turns import traced_lines
 from reread.sources import FileKind, SessionFiles, SourceFile, split
 from reread.sources.lines import open_file
 from reread.times import milliseconds
@@ -691,23 +692,17 @@ def _is_unfinished(record: Record) -> bool:
 def _withdrawn(job: FileJob, conversation: Conversation) -> list[int]:
     """Lines that were indexed before others came that say the same.
 
-    Those of the queue, which only a new prompt can say again or a person take back, and progress lines of agents whose
-    file turned up.
+    Those of the queue, which a new prompt or command can say again or a person take back, and progress lines of agents
+    whose file turned up.
     """
     if not job.indexed:
         return []
     old = [record for record in conversation.records if record.offset < job.indexed]
     found = [record.offset for record in old if _is_claimed(record, job.claimed)] if job.claimed else []
-    if any(record.offset >= job.indexed for record in _that_may_say_again(conversation)):
+    new = (record for record in conversation.line if record.offset >= job.indexed)
+    if QueueOperation in conversation.beside and any(any(traced_lines(record)) for record in new):
         found += [record.offset for record in old if _is_said_again(record, conversation)]
     return found
-
-
-def _that_may_say_again(conversation: Conversation) -> Iterator[Record]:
-    yield from (prompt.record for prompt in conversation.prompts)
-    for record in conversation.beside.get(QueueOperation, ()):
-        if isinstance(record, QueueOperation) and record.operation == "popAll":
-            yield record
 
 
 def _is_claimed(record: Record, agents: frozenset[str]) -> bool:
