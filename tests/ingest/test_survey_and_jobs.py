@@ -17,7 +17,7 @@ from reread.index.meta import EDGE
 from reread.index.rows import FileRow
 from reread.index.source_state import is_as_it_was
 from reread.ingest.survey import FileJob, Survey
-from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent
+from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent, a_tool_call
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
 OTHER = "99990000-1111-4222-8333-444455556666"
@@ -398,3 +398,45 @@ def test_agents_beside_two_copies_of_a_session_are_kept_with_their_own(tmp_path:
         assert len(archive.kept_bytes()) == 4
         assert [len(each.stored.files) for each in archive.sessions()] == [2, 2]
         assert [row.tokens.requests for row in archive.usage().rows] == [1]
+
+
+@pytest.mark.parametrize("late", ["the call", "what is noted beside it"])
+def test_an_agent_that_was_read_before_what_names_it_is_counted_by_its_name(late: str, tmp_path: Path) -> None:
+    agent = a_subagent(a_prompt("look"), a_reply("an okapi"), id="abc", meta={"agentType": "Explore"})
+    asked = a_tool_call("Task", {"prompt": "look", "subagent_type": "Explore"})
+    path = a_session(a_prompt("go"), asked, agent, a_reply("seen"), id=ID).write(tmp_path / "projects")
+    [noted] = path.parent.rglob("*.meta.json")
+    whole, note = path.read_bytes(), noted.read_bytes()
+    noted.unlink()
+    path.write_bytes(b"".join(whole.splitlines(keepends=True)[:1]))
+    with an_archive(tmp_path) as archive:
+        archive.sync()
+        assert {row.key for row in archive.usage("agent").rows} == {"task"}
+        if late == "the call":
+            path.write_bytes(whole)
+        else:
+            noted.write_bytes(note)
+        assert archive.sync().files == 2
+        named = {row.key: row.tokens.requests for row in archive.usage("agent").rows}
+        assert named["Explore"] == 1
+        assert "task" not in named
+        path.write_bytes(whole + whole.splitlines(keepends=True)[0].replace(b'"go"', b'"more"'))
+        assert archive.sync().files == 1
+        archive.safe.rebuild()
+        assert named.items() <= {row.key: row.tokens.requests for row in archive.usage("agent").rows}.items()
+        assert archive.search("okapi").total == 1
+
+
+def test_an_agent_that_turns_up_after_its_trunk_went_does_not_bring_it_back(tmp_path: Path) -> None:
+    path = with_an_agent().write(tmp_path / "projects")
+    [agent] = path.parent.rglob("agent-abc.jsonl")
+    content = agent.read_bytes()
+    agent.unlink()
+    with an_archive(tmp_path) as archive:
+        archive.sync()
+        path.unlink()
+        archive.sync()
+        agent.write_bytes(content)
+        archive.sync()
+        assert (row_of(archive, path).present, row_of(archive, agent).present) == (0, 1)
+        assert [each.stored.row.subagents for each in archive.sessions()] == [1]

@@ -353,6 +353,12 @@ def _agent(request: Request, own: str | None) -> str | None:
     return own or ("subagent" if request.is_sidechain else None)
 
 
+def agents_of(conversation: Conversation) -> frozenset[str | None]:
+    """The agents that asked, as its rows name them."""
+    own = _own_agent(conversation)
+    return frozenset(_agent(request, own) for request in conversation.requests)
+
+
 def _circumstance(request: Request, used: Response, agent: str | None) -> RequestContext:
     row = request.winner
     return RequestContext(

@@ -90,6 +90,18 @@ def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
     return [_file(row) for row in rows]
 
 
+def agents_told(connection: sqlite3.Connection, files: Iterable[int]) -> dict[int, frozenset[str | None]]:
+    """By file: the agents that its responses are told of."""
+    rows = connection.execute(
+        f"""SELECT DISTINCT file, agent FROM request JOIN circumstance ON circumstance.id = request.circumstance
+            WHERE file IN ({integers(files)})"""  # noqa: S608
+    )
+    found: dict[int, set[str | None]] = {}
+    for file, agent in rows:
+        found.setdefault(file, set()).add(agent)
+    return {file: frozenset(agents) for file, agents in found.items()}
+
+
 def sizes_of(connection: sqlite3.Connection, sessions: Iterable[int]) -> dict[int, int]:
     """How many bytes are kept of some sessions, the newest first."""
     rows = connection.execute(

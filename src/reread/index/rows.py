@@ -201,6 +201,8 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     """Whether the blocks of tool results have no words yet."""
     since: int = 0
     """Rows of prompts, thoughts, calls and responses are those of the lines from here on; the others stay."""
+    is_kept: bool = False
+    """Nothing was gained, only rows are made again: whether its source is there is not known any better."""
 
 
 class SessionBatch(Struct, frozen=True, kw_only=True):

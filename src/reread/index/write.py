@@ -126,17 +126,9 @@ class StoreWriter:
             meta.count_order(self._connection, self._order)
 
     def apply_again(self, batch: SessionBatch) -> None:
-        """Rows of what is kept made again, and words of texts that the index lacks: whether the sources are there still
-        is not known any better than before."""
-        marks = ", ".join("?" * len(batch.files))
-        before = self._connection.execute(
-            f"SELECT present, vanished, key FROM file WHERE key IN ({marks})",  # noqa: S608  question marks
-            [file.key for file in batch.files],
-        ).fetchall()
+        """Rows of what is kept made again, and words of texts that the index lacks."""
         files = [file if file.kind in _WHOLE else self._with_new_blocks(file) for file in batch.files]
         self.apply([replace(batch, files=files)], is_older=True)
-        with transaction(self._connection):
-            self._connection.executemany("UPDATE file SET present = ?, vanished = ? WHERE key = ?", before)
 
     def leave(self, session: int) -> None:
         """Rows that an older version made stay as they are."""
@@ -207,9 +199,9 @@ class StoreWriter:
             "session": session,
             "backup_of": backup_of,
             "extractor": EXTRACTOR,
-            "present": KEPT_ALONE if file.source == OWN else 1,
-            "vanished": None,
         }
+        if not file.is_kept:
+            values |= {"present": KEPT_ALONE if file.source == OWN else 1, "vanished": None}
         put = _put("file", tuple(values), ("key",))
         found = self._connection.execute(put, tuple(values.values())).fetchone()
         if known is not None and known[1] not in (None, session):

@@ -24,7 +24,7 @@ from reread.features.tool_use import paths_of
 from reread.index import read
 from reread.index.conversation_rows import EMPTY, REDACTED, SIGNED, TOLD, CopyMarker, call_digest, digest_of, write_talk
 from reread.index.database import transaction
-from reread.index.ledger import response_rows
+from reread.index.ledger import agents_of, response_rows
 from reread.index.meta import EDGE, digest
 from reread.index.rows import (
     BlockRow,
@@ -59,7 +59,7 @@ from reread.records import (
 )
 from reread.records.client_input import nanodollars, number
 from reread.safe.safe import compress
-from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
+from reread.sessions import Conversation, Prompt, Session, SessionCapture, Subagent, Thought, completed
 from reread.sessions.calls import MADE_BY_API, call_identity, call_names
 from reread.sessions.titles import title_parts
 from reread.sessions.turns import traced_lines
@@ -391,6 +391,7 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
     if job.backup_of is not None:
         return _take_backups(job, job.backup_of, bytes_of)
     session, moments, part = None, None, b""
+    changed = job.changed
     if job.files is None:
         found = [_side_rows(each, disk) for each in job.changed]
     elif (gone_on := _gone_on(job)) is not None:
@@ -398,7 +399,8 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
     else:
         prices = load_prices(job.prices)
         loaded = load_session(job.files, job.strays, disk, prices)
-        found = file_rows(job.changed, loaded, disk)
+        changed += _renamed_agents(job, loaded)
+        found = file_rows(changed, loaded, disk)
         session = session_row(loaded, job)
         moments = friction_of(loaded) if job.with_friction else None
         part = _closed(loaded, session, job, prices) if job.part is not None else b""
@@ -406,8 +408,20 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
     # Only now, when the records are gone: beside a large session its compressed bytes would cost another third.
     if job.size >= LARGE:
         give_back_memory()
-    files = [_file_batch(each, rows, bytes_of(each)) for each, rows in zip(job.changed, found, strict=True)]
+    files = [_file_batch(each, rows, bytes_of(each)) for each, rows in zip(changed, found, strict=True)]
     return SessionBatch(session=session, files=files, friction=moments, part=part)
+
+
+def _renamed_agents(job: SessionJob, session: Session) -> tuple[FileJob, ...]:
+    """Files of agents that are called otherwise than when they were read: what started them came later."""
+    agents = _agents_by_id(session) if job.known_agents else {}
+    told = ((each, agents.get(each.file.agent or each.file.path.stem)) for each in job.known_agents)
+    return tuple(each for each, agent in told if agent is not None and agents_of(agent) != each.agents)
+
+
+def _agents_by_id(session: Session) -> dict[str, Subagent]:
+    """Those that have files of their own."""
+    return {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
 
 
 def _gone_on(job: SessionJob) -> tuple[list[ExtractedRows], SessionRow, bytes] | None:
@@ -469,7 +483,7 @@ def file_rows(
     jobs: Iterable[FileJob], session: Session, disk: FileReader, *, with_words: bool = True
 ) -> list[ExtractedRows]:
     """What each of a session's files says; without the words for the index where nobody searches."""
-    agents = {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
+    agents = _agents_by_id(session)
     found = []
     own = session.of_transcript()
     for each in jobs:
@@ -612,6 +626,7 @@ def _file_batch(job: FileJob, rows: ExtractedRows, taken: _Taken) -> FileBatch:
         thoughts=list(rows.thoughts),
         results_wait=job.results_wait,
         since=rows.since,
+        is_kept=job.is_kept,
     )
 
 

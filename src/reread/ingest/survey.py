@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
@@ -63,6 +63,8 @@ class FileJob(Struct, frozen=True, kw_only=True, gc=False):
     """Of a trunk: the agents whose own files are new, so that its progress lines no longer stand for them."""
     results_wait: bool = False
     """Whether tool results get their words later: they are most of the text."""
+    agents: frozenset[str | None] = frozenset()
+    """Of an agent's file that is as it was: the agents that its responses are told of."""
 
 
 class GoneFile(Struct, frozen=True, kw_only=True):
@@ -86,6 +88,8 @@ class SessionJob(Struct, frozen=True, kw_only=True, gc=False):
     prices: Path | None = None
     """The user's own price file."""
     changed: tuple[FileJob, ...]
+    known_agents: tuple[FileJob, ...] = ()
+    """Files of agents that are as they were: what each is called may stand in a file that is not."""
     backup_of: int | None = None
     """The session that all of them are backups of; nothing else of it is read then."""
     with_friction: bool = True
@@ -240,10 +244,10 @@ class KnownCaptures:
         return self._by_session.get(session, [])
 
 
-def remade(captures: Iterable[SourceFile], keys: FileKeys) -> list[FileJob]:
+def remade(files: Iterable[SourceFile], keys: FileKeys) -> list[FileJob]:
     """What a capture adds depends on its transcript, so that its rows are made again whenever a file of it changed."""
     found = []
-    for file in captures:
+    for file in files:
         row = keys.row(file.location)
         if row is not None:
             found.append(kept_job(replace(file, size=row.size, mtime_ns=row.mtime_ns), row))
@@ -561,6 +565,7 @@ def compared_with_kept(path: Path, pieces: Sequence[StoredPiece], safe: Safe) ->
         return None
 
 
+_NAMES_AGENTS = frozenset({FileKind.TRANSCRIPT, FileKind.SUBAGENT, FileKind.META})
 _KEPT_ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, FileKind.META})
 
 
@@ -667,6 +672,7 @@ class Survey:
                         strays=own,
                         of_others=claims.of_others(session) | self._of_gone(session, claims),
                         changed=(*changed, *kept),
+                        known_agents=self._known_agents((*whole.all, *own), changed),
                         prices=self._prices,
                     )
                 )
@@ -751,9 +757,23 @@ class Survey:
         if not agents or trunk is None or row is None or not row.taken:
             return changed
         if all(job.file.path != trunk.path for job in changed):
-            (kept,) = remade([trunk], self.keys)
-            changed = (*changed, replace(kept, indexed=row.indexed))
+            changed = (*changed, *self._again([trunk]))
         return tuple(replace(job, claimed=agents) if job.file.path == trunk.path else job for job in changed)
+
+    def _known_agents(self, files: Sequence[SourceFile], changed: Sequence[FileJob]) -> tuple[FileJob, ...]:
+        """The other agents, where what changed may name them: a call that started one, or what is noted beside it."""
+        taken = {job.file.path for job in changed}
+        others = [file for file in files if file.kind is FileKind.SUBAGENT and file.path not in taken]
+        if not others or all(job.file.kind not in _NAMES_AGENTS for job in changed):
+            return ()
+        rows = {row.key: row.id for file in others if (row := self.keys.row(file.location)) is not None}
+        told = read.agents_told(self._connection, rows.values())
+        return tuple(replace(job, agents=told.get(rows[job.key], _NONE)) for job in self._again(others))
+
+    def _again(self, files: Iterable[SourceFile]) -> Iterator[FileJob]:
+        """Files that are as they were, to have their rows made again; what is written to one meanwhile is taken."""
+        for job in remade(files, self.keys):
+            yield replace(job, indexed=self.known[job.key].indexed, is_kept=job.file.location not in self._source_of)
 
     def _has_captures(self, session: SessionFiles) -> bool:
         """Whether captures belong to this copy of a session already."""
