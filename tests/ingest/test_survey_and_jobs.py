@@ -440,3 +440,20 @@ def test_an_agent_that_turns_up_after_its_trunk_went_does_not_bring_it_back(tmp_
         archive.sync()
         assert (row_of(archive, path).present, row_of(archive, agent).present) == (0, 1)
         assert [each.stored.row.subagents for each in archive.sessions()] == [1]
+
+
+def test_a_renamed_transcript_that_tells_another_id_takes_its_agents_along(tmp_path: Path) -> None:
+    named = with_an_agent().write(tmp_path / "projects")
+    path = named.rename(named.with_name("full.jsonl"))
+    named.with_suffix("").rename(path.with_suffix(""))
+    content = path.read_bytes()
+    untold = b'{"type":"summary","summary":"of something before","leafUuid":"x"}\n'
+    path.write_bytes(untold)
+    with an_archive(tmp_path) as archive:
+        archive.sync()
+        assert [each.id for each in archive.sessions()] == ["full"]
+        path.write_bytes(untold + content)
+        archive.sync()
+        assert [(each.id, len(each.stored.files)) for each in archive.sessions()] == [(ID, 2)]
+        assert [agent.id for agent in archive.session(ID).subagents] == ["abc"]
+        assert archive.safe.verify(deep=True).damaged == []

@@ -48,7 +48,7 @@ MIDDLE = 1 << 27
 """Blocks of sessions that are new to the archive count up from here, those of older ones down: a block's id then
 tells its age well enough to look at the newest matches first. Small ids are short: this is room for 400 GB."""
 
-_BACKUP = "backup"
+_BACKUP, _TRANSCRIPT = "backup", "transcript"
 _WHOLE = frozenset({"tool_result", "capture"})
 """Kinds of files whose rows are all made again whenever one is."""
 KEPT_ALONE = 2
@@ -97,7 +97,7 @@ class StoreWriter:
         with transaction(self._connection):
             blocks: list[tuple[int, FileBatch]] = []
             for batch in batches:
-                session = self._session(batch.session) if batch.session is not None else None
+                session = self._session(batch.session, batch.files) if batch.session is not None else None
                 name = stored_path(batch.session.uuid) if batch.session is not None else ""
                 for file in batch.files:
                     row, is_new = self._file(file, session, batch.backup_of)
@@ -181,7 +181,16 @@ class StoreWriter:
             more={"taken": self._began, meta.ORDER: self._order},
         )
 
-    def _session(self, row: SessionRow) -> int:
+    def _session(self, row: SessionRow, files: Iterable[FileBatch]) -> int:
+        """A transcript that is not called by its id may tell another one than before: the session goes by that, with
+        all that belongs to it."""
+        for file in files:
+            if file.kind == _TRANSCRIPT:
+                self._connection.execute(
+                    """UPDATE OR IGNORE session SET uuid = ? WHERE uuid <> ? AND folder = ?
+                       AND id = (SELECT session FROM file WHERE key = ?)""",
+                    (*[stored_path(row.uuid)] * 2, stored_path(row.folder), file.key),
+                )
         values = (self._machine, *map(_stored, SessionRow._fields, row))
         put = _put("session", ("machine", *SessionRow._fields), ("machine", "folder", "uuid"))
         return int(self._connection.execute(put, values).fetchone()[0])
