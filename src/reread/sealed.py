@@ -27,6 +27,8 @@ SUFFIX = ".sealed"
 _KNOWN = "sealed.json"
 _NONCE, _TAG, _KEY = 12, 16, 32
 _MACHINE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PLAIN = re.compile(r"(\d+\.pack|journal\.json)(\.part)?")
+"""Of a folder that is not encrypted; beside ours, and beside what lies there for those who sync it."""
 _KEY_LINE = re.compile(r"reread-key-1 ([0-9a-f]{64})\s*")
 
 
@@ -75,7 +77,7 @@ class SealedFolder:
     def seal(self, plain: Path, *, is_full: bool = False) -> int:
         """Brings one machine's part up to date with its plain files; gives how many bytes were written."""
         own = self.folder / plain.name
-        if own.is_dir() and any(not _is_ours(each.name) for each in own.iterdir()):
+        if own.is_dir() and any(_PLAIN.fullmatch(each.name) for each in own.iterdir()):
             raise BadInput(f"{printable(str(self.folder))} has your sessions unencrypted; choose another folder")
         size, known = 0, _known(plain.parent)
         try:
@@ -84,7 +86,7 @@ class SealedFolder:
             for name in names:
                 size += self._seal_file(plain / name, own / f"{name}{SUFFIX}", known, is_full=is_full)
             for left in own.iterdir():
-                if left.name.removesuffix(SUFFIX) not in names:
+                if _is_ours(left.name) and left.name.removesuffix(SUFFIX) not in names:
                     left.unlink()
             sync_folder(own)
             write_durably(plain.parent / _KNOWN, json.dumps(known))
@@ -122,19 +124,28 @@ class SealedFolder:
                 continue
             own = plain / theirs.name
             make_private(own)
-            names = {each.name.removesuffix(SUFFIX) for each in theirs.iterdir() if each.name.endswith(SUFFIX)}
+            try:
+                names = {each.name.removesuffix(SUFFIX) for each in theirs.iterdir() if each.name.endswith(SUFFIX)}
+            except OSError as error:
+                problems.append(_unreadable(theirs, error))
+                continue
             for name in sorted(names):
                 sealed, target = theirs / f"{name}{SUFFIX}", own / name
-                if target.exists() and known.get(_bound(sealed).decode()) == _nonce(sealed):
+                try:
+                    nonce = _nonce(sealed)
+                    if target.exists() and known.get(_bound(sealed).decode()) == nonce:
+                        continue
+                    content = self._open_file(sealed)
+                except OSError as error:  # not brought here yet, or taken away meanwhile
+                    problems.append(_unreadable(sealed, error))
                     continue
-                content = self._open_file(sealed)
                 if content is None:
                     problems.append(f"{printable(str(sealed))} is not whole yet, or was sealed with another key")
                     continue
                 part = target.with_name(f"{name}.part")
                 part.write_bytes(content)
                 part.replace(target)
-                known[_bound(sealed).decode()] = _nonce(sealed)
+                known[_bound(sealed).decode()] = nonce
                 size += len(content)
             for left in own.iterdir():
                 if names and left.name not in names:
@@ -149,6 +160,10 @@ class SealedFolder:
             return self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _bound(sealed))
         except (exceptions.InvalidTag, ValueError):
             return None
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    return f"{printable(str(path))}: cannot be read ({error.strerror or error}); it comes with a later pull"
 
 
 def _known(plain: Path) -> dict[str, str]:

@@ -137,3 +137,31 @@ def test_where_some_is_encrypted_what_is_plain_is_still_taken_and_sent(machines:
     assert "is left out; say --encrypt KEYFILE for it" in ran.err
     assert machines("laptop", "push", machines.folder).code == 0
     assert machines("laptop", "pull", machines.folder).code == 2, "there is nothing else than the encrypted"
+
+
+def test_what_others_leave_in_the_folder_is_no_hindrance(machines: Machines, tmp_path: Path) -> None:
+    """Finder, Syncthing and iCloud put files of theirs beside ours."""
+    key = tmp_path / "key"
+    machines("desk", "push", machines.folder, "--encrypt", key)
+    [pack] = machines.folder.rglob("*.pack.sealed")
+    foreign = [pack.with_name(name) for name in (".DS_Store", f".syncthing.{pack.name}.tmp", f".{pack.name}.icloud")]
+    for path in foreign:
+        path.write_bytes(b"x")
+    copy = pack.with_name("000001.pack (conflicted copy).sealed")
+    copy.write_bytes(pack.read_bytes())
+    (machines.folder / ".DS_Store").write_bytes(b"x")
+    ran = machines("desk", "push")
+    assert (ran.code, ran.err) == (0, "")
+    assert (all(path.exists() for path in foreign), copy.exists()) == (True, False)
+    assert "1 session imported" in machines("laptop", "pull", machines.folder, "--encrypt", key).out
+
+
+def test_a_file_that_cannot_be_read_yet_does_not_keep_the_others_out(machines: Machines, tmp_path: Path) -> None:
+    key, other = tmp_path / "key", "00000000-0000-4000-8000-000000000000"
+    machines("desk", "push", machines.folder, "--encrypt", key)
+    (machines.folder / other).write_bytes(b"no folder")
+    [pack] = machines.folder.rglob("*.pack.sealed")
+    pack.with_name("000000.pack.sealed").mkdir()
+    ran = machines("laptop", "pull", machines.folder, "--encrypt", key)
+    assert "1 session imported" in ran.out
+    assert ran.err.count("it comes with a later pull") == 2
