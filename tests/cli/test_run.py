@@ -548,6 +548,21 @@ def test_model_mode_and_thinking_are_steered_by_commands(place: Place) -> None:
     ]
 
 
+def test_what_can_be_typed_between_prompts_is_told_and_exit_ends_it(place: Place) -> None:
+    with place.terminal("-i", "steer") as terminal:
+        terminal.wait_for("\n> ")
+        terminal.press("/help\n")
+        terminal.wait_for("/model NAME")
+        terminal.wait_for("Ctrl-D or /exit ends the session")
+        terminal.wait_for("\n> ")
+        terminal.press("/mode\n")
+        terminal.wait_for("/mode MODE: another permission mode")
+        terminal.wait_for("\n> ")
+        terminal.press("/exit\n")
+        assert terminal.end() == 0
+    assert "/help" not in place.captured and "/exit" not in place.captured
+
+
 def test_ctrl_c_at_the_prompt_ends_the_run(place: Place) -> None:
     with place.terminal("-i") as terminal:
         terminal.wait_for("> ")

@@ -44,7 +44,7 @@ Exit codes: 0 success, 1 the result is an error, 2 the client could not be start
 def run_parser() -> options.Parser:
     made = options.make_parser("run", ABOUT, RUN_EXAMPLES, syncs=False, is_stream=True)
     made.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt; - or none reads standard input")
-    made.add_argument("-i", "--interactive", action="store_true", help="ask for more prompts until Ctrl-D")
+    made.add_argument("-i", "--interactive", action="store_true", help="ask for more prompts until Ctrl-D; /help there")
     made.add_argument("--claude", metavar="PATH", help="the client to run (default: `claude` on PATH)")
     made.add_argument(
         "--permission",

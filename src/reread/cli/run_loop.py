@@ -203,6 +203,8 @@ class _Run:
             prompt = self._next_prompt()
             if prompt is None:
                 return
+            if prompt in _LEAVE:
+                return
             is_typed = True
             if await self._steered(prompt):
                 prompt = None
@@ -225,8 +227,15 @@ class _Run:
         """Whether it was one of the commands that are ours; all others are the client's."""
         name, _, value = typed.partition(" ")
         value = value.strip()
-        if name not in ("/model", "/mode", "/thinking") or not value:
+        if name == "/help":
+            for line in (*(f"{each} {about}" for each, about in _STEERING.items()), _OTHERS):
+                self._showing.note(f"  {line}", "dim")
+            return True
+        if name not in _STEERING:
             return False
+        if not value:
+            self._showing.note(f"  {name} {_STEERING[name]}", "dim")
+            return True
         try:
             if name == "/model":
                 await self._client.set_model(None if value == "default" else value)
@@ -247,6 +256,15 @@ class _Run:
         self._showing.end()
         if talk.session is not None:
             self._showing.note(f"reread show {talk.session}", "dim")
+
+
+_STEERING = {
+    "/model": "NAME: another model from now on, such as haiku, or default",
+    "/mode": "MODE: another permission mode, such as plan, acceptEdits or default",
+    "/thinking": "TOKENS: how much it may think, or off, or default",
+}
+_LEAVE = ("/exit", "/quit")
+_OTHERS = "Ctrl-D or /exit ends the session; other commands go to Claude Code"
 
 
 def _number(text: str) -> int | None:
