@@ -617,6 +617,11 @@ def last_store(home: Path) -> str | None:
     return _remembered(home).get("store")
 
 
+def known_stores(home: Path) -> list[str]:
+    """Every team's store that was ever pushed to."""
+    return [name.removeprefix(_names("")) for name in _remembered(home) if name.startswith(_names(""))]
+
+
 def names_for(home: Path, address: str) -> str | None:
     """How names went to a store, whatever was pushed to since: what was hidden once, must not go there plain."""
     return _remembered(home).get(_names(address))

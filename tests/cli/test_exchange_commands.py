@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.running import Ran, Run, environment, read_until, start
+from reread.exchange import remember_store
 from reread.testing import a_prompt, a_reply, a_session
 
 SESSIONS = {"desk": "0a1b2c3d-1111-4222-8333-444455556666", "laptop": "1b2c3d4e-2222-4333-8444-555566667777"}
@@ -140,3 +141,13 @@ def test_what_is_damaged_here_is_not_sent_and_told(machines: Machines) -> None:
     assert f"{SESSIONS['desk']}.jsonl cannot be sent" in said.err
     machines("laptop", "pull", machines.folder)
     assert machines("laptop", "archive", "verify").code == 0
+
+
+def test_what_is_forgotten_here_and_may_still_be_elsewhere_is_told(machines: Machines) -> None:
+    machines("laptop", "sync")
+    assert machines("laptop", "archive", "forget", SESSIONS["laptop"], "--yes").err == "", "nothing was sent anywhere"
+    machines("desk", "push", machines.folder)
+    remember_store(machines.root / "desk" / "archive", "postgresql://ann@db.example/team", "plain")
+    told = machines("desk", "archive", "forget", SESSIONS["desk"], "--yes").err.splitlines()
+    assert f"pushed to {machines.folder}, the next `reread push` there forgets it" in told[0]
+    assert f"db.example/team, it is still there: `reread team forget {SESSIONS['desk']}`" in told[1]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread import archive as archives
-from reread import views
+from reread import lazy, views
 from reread.config import expanded
 from reread.errors import BadInput, printable
 from reread.views.numbers import count, left_out_document, left_out_lines, results_waiting, size
@@ -18,15 +18,17 @@ from reread.views.numbers import count, left_out_document, left_out_lines, resul
 from . import options
 from .options import is_agreed
 from .session_source import ProgressBar, bare_archive, find, is_below, is_protected, open_archive
-from .streams import tell_lines
+from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from reread import exchange
     from reread.archive import Archive, ArchiveStatus, Damaged, Generation, Machine, StoredSession, Verified
     from reread.config import Config
     from reread.views.values import View
-
+else:
+    exchange = lazy.module("reread.exchange")
 
 ARCHIVE_EXAMPLES = """\
   reread archive status
@@ -308,7 +310,18 @@ def _forget(arguments: list[str]) -> int:
     }
     gone = f"forgot {printable(stored.row.uuid)}: {count(done.files, 'file')}, {size(done.bytes)}"
     options.show_answer(given, config, lambda: document, lambda _: [gone])
+    for sentence in _still_elsewhere(config.home, stored.row.uuid):
+        tell(sentence)
     return 0
+
+
+def _still_elsewhere(home: Path, session: str) -> Iterator[str]:
+    """Where this machine may have sent a session, and what takes it from there."""
+    folder = exchange.last_folder(home)
+    if folder is not None:
+        yield f"if it was pushed to {folder}, the next `reread push` there forgets it for all machines that pull"
+    for store in exchange.known_stores(home):
+        yield f"if it was pushed to {store}, it is still there: `reread team forget {session}` removes it"
 
 
 def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
