@@ -519,7 +519,7 @@ class ArchiveTalk:
         return TalkReader(self._archive.connection, self._archive.line_reader(), self._archive.session)
 
     def has_rows(self) -> bool:
-        """Whether prompts and thoughts are rows; of sessions that an earlier version took in they are made here."""
+        """Whether prompts and thoughts are rows; of sessions that an earlier version imported they are made here."""
         archive = self._archive
         missing = conversation_rows.sessions_without_talk(archive.connection)
         if not missing or archive.is_read_only:

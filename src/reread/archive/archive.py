@@ -285,7 +285,7 @@ class Archive(ArchiveBase):
             if not is_quick:
                 self.finish(report)
             return SyncResult()
-        return self.safe.take_in(report, patience, with_backups=with_backups, is_quick=is_quick)
+        return self.safe.import_changes(report, patience, with_backups=with_backups, is_quick=is_quick)
 
     def finish(self, report: Report | None = None) -> None:
         """Does what quick syncs left for later: words of tool results, moments of friction. It stays undone where the

@@ -135,7 +135,7 @@ def best(figures: list[Figure]) -> Figure:
 
 
 QUICK_SYNC = 50_000_000
-"""Source bytes that a sync takes in within about two seconds."""
+"""Source bytes that a sync imports within about two seconds."""
 
 
 class ArchiveBilling:

@@ -79,7 +79,7 @@ class ArchiveSafe:
         """How much is kept, of how many sessions and files."""
         return custody.status(self._archive.connection, self._archive.home, self._archive.packs)
 
-    def take_in(
+    def import_changes(
         self,
         report: Report | None = None,
         patience: float = LOCK_SECONDS,
@@ -87,7 +87,7 @@ class ArchiveSafe:
         with_backups: bool = True,
         is_quick: bool = False,
     ) -> SyncResult:
-        """Takes in what changed in the sources; `Archive.sync` looks first whether anything did."""
+        """Imports what changed in the sources; `Archive.sync` looks first whether anything did."""
         archive = self._archive
         with archive.locked(patience):
             self._note_first()

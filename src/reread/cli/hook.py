@@ -74,7 +74,7 @@ def _start(arguments: list[str], told: HookInput) -> None:
 
 
 def take(arguments: list[str]) -> int:
-    """Takes in what changed, and once more when the client has had time to write its last lines."""
+    """Imports what changed, and once more when the client has had time to write its last lines."""
     given = hook_run_parser().parse_args(arguments)
     config = options.make_config(given)
     session = given.session or "a session"

@@ -88,7 +88,7 @@ def run_run(arguments: list[str]) -> int:
     if given.resume:
         _find_session(given, config)
     code = run_loop.talk(given, config, prompt, theirs, can_answer=not is_from_stdin)
-    take_in(config)
+    import_run(config)
     return code
 
 
@@ -118,7 +118,7 @@ def _find_session(given: argparse.Namespace, config: Config) -> None:
         given.cwd = found.folder
 
 
-def take_in(config: Config) -> None:
+def import_run(config: Config) -> None:
     """The transcript of the run into the archive, where there is one: a first sync may take minutes."""
     try:
         with bare_archive(config) as archive:

@@ -49,7 +49,7 @@ def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
 
 
 def _watch(archive: Archive, given: argparse.Namespace) -> None:
-    """Tells every sync that took something in, and every problem once, until Ctrl-C."""
+    """Tells every sync that imported something, and every problem once, until Ctrl-C."""
     told: set[str] = set()
     for result in archive.watch():
         fresh = [problem for problem in result.problems if str(problem) not in told]

@@ -68,7 +68,7 @@ def _changed(
     """The rows that are not there as they are; those that are told no more go."""
     names = _KEYS[table]
     size = len(names)
-    # Calls that an early version took in have no place.
+    # Calls that an early version imported have no place.
     told = connection.execute(f"SELECT * FROM {table} WHERE file = ? AND ifnull(offset, 0) >= ?", (file, since))  # noqa: S608  our own names
     flag = [name for name, *_ in told.description].index("is_copy")
     before = {row[:size]: (*row[:flag], 0, *row[flag + 1 :]) for row in told}  # which of them counts is settled later
@@ -293,7 +293,7 @@ def thought_counts(connection: sqlite3.Connection, window: Window, min_length: i
 
 
 def sessions_without_talk(connection: sqlite3.Connection) -> list[int]:
-    """Sessions that an earlier version took in, before prompts and thoughts were rows."""
+    """Sessions that an earlier version imported, before prompts and thoughts were rows."""
     rows = connection.execute(
         """SELECT DISTINCT session FROM file INDEXED BY file_without_talk
            WHERE has_talk = 0 AND session NOT NULL AND kind IN ('transcript', 'subagent', 'capture')"""

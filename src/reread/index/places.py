@@ -251,7 +251,7 @@ def call_by_file(connection: sqlite3.Connection, trunk: FileRow) -> None:
 
 
 def fold_copies(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> int:
-    """Sessions that an earlier version took in several times, from several places or under several names of a host,
+    """Sessions that an earlier version imported several times, from several places or under several names of a host,
     become one again; those that went their own ways stay. Gives how many were folded into others."""
     uuids = connection.execute("SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1").fetchall()
     files = SessionFileReader(connection, safe)

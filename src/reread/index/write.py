@@ -90,7 +90,7 @@ class StoreWriter:
     def apply(
         self, batches: Sequence[SessionBatch], *, is_older: bool, kept: Mapping[str, Sequence[Piece]] | None = None
     ) -> None:
-        """Takes in sessions; `is_older` says that they are older than all taken before, `kept` which pieces of a file,
+        """Imports sessions; `is_older` says that they are older than all taken before, `kept` which pieces of a file,
         by its key, are in the safe already and get their rows with the others."""
         stored = {id(file): self._keep(file) for batch in batches for file in batch.files}
         self._safe.flush()
