@@ -80,6 +80,7 @@ class Session(Conversation):
 
     @cached_property
     def line(self) -> tuple[Record, ...]:
+        """The records of this conversation proper: no repeats, no lines of agents inside the same file."""
         inline = {id(record) for record in self._inline}
         return tuple(record for record in self.distinct if id(record) not in inline) if inline else self.distinct
 
@@ -137,6 +138,7 @@ class Session(Conversation):
 
     @cached_property
     def span(self) -> tuple[datetime | None, datetime | None]:
+        """The earliest and the latest time in the file, or else in the client's own index."""
         started, ended = super().span
         if started is not None or self.hint is None:
             return started, ended
