@@ -631,13 +631,13 @@ def _with_line(text: str, line: str) -> str:
     return "\n".join([*lines[:at], line, *lines[at:], ""])
 
 
-def _with_settings(text: str, wanted: dict[str, Any], path: Path) -> str:
+def _with_settings(text: str, changes: dict[str, Any], path: Path) -> str:
     """With the members of the draft added to the lists that are there; every other character stays."""
     try:
         parse(text)
     except ValueError as error:
         raise BadInput(f"{printable(str(path))} is not valid JSON ({error}); nothing was written") from error
-    (outer, groups), *_ = wanted.items()
+    (outer, groups), *_ = changes.items()
     (inner, values), *_ = groups.items()
     for keys, empty in (((outer,), {}), ((outer, inner), [])):
         if find(text, *keys) is None:

@@ -77,13 +77,13 @@ class SourceError(RereadError):
 class UnknownSession(RereadError):
     """No session answers to this name."""
 
-    def __init__(self, wanted: str, searched: Sequence[Path], *, is_partial: bool = False) -> None:
+    def __init__(self, name: str, searched: Sequence[Path], *, is_partial: bool = False) -> None:
         places = ", ".join(printable(str(path)) for path in searched) or "no source folder"
-        is_meant = wanted != "@last" and wanted.strip("@").lower() in ("last", "latest", "newest")
+        is_meant = name != "@last" and name.strip("@").lower() in ("last", "latest", "newest")
         hint = "; the newest is @last" if is_meant else ""
         yet = "; a rebuild of its index runs, or was stopped, and has only some sessions yet" if is_partial else ""
-        super().__init__(f"no session {printable(wanted)!r} in {places}{hint}{yet}")
-        self.wanted = wanted
+        super().__init__(f"no session {printable(name)!r} in {places}{hint}{yet}")
+        self.name = name
         self.searched = tuple(searched)
         self.is_partial = is_partial
         """Whether what was searched is being rebuilt, so that the session may be there in a moment."""
@@ -92,10 +92,10 @@ class UnknownSession(RereadError):
 class AmbiguousSession(RereadError):
     """Several sessions begin with this prefix."""
 
-    def __init__(self, wanted: str, candidates: Sequence[str]) -> None:
+    def __init__(self, name: str, candidates: Sequence[str]) -> None:
         shown = ", ".join(map(printable, candidates[:8])) + (", ..." if len(candidates) > 8 else "")
-        super().__init__(f"{printable(wanted)!r} could be any of {len(candidates)} sessions: {shown}")
-        self.wanted = wanted
+        super().__init__(f"{printable(name)!r} could be any of {len(candidates)} sessions: {shown}")
+        self.name = name
         self.candidates = tuple(candidates)
 
 

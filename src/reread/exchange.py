@@ -122,7 +122,7 @@ def push(
     safe: Safe,
     machine: Machine,
     folder: Path,
-    wanted: Set[int] | None = None,
+    sessions: Set[int] | None = None,
     *,
     is_dry: bool = False,
     is_full: bool = False,
@@ -137,7 +137,7 @@ def push(
             make_private(own)
             _clear(own, set(read.forgotten(connection)), is_full=is_full)
         there = set(_names_in(own, is_full=is_full))
-        outgoing = _Outgoing(safe, machine, there, read.sessions_by_key(connection), wanted)
+        outgoing = _Outgoing(safe, machine, there, read.sessions_by_key(connection), sessions)
         size = sum(map(len, outgoing)) if is_dry else _write_packs(own, outgoing)
         if not is_dry:
             _write_journal(own, _journal(connection, machine, own))

@@ -428,16 +428,16 @@ class SourceTree:
         """The same from the other end: a copy then comes after what it copies."""
         yield from self._read(reversed(self.sessions))
 
-    def session(self, wanted: str) -> LoadedSession:
+    def session(self, name: str) -> LoadedSession:
         """By id, a unique beginning of it, `@last`, or `@2` for the second newest."""
-        return self._load(self._pick(wanted))
+        return self._load(self._pick(name))
 
     def _load(self, files: SessionFiles) -> LoadedSession:
         return load_session(files, self._strays.of(files), prices=self._prices)
 
-    def trunk(self, wanted: str) -> Path:
+    def trunk(self, name: str) -> Path:
         """The file of a session's own lines, to follow it."""
-        files = self._pick(wanted)
+        files = self._pick(name)
         if files.trunk is None:
             raise SourceError(Path(files.id), "has no transcript left, only files of its agents")
         return files.trunk.path
@@ -457,8 +457,8 @@ class SourceTree:
             raise UnknownSession(wanted, self.places)
         return found[0]
 
-    def _by_age(self, wanted: str) -> SessionFiles:
-        position = "1" if wanted == "@last" else wanted[1:]
+    def _by_age(self, name: str) -> SessionFiles:
+        position = "1" if name == "@last" else name[1:]
         if not position.isdecimal() or not 1 <= int(position) <= len(self.sessions):
-            raise UnknownSession(wanted, self.places)
+            raise UnknownSession(name, self.places)
         return self.sessions[int(position) - 1]

@@ -20,10 +20,10 @@ class Mark(NamedTuple):
     """Instead of what its files say."""
     hidden: bool = False
 
-    def has_tags(self, wanted: Iterable[str]) -> bool:
+    def has_tags(self, tags: Iterable[str]) -> bool:
         """Whether all of them are there, however they are spelled."""
         own = {tag_key(tag) for tag in self.tags}
-        return all(tag_key(tag) in own for tag in wanted)
+        return all(tag_key(tag) in own for tag in tags)
 
     @property
     def words(self) -> str:

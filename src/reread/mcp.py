@@ -132,12 +132,12 @@ class Server:
 
     def _called(self, params: Message) -> Message:
         """What a tool says. A call that makes no sense is told to the model, which can then make a better one."""
-        name, given = params.get("name"), params.get("arguments") or {}
+        name, arguments = params.get("name"), params.get("arguments") or {}
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
             raise Refusal(NO_PARAMS, f"no tool {name!r}; there are: {', '.join(self._tools)}")
         try:
-            return _told(tool.answer(_arguments(given, tool)))
+            return _told(tool.answer(_arguments(arguments, tool)))
         except RereadError as error:
             return _told(str(error), is_error=True)
         except OSError as error:
@@ -147,12 +147,12 @@ class Server:
             raise Refusal(FAULT, f"a mistake in reread: {type(error).__name__}") from error
 
 
-def _arguments(given: Any, tool: Tool) -> Any:
+def _arguments(arguments: Any, tool: Tool) -> Any:
     """Models write numbers as text, and null for what they leave out."""
-    if isinstance(given, dict):
-        given = {name: value for name, value in given.items() if value is not None}
+    if isinstance(arguments, dict):
+        arguments = {name: value for name, value in arguments.items() if value is not None}
     try:
-        return msgspec.convert(given, tool.arguments, strict=False)
+        return msgspec.convert(arguments, tool.arguments, strict=False)
     except msgspec.ValidationError as error:
         raise BadInput(f"{tool.name}: {error}") from error
 
@@ -263,26 +263,28 @@ class Search(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = False
 
 
-def _search(memory: Memory, asked: Search) -> str:
+def _search(memory: Memory, arguments: Search) -> str:
     fields = (
-        archives.search_language.fields_of(asked.fields) if asked.fields else archives.search_language.DEFAULT_FIELDS
+        archives.search_language.fields_of(arguments.fields)
+        if arguments.fields
+        else archives.search_language.DEFAULT_FIELDS
     )
-    wanted = asked.chosen(memory)
-    wanted = wanted._replace(without=None) if asked.current else wanted
+    filters = arguments.chosen(memory)
+    filters = filters._replace(without=None) if arguments.current else filters
     with memory.opened() as archive:
-        answer = archive.search(asked.query, fields, wanted, asked.limit)
-    return views.mcp_text.search_text(answer, asked.where(memory), memory.recall)
+        answer = archive.search(arguments.query, fields, filters, arguments.limit)
+    return views.mcp_text.search_text(answer, arguments.where(memory), memory.recall)
 
 
 class Sessions(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
     limit: Limit = 10
 
 
-def _sessions(memory: Memory, asked: Sessions) -> str:
-    wanted = asked.chosen(memory)._replace(limit=asked.limit, without_hidden=True)
+def _sessions(memory: Memory, arguments: Sessions) -> str:
+    filters = arguments.chosen(memory)._replace(limit=arguments.limit, without_hidden=True)
     with memory.opened() as archive:
-        found = archive.sessions(wanted)
-    return views.mcp_text.sessions_text(found, asked.where(memory), memory.recall)
+        found = archive.sessions(filters)
+    return views.mcp_text.sessions_text(found, arguments.where(memory), memory.recall)
 
 
 class Read(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -295,31 +297,31 @@ class Read(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = False
 
 
-def _read(memory: Memory, asked: Read) -> str:
-    if sum(map(bool, (asked.around, asked.after, asked.turns, asked.summary))) > 1:
+def _read(memory: Memory, arguments: Read) -> str:
+    if sum(map(bool, (arguments.around, arguments.after, arguments.turns, arguments.summary))) > 1:
         raise BadInput("around, after, turns and summary each choose a part; give one of them")
     with memory.opened() as archive:
-        session = archive.session(asked.session)
+        session = archive.session(arguments.session)
         recall = memory.recall
-        if asked.summary:
+        if arguments.summary:
             return views.mcp_text.summary_text(summaries.summary_of(session), recall)
-        if not (asked.around or asked.after or asked.turns):
+        if not (arguments.around or arguments.after or arguments.turns):
             return views.mcp_text.outline_text(session, recall)
         # Inside: long outputs of tools are read from the archive as they are shown.
-        return views.mcp_text.way_text(session, _way(session, asked), recall, is_onward=not asked.around)
+        return views.mcp_text.way_text(session, _way(session, arguments), recall, is_onward=not arguments.around)
 
 
-def _way(session: Session, asked: Read) -> archives.answers.PathToLine:
-    if asked.turns:
+def _way(session: Session, arguments: Read) -> archives.answers.PathToLine:
+    if arguments.turns:
         branches = session.branches[:1]
-        wanted = archives.answers.chosen_turns(asked.turns, branches, "turns") or range(0)
+        wanted = archives.answers.chosen_turns(arguments.turns, branches, "turns") or range(0)
         turns = (turn for branch in branches for turn in branch.turns if turn.index in wanted)
         return archives.answers.PathToLine("", list(archives.answers.pieces_of(turns)), 0)
-    way = archives.answers.way_to(session, asked.around or asked.after)
-    if asked.around:
+    way = archives.answers.way_to(session, arguments.around or arguments.after)
+    if arguments.around:
         return way
     if way.at + 1 == len(way.pieces):
-        raise BadInput(f"nothing follows line {asked.after!r}")
+        raise BadInput(f"nothing follows line {arguments.after!r}")
     return way._replace(at=way.at + 1)
 
 
@@ -327,10 +329,10 @@ class File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="a path, or enough of its end to tell it from others")]
 
 
-def _file(memory: Memory, asked: File) -> str:
+def _file(memory: Memory, arguments: File) -> str:
     with memory.opened() as archive:
         index = archive.files.index
-        path = index.meant(asked.path, memory.folder)
+        path = index.meant(arguments.path, memory.folder)
         glob = archives.file_history.literal(path)
         found = index.touched(glob, Filter()).files or index.touched(glob, Filter(), with_shell=True).files
         traced = _traced(archive, found[0])
@@ -358,11 +360,11 @@ class Decisions(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
     limit: Limit = 10
 
 
-def _decisions(memory: Memory, asked: Decisions) -> str:
-    wanted = asked.chosen(memory)._replace(limit=asked.limit)
+def _decisions(memory: Memory, arguments: Decisions) -> str:
+    filters = arguments.chosen(memory)._replace(limit=arguments.limit)
     with memory.opened() as archive:
-        found = archive.decisions(wanted, asked.topic or None)
-    return views.mcp_text.decisions_text(found, asked.where(memory), memory.recall)
+        found = archive.decisions(filters, arguments.topic or None)
+    return views.mcp_text.decisions_text(found, arguments.where(memory), memory.recall)
 
 
 _TABLE: list[tuple[str, str, str, type[Struct], Callable[..., str]]] = [

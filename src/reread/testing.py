@@ -68,11 +68,11 @@ class ContentBlock(Struct, frozen=True):
     fields: Json
 
 
-def as_block(given: str | ContentBlock | Json) -> ContentBlock:
+def as_block(content: str | ContentBlock | Json) -> ContentBlock:
     """A string is a text block; a dict is taken as it stands."""
-    if isinstance(given, ContentBlock):
-        return given
-    return ContentBlock({"type": "text", "text": given} if isinstance(given, str) else given)
+    if isinstance(content, ContentBlock):
+        return content
+    return ContentBlock({"type": "text", "text": content} if isinstance(content, str) else content)
 
 
 def a_thought(text: str = "", *, signature: str = "c2ln", **fields: Any) -> ContentBlock:

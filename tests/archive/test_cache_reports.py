@@ -270,16 +270,18 @@ class TestOneSession:
     def test_filters_narrow_what_is_shown(self, tmp_path: Path) -> None:
         path = write(tmp_path, FIRST, HIT, REBUILD)
         until = datetime(2026, 3, 1, 10, 1, 30, tzinfo=UTC)
-        made = session_report(load(path), UsageQuestion(wanted=Filter(until=until)), packaged_prices())
+        made = session_report(load(path), UsageQuestion(filters=Filter(until=until)), packaged_prices())
         assert (made.totals.requests, made.caching.rebuilds, made.caching.saved) == (2, 0, 110_000_000)
-        elsewhere = session_report(load(path), UsageQuestion(wanted=Filter(project="moon")), packaged_prices())
+        elsewhere = session_report(load(path), UsageQuestion(filters=Filter(project="moon")), packaged_prices())
         assert (elsewhere.rows, elsewhere.totals.requests) == ((), 0)
-        untouched = session_report(load(path), UsageQuestion(wanted=Filter(file="*.moon")), packaged_prices())
+        untouched = session_report(load(path), UsageQuestion(filters=Filter(file="*.moon")), packaged_prices())
         assert (untouched.rows, untouched.totals.requests) == ((), 0)
 
     def test_a_request_belongs_to_the_folder_it_was_made_in(self, tmp_path: Path) -> None:
         path = write(tmp_path, FIRST, a_request("moved", "10:01:00", read=90_000, cwd="/moon"))
-        made = session_report(load(path), UsageQuestion(by="project", wanted=Filter(project="moon")), packaged_prices())
+        made = session_report(
+            load(path), UsageQuestion(by="project", filters=Filter(project="moon")), packaged_prices()
+        )
         assert [row.key for row in made.rows] == ["/moon"]
 
     def test_it_says_the_same_as_the_archive(self, tmp_path: Path) -> None:

@@ -137,14 +137,14 @@ def test_a_moved_session_is_found_by_either_name_and_keeps_its_own(archive: Arch
     assert found(archive, "old-name") == {"one", "two", "four"}
     assert found(archive, NEW + TREE) == {"two"}
     assert archive.usage("day", Filter(project="new-name")).totals.requests == 3
-    assert {hit.session.row.uuid for hit in archive.search("pebble", wanted=Filter(project=NEW)).hits} == {
+    assert {hit.session.row.uuid for hit in archive.search("pebble", base=Filter(project=NEW)).hits} == {
         "one",
         "two",
         "three",
     }
     assert archive.friction.retro(Filter(project=NEW)).sessions == 3
     assert {each.stored.row.uuid for each in archive.sessions(Filter(folder=NEW))} == {"one", "two", "three"}
-    assert {hit.session.row.uuid for hit in archive.search("pebble", wanted=Filter(folder=NEW)).hits} == {
+    assert {hit.session.row.uuid for hit in archive.search("pebble", base=Filter(folder=NEW)).hits} == {
         "one",
         "two",
         "three",

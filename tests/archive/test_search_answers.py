@@ -146,7 +146,7 @@ FILTERS: list[tuple[Filter, list[str]]] = [
 
 @pytest.mark.parametrize(("wanted", "sessions"), FILTERS)
 def test_filters_leave_out_other_sessions_and_times(archive: Archive, wanted: Filter, sessions: list[str]) -> None:
-    assert sorted(hit.session.row.uuid for hit in archive.search("brown", wanted=wanted).hits) == sessions
+    assert sorted(hit.session.row.uuid for hit in archive.search("brown", base=wanted).hits) == sessions
 
 
 def test_a_regular_expression_is_held_against_every_text(archive: Archive) -> None:
@@ -158,9 +158,9 @@ def test_a_regular_expression_is_held_against_every_text(archive: Archive) -> No
         "capybara at line 7",
     }
     assert texts(archive.search(r"line \d", is_regex=True)) == []
-    assert texts(archive.search("brown", wanted=Filter(project="shop"), is_regex=True)) == ["slow brown bear"]
+    assert texts(archive.search("brown", base=Filter(project="shop"), is_regex=True)) == ["slow brown bear"]
     since = Filter(since=datetime(2026, 3, 2, tzinfo=UTC))
-    assert texts(archive.search("brown", wanted=since, is_regex=True)) == ["the brown quick answer"]
+    assert texts(archive.search("brown", base=since, is_regex=True)) == ["the brown quick answer"]
     assert len(archive.search(".", is_regex=True, limit=2).hits) == 2
 
 
@@ -240,9 +240,9 @@ def test_the_newest_relevant_are_found_behind_more_than_one_window(tmp_path: Pat
         assert len(archive.search("alpaca", limit=7).hits) == 7
         assert len(archive.search("alpaca", limit=1000).hits) == len(many) + 1
         until = Filter(until=datetime(2026, 2, 1, tzinfo=UTC))
-        assert texts(archive.search("alpaca", wanted=until)) == ["alpaca once"]
+        assert texts(archive.search("alpaca", base=until)) == ["alpaca once"]
         newest = Filter(since=datetime(2026, 2, 1, tzinfo=UTC))
-        assert len(archive.search("alpaca", wanted=newest, limit=1000).hits) == len(many)
+        assert len(archive.search("alpaca", base=newest, limit=1000).hits) == len(many)
 
 
 def of_many(folder: Path, *prompts: str) -> Archive:
@@ -370,7 +370,7 @@ def test_the_total_of_a_search_does_not_depend_on_the_limit(tmp_path: Path, numb
     with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
         archive.sync()
         for wanted, limit in product((None, Filter(project="app")), (5, number, number + 1)):
-            found = archive.search("alpaca", wanted=wanted, limit=limit)
+            found = archive.search("alpaca", base=wanted, limit=limit)
             assert (found.total, len(found.hits)) == (number, min(limit, number))
 
 
@@ -432,9 +432,9 @@ def test_titles_notes_and_tags_of_ones_own_are_found_as_titles_are(noted: Archiv
 
 def test_own_words_keep_to_filters_and_fields(noted: Archive) -> None:
     assert not noted.search("heron", frozenset({Field.PROMPT}), now=NOW).hits
-    assert not noted.search("heron", wanted=Filter(project="app"), now=NOW).hits
-    assert not noted.search("heron", wanted=Filter(since=datetime(2026, 2, 1, tzinfo=UTC)), now=NOW).hits
-    assert noted.search("heron", wanted=Filter(project="shop"), now=NOW).hits[0].text.startswith("Why the heron")
+    assert not noted.search("heron", base=Filter(project="app"), now=NOW).hits
+    assert not noted.search("heron", base=Filter(since=datetime(2026, 2, 1, tzinfo=UTC)), now=NOW).hits
+    assert noted.search("heron", base=Filter(project="shop"), now=NOW).hits[0].text.startswith("Why the heron")
     both = noted.search("brown OR heron", limit=1, now=NOW)
     assert (len(both.hits), both.total) == (1, 4)
 

@@ -105,8 +105,8 @@ def test_a_session_is_found_by_each_folder_it_lies_in(tmp_path: Path) -> None:
         for name, session in (("one", ID), ("two", ID), ("three", "another")):
             wanted = Filter(sources=(str(tmp_path / name),))
             assert [each.id for each in archive.sessions(wanted)] == [session]
-            assert archive.search("alpaca", wanted=wanted).total == 1
-            assert [row.key for row in archive.usage("session", wanted=wanted).rows] == [session]
+            assert archive.search("alpaca", base=wanted).total == 1
+            assert [row.key for row in archive.usage("session", base=wanted).rows] == [session]
 
 
 def test_a_copy_that_is_left_behind_by_a_fuller_one_is_still_there(tmp_path: Path) -> None:

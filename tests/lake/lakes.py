@@ -35,7 +35,7 @@ def asked(lake: Path | str, statement: str) -> list[tuple[Any, ...]]:
 def reports(lake: Path | str, wanted: Filter = EVERYTHING, zone: tzinfo = UTC) -> dict[str, UsageReport]:
     with LakeAnswers.of(DeltaLake(str(lake)), packaged_prices()) as answers:
         groupings = [by for by in COMPARED if by != "block" or wanted == EVERYTHING]
-        return {by: answers.usage(UsageQuestion(by=by, wanted=wanted, zone=zone)) for by in groupings}
+        return {by: answers.usage(UsageQuestion(by=by, filters=wanted, zone=zone)) for by in groupings}
 
 
 def assert_same_usage(lake: Path | str, archive: Archive, wanted: Filter = EVERYTHING, zone: tzinfo = UTC) -> None:

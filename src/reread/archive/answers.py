@@ -220,17 +220,17 @@ class _Part(Struct, frozen=True):
     copied: frozenset[int]
     """`id()` of the records that an earlier session has too."""
 
-    def has(self, item: Thought | Prompt | ToolCall, wanted: Filter) -> bool:
-        return id(item.record) not in self.copied and wanted.keeps_time(item.time)
+    def has(self, item: Thought | Prompt | ToolCall, filters: Filter) -> bool:
+        return id(item.record) not in self.copied and filters.keeps_time(item.time)
 
 
-def thinking(sessions: Iterable[Session], wanted: Filter, min_length: int) -> ThinkingAnswer:
+def thinking(sessions: Iterable[Session], filters: Filter, min_length: int) -> ThinkingAnswer:
     """Thoughts of trunks and agents. Sessions come oldest first, so that a copy follows what it copies."""
     found: list[FoundThought] = []
     short = empty = redacted = 0
-    for part in _parts(sessions, wanted):
+    for part in _parts(sessions, filters):
         for thought in part.conversation.thoughts:
-            if not part.has(thought, wanted):
+            if not part.has(thought, filters):
                 continue
             if thought.is_redacted:
                 redacted += 1
@@ -241,33 +241,33 @@ def thinking(sessions: Iterable[Session], wanted: Filter, min_length: int) -> Th
             else:
                 found.append(FoundThought(part.session.id, part.agent, thought))
     found.sort(key=lambda each: each.thought.time or _BEGINNING, reverse=True)
-    return ThinkingAnswer(found[: wanted.limit], short, empty, redacted, len(found))
+    return ThinkingAnswer(found[: filters.limit], short, empty, redacted, len(found))
 
 
-def prompts(sessions: Iterable[Session], wanted: Filter) -> FoundPrompts:
+def prompts(sessions: Iterable[Session], filters: Filter) -> FoundPrompts:
     """What people typed, newest first."""
     found = [
         FoundPrompt(part.session.id, part.session.project, prompt)
-        for part in _parts(sessions, wanted)
+        for part in _parts(sessions, filters)
         if part.agent is None
         for prompt in part.conversation.prompts
-        if part.has(prompt, wanted)
+        if part.has(prompt, filters)
     ]
     found.sort(key=lambda each: each.prompt.time or _BEGINNING, reverse=True)
-    return FoundPrompts(found[: wanted.limit], len(found))
+    return FoundPrompts(found[: filters.limit], len(found))
 
 
-def tools(sessions: Iterable[Session], wanted: Filter) -> list[ToolCount]:
+def tools(sessions: Iterable[Session], filters: Filter) -> list[ToolCount]:
     """How often each tool ran and failed, subagents included; callers that show them apply a limit."""
     found: dict[object, ToolCall] = {}
-    for part in _parts(sessions, wanted):
+    for part in _parts(sessions, filters):
         for call in part.conversation.tool_calls:
-            if part.has(call, wanted) and (wanted.tool is None or is_tool(call, wanted.tool)):
+            if part.has(call, filters) and (filters.tool is None or is_tool(call, filters.tool)):
                 found.setdefault(call_identity(call.id, call.time) or id(call.block), call)
     return count_tools(found.values())
 
 
-def _parts(sessions: Iterable[Session], wanted: Filter) -> Iterator[_Part]:
+def _parts(sessions: Iterable[Session], filters: Filter) -> Iterator[_Part]:
     """Trunks and the files of their agents; agents inside the trunk's file come with the trunk.
 
     Copies are told before the filter: a filter must not decide which of two copies counts.
@@ -276,7 +276,7 @@ def _parts(sessions: Iterable[Session], wanted: Filter) -> Iterator[_Part]:
     for session in sessions:
         files = [agent for agent in session.subagents if not agent.is_recorded_inline]
         parts = [_part(session, None, session, copies), *(_part(session, a.id, a, copies) for a in files)]
-        if wanted.keeps_session(session):
+        if filters.keeps_session(session):
             yield from parts
 
 
@@ -288,16 +288,16 @@ def _part(session: Session, agent: str | None, conversation: Conversation, copie
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
-def asking(wanted: Filter) -> Filter:
+def asking(filters: Filter) -> Filter:
     """The sessions worth reading: those that asked anything. `decisions` goes by the filter's own tool and limit."""
-    return wanted._replace(tool=ASKING, limit=None)
+    return filters._replace(tool=ASKING, limit=None)
 
 
-def decisions(sessions: Iterable[Session], wanted: Filter, topic: str | None = None) -> list[Decision]:
+def decisions(sessions: Iterable[Session], filters: Filter, topic: str | None = None) -> list[Decision]:
     """Questions and answers, the newest first. Sessions come oldest first, so that a copy follows what it copies."""
     copies = Copies()
     found: list[Decision] = []
-    called = Filter(tool=wanted.tool)
+    called = Filter(tool=filters.tool)
     for session in filter(called.keeps_session, sessions):
         parts: list[tuple[str | None, Conversation]] = [(None, session)]
         parts += [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
@@ -306,10 +306,10 @@ def decisions(sessions: Iterable[Session], wanted: Filter, topic: str | None = N
             found += [
                 each
                 for each in decisions_of(part, session.id, agent)
-                if each.uuid not in copied and wanted.keeps_time(each.time) and _is_about(each, topic)
+                if each.uuid not in copied and filters.keeps_time(each.time) and _is_about(each, topic)
             ]
     found.sort(key=lambda each: each.time or _EARLIEST, reverse=True)
-    return found[: wanted.limit]
+    return found[: filters.limit]
 
 
 def _is_about(decision: Decision, topic: str | None) -> bool:
@@ -321,19 +321,19 @@ def _is_about(decision: Decision, topic: str | None) -> bool:
     return all(word in text for word in topic.lower().split())
 
 
-def rows_of(connection: sqlite3.Connection, wanted: Filter) -> Window:
+def rows_of(connection: sqlite3.Connection, filters: Filter) -> Window:
     """Which rows a filter leaves: those of the sessions that pass, within its times."""
-    since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
-    of_sessions = wanted._replace(limit=None)
+    since, until = (None if time is None else int(time.timestamp() * 1000) for time in (filters.since, filters.until))
+    of_sessions = filters._replace(limit=None)
     is_narrow = of_sessions._replace(since=None, until=None) != Filter()
     return Window(passing_ids(connection, of_sessions) if is_narrow else None, since, until)
 
 
-def tool_counts(connection: sqlite3.Connection, wanted: Filter) -> list[ToolCount]:
+def tool_counts(connection: sqlite3.Connection, filters: Filter) -> list[ToolCount]:
     """Every call once, agents included; most used first."""
-    tool = (wanted.tool or "*").lower()
-    found = tool_sums(connection, rows_of(connection, wanted))
-    return sum_tools(each for each in found if each.name == wanted.tool or fnmatch(each.name.lower(), tool))
+    tool = (filters.tool or "*").lower()
+    found = tool_sums(connection, rows_of(connection, filters))
+    return sum_tools(each for each in found if each.name == filters.tool or fnmatch(each.name.lower(), tool))
 
 
 Load = Callable[[StoredSession], Session]
@@ -350,8 +350,8 @@ class TalkReader:
         self.hidden = 0
         """Rows whose text cannot be read, because of damage in the safe."""
 
-    def prompts(self, wanted: Filter) -> FoundPrompts:
-        rows, total = conversation_rows.prompt_rows(self._connection, rows_of(self._connection, wanted), wanted.limit)
+    def prompts(self, filters: Filter) -> FoundPrompts:
+        rows, total = conversation_rows.prompt_rows(self._connection, rows_of(self._connection, filters), filters.limit)
         found = [
             FoundPrompt(stored.row.uuid, stored.row.project, prompt)
             for stored, row in self._with_sessions(rows)
@@ -359,9 +359,9 @@ class TalkReader:
         ]
         return FoundPrompts(found, total - self.hidden)
 
-    def thinking(self, wanted: Filter, min_length: int) -> ThinkingAnswer:
-        window = rows_of(self._connection, wanted)
-        rows, total = conversation_rows.thought_rows(self._connection, window, min_length, wanted.limit)
+    def thinking(self, filters: Filter, min_length: int) -> ThinkingAnswer:
+        window = rows_of(self._connection, filters)
+        rows, total = conversation_rows.thought_rows(self._connection, window, min_length, filters.limit)
         found = [
             FoundThought(stored.row.uuid, row.agent, thought)
             for stored, row in self._with_sessions(rows)
@@ -370,16 +370,16 @@ class TalkReader:
         counts = conversation_rows.thought_counts(self._connection, window, min_length)
         return ThinkingAnswer(found, *counts, total - self.hidden)
 
-    def decisions(self, wanted: Filter, topic: str | None) -> list[Decision]:
-        asked = calls_of(self._connection, rows_of(self._connection, wanted), ASKING)
+    def decisions(self, filters: Filter, topic: str | None) -> list[Decision]:
+        asked = calls_of(self._connection, rows_of(self._connection, filters), ASKING)
         found: list[Decision] = []
         for (stored, row), each in zip(self._with_sessions([each.place for each in asked]), asked, strict=True):
-            if wanted.limit is not None and len(found) >= wanted.limit:
+            if filters.limit is not None and len(found) >= filters.limit:
                 break
             call = self._call(stored, each)
             told = decisions_in(call, stored.row.uuid, stored.row.project, row.agent) if call is not None else ()
             found += [decision for decision in told if _is_about(decision, topic)]
-        return found[: wanted.limit]
+        return found[: filters.limit]
 
     def _call(self, stored: StoredSession, wanted: FoundCall) -> ToolCall | None:
         """With its result; out of the whole session where their two lines alone do not tell."""
@@ -392,20 +392,20 @@ class TalkReader:
         self.hidden += found is None
         return found
 
-    def _call_in_lines(self, wanted: FoundCall) -> ToolCall | None:
-        row = wanted.place
-        results = lines_with(self._connection, row.file, RESULT) if wanted.has_result else []
+    def _call_in_lines(self, found: FoundCall) -> ToolCall | None:
+        row = found.place
+        results = lines_with(self._connection, row.file, RESULT) if found.has_result else []
         try:
             asked = decode(self._kept.line(row.file, row.generation, row.offset, row.length))
             for line in results:
                 if line.offset > row.offset:
                     content = self._kept.line(row.file, line.generation, line.offset, line.length)
-                    call = _called(wanted.id, asked, decode(content)) if wanted.id.encode() in content else None
+                    call = _called(found.id, asked, decode(content)) if found.id.encode() in content else None
                     if call is not None and call.output is not None:
                         return call
         except SafeDamaged:
             return None
-        return None if wanted.has_result else _called(wanted.id, asked)
+        return None if found.has_result else _called(found.id, asked)
 
     def _with_sessions(self, rows: list[TalkRow]) -> Iterator[tuple[StoredSession, TalkRow]]:
         known = {each.id: each for each in sessions(self._connection, ids=sorted({row.session for row in rows}))}
@@ -453,9 +453,9 @@ def _thoughts_in(record: Record) -> list[Thought]:
     return [Thought(record=record, block=block) for block in blocks if isinstance(block, Thinking | RedactedThinking)]
 
 
-def window_of(wanted: Filter) -> Filter:
+def window_of(filters: Filter) -> Filter:
     """Only time and place narrow what is read: by the rest, a copy could be told in place of what it copies."""
-    return Filter(since=wanted.since, until=wanted.until, sources=wanted.sources)
+    return Filter(since=filters.since, until=filters.until, sources=filters.sources)
 
 
 class ArchiveTalk:
@@ -465,55 +465,55 @@ class ArchiveTalk:
         self._archive = archive
 
     def prompts(
-        self, wanted: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
+        self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> FoundPrompts:
         """What people typed, newest first; a prompt that a fork repeats is told once."""
-        chosen = make_filter(wanted, filters, timezone)
+        chosen = make_filter(base, filters, timezone)
         if self.has_rows():
             return self._reader().prompts(chosen)
         return prompts(self.read_all(window_of(chosen)), self._with_moves(chosen))
 
     def thinking(
         self,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         min_length: int = 11,
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> ThinkingAnswer:
         """Thoughts of sessions and their agents, newest first, each once; and how many say nothing."""
-        chosen, least = make_filter(wanted, filters, timezone), whole_number(min_length, "min_length")
+        chosen, least = make_filter(base, filters, timezone), whole_number(min_length, "min_length")
         if self.has_rows():
             return self._reader().thinking(chosen, least)
         return thinking(self.read_all(window_of(chosen)), self._with_moves(chosen), least)
 
     def tools(
-        self, wanted: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
+        self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> list[ToolCount]:
         """How often each tool ran and failed, agents included and every call once; most used first."""
-        return tool_counts(self._archive.connection, make_filter(wanted, filters, timezone))
+        return tool_counts(self._archive.connection, make_filter(base, filters, timezone))
 
     def decisions(
         self,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         topic: str | None = None,
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> list[Decision]:
         """Questions Claude asked and what was answered, the newest first; those that have all words of a topic."""
-        chosen = make_filter(wanted, filters, timezone)
+        chosen = make_filter(base, filters, timezone)
         about = None if topic is None else text_of(topic, "topic")
         if self.has_rows():
             return self._reader().decisions(chosen, about)
         return decisions(self.read_all(asking(chosen)), chosen, about)
 
-    def read_all(self, wanted: Filter) -> Iterator[LoadedSession]:
+    def read_all(self, filters: Filter) -> Iterator[LoadedSession]:
         """Sessions read from the safe one at a time, the oldest first."""
-        for number in reversed(passing_ids(self._archive.connection, wanted)):
+        for number in reversed(passing_ids(self._archive.connection, filters)):
             for stored in sessions(self._archive.connection, ids=[number]):
                 yield self._archive.session(stored)
 
-    def _with_moves(self, wanted: Filter) -> Filter:
-        return wanted._replace(moves=moves(self._archive.connection))
+    def _with_moves(self, filters: Filter) -> Filter:
+        return filters._replace(moves=moves(self._archive.connection))
 
     def _reader(self) -> TalkReader:
         return TalkReader(self._archive.connection, self._archive.line_reader(), self._archive.session)

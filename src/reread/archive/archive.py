@@ -194,12 +194,12 @@ class Archive(ArchiveBase):
         for each in self.each_session():
             yield self.session(each)
 
-    def __getitem__(self, wanted: SessionName) -> LoadedSession:
-        return self.session(wanted)
+    def __getitem__(self, session: SessionName) -> LoadedSession:
+        return self.session(session)
 
-    def __contains__(self, wanted: SessionName) -> bool:
+    def __contains__(self, session: SessionName) -> bool:
         try:
-            return bool(self.find(wanted))
+            return bool(self.find(session))
         except UnknownSession:
             return False
 
@@ -327,7 +327,7 @@ class Archive(ArchiveBase):
 
     def sessions(
         self,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         cleanup_days: float = CLEANUP_DAYS,
         *,
         timezone: Zone | None = None,
@@ -337,31 +337,31 @@ class Archive(ArchiveBase):
 
         Filters take what the command line takes, as text or as values; a ready `Filter` can be given, too.
         """
-        return list(self.each_session(wanted, cleanup_days, timezone=timezone, **filters))
+        return list(self.each_session(base, cleanup_days, timezone=timezone, **filters))
 
     def each_session(
         self,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         cleanup_days: float = CLEANUP_DAYS,
         *,
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> Iterator[Listed]:
         """What `sessions` gives, one at a time."""
-        return listing.listed(self.connection, filtering.make_filter(wanted, filters, timezone), cleanup_days)
+        return listing.listed(self.connection, filtering.make_filter(base, filters, timezone), cleanup_days)
 
     def listed(self, session: SessionName, cleanup_days: float = CLEANUP_DAYS) -> Listed:
         """One session, as `sessions` gives it."""
         return next(listing.listed_by_id(self.connection, [self.find(session).id], cleanup_days))
 
-    def count_sessions(self, wanted: Filter | None = None, **filters: Unpack[FilterOptions]) -> int:
+    def count_sessions(self, base: Filter | None = None, **filters: Unpack[FilterOptions]) -> int:
         """How many sessions pass the filters; a limit among them is ignored."""
-        return listing.count_passing(self.connection, filtering.make_filter(wanted, filters))
+        return listing.count_passing(self.connection, filtering.make_filter(base, filters))
 
     def usage(
         self,
         by: str = "day",
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         timezone: Zone | None = None,
         *,
         is_recorded: bool = False,
@@ -372,14 +372,14 @@ class Archive(ArchiveBase):
         `archive.usage("model", since="7d")`. Every API response counts once over all files; more in `archive.billing`.
         """
         return self.billing.usage(
-            by, wanted, timezone, is_recorded=is_recorded, folds_worktrees=folds_worktrees, **filters
+            by, base, timezone, is_recorded=is_recorded, folds_worktrees=folds_worktrees, **filters
         )
 
     def search(
         self,
         query: str,
         fields: FieldNames | None = None,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         limit: int = 20,
         *,
         is_regex: bool = False,
@@ -394,7 +394,7 @@ class Archive(ArchiveBase):
         with the progress.
         """
         return self.text.search(
-            query, fields, wanted, limit, is_regex=is_regex, now=now, timezone=timezone, report=report, **filters
+            query, fields, base, limit, is_regex=is_regex, now=now, timezone=timezone, report=report, **filters
         )
 
     def file(self, name: str | PathLike[str], here: str | PathLike[str] | None = None) -> ArchivedFile:
@@ -402,50 +402,50 @@ class Archive(ArchiveBase):
         return self.files.find(name, here)
 
     def prompts(
-        self, wanted: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
+        self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> FoundPrompts:
         """What people typed, newest first; a prompt that a fork repeats is there once."""
-        return self._talk.prompts(wanted, timezone, **filters)
+        return self._talk.prompts(base, timezone, **filters)
 
     def thinking(
         self,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         min_length: int = 11,
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> ThinkingAnswer:
         """Thinking of sessions and their agents, newest first, each once; and how many are empty or redacted."""
-        return self._talk.thinking(wanted, min_length, timezone, **filters)
+        return self._talk.thinking(base, min_length, timezone, **filters)
 
     def tools(
-        self, wanted: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
+        self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> list[ToolCount]:
         """How often each tool ran and failed, agents included and every call once; most used first."""
-        return self._talk.tools(wanted, timezone, **filters)
+        return self._talk.tools(base, timezone, **filters)
 
     def decisions(
         self,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         topic: str | None = None,
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> list[Decision]:
         """Questions Claude asked and what was answered, newest first; with a topic, those with all of its words."""
-        return self._talk.decisions(wanted, topic, timezone, **filters)
+        return self._talk.decisions(base, topic, timezone, **filters)
 
     def projects(
-        self, wanted: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
+        self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> list[Project]:
         """Projects of the sessions that pass the filters, the one worked in last first; a limit counts projects.
 
         Worktrees are folded into the project they were made from, and folders that were moved into what they are today.
         """
         self.reprice()
-        return user_marks.projects(self.connection, filtering.make_filter(wanted, filters, timezone))
+        return user_marks.projects(self.connection, filtering.make_filter(base, filters, timezone))
 
     def lost(
         self,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         query: str | None = None,
         fields: FieldNames | None = None,
         *,
@@ -456,18 +456,18 @@ class Archive(ArchiveBase):
         query, those that match."""
         if not meta.has_files(self.connection, "index"):  # which is nearly always so, and costs a list no import
             return []
-        chosen = filtering.make_filter(wanted, filters)
+        chosen = filtering.make_filter(base, filters)
         return lost_sessions.find_lost(
             self.connection, self.line_reader(), self.machine, chosen, query, fields, is_regex=is_regex
         )
 
-    def read_all(self, wanted: Filter | None = None, **filters: Unpack[FilterOptions]) -> Iterator[LoadedSession]:
+    def read_all(self, base: Filter | None = None, **filters: Unpack[FilterOptions]) -> Iterator[LoadedSession]:
         """Sessions read from the safe one at a time, the oldest first."""
-        return self._talk.read_all(filtering.make_filter(wanted, filters))
+        return self._talk.read_all(filtering.make_filter(base, filters))
 
-    def transcript(self, wanted: SessionName) -> bytes:
+    def transcript(self, session: SessionName) -> bytes:
         """The session's own file, byte for byte; empty where only files of its agents are left."""
-        stored = self.find(wanted)
+        stored = self.find(session)
         trunk = self.reader.session_files(stored.id, stored.row.uuid).trunk
         return b"" if trunk is None else self.reader.whole(trunk)
 
@@ -490,7 +490,7 @@ class Archive(ArchiveBase):
     def write_database(
         self,
         path: str | PathLike[str],
-        wanted: Filter | SessionName | None = None,
+        sessions: Filter | SessionName | None = None,
         parts: plain_database.PlainParts | None = None,
         redactor: Redactor | None = None,
         *,
@@ -501,10 +501,10 @@ class Archive(ArchiveBase):
         ISO times and dollars. What the redactor finds is left out; with `only_looks` nothing is written, and the result
         says what would be. The file must be new."""
         self._talk.has_rows()
-        if wanted is None or isinstance(wanted, filtering.Filter):
-            ids = listing.passing_ids(self.connection, filtering.make_filter(wanted, filters))
+        if sessions is None or isinstance(sessions, filtering.Filter):
+            ids = listing.passing_ids(self.connection, filtering.make_filter(sessions, filters))
         else:
-            ids = [self.find(wanted).id]
+            ids = [self.find(sessions).id]
         with read_only.readable(self.home, self.packs, self._project_today()) as source:
             writer = plain_database.PlainWriter(
                 source, ids, parts or plain_database.PlainParts(), redactor, only_looks=only_looks
@@ -632,21 +632,21 @@ def _is_ours(error: BaseException) -> bool:
     return False
 
 
-def load(wanted: str | PathLike[str]) -> LoadedSession:
+def load(name: str | PathLike[str]) -> LoadedSession:
     """The session in a file or a session folder, with its subagents and side files; else one that the archive keeps,
     by its id, a unique beginning of it, `@last` or `@2`.
 
     Raises SourceError for what cannot be read or holds several sessions, UnknownSession or AmbiguousSession for a name.
     """
-    if not isinstance(wanted, str | PathLike):
-        raise BadInput(f"{wanted!r} names no session; give a file, a folder, an id, the beginning of one, or @last")
-    place = Path(path_name(wanted))
+    if not isinstance(name, str | PathLike):
+        raise BadInput(f"{name!r} names no session; give a file, a folder, an id, the beginning of one, or @last")
+    place = Path(path_name(name))
     with open_archive() as archive:
-        if not isinstance(wanted, str) or place.name != wanted or place.suffix or _is_there(place):
+        if not isinstance(name, str) or place.name != name or place.suffix or _is_there(place):
             return loading.load(place, archive.prices)
         if not archive.exists:  # looking for a session makes no archive
-            raise UnknownSession(wanted, [archive.home])
-        return archive.session(wanted)
+            raise UnknownSession(name, [archive.home])
+        return archive.session(name)
 
 
 def _is_there(place: Path) -> bool:

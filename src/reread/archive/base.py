@@ -198,25 +198,25 @@ class ArchiveBase:
             return
         ledger.reprice(self.connection, self.prices, now)
 
-    def find(self, wanted: SessionName) -> StoredSession:
+    def find(self, session: SessionName) -> StoredSession:
         """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest.
 
         Where several folders have a copy of it, the newest; `StoredSession.name` names each of them.
         It also takes what `sessions`, a search or this method gave.
         """
-        return listing.find_session(self.connection, self.home, wanted)
+        return listing.find_session(self.connection, self.home, session)
 
     def copies(self, stored: StoredSession) -> list[StoredSession]:
         """The other places that have a session of this id, the one that ended last first."""
         return listing.copies_of(self.connection, stored)
 
-    def find_one(self, wanted: SessionName) -> StoredSession:
+    def find_one(self, session: SessionName) -> StoredSession:
         """Like `find`, for what cannot be undone: where there are copies it raises AmbiguousSession."""
-        return listing.find_one(self.connection, self.home, wanted)
+        return listing.find_one(self.connection, self.home, session)
 
-    def session(self, wanted: SessionName) -> LoadedSession:
+    def session(self, session: SessionName) -> LoadedSession:
         """A session read from the safe, whether its source still exists or not."""
-        stored = self.find(wanted)
+        stored = self.find(session)
         files = self.reader.session_files(stored.id, stored.row.uuid)
         return loading.load_session(
             files,

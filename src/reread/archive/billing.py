@@ -150,7 +150,7 @@ class ArchiveBilling:
     def usage(
         self,
         by: str = "day",
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         timezone: Zone | None = None,
         *,
         is_recorded: bool = False,
@@ -165,7 +165,7 @@ class ArchiveBilling:
         archive = self._archive
         ask = UsageQuestion(
             by=by,
-            wanted=make_filter(wanted, filters, timezone),
+            filters=make_filter(base, filters, timezone),
             zone=zone_of(timezone),
             is_recorded=is_recorded,
             folds_worktrees=folds_worktrees,
@@ -177,7 +177,7 @@ class ArchiveBilling:
     def usage_ahead(
         self,
         by: str = "day",
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> UsageReport | None:
@@ -186,7 +186,7 @@ class ArchiveBilling:
         None when a sync is quick, or the question needs one.
         """
         archive = self._archive
-        ask = UsageQuestion(by=by, wanted=make_filter(wanted, filters, timezone), zone=zone_of(timezone))
+        ask = UsageQuestion(by=by, filters=make_filter(base, filters, timezone), zone=zone_of(timezone))
         if not usage_report.can_be_ahead(ask) or source_state.has_captures(archive.wire) or archive.has_lost_index:
             return None
         files = cold_usage.behind(archive.connection, archive.machine, archive.sources)
@@ -198,13 +198,13 @@ class ArchiveBilling:
     def caching(
         self,
         by: str = "day",
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> CacheReport:
         """What the cache saved and what its rebuilds cost by day, week, month, model, project or session."""
         archive = self._archive
-        ask = UsageQuestion(by=by, wanted=make_filter(wanted, filters, timezone), zone=zone_of(timezone))
+        ask = UsageQuestion(by=by, filters=make_filter(base, filters, timezone), zone=zone_of(timezone))
         archive.reprice()
         with snapshot(archive.connection):
             return cache_report.report(archive.connection, ask, archive.prices)
@@ -212,7 +212,7 @@ class ArchiveBilling:
     def usage_and_caching(
         self,
         by: str,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         timezone: Zone | None = None,
         *,
         folds_worktrees: bool = False,
@@ -222,7 +222,7 @@ class ArchiveBilling:
         archive = self._archive
         ask = UsageQuestion(
             by=by,
-            wanted=make_filter(wanted, filters, timezone),
+            filters=make_filter(base, filters, timezone),
             zone=zone_of(timezone),
             folds_worktrees=folds_worktrees,
         )
@@ -244,20 +244,20 @@ class ArchiveBilling:
         """How much of the five-hour and the seven-day limit is used, as far as a status line told."""
         return usage_report.limits(self._archive.connection, now or datetime.now(UTC))
 
-    def copied_into(self, wanted: SessionName) -> frozenset[str]:
+    def copied_into(self, session: SessionName) -> frozenset[str]:
         """Keys of the responses in a session's files that were made in another session."""
-        return usage_sums.made_elsewhere(self._archive.connection, self._archive.find(wanted).id)
+        return usage_sums.made_elsewhere(self._archive.connection, self._archive.find(session).id)
 
-    def explain(self, wanted: str | Path) -> Explained:
+    def explain(self, name: str | Path) -> Explained:
         """How a cost comes about: of a response by message or request id, or of a session by id, `@last` or a file.
 
         A response tells every line that shows it and each step of its price; raises BadInput where nothing answers.
         """
         archive = self._archive
-        wanted = wanted if isinstance(wanted, Path) else text_of(wanted, "the name")
+        name = name if isinstance(name, Path) else text_of(name, "the name")
         archive.reprice()
         with snapshot(archive.connection):
-            return explain.Explainer(archive.connection, archive.reader, archive.prices, archive.find).explain(wanted)
+            return explain.Explainer(archive.connection, archive.reader, archive.prices, archive.find).explain(name)
 
     def unpriced_models(self) -> list[UnpricedModel]:
         """Models with requests that have no price, each API response once; the one with most tokens first."""

@@ -201,12 +201,14 @@ def _causes(cells: Iterable[CacheCell]) -> list[RebuildCause]:
 
 
 def _cells(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[CacheCell]:
-    wanted = ask.wanted
+    filters = ask.filters
     known = (
-        ledger.circumstances(connection) if any((wanted.project, wanted.git_branch, wanted.model, wanted.tool)) else {}
+        ledger.circumstances(connection)
+        if any((filters.project, filters.git_branch, filters.model, filters.tool))
+        else {}
     )
     homes = ledger.homes(connection) if ask.by == "session" else {}
-    rows = usage_sums.cache_grouped(connection, _DIMENSIONS.get(ask.by, "quarter"), choose(connection, wanted, known))
+    rows = usage_sums.cache_grouped(connection, _DIMENSIONS.get(ask.by, "quarter"), choose(connection, filters, known))
     keys, moved = Keys(ask), moves(connection)
     for place, model, cause, is_told, *values in rows:
         session = homes[place][0] if place in homes else None
@@ -256,9 +258,9 @@ def session_report(session: Session, ask: UsageQuestion, prices: Prices, copied:
     `copied` names the responses that were made in another session, where that is known.
     """
     check_grouping(ask.by)
-    is_kept = ask.wanted.keeps_mark(session.mark) and Filter(file=ask.wanted.file).keeps_session(session)
+    is_kept = ask.filters.keeps_mark(session.mark) and Filter(file=ask.filters.file).keeps_session(session)
     found = responses(session, prices, copied)
-    told = found.only([each for each in found.responses if is_kept and _is_wanted(each, found, ask.wanted)])
+    told = found.only([each for each in found.responses if is_kept and _is_wanted(each, found, ask.filters)])
     cells = list(cells_of(told, session.id, ask))
     plain = with_shown_models((each.cell for each in cells), prices)
     about = SessionCaching(
@@ -293,9 +295,9 @@ def responses(session: Session, prices: Prices, copied: Collection[str] = ()) ->
     return SessionResponses(found, circumstances, agents)
 
 
-def _is_wanted(each: Response, found: SessionResponses, wanted: Filter) -> bool:
+def _is_wanted(each: Response, found: SessionResponses, filters: Filter) -> bool:
     where, how = found.circumstances[each.place], found.circumstances[each.circumstance]
-    return wanted.keeps_time(each.at) and is_place(where, wanted) and is_manner(how, wanted)
+    return filters.keeps_time(each.at) and is_place(where, filters) and is_manner(how, filters)
 
 
 def cells_of(told: SessionResponses, session: str, ask: UsageQuestion) -> Iterator[CacheCell]:
@@ -303,7 +305,7 @@ def cells_of(told: SessionResponses, session: str, ask: UsageQuestion) -> Iterat
     keys = Keys(ask)
     for each in told.responses:
         where = told.circumstances[each.place]
-        project = name_of(where.project, ask.wanted.moves, folds_worktrees=ask.folds_worktrees)
+        project = name_of(where.project, ask.filters.moves, folds_worktrees=ask.folds_worktrees)
         key = keys.of(quarter(each.time), session=session, model=each.model, project=project)
         yield CacheCell(UsageCell(key, each.model, sums_of(each)), each.cause, bool(each.is_told), caching_of(each))
 

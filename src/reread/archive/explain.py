@@ -475,27 +475,27 @@ class Explainer:
         self._find = find
         self._responses = ResponseExplainer(connection, files, prices)
 
-    def explain(self, wanted: str | Path) -> Explained:
+    def explain(self, name: str | Path) -> Explained:
         """Raises BadInput where nothing answers to a name, or several things do that have nothing in common."""
-        if isinstance(wanted, Path):
-            return self._session(self._of_file(wanted))
-        named = ledger.called(self._connection, wanted) if wanted else []
+        if isinstance(name, Path):
+            return self._session(self._of_file(name))
+        named = ledger.called(self._connection, name) if name else []
         if named:
-            return self._several(wanted, named) if len(named) > 1 else self._responses.explain(named[0])
-        session = None if wanted.startswith(_OF_RESPONSES) else self._session_called(wanted)
+            return self._several(name, named) if len(named) > 1 else self._responses.explain(named[0])
+        session = None if name.startswith(_OF_RESPONSES) else self._session_called(name)
         if session is not None:
             return self._session(session)
-        begun = ledger.beginning_with(self._connection, wanted) if wanted else []
+        begun = ledger.beginning_with(self._connection, name) if name else []
         if len(begun) != 1:
-            raise BadInput(_many(wanted, begun) if begun else f"no message, request or session {printable(wanted)!r}")
+            raise BadInput(_many(name, begun) if begun else f"no message, request or session {printable(name)!r}")
         return self._responses.explain(begun[0])
 
     def _session(self, stored: StoredSession) -> ExplainedSession:
         return explain_session(self._connection, self._files, self._prices, stored)
 
-    def _session_called(self, wanted: str) -> StoredSession | None:
+    def _session_called(self, name: str) -> StoredSession | None:
         try:
-            return self._find(wanted)
+            return self._find(name)
         except UnknownSession:
             return None
 
@@ -506,12 +506,12 @@ class Explainer:
         [stored] = sessions.sessions(self._connection, ids=[number])
         return stored
 
-    def _several(self, wanted: str, keys: Sequence[str]) -> SeveralResponses:
+    def _several(self, name: str, keys: Sequence[str]) -> SeveralResponses:
         counted = [part for key in keys for part in ledger.parts_of(self._connection, key)]
-        return SeveralResponses(id=wanted, responses=tuple(grouped_responses(counted)))
+        return SeveralResponses(id=name, responses=tuple(grouped_responses(counted)))
 
 
-def _many(wanted: str, candidates: Sequence[str]) -> str:
+def _many(name: str, candidates: Sequence[str]) -> str:
     shown = ", ".join(map(printable, candidates[:_MOST_CANDIDATES]))
     more = ", ..." if len(candidates) > _MOST_CANDIDATES else ""
-    return f"{printable(wanted)!r} could be any of {len(candidates)} responses: {shown}{more}"
+    return f"{printable(name)!r} could be any of {len(candidates)} responses: {shown}{more}"

@@ -190,19 +190,19 @@ class FileIndex:
         return list(dict.fromkeys(each.row.uuid for each in reversed(sessions(self._connection, ids=sorted(found)))))
 
     def touched(
-        self, glob: str | None, wanted: Filter, *, with_shell: bool | None = None, with_uuids: bool = False
+        self, glob: str | None, filters: Filter, *, with_shell: bool | None = None, with_uuids: bool = False
     ) -> Touched:
         """The files a glob fits. Shell commands are looked at if the glob has a word to find them by, or if asked."""
-        unnamed = wanted._replace(limit=None, file=None, tool=None)
+        unnamed = filters._replace(limit=None, file=None, tool=None)
         chosen = _ChosenSessions(self._connection, passing_ids(self._connection, unnamed))
-        globs = [each for each in (glob, wanted.file) if each is not None]
+        globs = [each for each in (glob, filters.file) if each is not None]
         words = _words(globs)
         has_shell = with_shell if with_shell is not None else any(len(word) > _TELLING for word in words)
         found = list(self._named(chosen, globs))
         if has_shell:
             found += [pair for pair in self._in_commands(words, chosen) if _fits_all(pair[0], globs)]
-        files = _by_path(pair for pair in found if _is_wanted(pair[1], wanted))
-        shown = self._with_uuids(files[: wanted.limit]) if with_uuids else files[: wanted.limit]
+        files = _by_path(pair for pair in found if _is_wanted(pair[1], filters))
+        shown = self._with_uuids(files[: filters.limit]) if with_uuids else files[: filters.limit]
         return Touched(files=shown, total=len(files), has_shell=has_shell, hidden=self._hidden)
 
     def _named(self, chosen: _ChosenSessions, globs: list[str]) -> Iterator[tuple[str, Operation]]:
@@ -306,9 +306,9 @@ def _operation(call: StoredCall, session: StoredSession) -> Operation:
     )
 
 
-def _is_wanted(operation: Operation, wanted: Filter) -> bool:
-    is_tool = wanted.tool is None or fnmatch(operation.tool.lower(), wanted.tool.lower())
-    return is_tool and wanted.keeps_time(operation.time)
+def _is_wanted(operation: Operation, filters: Filter) -> bool:
+    is_tool = filters.tool is None or fnmatch(operation.tool.lower(), filters.tool.lower())
+    return is_tool and filters.keeps_time(operation.time)
 
 
 def _fits_all(path: str, globs: list[str]) -> bool:
@@ -524,7 +524,7 @@ class ArchiveFiles:
     def touched(
         self,
         glob: str | PathLike[str] | None = None,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         *,
         with_shell: bool | None = None,
         with_uuids: bool = False,
@@ -532,7 +532,7 @@ class ArchiveFiles:
         **filters: Unpack[FilterOptions],
     ) -> Touched:
         """The files a glob fits. Shell commands are looked at if the glob has a word to find them by, or if asked."""
-        chosen = make_filter(wanted, filters, timezone)
+        chosen = make_filter(base, filters, timezone)
         name = None if glob is None else path_name(glob)
         return self.index.touched(name, chosen, with_shell=with_shell, with_uuids=with_uuids)
 
@@ -543,6 +543,6 @@ class ArchiveFiles:
         """
         if not isinstance(name, str | PathLike):
             raise BadInput(f"{printable(repr(name))} names no file; give a path, or enough of its end")
-        wanted = str(Path(name).expanduser()) if fspath(name).startswith("~") else fspath(name)
+        path = str(Path(name).expanduser()) if fspath(name).startswith("~") else fspath(name)
         folder = fspath(here) if here is not None else str(Path.cwd())
-        return ArchivedFile(self._archive, self.index.meant(wanted, folder))
+        return ArchivedFile(self._archive, self.index.meant(path, folder))

@@ -208,11 +208,11 @@ _LISTS = frozenset({"tags", "sources"})
 _FIELDS = {"branch": "git_branch"}
 
 
-def make_filter(wanted: Filter | None, options: FilterOptions | ScopeOptions, zone: Zone | None = None) -> Filter:
+def make_filter(filters: Filter | None, options: FilterOptions | ScopeOptions, zone: Zone | None = None) -> Filter:
     """A filter from keywords, over a ready one where there is one. Raises BadInput that names what is wrong."""
-    chosen = wanted if wanted is not None else Filter()
+    chosen = filters if filters is not None else Filter()
     if not isinstance(chosen, Filter):
-        raise BadInput(f"{_shown(wanted)} is not a Filter; give filters by name, such as project= or since=")
+        raise BadInput(f"{_shown(filters)} is not a Filter; give filters by name, such as project= or since=")
     if not options:
         return chosen
     unknown = [name for name in options if name not in FilterOptions.__annotations__]

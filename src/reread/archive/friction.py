@@ -56,7 +56,7 @@ class ArchiveFriction:
 
     def retro(
         self,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         session: SessionName | None = None,
         *,
         kinds: str | Iterable[str] | None = None,
@@ -79,7 +79,7 @@ class ArchiveFriction:
         archive = self._archive
         archive.reprice()
         ask = RetroQuestion(
-            wanted=make_filter(wanted, filters, timezone),
+            filters=make_filter(base, filters, timezone),
             session=archive.find(session) if session is not None else None,
             kinds=frozenset(map(kind_called, texts_of(kinds, "kinds"))) if kinds is not None else None,
             with_agents=with_agents,

@@ -219,8 +219,8 @@ def moment_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -
 def _told_again(connection: sqlite3.Connection, uuid: str) -> list[tuple[str, str, str | bytes]]:
     """Repeated instructions have no rows: they are found over many sessions."""
 
-    asked = RetroQuestion(kinds=frozenset({FrictionKind.REPEATED_INSTRUCTION}), with_wrong=True)
-    events = retro(connection, asked).events
+    question = RetroQuestion(kinds=frozenset({FrictionKind.REPEATED_INSTRUCTION}), with_wrong=True)
+    events = retro(connection, question).events
     return [
         (e.uuid, e.kind.value, e.session) for e in events if uuid and e.uuid is not None and e.uuid.startswith(uuid)
     ]
@@ -480,7 +480,7 @@ LEAST_CONFIDENCE = 0.5
 class RetroQuestion(NamedTuple):
     """A question about friction."""
 
-    wanted: Filter = Filter()
+    filters: Filter = Filter()
     session: StoredSession | None = None
     """One session alone; its patterns are those it shares with others."""
     kinds: frozenset[FrictionKind] | None = None
@@ -566,7 +566,7 @@ class Retro(Struct, frozen=True, kw_only=True):
 def retro(connection: sqlite3.Connection, ask: RetroQuestion) -> Retro:
     """Answers from rows alone: no transcript is read."""
     ranked((), ask.by)  # an unknown order is refused before the work
-    everything = Filter() if ask.session is not None else ask.wanted._replace(since=None, until=None, limit=None)
+    everything = Filter() if ask.session is not None else ask.filters._replace(since=None, until=None, limit=None)
     history = FrictionHistory(
         connection,
         session_outlines(connection, session_filter(connection, everything)),
@@ -597,8 +597,8 @@ class _Retrospect:
         before = self._typed_before()
         groups = Groups(events, len(typed), earlier, len(before), ask.by)
         return Retro(
-            since=ask.wanted.since,
-            until=ask.wanted.until,
+            since=ask.filters.since,
+            until=ask.filters.until,
             session=ask.session,
             sessions=len(numbers),
             prompts=len(typed),
@@ -645,22 +645,22 @@ class _Retrospect:
     def _is_now(self, session: int, time: datetime | None) -> bool:
         if self._ask.session is not None and session != self._ask.session.id:
             return False
-        return self._ask.wanted.keeps_time(time)
+        return self._ask.filters.keeps_time(time)
 
     def _typed_now(self) -> list[Typed]:
         """The same as `_is_now` of each prompt."""
-        typed, wanted = self._history.typed, self._ask.wanted
+        typed, filters = self._history.typed, self._ask.filters
         if self._ask.session is not None:
             typed = [each for each in typed if each.session == self._ask.session.id]
-        if wanted.since is None and wanted.until is None:
+        if filters.since is None and filters.until is None:
             return typed
-        first = _not_before(wanted.since) if wanted.since is not None else NO_TIME
-        end = _not_before(wanted.until) if wanted.until is not None else -NO_TIME
+        first = _not_before(filters.since) if filters.since is not None else NO_TIME
+        end = _not_before(filters.until) if filters.until is not None else -NO_TIME
         return [each for each in typed if each.time is not None and first <= each.time < end]
 
     def _typed_before(self) -> list[Typed]:
         """The same as `_is_before` of each prompt."""
-        asked, since = self._ask.session, self._ask.wanted.since
+        asked, since = self._ask.session, self._ask.filters.since
         if asked is None:
             end = _not_before(since) if since is not None else NO_TIME
             return [each for each in self._history.typed if each.time is not None and each.time < end]
@@ -672,14 +672,14 @@ class _Retrospect:
         """Whether a moment lies in the person's past: before the period, or before the one session began."""
         asked = self._ask.session
         if asked is None:
-            return self._ask.wanted.since is not None and time is not None and time < self._ask.wanted.since
+            return self._ask.filters.since is not None and time is not None and time < self._ask.filters.since
         if session == asked.id or time is None or asked.row.started is None:
             return False
         return time.timestamp() * 1000 < asked.row.started
 
     def _patterns(self, numbers: set[int], events: Sequence[Moment]) -> list[RepeatedPattern]:
         ask = self._ask
-        is_open = ask.session is not None or (ask.wanted.since is None and ask.wanted.until is None)
+        is_open = ask.session is not None or (ask.filters.since is None and ask.filters.until is None)
         keeps = None if is_open and (ask.with_wrong or not self._labels) else self._keeps
         if ask.session is None:
             found = find_patterns(self._history.materials(numbers, keeps), events)
@@ -695,7 +695,7 @@ class _Retrospect:
     def _keeps(self, said: AskedPrompt | Rule) -> bool:
         kind = FrictionKind.REPEATED_INSTRUCTION if isinstance(said, Rule) else FrictionKind.RE_ASK
         is_wrong = self._labels.is_wrong(said.uuid, kind) and not self._ask.with_wrong
-        return not is_wrong and (self._ask.session is not None or self._ask.wanted.keeps_time(said.time))
+        return not is_wrong and (self._ask.session is not None or self._ask.filters.keeps_time(said.time))
 
     def _told_again(self, patterns: Sequence[RepeatedPattern]) -> list[tuple[int, Moment]]:
         """Instructions that are repeated are found over many sessions, so no session has them by itself."""

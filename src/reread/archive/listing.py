@@ -152,46 +152,46 @@ SessionName = str | StoredSession | Listed
 """What names a session: an id, the beginning of one, `@last`, `@2`; or what a list or a search gave."""
 
 
-def find_session(connection: sqlite3.Connection, home: Path, wanted: SessionName) -> StoredSession:
+def find_session(connection: sqlite3.Connection, home: Path, session: SessionName) -> StoredSession:
     """The newest session that answers to a name. Raises UnknownSession, AmbiguousSession or BadInput."""
-    wanted = _named_here(connection, wanted)
-    if isinstance(wanted, StoredSession):
-        return wanted
-    if not isinstance(wanted, str):
+    session = _named_here(connection, session)
+    if isinstance(session, StoredSession):
+        return session
+    if not isinstance(session, str):
         raise BadInput(
-            f"{printable(repr(wanted))} names no session; give an id, the beginning of one, @last, @2, "
+            f"{printable(repr(session))} names no session; give an id, the beginning of one, @last, @2, "
             "or what sessions() lists"
         )
-    found = _newest(connection, wanted) if wanted.startswith("@") else sessions_called(connection, wanted)
+    found = _newest(connection, session) if session.startswith("@") else sessions_called(connection, session)
     if not found:
-        name, _, sign = wanted.rpartition("~")
+        name, _, sign = session.rpartition("~")
         found = [each for each in sessions_called(connection, name) if each.sign == sign]
     names = list(dict.fromkeys(each.row.uuid for each in found))
     if len(names) > 1:
-        raise AmbiguousSession(wanted, names)
+        raise AmbiguousSession(session, names)
     if not found:
-        raise UnknownSession(wanted, [home], is_partial=is_half_made(connection))
+        raise UnknownSession(session, [home], is_partial=is_half_made(connection))
     return found[0]
 
 
-def _named_here(connection: sqlite3.Connection, wanted: SessionName) -> StoredSession | str:
+def _named_here(connection: sqlite3.Connection, session: SessionName) -> StoredSession | str:
     """What a list gave out; by its name where that was the list of another archive, which numbers its own sessions."""
-    stored = wanted.stored if isinstance(wanted, Listed) else wanted
+    stored = session.stored if isinstance(session, Listed) else session
     if isinstance(stored, StoredSession) and stored.id not in session_ids_called(connection, stored.row.uuid):
         return stored.name
     return stored
 
 
-def _newest(connection: sqlite3.Connection, wanted: str) -> list[StoredSession]:
-    position = "1" if wanted == "@last" else wanted[1:]
+def _newest(connection: sqlite3.Connection, name: str) -> list[StoredSession]:
+    position = "1" if name == "@last" else name[1:]
     if position.isdecimal() and 1 <= int(position) <= count_sessions(connection):
         return sessions(connection, ids=session_ids(connection, limit=int(position))[-1:])
     return []
 
 
-def sessions_called(connection: sqlite3.Connection, wanted: str) -> list[StoredSession]:
+def sessions_called(connection: sqlite3.Connection, name: str) -> list[StoredSession]:
     """All that have this id, or else those whose id begins so."""
-    return sessions(connection, ids=session_ids_called(connection, wanted))
+    return sessions(connection, ids=session_ids_called(connection, name))
 
 
 def copies_of(connection: sqlite3.Connection, stored: StoredSession) -> list[StoredSession]:
@@ -203,22 +203,22 @@ def copies_of(connection: sqlite3.Connection, stored: StoredSession) -> list[Sto
     )
 
 
-def find_one(connection: sqlite3.Connection, home: Path, wanted: SessionName) -> StoredSession:
+def find_one(connection: sqlite3.Connection, home: Path, session: SessionName) -> StoredSession:
     """The same as `find_session`, but copies are not chosen from: they raise AmbiguousSession."""
-    wanted = _named_here(connection, wanted)
-    found = find_session(connection, home, wanted)
-    if not isinstance(wanted, str) or wanted.startswith("@") or wanted.endswith(f"~{found.sign}"):
+    session = _named_here(connection, session)
+    found = find_session(connection, home, session)
+    if not isinstance(session, str) or session.startswith("@") or session.endswith(f"~{found.sign}"):
         return found
     copies = copies_of(connection, found)
     if copies:
-        raise AmbiguousSession(wanted, [each.name for each in (found, *copies)])
+        raise AmbiguousSession(session, [each.name for each in (found, *copies)])
     return found
 
 
-def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) -> Iterator[Listed]:
+def listed(connection: sqlite3.Connection, filters: Filter, cleanup_days: float) -> Iterator[Listed]:
     """Sessions that pass the filter, the one that ended last first, with what a list says about them; some hundred are
     in memory at a time."""
-    return listed_by_id(connection, passing_ids(connection, wanted), cleanup_days)
+    return listed_by_id(connection, passing_ids(connection, filters), cleanup_days)
 
 
 def newest(connection: sqlite3.Connection, number: int, cleanup_days: float) -> list[Listed]:
@@ -238,34 +238,34 @@ def listed_by_id(connection: sqlite3.Connection, ids: list[int], cleanup_days: f
         )
 
 
-def passing(connection: sqlite3.Connection, wanted: Filter) -> list[StoredSession]:
+def passing(connection: sqlite3.Connection, filters: Filter) -> list[StoredSession]:
     """Sessions that pass the filter, the one that ended last first."""
-    return list(sessions_by_id(connection, passing_ids(connection, wanted)))
+    return list(sessions_by_id(connection, passing_ids(connection, filters)))
 
 
-def passing_ids(connection: sqlite3.Connection, wanted: Filter) -> list[int]:
-    return session_ids(connection, session_filter(connection, wanted), wanted.limit)
+def passing_ids(connection: sqlite3.Connection, filters: Filter) -> list[int]:
+    return session_ids(connection, session_filter(connection, filters), filters.limit)
 
 
-def count_passing(connection: sqlite3.Connection, wanted: Filter) -> int:
+def count_passing(connection: sqlite3.Connection, filters: Filter) -> int:
     """How many there are, whatever the limit."""
-    return count_sessions(connection, session_filter(connection, wanted))
+    return count_sessions(connection, session_filter(connection, filters))
 
 
-def session_filter(connection: sqlite3.Connection, wanted: Filter) -> SessionFilter:
+def session_filter(connection: sqlite3.Connection, filters: Filter) -> SessionFilter:
     """What is asked of whole sessions, for the database to answer."""
-    on = None if wanted.machine is None else ids_called(machines(connection), wanted.machine)
-    wanted = wanted._replace(moves=moves(connection), sources=_needed_sources(connection, wanted.sources, on))
-    model, branch, tool, glob = wanted.model, wanted.git_branch, wanted.tool, wanted.file
-    by_folder = wanted.project is not None or wanted.folder is not None
+    on = None if filters.machine is None else ids_called(machines(connection), filters.machine)
+    filters = filters._replace(moves=moves(connection), sources=_needed_sources(connection, filters.sources, on))
+    model, branch, tool, glob = filters.model, filters.git_branch, filters.tool, filters.file
+    by_folder = filters.project is not None or filters.folder is not None
     return SessionFilter(
-        since=None if wanted.since is None else ceil(wanted.since.timestamp() * 1000),
-        until=None if wanted.until is None else ceil(wanted.until.timestamp() * 1000),
-        project=(lambda path: wanted.keeps_project(path) and wanted.keeps_folder(path)) if by_folder else None,
+        since=None if filters.since is None else ceil(filters.since.timestamp() * 1000),
+        until=None if filters.until is None else ceil(filters.until.timestamp() * 1000),
+        project=(lambda path: filters.keeps_project(path) and filters.keeps_folder(path)) if by_folder else None,
         models=None if model is None else lambda models: any(model.lower() in each.lower() for each in models),
         git_branches=None if branch is None else lambda branches: branch in branches,
-        uuid=_named(connection, wanted),
-        file=(lambda path: _is_below(path, wanted.sources)) if wanted.sources else None,
+        uuid=_named(connection, filters),
+        file=(lambda path: _is_below(path, filters.sources)) if filters.sources else None,
         tool=None if tool is None else lambda name: fnmatch(name.lower(), tool.lower()),
         ids=None if on is None else sessions_on(connection, on),
         touched=None if glob is None else lambda path: fnmatch(path, glob) or fnmatch(path, f"*/{glob}"),
@@ -273,12 +273,12 @@ def session_filter(connection: sqlite3.Connection, wanted: Filter) -> SessionFil
 
 
 def choice_of(
-    connection: sqlite3.Connection, wanted: Filter, title: str = "", expires: datetime | None = None, days: float = 0.0
+    connection: sqlite3.Connection, filters: Filter, title: str = "", expires: datetime | None = None, days: float = 0.0
 ) -> SessionFilter:
     """A filter, and what only lists on a page are asked for: words of the title, and what the client deletes until a
     moment, which keeps sessions for so many days."""
     words = title.casefold().split()
-    return session_filter(connection, wanted)._replace(
+    return session_filter(connection, filters)._replace(
         title=(lambda text: all(word in text.casefold() for word in words)) if words else None,
         written=None if expires is None else written_before(expires, days),
     )
@@ -368,14 +368,14 @@ def project_names(connection: sqlite3.Connection) -> list[str]:
     return list(filter(None, dict.fromkeys(project_of(row.project, moved) for row in project_rows(connection))))
 
 
-def _named(connection: sqlite3.Connection, wanted: Filter) -> Callable[[str], bool] | None:
+def _named(connection: sqlite3.Connection, filters: Filter) -> Callable[[str], bool] | None:
     """What marks and a session to leave out keep; few sessions have marks."""
-    if not wanted.asks_for_marks and wanted.without is None:
+    if not filters.asks_for_marks and filters.without is None:
         return None
-    noted = marks(connection) if wanted.asks_for_marks else {}
-    if not noted and wanted.without is None and wanted.keeps_mark(NO_MARK):
+    noted = marks(connection) if filters.asks_for_marks else {}
+    if not noted and filters.without is None and filters.keeps_mark(NO_MARK):
         return None
-    return lambda uuid: uuid != wanted.without and wanted.keeps_mark(noted.get(uuid, NO_MARK))
+    return lambda uuid: uuid != filters.without and filters.keeps_mark(noted.get(uuid, NO_MARK))
 
 
 def _needed_sources(

@@ -54,32 +54,32 @@ class LostSession(Struct, frozen=True, kw_only=True):
         return "\n".join(part for part in (self.summary, self.first_prompt) if part)
 
 
-def lost_sessions(connection: sqlite3.Connection, kept: SafeReader, machine: str, wanted: Filter) -> list[LostSession]:
+def lost_sessions(connection: sqlite3.Connection, kept: SafeReader, machine: str, filters: Filter) -> list[LostSession]:
     """Those that pass a filter, the one that ended last first."""
-    if any(getattr(wanted, name) != getattr(Filter(), name) for name in Filter._fields if name not in _ANSWERED):
+    if any(getattr(filters, name) != getattr(Filter(), name) for name in Filter._fields if name not in _ANSWERED):
         return []
     known = set(names_by_id(connection).values())
     found: dict[str, LostSession] = {}
-    for entry in _entries(connection, kept, machine, wanted.sources):
+    for entry in _entries(connection, kept, machine, filters.sources):
         each = _lost(entry)
-        if each is not None and each.id not in known and _passes(each, wanted):
+        if each is not None and each.id not in known and _passes(each, filters):
             found.setdefault(each.id, each)
     ordered = sorted(found.values(), key=lambda each: each.ended or _EARLIEST, reverse=True)
-    return ordered[: wanted.limit]
+    return ordered[: filters.limit]
 
 
 def find_lost(
     connection: sqlite3.Connection,
     kept: SafeReader,
     machine: str,
-    wanted: Filter,
+    filters: Filter,
     query: str | None,
     fields: FieldNames | None,
     *,
     is_regex: bool,
 ) -> list[LostSession]:
     """Those that pass a filter, and that a search finds where there is one."""
-    found = lost_sessions(connection, kept, machine, wanted._replace(moves=moves(connection)))
+    found = lost_sessions(connection, kept, machine, filters._replace(moves=moves(connection)))
     return found if query is None else search_lost(found, query, chosen_fields(fields), is_regex=is_regex)
 
 
@@ -131,10 +131,10 @@ def _lost(entry: IndexEntry) -> LostSession | None:
     )
 
 
-def _passes(each: LostSession, wanted: Filter) -> bool:
+def _passes(each: LostSession, filters: Filter) -> bool:
     return (
-        wanted.keeps_project(each.project)
-        and wanted.keeps_folder(each.project)
-        and wanted.keeps_time(each.ended)
-        and (wanted.git_branch is None or wanted.git_branch == each.git_branch)
+        filters.keeps_project(each.project)
+        and filters.keeps_folder(each.project)
+        and filters.keeps_time(each.ended)
+        and (filters.git_branch is None or filters.git_branch == each.git_branch)
     )

@@ -202,21 +202,21 @@ class ArchiveSafe:
             with transaction(connection, durable=True):
                 meta.write_note(connection, meta.FIRST, meta.BEGUN)
 
-    def restore(self, wanted: SessionName, to: str | Path, generation: int | None = None) -> Restored:
+    def restore(self, session: SessionName, to: str | Path, generation: int | None = None) -> Restored:
         """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
         archive = self._archive
-        found = archive.find(wanted)
+        found = archive.find(session)
         if generation is not None:
             generation = filtering.whole_number(generation, "generation")
         return custody.restore(archive.connection, archive.reader, found, _folder(to), generation=generation)
 
-    def generations(self, wanted: SessionName) -> list[Generation]:
+    def generations(self, session: SessionName) -> list[Generation]:
         """What `restore` can give of a session: its files, and what they held before they were rewritten."""
-        return custody.generations(self._archive.connection, self._archive.find(wanted))
+        return custody.generations(self._archive.connection, self._archive.find(session))
 
-    def restore_targets(self, wanted: SessionName, to: str | Path) -> list[Path]:
+    def restore_targets(self, session: SessionName, to: str | Path) -> list[Path]:
         """Where `restore` would write."""
-        stored = self._archive.find(wanted)
+        stored = self._archive.find(session)
         rows = custody.kept_files(self._archive.connection, stored)
         return [_folder(to) / custody.below(row, stored) for row in rows]
 
@@ -266,7 +266,7 @@ class ArchiveSafe:
         meta.write_note(archive.connection, meta.FOLDED, meta.DONE)
         return folded
 
-    def forget(self, wanted: SessionName) -> Forgotten:
+    def forget(self, session: SessionName) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside.
 
         Captures of it go too, also those that are not imported yet.
@@ -274,7 +274,7 @@ class ArchiveSafe:
         archive = self._archive
         with archive.locked():
             self._recover()
-            found = archive.find_one(wanted)
+            found = archive.find_one(session)
             remove_waiting(archive.wire, found.row.uuid)  # first: what a kill left here would be imported again
             forgotten = custody.forget(archive.connection, archive.packs, archive.reader, found, archive.prices)
             remove_set_aside(archive.home)
@@ -297,7 +297,7 @@ class ArchiveSafe:
     def push(
         self,
         to: str | Path,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         *,
         is_dry: bool = False,
         full: bool = False,
@@ -308,7 +308,7 @@ class ArchiveSafe:
         Raises BadInput where there is no such folder."""
         archive, place = self._archive, _folder(to)
         exchange.check_folder(place)
-        chosen = filtering.make_filter(wanted, filters) if wanted is not None or filters else None
+        chosen = filtering.make_filter(base, filters) if base is not None or filters else None
         with archive.locked():
             self._recover()
             ids = None if chosen is None else set(listing.passing_ids(archive.connection, chosen))

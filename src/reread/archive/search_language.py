@@ -90,9 +90,9 @@ def _wanted(terms: Iterable[Term]) -> list[Term]:
     return [term for term in terms if not term.negated]
 
 
-def _in_order(wanted: Sequence[Term]) -> Term:
+def _in_order(terms: Sequence[Term]) -> Term:
     """Words as one phrase."""
-    return Term(" ".join(term.text for term in wanted), wanted[-1].is_prefix, is_phrase=True)
+    return Term(" ".join(term.text for term in terms), terms[-1].is_prefix, is_phrase=True)
 
 
 def parse(text: str, fields: Iterable[Field] = DEFAULT_FIELDS) -> SearchQuery:

@@ -115,7 +115,7 @@ class SecretScan:
 
     def report(
         self,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         tell: Callable[[int, int], None] | None = None,
         **filters: Unpack[FilterOptions],
     ) -> SecretsAnswer:
@@ -123,14 +123,14 @@ class SecretScan:
 
         What is new since the last question is looked through first; `tell` hears how many bytes of how many are done.
         """
-        wanted = make_filter(wanted, filters)
-        chosen = {each.id: each for each in passing(self._connection, wanted._replace(limit=None))}
+        base = make_filter(base, filters)
+        chosen = {each.id: each for each in passing(self._connection, base._replace(limit=None))}
         read = self._look_through(unread(self._connection, VERSION, chosen), tell)
         rows = [*kept_secrets(self._connection, chosen), *self._passing]
-        found = [each for each in _grouped(rows, chosen, wanted) if each.places]
+        found = [each for each in _grouped(rows, chosen, base) if each.places]
         found.sort(key=_order)
         found.sort(key=lambda each: each.last or _BEGINNING, reverse=True)
-        return SecretsAnswer(found[: wanted.limit], len(found), read, self._damaged)
+        return SecretsAnswer(found[: base.limit], len(found), read, self._damaged)
 
     def value_of(self, secret: ExposedSecret) -> str | None:
         """The secret itself, read from the safe again; None where that is lost."""
@@ -249,10 +249,10 @@ def _order(secret: ExposedSecret) -> tuple[str, str, int]:
     return secret.kind, place.session.row.uuid, place.offset
 
 
-def _grouped(rows: Iterable[KeptSecret], chosen: dict[int, StoredSession], wanted: Filter) -> Iterator[ExposedSecret]:
+def _grouped(rows: Iterable[KeptSecret], chosen: dict[int, StoredSession], filters: Filter) -> Iterator[ExposedSecret]:
     groups: dict[bytes, list[KeptSecret]] = {}
     for row in rows:
-        if wanted.keeps_time(moment(row.row.time)):
+        if filters.keeps_time(moment(row.row.time)):
             groups.setdefault(row.row.digest, []).append(row)
     for digest, group in groups.items():
         group.sort(key=lambda each: (each.row.time or 0, chosen[each.session].row.uuid, each.row.offset, each.file))

@@ -222,16 +222,16 @@ class Searcher:
         self._hidden = 0
 
     def search(
-        self, text: str, fields: frozenset[Field], wanted: Filter, limit: int, *, suggests: bool
+        self, text: str, fields: frozenset[Field], filters: Filter, limit: int, *, suggests: bool
     ) -> SearchAnswer:
         query = parse(text, fields)
-        chosen = self._chosen(wanted)
+        chosen = self._chosen(filters)
         found: list[tuple[float, ReadText]] = []
         seen = _Seen()
         passed = 0
         for window in self._windows(query, chosen):
             passed += len(window)
-            found += self._best([match for match in window if wanted.keeps_time(_time(match))], query, limit, seen)
+            found += self._best([match for match in window if filters.keeps_time(_time(match))], query, limit, seen)
             if len(found) >= limit:
                 is_last = len(window) < WINDOW  # counting them takes as long as finding them
                 total = passed if is_last else reading.count_matches(self._connection, query.match, chosen)
@@ -239,7 +239,7 @@ class Searcher:
         else:
             total = len(found)
         found.sort(key=lambda pair: (-pair[0], -pair[1].match.id))
-        own = list(self._own(matching(noted_words(self._connection), query.match), query.terms, wanted, chosen))
+        own = list(self._own(matching(noted_words(self._connection), query.match), query.terms, filters, chosen))
         hits = sorted([*own, *self._hits(found[:limit], seen)], key=lambda hit: -hit.score)
         return SearchAnswer(
             query=text,
@@ -250,15 +250,15 @@ class Searcher:
             hidden=self._hidden,
         )
 
-    def scan(self, bounded: BoundedPattern, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
+    def scan(self, bounded: BoundedPattern, fields: frozenset[Field], filters: Filter, limit: int) -> SearchAnswer:
         """Every text of the fields held against a regular expression: the newest are shown, all are counted."""
         found: list[ReadText] = []
         seen = _Seen()
         numbers = [FIELDS.index(field) for field in fields]
-        chosen = self._chosen(wanted)
+        chosen = self._chosen(filters)
         beyond: set[tuple[str, TextSums]] = set()
         total = 0
-        for read in self._matching(bounded, numbers, chosen, wanted, limit):
+        for read in self._matching(bounded, numbers, chosen, filters, limit):
             if len(found) < limit or seen.has(read):
                 is_new = seen.is_first(read)
                 found += [read] if is_new else []
@@ -267,7 +267,7 @@ class Searcher:
                 is_new = name not in beyond
                 beyond.add(name)
             total += is_new
-        own = self._own_matching(bounded, wanted, chosen) if Field.TITLE in fields else []
+        own = self._own_matching(bounded, filters, chosen) if Field.TITLE in fields else []
         hits = [*own, *self._hits([(1.0, read) for read in found], seen)]
         return SearchAnswer(
             query=bounded.pattern,
@@ -280,23 +280,23 @@ class Searcher:
             is_cut_short=bounded.has_given_up,
         )
 
-    def _own_matching(self, bounded: BoundedPattern, wanted: Filter, chosen: list[int] | None) -> list[Hit]:
+    def _own_matching(self, bounded: BoundedPattern, filters: Filter, chosen: list[int] | None) -> list[Hit]:
         """A person's own words about sessions in which a pattern is found."""
         noted = noted_words(self._connection)
         tried = zip(noted, bounded.try_each(each.text for each in noted), strict=False)
         said = {each.text: answer.spans for each, answer in tried if answer.is_found}
         noted = [each for each in noted if each.text in said]
-        return [replace(hit, spans=said[hit.text]) for hit in self._own(noted, (), wanted, chosen)]
+        return [replace(hit, spans=said[hit.text]) for hit in self._own(noted, (), filters, chosen)]
 
     def _matching(
-        self, bounded: BoundedPattern, fields: list[int], chosen: list[int] | None, wanted: Filter, limit: int
+        self, bounded: BoundedPattern, fields: list[int], chosen: list[int] | None, filters: Filter, limit: int
     ) -> Iterator[ReadText]:
         """The texts in which a pattern is found, newest first."""
         terms = words.term_list(self._connection) if needs_terms(bounded.words) else None
         asked = possible(bounded.words, terms)
         blocks = reading.blocks(self._connection, fields, chosen, asked)
-        if wanted.since is not None or wanted.until is not None:
-            blocks = (_within(each, wanted) for each in blocks)
+        if filters.since is not None or filters.until is not None:
+            blocks = (_within(each, filters) for each in blocks)
         every = (TextsOfFile(self._pieces_of(each), each) for each in blocks if each.rows)
         for answer in try_shares(
             shares(every, bounded.pattern, self._files.folder, limit, are_possible=asked is not None), bounded
@@ -316,15 +316,15 @@ class Searcher:
                 pieces = reading.pieces_of(self._connection, *held)
             yield match, pieces
 
-    def cells(self, text: str, fields: frozenset[Field], wanted: Filter) -> Cells:
+    def cells(self, text: str, fields: frozenset[Field], filters: Filter) -> Cells:
         """All hits, without reading one of them: how many lie in which session, field and hour."""
         query = parse(text, fields)
-        times = [None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until)]
+        times = [None if time is None else int(time.timestamp() * 1000) for time in (filters.since, filters.until)]
         everywhere = parse(text, ALL_FIELDS)
-        chosen = self._chosen(wanted)
+        chosen = self._chosen(filters)
         rows = reading.match_cells(self._connection, everywhere.match, chosen, (times[0], times[1]), MOST + 1)
         cells = [FacetCell(session, FIELDS[field], hour, hits) for session, field, hour, hits in rows]
-        own = self._own(matching(noted_words(self._connection), everywhere.match), query.terms, wanted, chosen)
+        own = self._own(matching(noted_words(self._connection), everywhere.match), query.terms, filters, chosen)
         cells += [FacetCell(hit.session.id, hit.field, _hour(hit.time), 1) for hit in own]
         return Cells(tuple(cells), query.fields, sum(cell.hits for cell in cells) > MOST)
 
@@ -335,7 +335,7 @@ class Searcher:
         return {read.uuid for read in self._reads(found) if read.uuid}
 
     def _own(
-        self, noted: Iterable[Noted], terms: tuple[Term, ...], wanted: Filter, chosen: list[int] | None
+        self, noted: Iterable[Noted], terms: tuple[Term, ...], filters: Filter, chosen: list[int] | None
     ) -> Iterator[Hit]:
         """A person's own words about sessions, as hits in titles; their time is that of the session."""
         for each in noted:
@@ -344,14 +344,14 @@ class Searcher:
                 continue
             session = _original(sessions(self._connection, ids=ids))
             time = moment(session.row.ended)
-            if wanted.keeps_time(time):
+            if filters.keeps_time(time):
                 found = Candidate(0, time, Field.TITLE, query_hits(terms, each.text), len(each.text))
                 score = round(found.score(self._now), 3)
                 yield Hit(session=session, uuid=None, field=Field.TITLE, time=time, text=each.text, score=score)
 
-    def _chosen(self, wanted: Filter) -> list[int] | None:
+    def _chosen(self, filters: Filter) -> list[int] | None:
         """The sessions a filter leaves; None for all of them."""
-        unlimited = wanted._replace(limit=None)
+        unlimited = filters._replace(limit=None)
         if unlimited == Filter():
             return None
         return passing_ids(self._connection, unlimited)
@@ -503,9 +503,9 @@ def _original(copies: Iterable[StoredSession]) -> StoredSession:
     return min(copies, key=lambda each: (each.row.ended or 0, each.mtime_ns or 0, each.id))
 
 
-def _within(blocks: FileBlocks, wanted: Filter) -> FileBlocks:
+def _within(blocks: FileBlocks, filters: Filter) -> FileBlocks:
     """Those alone that lie in the window of a filter."""
-    return blocks._replace(rows=[row for row in blocks.rows if wanted.keeps_time(moment(row[-1]))])
+    return blocks._replace(rows=[row for row in blocks.rows if filters.keeps_time(moment(row[-1]))])
 
 
 def _time(match: Match) -> datetime | None:
@@ -547,7 +547,7 @@ class ArchiveText:
         self,
         query: str,
         fields: FieldNames | None = None,
-        wanted: Filter | None = None,
+        base: Filter | None = None,
         limit: int = 20,
         *,
         is_regex: bool = False,
@@ -562,7 +562,7 @@ class ArchiveText:
         With `is_regex` every text is held against a pattern. Who asks at each letter of a word, and shows no
         suggestions, says so: for them the words of a whole letter are gone through.
         """
-        chosen, scope, most = chosen_fields(fields), make_filter(wanted, filters, timezone), positive(limit, "limit")
+        chosen, scope, most = chosen_fields(fields), make_filter(base, filters, timezone), positive(limit, "limit")
         if is_regex:  # which reads the texts themselves
             with BoundedPattern(_asked(query)) as bounded:
                 if needs_terms(bounded.words):
@@ -578,12 +578,12 @@ class ArchiveText:
             answer = searcher.search(query, chosen, scope, most, suggests=suggests)
             return replace(answer, waiting=self.count_waiting(scope)) if is_about_results else answer
 
-    def count_waiting(self, wanted: Filter | None = None) -> int:
+    def count_waiting(self, filters: Filter | None = None) -> int:
         """Of how many sessions that pass a filter tool results are not indexed yet."""
-        return len(self._waiting(wanted or Filter()))
+        return len(self._waiting(filters or Filter()))
 
-    def _waiting(self, wanted: Filter) -> set[int]:
-        connection, unlimited = self._archive.connection, wanted._replace(limit=None)
+    def _waiting(self, filters: Filter) -> set[int]:
+        connection, unlimited = self._archive.connection, filters._replace(limit=None)
         waiting = set(meta.waiting_for_results(connection))
         if not waiting or unlimited == Filter():
             return waiting
@@ -606,10 +606,10 @@ class ArchiveText:
         if not words.has_terms(archive.connection):
             archive.if_free(lambda: words.list_terms(archive.connection))
 
-    def count_hits(self, query: str, fields: FieldNames | None = None, wanted: Filter | None = None) -> Cells:
+    def count_hits(self, query: str, fields: FieldNames | None = None, filters: Filter | None = None) -> Cells:
         """How many hits a search has in which session, field and hour, as far as it is indexed; for `facets`."""
         with snapshot(self._archive.connection):
-            return self._searcher().cells(_asked(query), chosen_fields(fields), make_filter(wanted, {}))
+            return self._searcher().cells(_asked(query), chosen_fields(fields), make_filter(filters, {}))
 
     def hits_in(self, session: SessionName, query: str, fields: FieldNames | None = None) -> set[str]:
         """The uuids of the lines of one session that a search finds, a few thousand at most."""

@@ -142,35 +142,35 @@ def block(row: UsageRow, now: datetime, told: Sequence[int] = ()) -> FiveHourBlo
     )
 
 
-def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, RequestContext]) -> ledger.ResponseFilter:
+def choose(connection: sqlite3.Connection, filters: Filter, known: dict[int, RequestContext]) -> ledger.ResponseFilter:
     """The responses that pass a filter."""
     where = how = homes = None
-    if wanted.project or wanted.git_branch:
-        wanted = wanted._replace(moves=moves(connection))
-        where = [number for number, each in known.items() if is_place(each, wanted)]
-    if wanted.model or wanted.tool:
-        how = [number for number, each in known.items() if is_manner(each, wanted)]
-    if wanted.file or wanted.sources or wanted.machine or wanted.asks_for_marks:
+    if filters.project or filters.git_branch:
+        filters = filters._replace(moves=moves(connection))
+        where = [number for number, each in known.items() if is_place(each, filters)]
+    if filters.model or filters.tool:
+        how = [number for number, each in known.items() if is_manner(each, filters)]
+    if filters.file or filters.sources or filters.machine or filters.asks_for_marks:
         of_sessions = Filter(  # what is asked of whole sessions; responses know the rest themselves
-            file=wanted.file,
-            sources=wanted.sources,
-            machine=wanted.machine,
-            starred=wanted.starred,
-            tags=wanted.tags,
-            without_hidden=wanted.without_hidden,
+            file=filters.file,
+            sources=filters.sources,
+            machine=filters.machine,
+            starred=filters.starred,
+            tags=filters.tags,
+            without_hidden=filters.without_hidden,
         )
         homes = ledger.files_of_sessions(connection, listing.passing_ids(connection, of_sessions))
-    since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
+    since, until = (None if time is None else int(time.timestamp() * 1000) for time in (filters.since, filters.until))
     return ledger.ResponseFilter(where=where, how=how, homes=homes, since=since, until=until)
 
 
-def is_place(each: RequestContext, wanted: Filter) -> bool:
-    return wanted.keeps_project(each.project) and (wanted.git_branch is None or wanted.git_branch == each.git_branch)
+def is_place(each: RequestContext, filters: Filter) -> bool:
+    return filters.keeps_project(each.project) and (filters.git_branch is None or filters.git_branch == each.git_branch)
 
 
-def is_manner(each: RequestContext, wanted: Filter) -> bool:
-    tool = (wanted.tool or "").lower()
-    on_model = wanted.model is None or wanted.model.lower() in (each.model or "").lower()
+def is_manner(each: RequestContext, filters: Filter) -> bool:
+    tool = (filters.tool or "").lower()
+    on_model = filters.model is None or filters.model.lower() in (each.model or "").lower()
     return on_model and (not tool or any(fnmatch(name.lower(), tool) for name in each.tools))
 
 
@@ -181,7 +181,7 @@ class UsageQuestion(Struct, frozen=True, kw_only=True):
     """What to report."""
 
     by: str = "day"
-    wanted: Filter = Filter()
+    filters: Filter = Filter()
     zone: tzinfo | None = None
     is_recorded: bool = False
     """Money as the client wrote it into lines, which only clients of 1.0.x did."""
@@ -210,7 +210,7 @@ class Quarter(NamedTuple):
 def cells_kept(connection: sqlite3.Connection, ask: UsageQuestion, told: Sequence[int]) -> Iterator[UsageCell]:
     """What the archive has; `told` are the five-hour windows that are known, which only blocks need."""
     if ask.by == "block":
-        whole = UsageQuestion(wanted=Filter(sources=ask.wanted.sources))
+        whole = UsageQuestion(filters=Filter(sources=ask.filters.sources))
         everything = (
             [each.number for each in _quarters(connection, whole)]
             if _needs_ledger(whole)
@@ -231,26 +231,26 @@ def can_be_ahead(ask: UsageQuestion) -> bool:
 
 def cells_ahead(counted: Sequence[tuple[Any, ...]], ask: UsageQuestion, told: Sequence[int]) -> Iterator[UsageCell]:
     """Of sums by quarter that were counted from the sources before a sync has taken them in."""
-    return _periodic(_inside(counted, ask.wanted), ask, [cell[0] for cell in counted], told)
+    return _periodic(_inside(counted, ask.filters), ask, [cell[0] for cell in counted], told)
 
 
 def _from_sums(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[UsageCell]:
     """The same as `_periodic`, added up by the database."""
-    first, end = _edges(ask.wanted)
+    first, end = _edges(ask.filters)
     everything: list[usage_sums.Stretch] = [(-1, 0, None), (0, _NEVER, None)]
     if ask.by in PERIODS:
         days = Calendar(ask.zone).stretches(usage_sums.days_used(connection), PERIODS[ask.by])
         everything = [(-1, 0, None), *days, (LAST_QUARTER, _NEVER, None)]
     inside = [(max(begins, first), min(ends, end), name) for begins, ends, name in everything]
-    for key, model, *sums in usage_sums.cells_by(connection, inside, (ask.wanted.model or "").lower()):
+    for key, model, *sums in usage_sums.cells_by(connection, inside, (ask.filters.model or "").lower()):
         yield UsageCell(key if ask.by in PERIODS else model or None, model or None, Sums(*sums))
 
 
-def _edges(wanted: Filter) -> tuple[int, int]:
+def _edges(filters: Filter) -> tuple[int, int]:
     """The quarters of a window; one that is open holds what has no time as well."""
-    is_open = wanted.since is None and wanted.until is None
-    first = 0 if wanted.since is None else max(0, int(wanted.since.timestamp() // QUARTER_SECONDS))
-    end = _NEVER if wanted.until is None else int(wanted.until.timestamp() // QUARTER_SECONDS)
+    is_open = filters.since is None and filters.until is None
+    first = 0 if filters.since is None else max(0, int(filters.since.timestamp() // QUARTER_SECONDS))
+    end = _NEVER if filters.until is None else int(filters.until.timestamp() // QUARTER_SECONDS)
     return -1 if is_open else first, end
 
 
@@ -273,7 +273,7 @@ def _periodic(
 def _quarters(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Quarter]:
     """In the order of time."""
     if not _needs_ledger(ask):
-        yield from _inside(usage_sums.cells(connection), ask.wanted)
+        yield from _inside(usage_sums.cells(connection), ask.filters)
         return
     known = ledger.circumstances(connection)
     rows = sorted(_asked(connection, ask, "quarter", known), key=lambda row: row[0])
@@ -281,9 +281,9 @@ def _quarters(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Qu
         yield Quarter(number, known[how].model, Sums(*sums))
 
 
-def _inside(cells: Iterable[tuple[Any, ...]], wanted: Filter) -> Iterator[Quarter]:
-    first, end = _edges(wanted)
-    named = (wanted.model or "").lower()
+def _inside(cells: Iterable[tuple[Any, ...]], filters: Filter) -> Iterator[Quarter]:
+    first, end = _edges(filters)
+    named = (filters.model or "").lower()
     for number, model, *sums in cells:
         if first <= number < end and named in model.lower():
             yield Quarter(number, model or None, Sums(*sums))
@@ -291,13 +291,13 @@ def _inside(cells: Iterable[tuple[Any, ...]], wanted: Filter) -> Iterator[Quarte
 
 def _needs_ledger(ask: UsageQuestion) -> bool:
     """Whether the sums by quarter cannot answer: anything but model and time was named, or a time within a quarter."""
-    wanted = ask.wanted
-    others = (wanted.project, wanted.git_branch, wanted.tool, wanted.file, *wanted.sources, wanted.machine)
-    edges = [time for time in (wanted.since, wanted.until) if time is not None]
+    filters = ask.filters
+    others = (filters.project, filters.git_branch, filters.tool, filters.file, *filters.sources, filters.machine)
+    edges = [time for time in (filters.since, filters.until) if time is not None]
     return (
         ask.is_recorded
         or any(others)
-        or wanted.asks_for_marks
+        or filters.asks_for_marks
         or any(time.timestamp() % QUARTER_SECONDS for time in edges)
     )
 
@@ -305,7 +305,7 @@ def _needs_ledger(ask: UsageQuestion) -> bool:
 def _asked(
     connection: sqlite3.Connection, ask: UsageQuestion, dimension: ledger.Dimension, known: dict[int, RequestContext]
 ) -> Iterable[tuple[Any, ...]]:
-    choice = choose(connection, ask.wanted, known)
+    choice = choose(connection, ask.filters, known)
     return ledger.grouped(connection, dimension, choice, is_recorded=ask.is_recorded)
 
 

@@ -129,10 +129,10 @@ class Project(NamedTuple):
     """Of one that is gone: the project it seems to be today."""
 
 
-def projects(connection: sqlite3.Connection, wanted: Filter) -> list[Project]:
+def projects(connection: sqlite3.Connection, filters: Filter) -> list[Project]:
     """Those of the sessions that pass, the one that was worked in last first; a limit is one of projects."""
     with snapshot(connection):
-        return projects_of(connection, wanted, is_folder)[: wanted.limit]
+        return projects_of(connection, filters, is_folder)[: filters.limit]
 
 
 def count_sessions_below(connection: sqlite3.Connection, folder: str) -> int:
@@ -141,9 +141,9 @@ def count_sessions_below(connection: sqlite3.Connection, folder: str) -> int:
     return count_sessions(connection, inside)
 
 
-def projects_of(connection: sqlite3.Connection, wanted: Filter, is_there: Callable[[str], bool]) -> list[Project]:
+def projects_of(connection: sqlite3.Connection, filters: Filter, is_there: Callable[[str], bool]) -> list[Project]:
     """The same; a limit is not looked at."""
-    chosen, moved = session_filter(connection, wanted), moves(connection)
+    chosen, moved = session_filter(connection, filters), moves(connection)
     found: dict[str, list[ProjectRow]] = {}
     for row in project_rows(connection, chosen):
         found.setdefault(project_of(row.project, moved), []).append(row)

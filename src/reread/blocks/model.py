@@ -319,15 +319,15 @@ class TurnBlocks(Struct, frozen=True, kw_only=True):
             yield self.result
 
 
-def path_of(given: object) -> str:
+def path_of(tool_input: object) -> str:
     """The file that an input names."""
-    fields = given if isinstance(given, dict) else {}
+    fields = tool_input if isinstance(tool_input, dict) else {}
     return next((fields[key] for key in _PATHS if isinstance(fields.get(key), str)), "")
 
 
-def questions_in(given: Any, answers: Mapping[str, Any]) -> Iterator[AskedQuestion]:
+def questions_in(tool_input: Any, answers: Mapping[str, Any]) -> Iterator[AskedQuestion]:
     """The questions of an input of AskUserQuestion that can be asked."""
-    found = given.get("questions") if isinstance(given, dict) else None
+    found = tool_input.get("questions") if isinstance(tool_input, dict) else None
     for each in found if isinstance(found, list) else ():
         if isinstance(each, dict):
             yield _question(each, str(answers.get(str(each.get("question")), "")))

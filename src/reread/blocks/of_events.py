@@ -192,21 +192,23 @@ class StreamBlocks:
 
     def _answers(self, event: events.PermissionAnswered, time: datetime | None) -> Iterator[ShownBlock]:
         block = self._asked.pop(event.request_id, None)
-        asked = block.asked if block is not None else _unasked(event)
-        yield QuestionBlock(key=f"question {event.request_id}", place=_place(event, time), asked=asked, answer=event)
-        known = self._permissions.get(asked.id)
+        permission = block.asked if block is not None else _unasked(event)
+        yield QuestionBlock(
+            key=f"question {event.request_id}", place=_place(event, time), asked=permission, answer=event
+        )
+        known = self._permissions.get(permission.id)
         if known is not None:
-            yield from self._permitted(asked.id, answered_permission(known, event, time))
+            yield from self._permitted(permission.id, answered_permission(known, event, time))
 
     def _voids(self, event: events.PermissionVoid, time: datetime | None) -> Iterator[ShownBlock]:
         block = self._asked.pop(event.request_id, None)
-        asked = block.asked if block is not None else _unasked(event)
+        permission = block.asked if block is not None else _unasked(event)
         yield QuestionBlock(
-            key=f"question {event.request_id}", place=_place(event, time), asked=asked, state=BlockState.WITHDRAWN
+            key=f"question {event.request_id}", place=_place(event, time), asked=permission, state=BlockState.WITHDRAWN
         )
-        known = self._permissions.get(asked.id)
+        known = self._permissions.get(permission.id)
         if known is not None:
-            yield from self._permitted(asked.id, replace(known, answered=time, decision="void"))
+            yield from self._permitted(permission.id, replace(known, answered=time, decision="void"))
 
     def _permitted(self, name: str | None, permission: ToolPermission) -> Iterator[ShownBlock]:
         self._permissions[name] = permission

@@ -166,14 +166,14 @@ class SessionBlocks:
 
     def agent(self, agent: Subagent, depth: int = 1) -> AgentBlock:
         self.told.add(agent.id)
-        asked = agent.call.input if agent.call is not None and isinstance(agent.call.input, dict) else {}
+        tool_input = agent.call.input if agent.call is not None and isinstance(agent.call.input, dict) else {}
         return AgentBlock(
             key=f"agent {agent.id}",
             place=BlockPlace(agent=_name(agent)),
             id=agent.id,
             type=agent.type,
             kind=agent.kind.value,
-            description=str(asked.get("description") or ""),
+            description=str(tool_input.get("description") or ""),
             calls=len(agent.tool_calls),
             output_tokens=agent.usage.output_tokens,
             cost=agent.cost,

@@ -72,33 +72,33 @@ def approvals_parser() -> options.Parser:
 
 
 def run_approvals(arguments: list[str]) -> int:
-    given = approvals_parser().parse_args(arguments)
-    config = options.make_config(given)
-    decides = given.allow or given.always is not None or given.deny is not None or bool(given.answer)
-    if decides and (given.request is None or given.log):
+    args = approvals_parser().parse_args(arguments)
+    config = options.make_config(args)
+    decides = args.allow or args.always is not None or args.deny is not None or bool(args.answer)
+    if decides and (args.request is None or args.log):
         raise BadInput("name the request to answer, by an id that `reread approvals` prints")
     server = server_state.standing(config.home)
     if server is None:
-        return _tell_nobody(given, is_needed=given.request is not None)
-    if given.request is not None:
-        return _one(server, given, config, decides=decides)
-    if given.log:
+        return _tell_nobody(args, is_needed=args.request is not None)
+    if args.request is not None:
+        return _one(server, args, config, decides=decides)
+    if args.log:
         answered = _asked(server).answered
         document = lambda: permissions.log_document(server.origin, answered)  # noqa: E731
-        options.show_answer(given, config, document, lambda view: permissions.answered_lines(answered, view))
-    elif given.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        _show(_asked(server), server, given, config)
+        options.show_answer(args, config, document, lambda view: permissions.answered_lines(answered, view))
+    elif args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        _show(_asked(server), server, args, config)
     else:
         return asyncio.run(_AtTerminal(server, config).to_its_end())
     return 0
 
 
-def _tell_nobody(given: argparse.Namespace, *, is_needed: bool) -> int:
+def _tell_nobody(args: argparse.Namespace, *, is_needed: bool) -> int:
     if is_needed:
-        raise BadInput(f"{given.request!r}: {NOBODY}")
-    if not given.json:
+        raise BadInput(f"{args.request!r}: {NOBODY}")
+    if not args.json:
         options.print_lines([NOBODY])
-    elif given.log:
+    elif args.log:
         options.print_json(permissions.log_document(None, ()))
     else:
         options.print_json(permissions.queue_document(None, ApprovalQueue()))
@@ -112,61 +112,63 @@ def _asked(server: server_state.Standing) -> ApprovalQueue:
         raise BadInput(f"reread serve at {server.origin} is of another version ({error}); start it again") from error
 
 
-def _show(queue: ApprovalQueue, server: server_state.Standing, given: argparse.Namespace, config: Config) -> None:
+def _show(queue: ApprovalQueue, server: server_state.Standing, args: argparse.Namespace, config: Config) -> None:
     document = lambda: permissions.queue_document(server.origin, queue)  # noqa: E731
-    options.show_answer(given, config, document, lambda view: permissions.approval_lines(queue, view))
+    options.show_answer(args, config, document, lambda view: permissions.approval_lines(queue, view))
 
 
 def _send(server: server_state.Standing, approval: Approval, decision: Decision) -> None:
-    asked = approval.permission
-    server.send(f"/live/{approval.run}/answer", {"request": asked.request_id, **form_of(asked, decision)})
+    permission = approval.permission
+    server.send(f"/live/{approval.run}/answer", {"request": permission.request_id, **form_of(permission, decision)})
 
 
 # One request, from a shell
 
 
-def _one(server: server_state.Standing, given: argparse.Namespace, config: Config, *, decides: bool) -> int:
+def _one(server: server_state.Standing, args: argparse.Namespace, config: Config, *, decides: bool) -> int:
     queue = _asked(server)
-    found = queue.find(given.request)
+    found = queue.find(args.request)
     if not decides:
-        _show(ApprovalQueue(waiting=(found,)), server, given, config)
+        _show(ApprovalQueue(waiting=(found,)), server, args, config)
         return 0
-    decision = _decision(found.permission, given)
+    decision = _decision(found.permission, args)
     _send(server, found, decision)
-    asked = found.permission
+    permission = found.permission
     said = "allowed" if isinstance(decision, Allow) else "denied"
-    lines = [f"{said}: {tool_label(asked.tool)}  {point_of(asked.tool, asked.input, found.project)}".rstrip()]
+    lines = [
+        f"{said}: {tool_label(permission.tool)}  {point_of(permission.tool, permission.input, found.project)}".rstrip()
+    ]
     document = {"answer": said, **permissions.approval_document(found)}
-    options.show_answer(given, config, lambda: document, lambda _: lines)
+    options.show_answer(args, config, lambda: document, lambda _: lines)
     return 0
 
 
-def _decision(asked: Permission, given: argparse.Namespace) -> Decision:
+def _decision(permission: Permission, args: argparse.Namespace) -> Decision:
     """Raises BadInput where that is no answer to what is asked."""
-    questions = permissions.questions_of(asked) if asked.is_question else []
-    if given.deny is not None:
-        return Deny(reason=given.deny.strip())
+    questions = permissions.questions_of(permission) if permission.is_question else []
+    if args.deny is not None:
+        return Deny(reason=args.deny.strip())
     if questions:
-        return _chosen(asked, given.answer or [])
-    if given.answer:
-        raise BadInput(f"{tool_label(asked.tool)} asks for a permission, not a question; use --allow or --deny")
-    return Allow() if given.always is None else Allow(remember=[_remembered(asked, given.always)])
+        return _chosen(permission, args.answer or [])
+    if args.answer:
+        raise BadInput(f"{tool_label(permission.tool)} asks for a permission, not a question; use --allow or --deny")
+    return Allow() if args.always is None else Allow(remember=[_remembered(permission, args.always)])
 
 
-def _remembered(asked: Permission, number: int) -> object:
-    wider = permissions.wider_suggestions(asked)
+def _remembered(permission: Permission, number: int) -> object:
+    wider = permissions.wider_suggestions(permission)
     if number > len(wider):
         raise BadInput(f"--always {number}: Claude Code suggested {len(wider)} wider rules")
     if number:
         return wider[number - 1]
-    if asked.narrowest is None:
+    if permission.narrowest is None:
         more = f"; --always 1 to {len(wider)} are wider ones" if wider else ""
         raise BadInput(f"--always: Claude Code suggested no rule for this alone{more}")
-    return asked.suggestions[asked.narrowest]
+    return permission.suggestions[permission.narrowest]
 
 
-def _chosen(asked: Permission, answers: list[str]) -> Decision:
-    questions = permissions.questions_of(asked)
+def _chosen(permission: Permission, answers: list[str]) -> Decision:
+    questions = permissions.questions_of(permission)
     if len(answers) != len(questions):
         raise BadInput(f"{len(questions)} questions are asked: give --answer once for each, or --deny")
     chosen = {}
@@ -177,7 +179,7 @@ def _chosen(asked: Permission, answers: list[str]) -> Decision:
         if not found:
             raise BadInput(f"--answer {text!r}: choose from 1 to {len(labels)}, or write it in words")
         chosen[question.text] = found
-    return outgoing.answers(asked.input, chosen)
+    return outgoing.answers(permission.input, chosen)
 
 
 # One after the other, at the terminal
@@ -238,11 +240,11 @@ class _AtTerminal:
         await self._look()
         if not self._fresh:
             await self._idle()
-        asked = self._fresh[0]
+        permission = self._fresh[0]
         with contextlib.suppress(_Later):
-            decision = await self._decided(asked)
+            decision = await self._decided(permission)
             if decision is not None:
-                await self._tell(asked, decision)
+                await self._tell(permission, decision)
 
     @property
     def _fresh(self) -> list[Approval]:
@@ -253,31 +255,31 @@ class _AtTerminal:
         self._queue = await asyncio.to_thread(_asked, self._server)
         self._later &= {each.key for each in self._queue.waiting}
 
-    async def _decided(self, asked: Approval) -> Decision | None:
+    async def _decided(self, approval: Approval) -> Decision | None:
         """None where it was answered elsewhere, or is not asked any more."""
         total = len(self._queue.waiting)
-        head = permissions.approval_head(asked)
-        self._showing.heading(f"{head} · {total} waiting" if total > 1 else head, asked.project)
-        deciding = asyncio.create_task(self._answerer.decide(asked.permission))
+        head = permissions.approval_head(approval)
+        self._showing.heading(f"{head} · {total} waiting" if total > 1 else head, approval.project)
+        deciding = asyncio.create_task(self._answerer.decide(approval.permission))
         try:
             while not deciding.done():
                 await asyncio.wait([deciding], timeout=LOOK_EVERY)
                 if not deciding.done():
                     await self._look()
-                    if asked.key not in {each.key for each in self._queue.waiting}:
+                    if approval.key not in {each.key for each in self._queue.waiting}:
                         return None
             return deciding.result()
         except _Later:
-            self._later.add(asked.key)
+            self._later.add(approval.key)
             raise
         finally:
             if not deciding.done():
                 deciding.cancel()
                 await asyncio.wait([deciding])
 
-    async def _tell(self, asked: Approval, decision: Decision) -> None:
+    async def _tell(self, approval: Approval, decision: Decision) -> None:
         try:
-            await asyncio.to_thread(_send, self._server, asked, decision)
+            await asyncio.to_thread(_send, self._server, approval, decision)
         except (
             BadInput
         ) as problem:  # it was answered in the browser a moment ago, or the server has gone: the next look says

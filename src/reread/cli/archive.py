@@ -69,9 +69,9 @@ def _status_parser() -> options.Parser:
 
 
 def _status(arguments: list[str]) -> int:
-    given = _status_parser().parse_args(arguments)
-    config = options.make_config(given)
-    with open_archive(given, config) as archive:
+    args = _status_parser().parse_args(arguments)
+    config = options.make_config(args)
+    with open_archive(args, config) as archive:
         status = archive.safe.status()
     document = {
         "schema": "reread.status/1",
@@ -103,7 +103,7 @@ def _status(arguments: list[str]) -> int:
         *left_out_lines(status.left_out),
         *_waiting_lines(status),
     ]
-    options.show_answer(given, config, lambda: document, lambda _: lines)
+    options.show_answer(args, config, lambda: document, lambda _: lines)
     return 0
 
 
@@ -139,10 +139,10 @@ def _verify_parser() -> options.Parser:
 
 
 def _verify(arguments: list[str]) -> int:
-    given = _verify_parser().parse_args(arguments)
-    config = options.make_config(given)
+    args = _verify_parser().parse_args(arguments)
+    config = options.make_config(args)
     with bare_archive(config) as archive, closing(ProgressBar()) as progress:
-        proof = archive.safe.verify(deep=given.deep, report=progress)
+        proof = archive.safe.verify(deep=args.deep, report=progress)
     document = {
         "schema": "reread.verify/1",
         "ok": proof.ok,
@@ -157,7 +157,7 @@ def _verify(arguments: list[str]) -> int:
         "bytes_unnamed": proof.unnamed_bytes,
         "results_waiting": proof.results_waiting,
     }
-    options.show_answer(given, config, lambda: document, lambda _: _proof_lines(proof))
+    options.show_answer(args, config, lambda: document, lambda _: _proof_lines(proof))
     return 0 if proof.ok else EXIT_DAMAGE
 
 
@@ -209,15 +209,15 @@ def _restore_parser() -> options.Parser:
 
 
 def _restore(arguments: list[str]) -> int:
-    given = _restore_parser().parse_args(arguments)
-    config = options.make_config(given)
-    to = expanded(given.to)
-    with open_archive(given, config) as archive:
-        stored = find(archive, given.session)
+    args = _restore_parser().parse_args(arguments)
+    config = options.make_config(args)
+    to = expanded(args.to)
+    with open_archive(args, config) as archive:
+        stored = find(archive, args.session)
         kept = archive.safe.generations(stored.name)
-        _check_generation(kept, given.generation)
-        _check_target(archive, stored, to, config, is_forced=given.force)
-        done = archive.safe.restore(stored.name, to, given.generation)
+        _check_generation(kept, args.generation)
+        _check_target(archive, stored, to, config, is_forced=args.force)
+        done = archive.safe.restore(stored.name, to, args.generation)
     document = {
         "schema": "reread.restore/1",
         "session": stored.row.uuid,
@@ -229,23 +229,23 @@ def _restore(arguments: list[str]) -> int:
             for each in kept
         ],
     }
-    when = "last imported" if given.generation is None else f"in generation {given.generation}"
+    when = "last imported" if args.generation is None else f"in generation {args.generation}"
     but = f", but for {count(len(done.damaged), 'damage')}:" if done.damaged else ""
     lines = [
         *(printable(str(path)) for path in done.files),
         f"{count(len(done.files), 'file')}, {size(done.bytes)}, as they were {when}{but}",
         *(f"  {damage}" for damage in done.damaged),
-        *(_earlier_lines(kept) if given.generation is None else ()),
+        *(_earlier_lines(kept) if args.generation is None else ()),
     ]
-    options.show_answer(given, config, lambda: document, lambda _: lines)
+    options.show_answer(args, config, lambda: document, lambda _: lines)
     return EXIT_DAMAGE if done.damaged else 0
 
 
-def _check_generation(kept: Sequence[Generation], wanted: int | None) -> None:
+def _check_generation(kept: Sequence[Generation], generation: int | None) -> None:
     last = max((each.generation for each in kept), default=1)
-    if wanted is not None and wanted > last:
+    if generation is not None and generation > last:
         there = f"generations 1 to {last} of its files" if last > 1 else "one generation of its files"
-        raise BadInput(f"--generation {wanted}: the archive has only {there}")
+        raise BadInput(f"--generation {generation}: the archive has only {there}")
 
 
 def _earlier_lines(kept: Sequence[Generation]) -> list[str]:
@@ -285,16 +285,16 @@ def _forget_parser() -> options.Parser:
 
 
 def _forget(arguments: list[str]) -> int:
-    given = _forget_parser().parse_args(arguments)
-    if (given.session is None) != given.damaged:
+    args = _forget_parser().parse_args(arguments)
+    if (args.session is None) != args.damaged:
         raise BadInput("name the SESSION to forget, or pass --damaged to remove what can no longer be read")
-    config = options.make_config(given)
-    if given.damaged:
-        return _forget_damaged(given, config)
+    config = options.make_config(args)
+    if args.damaged:
+        return _forget_damaged(args, config)
     with bare_archive(config) as archive:
-        stored = archive.find_one(given.session)
+        stored = archive.find_one(args.session)
         warning = _what_goes(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
-        if not given.yes and not is_agreed(
+        if not args.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?",
             "forgetting cannot be undone, and",
         ):
@@ -309,7 +309,7 @@ def _forget(arguments: list[str]) -> int:
         "bytes": done.bytes,
     }
     gone = f"forgot {printable(stored.row.uuid)}: {count(done.files, 'file')}, {size(done.bytes)}"
-    options.show_answer(given, config, lambda: document, lambda _: [gone])
+    options.show_answer(args, config, lambda: document, lambda _: [gone])
     for sentence in _still_elsewhere(config.home, stored.row.uuid):
         tell(sentence)
     return 0
@@ -324,11 +324,11 @@ def _still_elsewhere(home: Path, session: str) -> Iterator[str]:
         yield f"if it was pushed to {store}, it is still there: `reread team forget {session}` removes it"
 
 
-def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
+def _forget_damaged(args: argparse.Namespace, config: Config) -> int:
     with bare_archive(config) as archive:
         found = archive.safe.damaged()
         there_is_some = bool(found.pieces or found.files)
-        if there_is_some and not given.yes:
+        if there_is_some and not args.yes:
             question = "\n".join([*_damage_lines(found), "Remove what is left of it from the safe for good?"])
             if not is_agreed(question, "forgetting cannot be undone, and"):
                 tell_lines("nothing was removed")
@@ -342,7 +342,7 @@ def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
     }
     gone = f"forgot {count(len(done.pieces), 'damaged piece')}, {size(done.stored_bytes)}"
     lines = [gone, *_damage_lines(done)] if there_is_some else ["every byte is intact: nothing to forget"]
-    options.show_answer(given, config, lambda: document, lambda _: lines)
+    options.show_answer(args, config, lambda: document, lambda _: lines)
     return 0
 
 
@@ -376,14 +376,14 @@ def _rebuild_parser() -> options.Parser:
 
 
 def _rebuild(arguments: list[str]) -> int:
-    given = _rebuild_parser().parse_args(arguments)
-    config = options.make_config(given)
+    args = _rebuild_parser().parse_args(arguments)
+    config = options.make_config(args)
     with bare_archive(config) as archive, closing(ProgressBar()) as progress:
         sessions = archive.safe.rebuild(progress)
         status = archive.safe.status()
     document = {"schema": "reread.rebuild/1", "sessions": sessions, "set_aside_bytes": status.set_aside_bytes}
     lines = [f"{count(sessions, 'session')} rebuilt", *_set_aside_lines(status)]
-    options.show_answer(given, config, lambda: document, lambda _: lines)
+    options.show_answer(args, config, lambda: document, lambda _: lines)
     return 0
 
 
@@ -423,11 +423,11 @@ def machine_parser() -> options.Parser:
 
 
 def run_machine(arguments: list[str]) -> int:
-    given = machine_parser().parse_args(arguments)
-    config = options.make_config(given)
+    args = machine_parser().parse_args(arguments)
+    config = options.make_config(args)
     with bare_archive(config) as archive:
-        machine = archive.own_machine() if given.label is None else archive.label_machine(given.label)
-        options.show_answer(given, config, lambda: _document(machine), lambda _: [f"{machine.label}  {machine.id}"])
+        machine = archive.own_machine() if args.label is None else archive.label_machine(args.label)
+        options.show_answer(args, config, lambda: _document(machine), lambda _: [f"{machine.label}  {machine.id}"])
     return 0
 
 
@@ -451,8 +451,8 @@ def doctor_parser() -> options.Parser:
 
 
 def run_doctor(arguments: list[str]) -> int:
-    given = doctor_parser().parse_args(arguments)
-    config = options.make_config(given)
+    args = doctor_parser().parse_args(arguments)
+    config = options.make_config(args)
     shelf = options.open_shelf(config)
     kept, forgotten, waiting = _kept(config, [files.id for files in shelf.sessions])
     with closing(ProgressBar()) as progress:
@@ -462,13 +462,13 @@ def run_doctor(arguments: list[str]) -> int:
 
     def lines(view: View) -> Iterator[str]:
         yield from views.reports.health_lines(health, view)
-        if given.fields:
+        if args.fields:
             yield from views.reports.field_lines(health.drift, view)
 
     options.show_answer(
-        given, config, lambda: views.session_json.health_document(health, with_fields=given.fields), lines
+        args, config, lambda: views.session_json.health_document(health, with_fields=args.fields), lines
     )
-    return EXIT_DAMAGE if given.strict and health.is_damaged else 0
+    return EXIT_DAMAGE if args.strict and health.is_damaged else 0
 
 
 def _kept(config: Config, sessions: list[str]) -> tuple[dict[str, int] | None, set[str], int]:

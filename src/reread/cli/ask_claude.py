@@ -64,20 +64,20 @@ class SentEvidence(NamedTuple):
     """That of the sessions it is about, for an estimate where none is named."""
 
 
-def asked(given: argparse.Namespace, config: Config, evidence: SentEvidence, prices: Prices) -> ModelAnswer | None:
+def asked(args: argparse.Namespace, config: Config, evidence: SentEvidence, prices: Prices) -> ModelAnswer | None:
     """The answer, which is kept; None where the person said no. Raises ClientError."""
     redactor = Redactor()
     text = "\n".join(evidence.lines)
     redactor.learn(text)
     text = redactor.redact(text)
     prompt = f"{QUESTIONS[evidence.about]}\n\n<evidence>\n{text}\n</evidence>"
-    tell(_told(prompt, given.ask_model or evidence.model, prices, config.now, sum(placeholders(text)[0].values())))
-    if not given.yes and not options.is_agreed("Ask Claude?", "nothing was sent:"):
+    tell(_told(prompt, args.ask_model or evidence.model, prices, config.now, sum(placeholders(text)[0].values())))
+    if not args.yes and not options.is_agreed("Ask Claude?", "nothing was sent:"):
         tell("nothing was sent")
         return None
     folder = config.home / FOLDER
     make_private(folder)
-    said = asyncio.run(_answer(prompt, given.claude, given.ask_model, str(folder)))
+    said = asyncio.run(_answer(prompt, args.claude, args.ask_model, str(folder)))
     answer = ModelAnswer(
         about=evidence.about,
         subject=evidence.subject,
@@ -110,10 +110,10 @@ class _Said(NamedTuple):
 
 async def _answer(prompt: str, claude: str | None, model: str | None, folder: str) -> _Said:
     """In a run without tools, servers of others and project files, where whatever is asked is denied."""
-    wanted = ClientOptions(tools=(), system_prompt=_SYSTEM, strict_mcp=True, max_turns=1, setting_sources=("user",))
+    options = ClientOptions(tools=(), system_prompt=_SYSTEM, strict_mcp=True, max_turns=1, setting_sources=("user",))
     texts: list[str] = []
     known, cost = model, None
-    async for event in query(prompt, claude=claude, model=model, cwd=folder, options=wanted, partial=False):
+    async for event in query(prompt, claude=claude, model=model, cwd=folder, options=options, partial=False):
         if isinstance(event, SessionStarted):
             known = event.model or known
         elif isinstance(event, Text) and not event.is_synthetic:

@@ -71,26 +71,26 @@ def thinking_parser() -> options.Parser:
 
 
 def run_thinking(arguments: list[str]) -> int:
-    given = thinking_parser().parse_args(arguments)
-    config = options.make_config(given)
-    if given.follow:
-        return event_printer.follow_thinking(given, config)
-    if given.limit is None and given.session is None and not given.json:
-        given.limit = MOST_THOUGHTS
-    wanted = options.make_filter(given, config)
-    with open_rows(given, config) as archive:
+    args = thinking_parser().parse_args(arguments)
+    config = options.make_config(args)
+    if args.follow:
+        return event_printer.follow_thinking(args, config)
+    if args.limit is None and args.session is None and not args.json:
+        args.limit = MOST_THOUGHTS
+    filters = options.make_filter(args, config)
+    with open_rows(args, config) as archive:
         if archive is not None:
-            _show_thinking(given, config, archive.thinking(wanted, given.min_length))
+            _show_thinking(args, config, archive.thinking(filters, args.min_length))
             return 0
-    with open_sessions(given, config, wanted) as (sessions, problems, wanted):
-        _show_thinking(given, config, archives.answers.thinking(sessions, wanted, given.min_length))
+    with open_sessions(args, config, filters) as (sessions, problems, filters):
+        _show_thinking(args, config, archives.answers.thinking(sessions, filters, args.min_length))
         options.warn(problems)
     return 0
 
 
-def _show_thinking(given: argparse.Namespace, config: Config, answer: ThinkingAnswer) -> None:
+def _show_thinking(args: argparse.Namespace, config: Config, answer: ThinkingAnswer) -> None:
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.session_json.thinking_document(answer),
         lambda view: views.reports.thinking_lines(answer, view),
@@ -120,27 +120,27 @@ def prompts_parser() -> options.Parser:
 
 
 def run_prompts(arguments: list[str]) -> int:
-    given = prompts_parser().parse_args(arguments)
-    config = options.make_config(given)
-    if given.limit is None and given.session is None and not (given.json or given.raw):
-        given.limit = MOST_SHOWN
-    wanted = options.make_filter(given, config)
-    with open_rows(given, config) as archive:
+    args = prompts_parser().parse_args(arguments)
+    config = options.make_config(args)
+    if args.limit is None and args.session is None and not (args.json or args.raw):
+        args.limit = MOST_SHOWN
+    filters = options.make_filter(args, config)
+    with open_rows(args, config) as archive:
         if archive is not None:
-            _show_prompts(given, config, archive.prompts(wanted))
+            _show_prompts(args, config, archive.prompts(filters))
             return 0
-    with open_sessions(given, config, wanted) as (sessions, problems, wanted):
-        _show_prompts(given, config, archives.answers.prompts(sessions, wanted))
+    with open_sessions(args, config, filters) as (sessions, problems, filters):
+        _show_prompts(args, config, archives.answers.prompts(sessions, filters))
         options.warn(problems)
     return 0
 
 
-def _show_prompts(given: argparse.Namespace, config: Config, found: FoundPrompts) -> None:
+def _show_prompts(args: argparse.Namespace, config: Config, found: FoundPrompts) -> None:
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.session_json.prompts_document(found),
-        lambda view: views.reports.raw_prompts(found) if given.raw else views.reports.prompts_lines(found, view),
+        lambda view: views.reports.raw_prompts(found) if args.raw else views.reports.prompts_lines(found, view),
     )
 
 
@@ -158,25 +158,25 @@ def tools_parser() -> options.Parser:
 
 
 def run_tools(arguments: list[str]) -> int:
-    given = tools_parser().parse_args(arguments)
-    config = options.make_config(given)
-    wanted = options.make_filter(given, config)
-    with open_rows(given, config) as archive:
+    args = tools_parser().parse_args(arguments)
+    config = options.make_config(args)
+    filters = options.make_filter(args, config)
+    with open_rows(args, config) as archive:
         if archive is not None:
-            _show_tools(given, config, archive.tools(wanted))
+            _show_tools(args, config, archive.tools(filters))
             return 0
-    with open_sessions(given, config, wanted) as (sessions, problems, wanted):
-        _show_tools(given, config, archives.answers.tools(sessions, wanted))
+    with open_sessions(args, config, filters) as (sessions, problems, filters):
+        _show_tools(args, config, archives.answers.tools(sessions, filters))
         options.warn(problems)
     return 0
 
 
-def _show_tools(given: argparse.Namespace, config: Config, counts: Sequence[ToolCount]) -> None:
+def _show_tools(args: argparse.Namespace, config: Config, counts: Sequence[ToolCount]) -> None:
     options.show_answer(
-        given,
+        args,
         config,
-        lambda: views.session_json.tools_document(counts, given.limit),
-        lambda view: views.reports.tools_lines(counts, view, given.limit),
+        lambda: views.session_json.tools_document(counts, args.limit),
+        lambda view: views.reports.tools_lines(counts, view, args.limit),
     )
 
 
@@ -199,17 +199,17 @@ def decisions_parser() -> options.Parser:
 
 
 def run_decisions(arguments: list[str]) -> int:
-    given = decisions_parser().parse_args(arguments)
-    config = options.make_config(given)
-    wanted = options.make_filter(given, config)
-    if given.session is not None:
-        with open_session(given, config) as opened:
-            found = archives.answers.decisions([opened.session], wanted, given.topic)
+    args = decisions_parser().parse_args(arguments)
+    config = options.make_config(args)
+    filters = options.make_filter(args, config)
+    if args.session is not None:
+        with open_session(args, config) as opened:
+            found = archives.answers.decisions([opened.session], filters, args.topic)
     else:
-        with asked_archive(given, config) as archive:
-            found = archive.decisions(wanted, given.topic)
+        with asked_archive(args, config) as archive:
+            found = archive.decisions(filters, args.topic)
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.file_tables.decisions_document(found),
         lambda view: views.file_tables.decisions_lines(found, view),
@@ -239,32 +239,32 @@ def summary_parser() -> options.Parser:
 
 
 def run_summary(arguments: list[str]) -> int:
-    given = summary_parser().parse_args(arguments)
-    config = options.make_config(given)
-    with open_session(given, config) as opened:
+    args = summary_parser().parse_args(arguments)
+    config = options.make_config(args)
+    with open_session(args, config) as opened:
         summary = summaries.summary_of(opened.session, loading.edits_of(opened.session, opened.kept_backups))
         answer = (
-            _ask_about(given, config, summary)
-            if given.ask_claude
+            _ask_about(args, config, summary)
+            if args.ask_claude
             else archives.model_answers.kept(config.home, "summary", summary.id)
         )
-        if given.ask_claude and answer is None:
+        if args.ask_claude and answer is None:
             return 0
         asked = None if answer is None else views.summary.asked_document(answer)
         options.show_answer(
-            given,
+            args,
             config,
             lambda: {**views.summary.summary_document(summary), "asked_claude": asked},
             lambda view: chain(
-                views.summary.lines_of(summary, given.format, view),
-                () if answer is None else views.summary.asked_as(given.format)(answer, view),
+                views.summary.lines_of(summary, args.format, view),
+                () if answer is None else views.summary.asked_as(args.format)(answer, view),
             ),
         )
     return 0
 
 
 def _ask_about(
-    given: argparse.Namespace, config: Config, summary: summaries.SessionSummary
+    args: argparse.Namespace, config: Config, summary: summaries.SessionSummary
 ) -> archives.model_answers.ModelAnswer | None:
     evidence = ask_claude.SentEvidence(
         about="summary",
@@ -273,7 +273,7 @@ def _ask_about(
         lines=views.summary.markdown_lines(summary, options.make_view(config)),
         model=summary.models[-1] if summary.models else None,
     )
-    return ask_claude.asked(given, config, evidence, billing.load_prices(config.prices))
+    return ask_claude.asked(args, config, evidence, billing.load_prices(config.prices))
 
 
 SECRETS_EXAMPLES = """\
@@ -296,18 +296,18 @@ def secrets_parser() -> options.Parser:
 
 
 def run_secrets(arguments: list[str]) -> int:
-    given = secrets_parser().parse_args(arguments)
-    config = options.make_config(given)
-    if given.show and (given.json or not sys.stdout.isatty()):
+    args = secrets_parser().parse_args(arguments)
+    config = options.make_config(args)
+    if args.show and (args.json or not sys.stdout.isatty()):
         raise BadInput("--show prints secrets on a terminal only, not into a file, a pipe or JSON")
-    wanted = options.make_filter(given, config)
-    with asked_archive(given, config) as archive:
+    filters = options.make_filter(args, config)
+    with asked_archive(args, config) as archive:
         scan = archive.secrets
         with closing(ProgressBar()) as progress:
-            answer = scan.report(wanted, archives.Progress.in_phase(progress, "looking for secrets"))
-        values = {each.id: scan.value_of(each) or "(lost)" for each in answer.secrets} if given.show else {}
+            answer = scan.report(filters, archives.Progress.in_phase(progress, "looking for secrets"))
+        values = {each.id: scan.value_of(each) or "(lost)" for each in answer.secrets} if args.show else {}
         options.show_answer(
-            given,
+            args,
             config,
             lambda: views.secret_list.secrets_document(answer, archives.secret_scan.ADVICE),
             lambda view: views.secret_list.secrets_lines(answer, archives.secret_scan.ADVICE, view, values),
@@ -327,35 +327,35 @@ SHOW_EXAMPLES = """\
 
 
 def run_show(arguments: list[str]) -> int:
-    given = show_parser().parse_args(arguments)
-    config = options.make_config(given)
-    store = options.store_of(given)
+    args = show_parser().parse_args(arguments)
+    config = options.make_config(args)
+    store = options.store_of(args)
     if store is not None:
-        _show_of_store(store, given, config)
+        _show_of_store(store, args, config)
         return 0
-    if given.follow:
-        return event_printer.follow_session(given, config)
-    with open_session(given, config) as opened, options.paged(config, is_wanted=given.pager and not given.json):
-        _show(opened, given, config)
+    if args.follow:
+        return event_printer.follow_session(args, config)
+    with open_session(args, config) as opened, options.paged(config, is_wanted=args.pager and not args.json):
+        _show(opened, args, config)
     return 0
 
 
-def _show_of_store(url: str, given: argparse.Namespace, config: Config) -> None:
-    if given.follow:
+def _show_of_store(url: str, args: argparse.Namespace, config: Config) -> None:
+    if args.follow:
         raise BadInput("a team store is not followed; leave out --follow")
     with stores.Store(url) as store:
-        found, kept = questions.session(store, given.session)
-    with options.paged(config, is_wanted=given.pager and not given.json):
-        _show(session_source.Opened(found, kept.listed), given, config)
+        found, kept = questions.session(store, args.session)
+    with options.paged(config, is_wanted=args.pager and not args.json):
+        _show(session_source.Opened(found, kept.listed), args, config)
 
 
-def _show(opened: Opened, given: argparse.Namespace, config: Config) -> None:
-    chosen = _chosen(opened.session, given)
-    if given.json:
+def _show(opened: Opened, args: argparse.Namespace, config: Config) -> None:
+    chosen = _chosen(opened.session, args)
+    if args.json:
         kept = views.session_list.kept_fields(opened.kept) if opened.kept is not None else None
         options.print_json(views.session_json.session_document(opened.session, chosen.branches, chosen.turns, kept))
     else:
-        view = options.make_view(config, thinking=given.thinking, tools=given.tools, marked=chosen.marked)
+        view = options.make_view(config, thinking=args.thinking, tools=args.tools, marked=chosen.marked)
         options.print_lines(views.terminal.session_lines(opened.session, chosen.branches, chosen.turns, view))
 
 
@@ -367,13 +367,13 @@ class _Chosen(NamedTuple):
     marked: int | None = None
 
 
-def _chosen(session: Session, given: argparse.Namespace) -> _Chosen:
-    if given.around is None:
-        branches = chosen_branches(session, given.branch)
-        return _Chosen(branches, archives.answers.chosen_turns(given.turns, branches, "--turns"))
-    if given.turns:
+def _chosen(session: Session, args: argparse.Namespace) -> _Chosen:
+    if args.around is None:
+        branches = chosen_branches(session, args.branch)
+        return _Chosen(branches, archives.answers.chosen_turns(args.turns, branches, "--turns"))
+    if args.turns:
         raise BadInput("--around and --turns both choose turns; give one of them")
-    branch, index = archives.answers.place_of(session, given.around)
+    branch, index = archives.answers.place_of(session, args.around)
     return _Chosen([branch], range(index - 1, index + 2), index)
 
 
@@ -398,15 +398,13 @@ def show_parser() -> options.Parser:
     return made
 
 
-def chosen_branches(session: Session, wanted: str) -> list[Branch]:
-    if wanted == "all":
+def chosen_branches(session: Session, name: str) -> list[Branch]:
+    if name == "all":
         return list(session.branches)
-    found = [branch for branch in session.branches if _is_called(branch.id, wanted)]
+    found = [branch for branch in session.branches if _is_called(branch.id, name)]
     if len(found) != 1:
         names = ", ".join(branch.id for branch in session.branches)
-        raise BadInput(
-            f"{'several branches begin' if found else 'no branch begins'} with {wanted!r}; there are: {names}"
-        )
+        raise BadInput(f"{'several branches begin' if found else 'no branch begins'} with {name!r}; there are: {names}")
     return found
 
 

@@ -44,10 +44,10 @@ else:
 class Showing:
     """Where the events of a stream are shown."""
 
-    def __init__(self, given: argparse.Namespace, config: Config) -> None:
-        self.is_json: bool = given.jsonl
+    def __init__(self, args: argparse.Namespace, config: Config) -> None:
+        self.is_json: bool = args.jsonl
         self._is_terminal = sys.stdout.isatty()
-        view = options.make_view(config, thinking=given.thinking)
+        view = options.make_view(config, thinking=args.thinking)
         self._told: set[str] = set()
         """Keys of blocks of growing sessions that were told."""
         self.screen = Screen(view, is_terminal=config.can_redraw)
@@ -123,12 +123,12 @@ class Showing:
         options.print_json_line(views.session_json.event_document(event))
 
 
-def follow_session(given: argparse.Namespace, config: Config) -> int:
-    if given.turns or given.around or given.branch != "main":
+def follow_session(args: argparse.Namespace, config: Config) -> int:
+    if args.turns or args.around or args.branch != "main":
         raise BadInput("--follow shows the branch that grows; it does not go with --turns, --around or --branch")
-    show = _json_printer() if given.json else _text_printer(given, config)
-    path = trunk_of(given.session, config)
-    mark = NO_MARK if options.as_path(given.session) is not None else _mark_of(path.stem, config)
+    show = _json_printer() if args.json else _text_printer(args, config)
+    path = trunk_of(args.session, config)
+    mark = NO_MARK if options.as_path(args.session) is not None else _mark_of(path.stem, config)
     return _watch(path, show, lambda: SessionBuilder(path.stem, prices=load_prices(config.prices), mark=mark))
 
 
@@ -141,8 +141,8 @@ def _mark_of(session: str, config: Config) -> Mark:
         return NO_MARK
 
 
-def _text_printer(given: argparse.Namespace, config: Config) -> Callable[[Session], None]:
-    view = options.make_view(config, thinking=given.thinking, tools=given.tools)
+def _text_printer(args: argparse.Namespace, config: Config) -> Callable[[Session], None]:
+    view = options.make_view(config, thinking=args.thinking, tools=args.tools)
     shown = _Shown()
 
     def show(session: Session) -> None:
@@ -173,23 +173,23 @@ def _json_printer() -> Callable[[Session], None]:
     return show
 
 
-def follow_thinking(given: argparse.Namespace, config: Config) -> int:
-    if given.session is None:
+def follow_thinking(args: argparse.Namespace, config: Config) -> int:
+    if args.session is None:
         raise BadInput("--follow needs a session, such as @last")
     view = options.make_view(config)
-    wanted = options.make_filter(given, config)._replace(limit=None)
+    filters = options.make_filter(args, config)._replace(limit=None)
     shown = _Shown()
 
     def show(session: Session) -> None:
-        for found in reversed(archives.answers.thinking([session], wanted, given.min_length).thoughts):
+        for found in reversed(archives.answers.thinking([session], filters, args.min_length).thoughts):
             thought = found.thought
             if shown.is_new(f"{thought.uuid} {thought.record.line} {thought.text[:40]}"):
-                if given.json:
+                if args.json:
                     options.print_json_line(views.session_json.thought_document(found))
                 else:
                     options.print_lines(views.reports.thought_lines(found, view))
 
-    return _watch(trunk_of(given.session, config), show)
+    return _watch(trunk_of(args.session, config), show)
 
 
 def trunk_of(session: str, config: Config) -> Path:
@@ -276,16 +276,16 @@ def _is_pending(step: StepBlock) -> bool:
     return isinstance(step, CallBlock) and step.status is CallStatus.MISSING
 
 
-def follow_running(given: argparse.Namespace, config: Config) -> int:
+def follow_running(args: argparse.Namespace, config: Config) -> int:
     """Shows what is new until Ctrl-C."""
-    showing = _Speakers(Showing(given, config))
-    only = trunk_of(given.session, config) if given.session is not None else None
+    showing = _Speakers(Showing(args, config))
+    only = trunk_of(args.session, config) if args.session is not None else None
     if only is not None and not only.exists():
         raise SourceError(only, "no such file or folder")
     places = config.sources if only is None else (only,)
     if only is None:
         options.refuse_no_sources(config)
-    notices = _Notices() if given.notify else None
+    notices = _Notices() if args.notify else None
     _Watch(places, "every session that grows" if only is None else only.stem, showing, notices).run()
     return 0
 

@@ -111,30 +111,30 @@ def pull_parser() -> options.Parser:
 def run_push(arguments: list[str]) -> int:
     arguments = word_first(arguments)
     action = arguments[0] if arguments and arguments[0] in _SERVICE else None
-    given = push_parser().parse_args(arguments[1:] if action else arguments)
-    config = options.make_config(given)
-    wanted = options.make_filter(given, config)
+    args = push_parser().parse_args(arguments[1:] if action else arguments)
+    config = options.make_config(args)
+    filters = options.make_filter(args, config)
     if action is not None:
-        return _serve(action, given, config)
-    if given.watch and (given.dry_run or given.full or given.show):
+        return _serve(action, args, config)
+    if args.watch and (args.dry_run or args.full or args.show):
         raise BadInput("--watch goes on sending; --dry-run, --full and --show are for once")
-    with open_archive(given, config) as archive:
-        some = wanted if wanted != archives.filters.Filter() else None
-        store = _store(archive, given.target)
+    with open_archive(args, config) as archive:
+        some = filters if filters != archives.filters.Filter() else None
+        store = _store(archive, args.target)
         if store is not None:
-            return _push_to_store(archive, store, some, given, config)
+            return _push_to_store(archive, store, some, args, config)
         for option in ("projects", "show"):
-            if getattr(given, option):
+            if getattr(args, option):
                 raise BadInput(f"--{option} is for a team's store; a folder gets every byte")
-        if given.what not in (None, "all"):
-            raise BadInput(f"a folder takes all or nothing: --what {given.what} is for a team store")
-        folder = _folder(archive, given.target, config, "push")
-        key = _key(archive, folder, given.encrypt)
-        if given.watch:
-            _follow(archive, lambda: _pushed(_push_to_folder(archive, folder, key, some, given)), given)
+        if args.what not in (None, "all"):
+            raise BadInput(f"a folder takes all or nothing: --what {args.what} is for a team store")
+        folder = _folder(archive, args.target, config, "push")
+        key = _key(archive, folder, args.encrypt)
+        if args.watch:
+            _follow(archive, lambda: _pushed(_push_to_folder(archive, folder, key, some, args)), args)
             return 0
-        done = _push_to_folder(archive, folder, key, some, given)
-    return _show_push(*_pushed(done), given, config)
+        done = _push_to_folder(archive, folder, key, some, args)
+    return _show_push(*_pushed(done), args, config)
 
 
 def _key(archive: Archive, folder: Path, named: str | None) -> Path | None:
@@ -145,27 +145,27 @@ def _key(archive: Archive, folder: Path, named: str | None) -> Path | None:
 
 
 def _push_to_folder(
-    archive: Archive, folder: Path, key: Path | None, wanted: Filter | None, given: argparse.Namespace
+    archive: Archive, folder: Path, key: Path | None, filters: Filter | None, args: argparse.Namespace
 ) -> Pushed:
     if key is None:
         own, encrypted = folder / archive.machine, _encrypted(folder)
         if own in encrypted or (encrypted and not own.exists()):  # nothing plain beside what others encrypt
             raise _needs_key(folder)
-        return archive.safe.push(folder, wanted, is_dry=given.dry_run, full=given.full)
+        return archive.safe.push(folder, filters, is_dry=args.dry_run, full=args.full)
     exchange.check_folder(folder)
     plain = archive.home / _PLAIN
     plain.mkdir(mode=0o700, exist_ok=True)
-    if given.dry_run:
+    if args.dry_run:
         if key.exists():
             sealed.SealedFolder(folder, key)  # what is no key is told before, too
-        return replace(archive.safe.push(plain, wanted, is_dry=True, full=given.full), target=folder)
+        return replace(archive.safe.push(plain, filters, is_dry=True, full=args.full), target=folder)
     if not key.exists():
         sealed.make_key(key)
         tell(f"made a key: {printable(str(key))}; your other machines need it, and without it nobody reads the folder")
     target = sealed.SealedFolder(folder, key)
-    done = archive.safe.push(plain, wanted, full=given.full)
+    done = archive.safe.push(plain, filters, full=args.full)
     exchange.remember_key(archive.home, folder, key)
-    return replace(done, target=folder, bytes_sent=target.seal(plain / archive.machine, is_full=given.full))
+    return replace(done, target=folder, bytes_sent=target.seal(plain / archive.machine, is_full=args.full))
 
 
 def _encrypted(folder: Path) -> set[Path]:
@@ -194,15 +194,15 @@ def _pull_from_folder(archive: Archive, folder: Path, key: Path | None, progress
     return replace(done, folder=folder, problems=[*opened.problems, *done.problems])
 
 
-def _serve(action: str, given: argparse.Namespace, config: Config) -> int:
+def _serve(action: str, args: argparse.Namespace, config: Config) -> int:
     """Installs or removes a push at every log-in."""
     if action == "remove":
-        return remove_service(given)
+        return remove_service(args)
     with bare_archive(config) as archive:
-        target = _store(archive, given.target) or str(_folder(archive, given.target, config, "push install"))
+        target = _store(archive, args.target) or str(_folder(archive, args.target, config, "push install"))
     if stores.without_password(target) != target:
         raise BadInput("a password in an address would stand in a file: put it into ~/.pgpass, and leave it out here")
-    return install_service(given, config, target)
+    return install_service(args, config, target)
 
 
 def _store(archive: Archive, target: str | None) -> str | None:
@@ -212,41 +212,41 @@ def _store(archive: Archive, target: str | None) -> str | None:
     return target if target.startswith(_STORES) else None
 
 
-def _push_to_store(archive: Archive, url: str, wanted: Filter | None, given: argparse.Namespace, config: Config) -> int:
-    if given.encrypt:
+def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: argparse.Namespace, config: Config) -> int:
+    if args.encrypt:
         raise BadInput("--encrypt is for a folder; a store is encrypted on the way by sslmode in its address")
-    if given.full:
+    if args.full:
         raise BadInput("--full is for a folder; `reread team verify` proves a store")
     before = exchange.names_for(archive.home, stores.without_password(url))
-    names, what = given.projects or before or "plain", given.what or "ledger"
+    names, what = args.projects or before or "plain", args.what or "ledger"
     is_hashed = names == "hashed"
-    if given.show is not None:
-        stored = archive.find(given.show)
+    if args.show is not None:
+        stored = archive.find(args.show)
         made = payload.SentNames()
         if is_hashed:
             with stores.Store(url) as store:
                 made = team_push.names_of(store, is_hashed=True)
         parts = team_push.shown(archive, stored, what, made)
         document = {"schema": "reread.push_show/1", "session": stored.row.uuid, "what": what, **parts}
-        options.show_answer(given, config, lambda: document, lambda _: _leaving_lines(parts))
+        options.show_answer(args, config, lambda: document, lambda _: _leaving_lines(parts))
         return 0
 
     def send() -> Outcome:
         with stores.Store(url) as store, closing(ProgressBar()) as bar:
-            done = team_push.push(archive, store, wanted, what, is_hashed=is_hashed, is_dry=given.dry_run, report=bar)
-        if not given.dry_run:
+            done = team_push.push(archive, store, filters, what, is_hashed=is_hashed, is_dry=args.dry_run, report=bar)
+        if not args.dry_run:
             exchange.remember_store(archive.home, done.target, names)
         return _sent_document(done), done.problems
 
-    if given.watch:
-        _follow(archive, send, given, fatal=BadInput)
+    if args.watch:
+        _follow(archive, send, args, fatal=BadInput)
         return 0
-    return _show_push(*send(), given, config)
+    return _show_push(*send(), args, config)
 
 
-def _show_push(document: dict[str, Any], problems: list[str], given: argparse.Namespace, config: Config) -> int:
+def _show_push(document: dict[str, Any], problems: list[str], args: argparse.Namespace, config: Config) -> int:
     _tell_all(problems)
-    options.show_answer(given, config, lambda: document, lambda _: _push_lines(document, given))
+    options.show_answer(args, config, lambda: document, lambda _: _push_lines(document, args))
     return EXIT_DAMAGE if document["sessions"]["failed"] else 0
 
 
@@ -266,7 +266,7 @@ def _leaving_lines(parts: dict[str, Any]) -> list[str]:
 def _follow(
     archive: Archive,
     send: Callable[[], Outcome],
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     fatal: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> None:
     """Sends what comes until Ctrl-C. A target that is away is told once, and tried again, ever less often."""
@@ -280,10 +280,10 @@ def _follow(
         _tell_all([problem for problem in problems if problem not in told])
         told = set(problems)
         if document["sessions"]["sent"] or not number:
-            if given.json:
+            if args.json:
                 options.print_json_line(document)
             else:
-                options.print_lines(_push_lines(document, given))
+                options.print_lines(_push_lines(document, args))
             sys.stdout.flush()
 
 
@@ -302,15 +302,15 @@ def _tried(
 
 
 def run_pull(arguments: list[str]) -> int:
-    given = pull_parser().parse_args(arguments)
-    config = options.make_config(given)
-    if given.folder is not None:
-        _refuse_store(given.folder)
+    args = pull_parser().parse_args(arguments)
+    config = options.make_config(args)
+    if args.folder is not None:
+        _refuse_store(args.folder)
     with bare_archive(config) as archive, closing(ProgressBar()) as progress:
-        folder = _folder(archive, given.folder, config, "pull")
-        done = _pull_from_folder(archive, folder, _key(archive, folder, given.encrypt), progress)
+        folder = _folder(archive, args.folder, config, "pull")
+        done = _pull_from_folder(archive, folder, _key(archive, folder, args.encrypt), progress)
     _tell_all(done.problems)
-    options.show_answer(given, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
+    options.show_answer(args, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
     return 0
 
 
@@ -367,9 +367,9 @@ def _sent_document(done: Sent) -> dict[str, Any]:
     }
 
 
-def _push_lines(document: dict[str, Any], given: argparse.Namespace) -> list[str]:
+def _push_lines(document: dict[str, Any], args: argparse.Namespace) -> list[str]:
     sessions = document["sessions"]
-    is_sent = "would be sent" if given.dry_run else "sent"
+    is_sent = "would be sent" if args.dry_run else "sent"
     sent = f"{count(sessions['sent'], 'session')} {is_sent}, {size(document['bytes_sent'])}"
     parts = [sent, f"{count(sessions['unchanged'], 'session')} there already"]
     if document["redacted"]:
@@ -482,21 +482,21 @@ def _plist(command: Sequence[str], environment: Mapping[str, str]) -> str:
 """
 
 
-def install_service(given: argparse.Namespace, config: Config, target: str) -> int:
+def install_service(args: argparse.Namespace, config: Config, target: str) -> int:
     """Shows the file, asks, writes it and starts it."""
     command = [sys.executable, "-P", "-m", "reread", "push", target, "--watch"]
     if config.is_home_named or os.environ.get("REREAD_HOME") or os.environ.get("XDG_DATA_HOME"):
         command += ["--home", str(config.home.absolute())]
     for source in config.sources if config.is_source_named else ():
         command += ["--source", str(source.absolute())]
-    command += ["--what", given.what] if given.what else []
-    command += ["--encrypt", str(Path(given.encrypt).absolute())] if given.encrypt else []
-    command += ["--projects", given.projects] if given.projects else []
-    command += _filter_words(given)
+    command += ["--what", args.what] if args.what else []
+    command += ["--encrypt", str(Path(args.encrypt).absolute())] if args.encrypt else []
+    command += ["--projects", args.projects] if args.projects else []
+    command += _filter_words(args)
     made = service(command, Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform, _known_now(config))
     _refuse_others(made.path)
     tell_lines(f"{printable(str(made.path))}:\n{made.content}")
-    if not given.yes and not options.is_agreed("write this file and start it?"):
+    if not args.yes and not options.is_agreed("write this file and start it?"):
         return 0
     try:
         made.path.parent.mkdir(parents=True, exist_ok=True)
@@ -508,11 +508,11 @@ def install_service(given: argparse.Namespace, config: Config, target: str) -> i
     return 0
 
 
-def _filter_words(given: argparse.Namespace) -> list[str]:
+def _filter_words(args: argparse.Namespace) -> list[str]:
     """What is to be sent, as it was given: a service must not send more than that."""
-    named = {name: getattr(given, name) for name in _FILTERS}
+    named = {name: getattr(args, name) for name in _FILTERS}
     words = [f"--{name}={value}" for name, value in named.items() if value is not None]
-    return [*words, *(["--starred"] if given.starred else []), *(f"--tag={name}" for name in given.tagged or ())]
+    return [*words, *(["--starred"] if args.starred else []), *(f"--tag={name}" for name in args.tagged or ())]
 
 
 def _known_now(config: Config) -> dict[str, str]:
@@ -525,7 +525,7 @@ def _known_now(config: Config) -> dict[str, str]:
     return {name: value for name, value in known.items() if value}
 
 
-def remove_service(given: argparse.Namespace) -> int:
+def remove_service(args: argparse.Namespace) -> int:
     """Takes out what `install` wrote, and nothing else."""
     made = service((), Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform)
     if not made.path.exists():
@@ -533,7 +533,7 @@ def remove_service(given: argparse.Namespace) -> int:
         return 0
     _refuse_others(made.path)
     question = f"stop it and remove {printable(str(made.path))}?"
-    if not given.yes and not options.is_agreed(question):
+    if not args.yes and not options.is_agreed(question):
         return 0
     _run(made.stop)
     made.path.unlink()

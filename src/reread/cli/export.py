@@ -80,11 +80,11 @@ class Export(NamedTuple):
 class Exporter:
     """Makes exports as the options say."""
 
-    def __init__(self, given: argparse.Namespace, config: Config) -> None:
-        self.given = given
+    def __init__(self, args: argparse.Namespace, config: Config) -> None:
+        self.args = args
         self.config = config
-        self.form: str = given.format
-        if self.form == "jsonl" and not (given.thinking and given.tools and given.subagents):
+        self.form: str = args.format
+        if self.form == "jsonl" and not (args.thinking and args.tools and args.subagents):
             raise BadInput("jsonl is the transcript line for line; --no-thinking and the like need another --format")
 
     @property
@@ -93,15 +93,15 @@ class Exporter:
 
     def export(self, source: ExportSource) -> Export:
         """One session. Without `--redact` and `--check` nothing is looked for."""
-        if not (self.given.redact or self.given.check):
+        if not (self.args.redact or self.args.check):
             return _export(source.session, self._content(source))
-        redactor = secrets.Redactor(addresses=self.given.redact_ips)
+        redactor = secrets.Redactor(addresses=self.args.redact_ips)
         clean = self._redacted(source, redactor)
-        content = self._content(clean if self.given.redact else source)
+        content = self._content(clean if self.args.redact else source)
         text = content.decode("utf-8", "replace")
-        taken, distinct = secrets.placeholders(text) if self.given.redact else (Counter[str](), Counter[str]())
+        taken, distinct = secrets.placeholders(text) if self.args.redact else (Counter[str](), Counter[str]())
         left = secret_list.left_in_export(redactor, text, self.form)
-        return _export(clean.session if self.given.redact else source.session, content, taken, distinct, left)
+        return _export(clean.session if self.args.redact else source.session, content, taken, distinct, left)
 
     def _redacted(self, source: ExportSource, redactor: secrets.Redactor) -> ExportSource:
         """All of it, whether shown or not: what one part tells may be a secret of another."""
@@ -118,22 +118,22 @@ class Exporter:
         from reread.views.html.page import MADE, session_page
         from reread.views.html.parts import Sections
 
-        given = self.given
-        shown = Sections(given.thinking, given.tools, given.subagents, raw=given.raw)
-        made = f"{MADE} Secrets were taken out." if given.redact else MADE
+        args = self.args
+        shown = Sections(args.thinking, args.tools, args.subagents, raw=args.raw)
+        made = f"{MADE} Secrets were taken out." if args.redact else MADE
         return session_page(source.session, shown, made).encode("utf-8", "replace")
 
     def markdown(self, source: ExportSource) -> bytes:
         from reread.views.markdown import MarkdownOptions, markdown_lines
 
-        wanted = MarkdownOptions(self.given.thinking, self.given.tools, self.given.subagents)
-        return _joined(markdown_lines(source.session, wanted))
+        options = MarkdownOptions(self.args.thinking, self.args.tools, self.args.subagents)
+        return _joined(markdown_lines(source.session, options))
 
     def obsidian(self, source: ExportSource) -> bytes:
         from reread.features.summaries import summary_of
         from reread.views.markdown import MarkdownOptions, obsidian_lines
 
-        wanted = MarkdownOptions(self.given.thinking, self.given.tools, self.given.subagents)
+        wanted = MarkdownOptions(self.args.thinking, self.args.tools, self.args.subagents)
         view = options.make_view(self.config)
         return _joined(obsidian_lines(source.session, summary_of(source.session), wanted, view))
 
@@ -150,9 +150,9 @@ class Exporter:
     def _turn(self, turn: Document) -> Document:
         """A turn with the sections that were asked for."""
         left_out = {
-            *(() if self.given.thinking else ("thinking",)),
-            *(() if self.given.tools else ("tool", "agent")),
-            *(() if self.given.subagents else ("agent",)),
+            *(() if self.args.thinking else ("thinking",)),
+            *(() if self.args.tools else ("tool", "agent")),
+            *(() if self.args.subagents else ("agent",)),
         }
         if not left_out:
             return turn
@@ -233,21 +233,21 @@ def export_parser() -> options.Parser:
 
 
 def run_export(arguments: list[str]) -> int:
-    given = export_parser().parse_args(arguments)
-    config = options.make_config(given)
-    given.output = None if given.output in ("-", "/dev/stdout") else given.output
-    output = expanded(given.output) if given.output is not None else None
-    given.redact = given.redact or given.redact_ips
-    if given.json and output is None and given.format not in (None, "json"):
+    args = export_parser().parse_args(arguments)
+    config = options.make_config(args)
+    args.output = None if args.output in ("-", "/dev/stdout") else args.output
+    output = expanded(args.output) if args.output is not None else None
+    args.redact = args.redact or args.redact_ips
+    if args.json and output is None and args.format not in (None, "json"):
         raise BadInput("--json reports what was written where, so it needs --output")
-    given.format = given.format or _format_of(output, as_json=given.json and output is None)
+    args.format = args.format or _format_of(output, as_json=args.json and output is None)
 
     if output is not None:
         refuse_sources(output, config)
-    if given.format == "sqlite":
-        return export_database(given, config, output)
-    exporter = Exporter(given, config)
-    if given.session is None:
+    if args.format == "sqlite":
+        return export_database(args, config, output)
+    exporter = Exporter(args, config)
+    if args.session is None:
         return export_folder(exporter, output)
     return _export_one(exporter, output)
 
@@ -260,9 +260,9 @@ def _format_of(output: Path | None, *, as_json: bool) -> str:
 
 
 def _export_one(exporter: Exporter, output: Path | None) -> int:
-    with _opened(exporter.given, exporter.config) as source:
+    with _opened(exporter.args, exporter.config) as source:
         made = exporter.export(source)
-    if not tell_secrets([made.told], exporter.given):
+    if not tell_secrets([made.told], exporter.args):
         return 1
     if output is None:
         options.print_bytes_or_text(made.content, is_exact=exporter.form == "jsonl")
@@ -274,12 +274,12 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
 
 
 @contextmanager
-def _opened(given: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
-    given.json, asked = given.json or given.format == "json", given.json  # what the archive knows is asked for JSON
-    with open_session(given, config) as opened:
+def _opened(args: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
+    args.json, asked = args.json or args.format == "json", args.json  # what the archive knows is asked for JSON
+    with open_session(args, config) as opened:
         kept = session_list.kept_fields(opened.kept) if opened.kept is not None else None
-        yield ExportSource(opened.session, lambda: transcript_of(opened, given.session), kept)
-    given.json = asked
+        yield ExportSource(opened.session, lambda: transcript_of(opened, args.session), kept)
+    args.json = asked
 
 
 def transcript_of(opened: Opened, name: str) -> bytes:
@@ -297,15 +297,15 @@ def source_in(archive: Archive, listed: Listed) -> ExportSource:
     return ExportSource(archive.session(stored), lambda: archive.transcript(stored), session_list.kept_fields(listed))
 
 
-def tell_secrets(exports: list[ExportReport], given: argparse.Namespace) -> bool:
+def tell_secrets(exports: list[ExportReport], args: argparse.Namespace) -> bool:
     """Says what was taken out, never what it was; gives False where something is left that must not be."""
 
-    if not (given.redact or given.check):
+    if not (args.redact or args.check):
         return True
     taken, distinct, left = (
         sum((getattr(each, name) for each in exports), start=Counter[str]()) for name in ("taken", "distinct", "left")
     )
-    if given.redact:
+    if args.redact:
         tell(f"taken out: {told(taken, distinct)}" if taken else "nothing to take out")
         if any(each.has_images for each in exports):
             tell("images are shown as they are: look at them before you share this")
@@ -333,7 +333,7 @@ def file_name(made: Export, suffix: str) -> str:
 
 def tell_written(written: list[tuple[Path, ExportReport]], exporter: Exporter) -> None:
     """What was written, on standard output."""
-    if not exporter.given.json:
+    if not exporter.args.json:
         options.print_lines([printable(str(path)) for path, _ in written])
         return
     files = [
@@ -367,14 +367,14 @@ class Made(NamedTuple):
 def export_folder(exporter: Exporter, output: Path | None) -> int:
     """Writes every session that passes the filters; one that would tell a secret stops the others, too."""
     folder = refuse_no_folder(output)
-    given, config = exporter.given, exporter.config
-    wanted = options.make_filter(given, config)
-    with asked_archive(given, config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
-        chosen = archive.sessions(wanted, cleanup_days_of(config))
+    args, config = exporter.args, exporter.config
+    filters = options.make_filter(args, config)
+    with asked_archive(args, config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
+        chosen = archive.sessions(filters, cleanup_days_of(config))
         if not chosen:
             raise BadInput("no session matches these filters")
         made = _all_made(archive, exporter, Path(waiting), chosen)
-        if not tell_secrets([each.told for each in made], exporter.given):
+        if not tell_secrets([each.told for each in made], exporter.args):
             return 1
         _put(made, Path(waiting), folder, _index(made, exporter), exporter.suffix)
     tell_written([(folder / each.name, each.told) for each in made], exporter)
@@ -430,25 +430,25 @@ def _put(made: list[Made], waiting: Path, folder: Path, index: bytes | None, suf
         write_whole(folder / f"index{suffix}", index)
 
 
-def export_database(given: argparse.Namespace, config: Config, output: Path | None) -> int:
+def export_database(args: argparse.Namespace, config: Config, output: Path | None) -> int:
     """All that passes the filters, or one session, as one database; nothing where something secret would remain."""
     if output is None:
         raise BadInput("a database is a file: name it with --output OUT.db")
     if output.is_dir():
         raise BadInput(f"{printable(str(output))} is a folder; a database is one file")
-    redactor = secrets.Redactor(addresses=given.redact_ips) if given.redact or given.check else None
-    parts = archives.PlainParts(given.thinking, given.tools, given.subagents)
-    with asked_archive(given, config) as archive, made_whole(output) as unfinished:
-        wanted = given.session or options.make_filter(given, config)
-        made = archive.write_database(unfinished, wanted, parts, redactor, only_looks=not given.redact)
+    redactor = secrets.Redactor(addresses=args.redact_ips) if args.redact or args.check else None
+    parts = archives.PlainParts(args.thinking, args.tools, args.subagents)
+    with asked_archive(args, config) as archive, made_whole(output) as unfinished:
+        filters = args.session or options.make_filter(args, config)
+        made = archive.write_database(unfinished, filters, parts, redactor, only_looks=not args.redact)
         if not made.rows["sessions"]:
             raise BadInput("no session matches these filters")
         size = unfinished.stat().st_size
-        told_of = ExportReport(given.session or "", size, made.taken, made.distinct, made.left, has_images=False)
-        if not tell_secrets([told_of], given):
+        told_of = ExportReport(args.session or "", size, made.taken, made.distinct, made.left, has_images=False)
+        if not tell_secrets([told_of], args):
             unfinished.unlink()
             return 1
-    if given.json:
+    if args.json:
         document = {"path": str(output), "bytes": size, "rows": made.rows, "redacted": dict(made.taken)}
         options.print_json({"schema": "reread.export/1", "format": "sqlite", "files": [document]})
     else:
@@ -458,7 +458,7 @@ def export_database(given: argparse.Namespace, config: Config, output: Path | No
 
 def _index(made: list[Made], exporter: Exporter) -> bytes | None:
     """The list, for forms that people read."""
-    title = f"{exporter.given.project or 'All'} sessions"
+    title = f"{exporter.args.project or 'All'} sessions"
     if exporter.form == "html":
         from reread.views.html.page import IndexRow, index_page
 

@@ -30,12 +30,12 @@ else:
     loading = lazy.module("reread.loading")
 
 
-def trace_file(archive: Archive, given: argparse.Namespace, config: Config) -> Traced:
+def trace_file(archive: Archive, args: argparse.Namespace, config: Config) -> Traced:
     """The history of the file that was named, up to `--at`; that it is another path than the name says is told."""
-    file = archive.file(given.file)
-    if shell.key_of(shell.absolute(str(expanded(given.file)), str(Path.cwd()))) != shell.key_of(file.path):
+    file = archive.file(args.file)
+    if shell.key_of(shell.absolute(str(expanded(args.file)), str(Path.cwd()))) != shell.key_of(file.path):
         tell(f"using {file.path}")
-    return file.history(given.at, config.timezone)
+    return file.history(args.at, config.timezone)
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -79,13 +79,13 @@ def files_parser() -> options.Parser:
 
 
 def run_files(arguments: list[str]) -> int:
-    given = files_parser().parse_args(arguments)
-    config = options.make_config(given)
-    wanted = options.make_filter(given, config)
-    with asked_archive(given, config) as archive:
-        touched = archive.files.touched(given.glob, wanted, with_shell=given.shell, with_uuids=given.json)
+    args = files_parser().parse_args(arguments)
+    config = options.make_config(args)
+    filters = options.make_filter(args, config)
+    with asked_archive(args, config) as archive:
+        touched = archive.files.touched(args.glob, filters, with_shell=args.shell, with_uuids=args.json)
         options.show_answer(
-            given,
+            args,
             config,
             lambda: views.file_tables.files_document(touched),
             lambda view: views.file_tables.files_lines(touched, view),
@@ -110,13 +110,13 @@ def blame_parser() -> options.Parser:
 
 
 def run_blame(arguments: list[str]) -> int:
-    given = blame_parser().parse_args(arguments)
-    config = options.make_config(given)
-    with asked_archive(given, config) as archive:
-        traced = trace_file(archive, given, config)
+    args = blame_parser().parse_args(arguments)
+    config = options.make_config(args)
+    with asked_archive(args, config) as archive:
+        traced = trace_file(archive, args, config)
     lines = traced.blame()
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.file_tables.blame_document(traced, lines),
         lambda view: views.file_tables.blame_lines(traced, lines, view),
@@ -142,19 +142,19 @@ def restore_parser() -> options.Parser:
 
 
 def run_restore(arguments: list[str]) -> int:
-    given = restore_parser().parse_args(arguments)
-    config = options.make_config(given)
+    args = restore_parser().parse_args(arguments)
+    config = options.make_config(args)
 
-    with asked_archive(given, config) as archive:
-        traced = trace_file(archive, given, config)
+    with asked_archive(args, config) as archive:
+        traced = trace_file(archive, args, config)
         content = traced.content
-        to = _target(given, traced, config, archive)
+        to = _target(args, traced, config, archive)
     tell_gaps(traced, config)
     if traced.history.last is None:
         tell("only parts of it are known; gaps are marked in brackets")
     if to is not None:
         to.write_bytes(content.to_bytes())
-    if given.json:
+    if args.json:
         options.print_json(_document(traced, content, to))
     elif to is not None:
         options.print_lines([str(to)])
@@ -163,11 +163,11 @@ def run_restore(arguments: list[str]) -> int:
     return 0
 
 
-def _target(given: argparse.Namespace, traced: Traced, config: Config, archive: Archive) -> Path | None:
+def _target(args: argparse.Namespace, traced: Traced, config: Config, archive: Archive) -> Path | None:
     """Where to write: nothing is overwritten unasked, and nothing is written below a folder of Claude Code."""
-    if given.to is None:
+    if args.to is None:
         return None
-    to = expanded(given.to)
+    to = expanded(args.to)
     if to.is_dir():
         to = to / traced.history.path.replace("\\", "/").rpartition("/")[2]
     known = [Path(source) for source in archive.known_sources()]
@@ -175,7 +175,7 @@ def _target(given: argparse.Namespace, traced: Traced, config: Config, archive: 
     inside += [source for source in known if is_protected(to, source)]
     if inside:
         raise BadInput(f"{to} leads below the source {inside[0]}, where reread never writes; choose another place")
-    if os.path.lexists(to) and not given.force:
+    if os.path.lexists(to) and not args.force:
         raise BadInput(f"{printable(str(to))} exists already; pass --force to overwrite it")
     return to
 
@@ -217,24 +217,24 @@ def diff_parser() -> options.Parser:
 
 
 def run_diff(arguments: list[str]) -> int:
-    given = diff_parser().parse_args(arguments)
-    config = options.make_config(given)
-    with open_session(given, config) as opened:
+    args = diff_parser().parse_args(arguments)
+    config = options.make_config(args)
+    with open_session(args, config) as opened:
         session = opened.session
         edits = loading.edits_of(session, opened.kept_backups)
-        if given.branch is None:
+        if args.branch is None:
             found = edits.on_disk()
         else:
-            first, second = _branches(session, given.branch)
+            first, second = _branches(session, args.branch)
             found = edits.on(first) if second is None else edits.between(first, second)
-    shown = _chosen(found, given)
+    shown = _chosen(found, args)
     options.show_answer(
-        given,
+        args,
         config,
-        lambda: views.file_tables.diff_document(session, given.branch or "all", shown),
+        lambda: views.file_tables.diff_document(session, args.branch or "all", shown),
         lambda view: (
             views.file_tables.stat_lines(session, shown, view)
-            if given.stat
+            if args.stat
             else views.file_tables.diff_lines(session, shown, view)
         ),
     )
@@ -249,12 +249,12 @@ def _branches(session: Session, text: str) -> tuple[Branch, Branch | None]:
     return names[0], names[1] if dots else None
 
 
-def _chosen(found: list[FileDiff], given: argparse.Namespace) -> list[FileDiff]:
+def _chosen(found: list[FileDiff], args: argparse.Namespace) -> list[FileDiff]:
     """The files asked for; one that the session never changed is a mistake."""
     shown = [diff for diff in found if diff.is_change]
-    if given.file is None:
+    if args.file is None:
         return shown
-    name = given.file.removeprefix("./")
+    name = args.file.removeprefix("./")
     if not any(shell.fits(diff.path, name) for diff in found):
-        raise BadInput(f"the session changed no file {printable(given.file)!r}")
+        raise BadInput(f"the session changed no file {printable(args.file)!r}")
     return [diff for diff in shown if shell.fits(diff.path, name)]

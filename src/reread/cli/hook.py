@@ -75,13 +75,13 @@ def _start(arguments: list[str], told: HookInput) -> None:
 
 def take(arguments: list[str]) -> int:
     """Imports what changed, and once more when the client has had time to write its last lines."""
-    given = hook_run_parser().parse_args(arguments)
-    config = options.make_config(given)
-    session = given.session or "a session"
+    args = hook_run_parser().parse_args(arguments)
+    config = options.make_config(args)
+    session = args.session or "a session"
     try:
-        _sync(config, given.transcript)
+        _sync(config, args.transcript)
         time.sleep(SETTLE)
-        problems = _sync(config, given.transcript)
+        problems = _sync(config, args.transcript)
     except Exception as error:  # noqa: BLE001  nobody sees what this process prints: the log is all there is
         problems = [str(error) or type(error).__name__]
     for problem in problems:
@@ -165,23 +165,23 @@ def run_hook(arguments: list[str]) -> int:
     arguments = word_first(arguments)
     if arguments and arguments[0] in HIDDEN:
         return run_hook_run(arguments[1:]) if arguments[0] == "run" else take(arguments[1:])
-    given = hook_parser().parse_args(arguments)
-    config = options.make_config(given)
-    file = client_settings.SettingsFile(_settings_path(given, config))
-    if given.action == "status":
-        options.show_answer(given, config, lambda: _document(given, config, file), lambda _: _status(config, file))
+    args = hook_parser().parse_args(arguments)
+    config = options.make_config(args)
+    file = client_settings.SettingsFile(_settings_path(args, config))
+    if args.action == "status":
+        options.show_answer(args, config, lambda: _document(args, config, file), lambda _: _status(config, file))
         return 0
-    change = file.installing(_entries(given, config)) if given.action == "install" else file.removing()
+    change = file.installing(_entries(args, config)) if args.action == "install" else file.removing()
     if change.is_none:
-        _tell(given, config, file, change, is_done=False)
+        _tell(args, config, file, change, is_done=False)
         return 0
-    return _make(given, config, file, change)
+    return _make(args, config, file, change)
 
 
-def _settings_path(given: argparse.Namespace, config: Config) -> Path:
+def _settings_path(args: argparse.Namespace, config: Config) -> Path:
     """The file that is named, else that of the first config directory."""
-    if given.settings is not None:
-        return expanded(given.settings).absolute()
+    if args.settings is not None:
+        return expanded(args.settings).absolute()
     folders = [source.parent if source.name == "projects" else source for source in config.sources]
     if config.is_source_named:
         folders = [folder for folder in folders if folder.name == ".claude" or (folder / "projects").is_dir()]
@@ -190,7 +190,7 @@ def _settings_path(given: argparse.Namespace, config: Config) -> Path:
     return (folders[0] if folders else expanded("~/.claude")).absolute() / "settings.json"
 
 
-def _entries(given: argparse.Namespace, config: Config) -> client_settings.Entries:
+def _entries(args: argparse.Namespace, config: Config) -> client_settings.Entries:
     """Ours, running this reread, with what it was told now about archive and sources."""
     if any(is_protected(config.home, source) for source in config.sources):
         raise BadInput(f"the archive {config.home} would lie below a source; choose another --home")
@@ -200,7 +200,7 @@ def _entries(given: argparse.Namespace, config: Config) -> client_settings.Entri
     sources = [word for source in config.sources for word in ("--source", str(source.absolute()))]
     told = [*home, *(sources if are_sources_told else [])]
     made = client_settings.entries_running(_program(), told, home, is_windows=sys.platform == "win32")
-    return made if given.statusline else client_settings.Entries(made.hook, None)
+    return made if args.statusline else client_settings.Entries(made.hook, None)
 
 
 def _program() -> list[str]:
@@ -209,14 +209,14 @@ def _program() -> list[str]:
     return [str(beside)] if beside.is_file() else [sys.executable, "-P", "-m", "reread"]
 
 
-def _make(given: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange) -> int:
+def _make(args: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange) -> int:
     """Shows the change and makes it, if that is wanted."""
-    if given.yes:
+    if args.yes:
         file.write(change)
-        _tell(given, config, file, change, is_done=True)
+        _tell(args, config, file, change, is_done=True)
         return 0
-    if given.json or not sys.stdin.isatty():
-        _tell(given, config, file, change, is_done=False)
+    if args.json or not sys.stdin.isatty():
+        _tell(args, config, file, change, is_done=False)
         raise BadInput("nothing was changed: standard input is not a terminal to ask at; pass --yes")
     options.print_lines(_shown(config, file, change))
     sys.stdout.flush()
@@ -224,39 +224,39 @@ def _make(given: argparse.Namespace, config: Config, file: SettingsFile, change:
     is_agreed = sys.stdin.readline().strip().lower() in ("y", "yes")
     if is_agreed:
         file.write(change)
-    options.print_lines(_outcome(given, file, change) if is_agreed else ["nothing was changed"])
+    options.print_lines(_outcome(args, file, change) if is_agreed else ["nothing was changed"])
     return 0
 
 
 def _tell(
-    given: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange, *, is_done: bool
+    args: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange, *, is_done: bool
 ) -> None:
     """The change and what came of it, in one go."""
-    if given.json:
-        options.print_json(_document(given, config, file, change, is_done=is_done))
+    if args.json:
+        options.print_json(_document(args, config, file, change, is_done=is_done))
         return
     options.print_lines(_shown(config, file, change))
     if is_done:
-        options.print_lines(_outcome(given, file, change))
+        options.print_lines(_outcome(args, file, change))
     elif change.is_none:
-        said = "already installed" if given.action == "install" else "not installed"
-        options.print_lines([f"{said} in {printable(str(file.path))}; nothing to change", *_remarks(given, file)])
+        said = "already installed" if args.action == "install" else "not installed"
+        options.print_lines([f"{said} in {printable(str(file.path))}; nothing to change", *_remarks(args, file)])
 
 
-def _outcome(given: argparse.Namespace, file: SettingsFile, change: SettingsChange) -> list[str]:
-    said = {"install": "installed in", "remove": "removed from"}[given.action]
+def _outcome(args: argparse.Namespace, file: SettingsFile, change: SettingsChange) -> list[str]:
+    said = {"install": "installed in", "remove": "removed from"}[args.action]
     if change.backup is not None:
         kept = f"; as it was before: {printable(str(file.backup))}"
     else:
         kept = "" if change.after is not None else ", which held nothing else and is gone"
-    return [f"{said} {printable(str(file.path))}{kept}", *_remarks(given, file)]
+    return [f"{said} {printable(str(file.path))}{kept}", *_remarks(args, file)]
 
 
-def _remarks(given: argparse.Namespace, file: SettingsFile) -> list[str]:
+def _remarks(args: argparse.Namespace, file: SettingsFile) -> list[str]:
     """What the person should know beside the change."""
     settings = file.settings(file.read())
     said = []
-    if given.action == "install" and given.statusline and settings.status_line == "other":
+    if args.action == "install" and args.statusline and settings.status_line == "other":
         said.append("another status line is set there; it was left alone")
     if settings.hook is not None and settings.are_hooks_off:
         said.append(HOOKS_OFF)
@@ -296,7 +296,7 @@ def _notes(config: Config, settings: ClientSettings) -> list[str]:
 
 
 def _document(
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     config: Config,
     file: SettingsFile,
     change: SettingsChange | None = None,
@@ -306,7 +306,7 @@ def _document(
     settings = file.settings(file.read())
     return {
         "schema": "reread.hook/1",
-        "action": given.action,
+        "action": args.action,
         "settings": str(file.path),
         "installed": settings.hook is not None,
         "command": None if settings.hook is None else client_settings.command_of(settings.hook),

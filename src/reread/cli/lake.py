@@ -107,16 +107,16 @@ def _kept(place: str) -> delta.DeltaLake:
     return lake
 
 
-def _share_options(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> share.ShareOptions:
+def _share_options(args: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> share.ShareOptions:
     """What was asked for, else what the lake holds already."""
-    what = given.what or lake.last.get("what") or "all"
-    redact = given.redact or lake.last.get("redact") or "secrets"
+    what = args.what or lake.last.get("what") or "all"
+    redact = args.redact or lake.last.get("redact") or "secrets"
     return share.ShareOptions(what=what, redact=redact, prices=config.prices)
 
 
-def _sources(given: argparse.Namespace, config: Config) -> list[str]:
-    if given.sources:
-        return list(given.sources)
+def _sources(args: argparse.Namespace, config: Config) -> list[str]:
+    if args.sources:
+        return list(args.sources)
     options.refuse_no_sources(config)
     return [str(source) for source in config.sources]
 
@@ -131,17 +131,17 @@ def _build(arguments: list[str]) -> int:
         "--engine", default="local", metavar="NAME", help="local (default): processes of this machine; spark"
     )
     made.add_argument("--master", metavar="URL", help="the Spark master, as local[2] or spark://host:7077")
-    given = made.parse_args(arguments)
-    config = options.make_config(given)
-    if given.master is not None and given.engine != "spark":
+    args = made.parse_args(arguments)
+    config = options.make_config(args)
+    if args.master is not None and args.engine != "spark":
         raise BadInput("--master is for Spark; add --engine spark")
-    lake = _opened(given.lake, extra="spark" if given.engine == "spark" else "lake")
-    what = _share_options(given, config, lake)
+    lake = _opened(args.lake, extra="spark" if args.engine == "spark" else "lake")
+    what = _share_options(args, config, lake)
     with closing(ProgressBar()) as progress:
-        done = build.build(lake, _sources(given, config), what, given.engine, given.master, progress)
+        done = build.build(lake, _sources(args, config), what, args.engine, args.master, progress)
     for problem in done.problems:
         tell(problem)
-    options.show_answer(given, config, lambda: _build_document(done), lambda _: _build_lines(done))
+    options.show_answer(args, config, lambda: _build_document(done), lambda _: _build_lines(done))
     return 0
 
 
@@ -173,10 +173,10 @@ def _build_lines(done: build.LakeBuilt) -> list[str]:
 def _plan(arguments: list[str]) -> int:
     made = _parser("plan", "  reread lake plan ~/.claude --lake ~/lake --json")
     _add_sources(made)
-    given = made.parse_args(arguments)
-    config = options.make_config(given)
-    lake = _opened(given.lake)
-    found = build.plan_build(lake, _sources(given, config), _share_options(given, config, lake))
+    args = made.parse_args(arguments)
+    config = options.make_config(args)
+    lake = _opened(args.lake)
+    found = build.plan_build(lake, _sources(args, config), _share_options(args, config, lake))
     cost = lake.cpu_seconds_per_byte()
     for problem in found.problems:
         tell(problem)
@@ -191,7 +191,7 @@ def _plan(arguments: list[str]) -> int:
     }
     about = "" if seconds is None else f", about {seconds:,.0f} s of processor time by the builds before"
     line = f"{count(len(found.jobs), 'session')} to read, {size(found.size)}{about}; {found.unchanged:,} unchanged"
-    options.show_answer(given, config, lambda: document, lambda _: [line])
+    options.show_answer(args, config, lambda: document, lambda _: [line])
     return 0
 
 
@@ -233,18 +233,18 @@ def _query(arguments: list[str]) -> int:
     )
     group.add_argument("--yes", action="store_true", help="do not ask before a large amount of text is read")
     made.set_defaults(file=None, machine=None, starred=False, tagged=None)
-    given = made.parse_args(arguments)
-    if given.question not in (*_QUESTIONS, "schema"):
-        raise BadInput(f"a lake is asked for {', '.join(_QUESTIONS)} or schema, not {given.question!r}")
-    config = options.make_config(given)
-    lake = _opened(given.lake)
-    if given.question == "schema":
+    args = made.parse_args(arguments)
+    if args.question not in (*_QUESTIONS, "schema"):
+        raise BadInput(f"a lake is asked for {', '.join(_QUESTIONS)} or schema, not {args.question!r}")
+    config = options.make_config(args)
+    lake = _opened(args.lake)
+    if args.question == "schema":
         options.print_lines(tables.described())
         return 0
     lake.require()
-    if given.question != "search":
-        given.about = _one(given.about)
-    _QUESTIONS[given.question](given, config, lake)
+    if args.question != "search":
+        args.about = _one(args.about)
+    _QUESTIONS[args.question](args, config, lake)
     return 0
 
 
@@ -257,9 +257,9 @@ def _one(said: list[str]) -> str | None:
 _FILTERS = ("project", "since", "until", "model", "branch", "tool", "limit")
 
 
-def _narrowed(given: argparse.Namespace, *filters: str) -> bool:
+def _narrowed(args: argparse.Namespace, *filters: str) -> bool:
     """Whether one of these filters was given: a question that has no use for it says so."""
-    return any(getattr(given, name) is not None for name in filters)
+    return any(getattr(args, name) is not None for name in filters)
 
 
 _ALIASES = {"teams": "team", "people": "person", "persons": "person"}
@@ -273,44 +273,44 @@ def _refuse_built_with(lake: delta.DeltaLake, what: str) -> None:
         raise BadInput(f"{printable(lake.uri)} was built with --what {what}; {_LACKS[what]}")
 
 
-def _usage(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
-    by = _ALIASES.get(given.about, archives.usage_report.ALIASES.get(given.about or "day", given.about or "day"))
-    wanted = options.make_filter(given, config)._replace(sources=())
+def _usage(args: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    by = _ALIASES.get(args.about, archives.usage_report.ALIASES.get(args.about or "day", args.about or "day"))
+    filters = options.make_filter(args, config)._replace(sources=())
     _refuse_built_with(lake, "text")
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
-        report = answers.usage(archives.usage_report.UsageQuestion(by=by, wanted=wanted, zone=config.timezone))
-    report = views.usage_table.limited(report, given.limit)
-    zone = options.zone_name(given.timezone)
+        report = answers.usage(archives.usage_report.UsageQuestion(by=by, filters=filters, zone=config.timezone))
+    report = views.usage_table.limited(report, args.limit)
+    zone = options.zone_name(args.timezone)
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.usage_table.usage_document(report, zone, config.now),
         lambda view: views.usage_table.usage_lines(report, view, config.now, breakdown=False),
     )
 
 
-def _sql(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
-    if given.about is None:
+def _sql(args: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    if args.about is None:
         raise BadInput("a SELECT is missing; `reread lake query --lake PLACE schema` shows what can be asked")
-    if _narrowed(given, *_FILTERS):
+    if _narrowed(args, *_FILTERS):
         raise BadInput("a SELECT says itself what it asks for; filters go into its WHERE and LIMIT")
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
-        columns, rows = answers.sql(given.about)
+        columns, rows = answers.sql(args.about)
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.session_list.rows_document(columns, rows),
         lambda view: table_lines(columns, rows, view),
     )
 
 
-def _friction(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
-    if given.about is not None or _narrowed(given, "model", "branch", "tool", "limit"):
+def _friction(args: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    if args.about is not None or _narrowed(args, "model", "branch", "tool", "limit"):
         raise BadInput("friction is counted by project and week; it takes --project, --since and --until alone")
-    wanted = options.make_filter(given, config)._replace(sources=())
+    filters = options.make_filter(args, config)._replace(sources=())
     _refuse_built_with(lake, "text")
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
-        weeks = answers.friction(wanted, config.timezone)
+        weeks = answers.friction(filters, config.timezone)
     rows = [
         {"project": each.project, "week": each.week, **views.retro_report.rate_document(each.rate), "kinds": each.kinds}
         for each in weeks
@@ -319,9 +319,9 @@ def _friction(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) 
         (each.project, each.week, each.rate.exposure, each.rate.count, views.retro_report.rate_text(each.rate))
         for each in weeks
     ]
-    zone = options.zone_name(given.timezone)
+    zone = options.zone_name(args.timezone)
     options.show_answer(
-        given,
+        args,
         config,
         lambda: {"schema": "reread.lake_friction/1", "timezone": zone, "rows": rows},
         lambda view: table_lines(("project", "week", "prompts", "moments", "per 100 prompts"), shown, view),
@@ -334,36 +334,36 @@ _MUCH = 1_000_000_000
 """Bytes of text that are not read without asking: some minutes, and in object storage some money."""
 
 
-def _search(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
-    if not any(word.strip() for word in given.about):
+def _search(args: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    if not any(word.strip() for word in args.about):
         raise BadInput("a word to search for is missing; quote words that stand together")
     _refuse_built_with(lake, "ledger")
-    if _narrowed(given, "model", "branch", "tool"):
+    if _narrowed(args, "model", "branch", "tool"):
         raise BadInput("a search of a lake takes --project, --since, --until and --limit alone")
-    wanted = options.make_filter(given, config)._replace(sources=())
-    fields = sorted(archives.search_language.fields_of(given.fields, "--in"))
+    filters = options.make_filter(args, config)._replace(sources=())
+    fields = sorted(archives.search_language.fields_of(args.fields, "--in"))
     ask = query.TextQuestion(
-        words=given.about, fields=fields, since=wanted.since, until=wanted.until, limit=given.limit or _HITS
+        words=args.about, fields=fields, since=filters.since, until=filters.until, limit=args.limit or _HITS
     )
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
-        sessions = answers.sessions_about(wanted)
+        sessions = answers.sessions_about(filters)
         costs = query.scan_costs(lake, set(sessions.values()))
         total_bytes = sum(each.bytes for each in costs)
         files = count(sum(each.files for each in costs), "file")
         tell(f"reads {files}, {size(total_bytes)} of text of {count(len(costs), 'month')}: {_by_month(costs)}")
-        is_asked = total_bytes > _MUCH and not given.yes and sys.stdin.isatty()
+        is_asked = total_bytes > _MUCH and not args.yes and sys.stdin.isatty()
         if is_asked and not is_agreed("read all of it?", "nothing was read:"):
             return
         total, found = answers.search(ask, sessions)
     document = {
         "schema": "reread.lake_search/1",
-        "words": given.about,
+        "words": args.about,
         "cost": [{"month": each.month, "files": each.files, "bytes": each.bytes} for each in costs],
         "total": total,
-        "hits": [views.hits.found_text_document(each, given.about) for each in found],
+        "hits": [views.hits.found_text_document(each, args.about) for each in found],
     }
     options.show_answer(
-        given, config, lambda: document, lambda view: views.hits.found_text_lines(found, total, given.about, view)
+        args, config, lambda: document, lambda view: views.hits.found_text_lines(found, total, args.about, view)
     )
 
 
@@ -381,10 +381,10 @@ _QUESTIONS = {"usage": _usage, "friction": _friction, "search": _search, "sql": 
 def _verify(arguments: list[str]) -> int:
     made = _parser("verify", "  reread lake verify --lake ~/lake --sources")
     made.add_argument("--sources", action="store_true", help="hold the source files against what was read of them, too")
-    given = made.parse_args(arguments)
-    config = options.make_config(given)
-    lake = _kept(given.lake)
-    proof = upkeep.verify(lake, billing.load_prices(config.prices), with_sources=given.sources)
+    args = made.parse_args(arguments)
+    config = options.make_config(args)
+    lake = _kept(args.lake)
+    proof = upkeep.verify(lake, billing.load_prices(config.prices), with_sources=args.sources)
     document = {
         "schema": "reread.lake_verify/1",
         "ok": proof.ok,
@@ -396,7 +396,7 @@ def _verify(arguments: list[str]) -> int:
     verdict = "everything is proved" if proof.ok else "damaged:"
     lines = [f"{proof.files:,} files, {sum(proof.rows.values()):,} rows: {verdict}"]
     lines += [f"  {printable(each)}" for each in proof.damaged]
-    options.show_answer(given, config, lambda: document, lambda _: lines)
+    options.show_answer(args, config, lambda: document, lambda _: lines)
     return 0 if proof.ok else EXIT_DAMAGE
 
 
@@ -405,11 +405,11 @@ def _people(arguments: list[str]) -> int:
         "people", "  reread lake people staff.csv --lake s3://lake\n  reread lake people --lake s3://lake --json"
     )
     made.add_argument("file", nargs="?", metavar="FILE", help="CSV with the columns prefix, person and team")
-    given = made.parse_args(arguments)
-    config = options.make_config(given)
-    lake = _kept(given.lake)
-    if given.file is not None:
-        told = delta.read_people(Path(given.file))
+    args = made.parse_args(arguments)
+    config = options.make_config(args)
+    lake = _kept(args.lake)
+    if args.file is not None:
+        told = delta.read_people(Path(args.file))
         lake.begin()
         delta.put_people(lake, told)
         lake.commit({"action": "people"})
@@ -423,7 +423,7 @@ def _people(arguments: list[str]) -> int:
     }
     rows = [(person or delta.UNASSIGNED, team or delta.UNASSIGNED, number) for person, team, number in sessions]
     options.show_answer(
-        given, config, lambda: document, lambda view: table_lines(("person", "team", "sessions"), rows, view)
+        args, config, lambda: document, lambda view: table_lines(("person", "team", "sessions"), rows, view)
     )
     return 0
 
@@ -438,20 +438,20 @@ def _forget(arguments: list[str]) -> int:
     made.add_argument("--person", metavar="NAME", help="everything of a person, and the name; no build takes it again")
     made.add_argument("--older-than", metavar="AGE", help="sessions that ended before: 180d, 2026-01-01")
     made.add_argument("--yes", action="store_true", help="do not ask")
-    given = made.parse_args(arguments)
-    if sum(each is not None for each in (given.session, given.person, given.older_than)) != 1:
+    args = made.parse_args(arguments)
+    if sum(each is not None for each in (args.session, args.person, args.older_than)) != 1:
         raise BadInput("name what to forget: a SESSION, --person NAME or --older-than AGE, one of them")
-    config = options.make_config(given)
-    lake = _kept(given.lake)
+    config = options.make_config(args)
+    lake = _kept(args.lake)
     prices = billing.load_prices(config.prices)
-    chosen, about = _chosen(given, config, lake, prices)
+    chosen, about = _chosen(args, config, lake, prices)
     question = f"remove {about} from {printable(lake.uri)} for good?"
-    if not given.yes and not is_agreed(question, "forgetting cannot be undone, and"):
+    if not args.yes and not is_agreed(question, "forgetting cannot be undone, and"):
         return 1
     done = upkeep.forget(lake, chosen, prices)
     document = {
         "schema": "reread.lake_forget/1",
-        "session": chosen.ids[0] if given.session is not None else None,
+        "session": chosen.ids[0] if args.session is not None else None,
         "person": chosen.person,
         "before": views.values.utc(chosen.before),
         "sessions": done.sessions,
@@ -460,23 +460,23 @@ def _forget(arguments: list[str]) -> int:
         "files_removed": done.files_removed,
     }
     line = f"{about}: {done.rows:,} rows removed, {done.files_removed:,} files of the lake deleted"
-    options.show_answer(given, config, lambda: document, lambda _: [line])
+    options.show_answer(args, config, lambda: document, lambda _: [line])
     return 0
 
 
 def _chosen(
-    given: argparse.Namespace, config: Config, lake: delta.DeltaLake, prices: billing.Prices
+    args: argparse.Namespace, config: Config, lake: delta.DeltaLake, prices: billing.Prices
 ) -> tuple[upkeep.Chosen, str]:
     """What is to be forgotten, and in words."""
-    if given.session is not None:
-        chosen = upkeep.by_session(lake, given.session)
+    if args.session is not None:
+        chosen = upkeep.by_session(lake, args.session)
         return chosen, f"session {printable(chosen.ids[0])}"
-    if given.person is not None:
-        chosen = upkeep.by_person(lake, given.person, prices)
-        return chosen, f"{count(len(chosen.ids), 'session')} of {printable(given.person)}"
-    before = archives.filters.parse_time(given.older_than, config.now, config.timezone, "--older-than")
+    if args.person is not None:
+        chosen = upkeep.by_person(lake, args.person, prices)
+        return chosen, f"{count(len(chosen.ids), 'session')} of {printable(args.person)}"
+    before = archives.filters.parse_time(args.older_than, config.now, config.timezone, "--older-than")
     if before > config.now:
-        raise BadInput(f"--older-than {printable(given.older_than)} lies in the future")
+        raise BadInput(f"--older-than {printable(args.older_than)} lies in the future")
     chosen = upkeep.by_age(lake, before)
     return chosen, f"{count(len(chosen.ids), 'session')} that ended before {views.values.utc(before)}"
 
@@ -485,12 +485,12 @@ def _vacuum(arguments: list[str]) -> int:
     made = _parser("vacuum", "  reread lake vacuum --lake ~/lake --hours 24")
     about = "keep what was needed in the last N (168); 0 keeps nothing but what holds now"
     made.add_argument("--hours", type=options.whole, default=168, metavar="N", help=about)
-    given = made.parse_args(arguments)
-    config = options.make_config(given)
-    lake = _kept(given.lake)
-    removed = upkeep.vacuum(lake, hours=given.hours)
+    args = made.parse_args(arguments)
+    config = options.make_config(args)
+    lake = _kept(args.lake)
+    removed = upkeep.vacuum(lake, hours=args.hours)
     document = {"schema": "reread.lake_vacuum/1", "files_removed": removed}
-    options.show_answer(given, config, lambda: document, lambda _: [f"{removed:,} files removed"])
+    options.show_answer(args, config, lambda: document, lambda _: [f"{removed:,} files removed"])
     return 0
 
 

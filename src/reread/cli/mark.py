@@ -62,17 +62,17 @@ def projects_parser() -> options.Parser:
 
 
 def run_projects(arguments: list[str]) -> int:
-    given = projects_parser().parse_intermixed_args(arguments)  # folders may stand before and behind options
-    config = options.make_config(given)
-    named = {"move": 2, "unmove": 1}.get(given.action, 0)
-    if len(given.folders) != named:
+    args = projects_parser().parse_intermixed_args(arguments)  # folders may stand before and behind options
+    config = options.make_config(args)
+    named = {"move": 2, "unmove": 1}.get(args.action, 0)
+    if len(args.folders) != named:
         raise BadInput("say `reread projects move OLD NEW` or `reread projects unmove OLD`, or nothing for the list")
-    folders = [_full(folder) for folder in given.folders]
-    with open_archive(given, config) as archive:
-        if given.action is None:
-            _show_projects(archive, given, config)
+    folders = [_full(folder) for folder in args.folders]
+    with open_archive(args, config) as archive:
+        if args.action is None:
+            _show_projects(archive, args, config)
         else:
-            _change_moves(archive, given, config, folders)
+            _change_moves(archive, args, config, folders)
     return 0
 
 
@@ -89,20 +89,20 @@ def _normal(path: str) -> str:
     return ntpath.normpath(path) if "\\" in path or path[1:2] == ":" else posixpath.normpath(path)
 
 
-def _show_projects(archive: Archive, given: argparse.Namespace, config: Config) -> None:
-    wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
-    everything, moves = archive.projects(wanted._replace(limit=None)), archive.marks.moves()
-    found, total = everything[: given.limit], len(everything)
+def _show_projects(archive: Archive, args: argparse.Namespace, config: Config) -> None:
+    filters = options.make_filter(args, config)._replace(without_hidden=not args.hidden)
+    everything, moves = archive.projects(filters._replace(limit=None)), archive.marks.moves()
+    found, total = everything[: args.limit], len(everything)
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.mark_list.projects_document(found, moves, total),
         lambda view: views.mark_list.projects_lines(found, view, total),
     )
 
 
-def _change_moves(archive: Archive, given: argparse.Namespace, config: Config, folders: list[str]) -> None:
-    if given.action == "move":
+def _change_moves(archive: Archive, args: argparse.Namespace, config: Config, folders: list[str]) -> None:
+    if args.action == "move":
         archive.marks.move_project(*folders)
     else:
         archive.marks.unmove_project(*folders)
@@ -110,12 +110,12 @@ def _change_moves(archive: Archive, given: argparse.Namespace, config: Config, f
     number = archive.count_sessions_below(folders[0])
     line = (
         views.mark_list.moved_line(folders[0], folders[1], number)
-        if given.action == "move"
+        if args.action == "move"
         else views.mark_list.unmoved_line(folders[0], number)
     )
     found = archive.projects()
     options.show_answer(
-        given, config, lambda: views.mark_list.projects_document(found, moves, len(found)), lambda _: [line]
+        args, config, lambda: views.mark_list.projects_document(found, moves, len(found)), lambda _: [line]
     )
 
 
@@ -164,53 +164,53 @@ def _text_or_none(group: argparse._ArgumentGroup, name: str, about: str) -> None
 
 
 def run_mark(arguments: list[str]) -> int:
-    given = mark_parser().parse_intermixed_args(arguments)  # sessions may stand before and behind options
-    config = options.make_config(given)
-    change = _change(given)
-    is_filtered = any(getattr(given, name) not in (None, False) for name in FILTERS)
+    args = mark_parser().parse_intermixed_args(arguments)  # sessions may stand before and behind options
+    config = options.make_config(args)
+    change = _change(args)
+    is_filtered = any(getattr(args, name) not in (None, False) for name in FILTERS)
     is_change = change != MarkChange()
-    _refuse_nonsense(given, is_change=is_change, is_filtered=is_filtered)
-    wanted = options.make_filter(given, config)
-    with open_archive(given, config) as archive:
-        if given.tags:
-            _show_tags(archive, given, config)
+    _refuse_nonsense(args, is_change=is_change, is_filtered=is_filtered)
+    filters = options.make_filter(args, config)
+    with open_archive(args, config) as archive:
+        if args.tags:
+            _show_tags(archive, args, config)
             return 0
-        if given.sessions:
-            chosen = [archive.find(name) for name in given.sessions]
+        if args.sessions:
+            chosen = [archive.find(name) for name in args.sessions]
         else:
-            chosen = [each.stored for each in archive.sessions(wanted)]
+            chosen = [each.stored for each in archive.sessions(filters)]
         if not is_change:
-            shown = chosen if given.sessions else [each for each in chosen if any(each.mark)]
-            _show(given, config, _marked(archive, shown), None)
-        elif given.sessions or given.yes or _is_agreed(chosen, change):
+            shown = chosen if args.sessions else [each for each in chosen if any(each.mark)]
+            _show(args, config, _marked(archive, shown), None)
+        elif args.sessions or args.yes or _is_agreed(chosen, change):
             changed = archive.marks.set(*chosen, **change._asdict())
-            _show(given, config, _marked(archive, chosen), changed)
+            _show(args, config, _marked(archive, chosen), changed)
         else:
             tell_lines("nothing was marked")
     return 0
 
 
-def _change(given: argparse.Namespace) -> MarkChange:
+def _change(args: argparse.Namespace) -> MarkChange:
     for name in ("note", "title"):
-        text = getattr(given, name)
+        text = getattr(args, name)
         if text and not text.strip():
             raise BadInput(f"the {name} is empty; use --no-{name} to remove it")
     return MarkChange(
-        starred=given.star,
-        hidden=given.hide,
-        tags=tuple(given.tag or ()),
-        untags=tuple(given.untag or ()),
-        note=given.note,
-        title=given.title,
+        starred=args.star,
+        hidden=args.hide,
+        tags=tuple(args.tag or ()),
+        untags=tuple(args.untag or ()),
+        note=args.note,
+        title=args.title,
     ).checked()
 
 
-def _refuse_nonsense(given: argparse.Namespace, *, is_change: bool, is_filtered: bool) -> None:
-    if given.sessions and is_filtered:
+def _refuse_nonsense(args: argparse.Namespace, *, is_change: bool, is_filtered: bool) -> None:
+    if args.sessions and is_filtered:
         raise BadInput("name sessions, or choose them with filters; not both")
-    if given.tags and (given.sessions or is_filtered or is_change):
+    if args.tags and (args.sessions or is_filtered or is_change):
         raise BadInput("--tags lists the tags of all sessions, and takes nothing else")
-    if is_change and not given.sessions and not is_filtered:
+    if is_change and not args.sessions and not is_filtered:
         raise BadInput("name the sessions to mark, such as @last, or choose them with filters such as --project")
 
 
@@ -235,18 +235,18 @@ def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[views.m
     ]
 
 
-def _show(given: argparse.Namespace, config: Config, sessions: list[MarkedSession], changed: int | None) -> None:
+def _show(args: argparse.Namespace, config: Config, sessions: list[MarkedSession], changed: int | None) -> None:
     most = None if changed is None else MOST_SHOWN
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.mark_list.marks_document(sessions, changed),
         lambda view: views.mark_list.marks_lines(sessions, changed, view, most),
     )
 
 
-def _show_tags(archive: Archive, given: argparse.Namespace, config: Config) -> None:
+def _show_tags(archive: Archive, args: argparse.Namespace, config: Config) -> None:
     tags = archive.marks.tags()
     options.show_answer(
-        given, config, lambda: views.mark_list.tags_document(tags), lambda view: views.mark_list.tags_lines(tags, view)
+        args, config, lambda: views.mark_list.tags_document(tags), lambda view: views.mark_list.tags_lines(tags, view)
     )

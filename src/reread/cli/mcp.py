@@ -60,9 +60,9 @@ def mcp_parser() -> options.Parser:
 
 
 def run_mcp(arguments: list[str]) -> int:
-    given = mcp_parser().parse_args(arguments)
-    config = options.make_config(given)
-    first = FirstImport(given, config)
+    args = mcp_parser().parse_args(arguments)
+    config = options.make_config(args)
+    first = FirstImport(args, config)
     tools = {
         name: tool._replace(answer=_told(tool.answer, first))
         for name, tool in server_of_tools.tools_of(_memory(first)).items()
@@ -83,8 +83,8 @@ def run_mcp(arguments: list[str]) -> int:
 class FirstImport:
     """The first import, which may take minutes: a process of its own makes it, and goes on when this one ends."""
 
-    def __init__(self, given: argparse.Namespace, config: Config) -> None:
-        self.given = given
+    def __init__(self, args: argparse.Namespace, config: Config) -> None:
+        self.args = args
         self.config = config
         self._process: Popen[bytes] | None = None
         self.is_unfinished = False
@@ -92,12 +92,12 @@ class FirstImport:
     @contextmanager
     def opened(self) -> Iterator[Archive]:
         """The archive, up to date; while the first import goes on, as far as that has come."""
-        self.is_unfinished = not self.given.no_sync and self._goes_on()
+        self.is_unfinished = not self.args.no_sync and self._goes_on()
         if self.is_unfinished:
             with bare_archive(self.config) as archive:
                 yield archive
         else:
-            with open_archive(self.given, self.config, only_reads=True) as archive:
+            with open_archive(self.args, self.config, only_reads=True) as archive:
                 yield archive
 
     def _goes_on(self) -> bool:
@@ -136,14 +136,14 @@ def _told(answer: Callable[[Any], str], first: FirstImport) -> Callable[[Any], s
 
 
 def _memory(first: FirstImport) -> server_of_tools.Memory:
-    given, config = first.given, first.config
+    args, config = first.args, first.config
     return server_of_tools.Memory(
         opened=first.opened,
         # Both are told by Claude Code 2.1.197 and 2.1.325. The session is that of the start: `/clear` begins another.
         folder=archives.listing.project_of(os.environ.get("CLAUDE_PROJECT_DIR") or str(Path.cwd())),
         running=os.environ.get("CLAUDE_CODE_SESSION_ID"),
         timezone=config.timezone,
-        cleaner=lambda: _cleaner(given.redact),
+        cleaner=lambda: _cleaner(args.redact),
         sources=options.named_sources(config),
     )
 

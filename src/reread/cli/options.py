@@ -261,9 +261,9 @@ def make_parser(
     return parser
 
 
-def store_of(given: argparse.Namespace) -> str | None:
+def store_of(args: argparse.Namespace) -> str | None:
     """The team's store that is asked; None for the person's own archive."""
-    return given.store or os.environ.get("REREAD_STORE") or None
+    return args.store or os.environ.get("REREAD_STORE") or None
 
 
 def make_group_parser(name: str, description: str, examples: str, actions: Mapping[str, str], *, syncs: bool) -> Parser:
@@ -416,8 +416,8 @@ def refuse_no_sources(config: Config) -> None:
         raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
 
 
-def make_config(given: argparse.Namespace) -> Config:
-    return config.make_config(given.source, given.timezone, given.home, prices=getattr(given, "prices", None))
+def make_config(args: argparse.Namespace) -> Config:
+    return config.make_config(args.source, args.timezone, args.home, prices=getattr(args, "prices", None))
 
 
 def has_transcripts(config: Config) -> bool:
@@ -514,22 +514,22 @@ def send_json_line(document: object) -> None:
     sys.stdout.buffer.flush()
 
 
-def refuse_two_answers(given: argparse.Namespace) -> None:
+def refuse_two_answers(args: argparse.Namespace) -> None:
     """What is printed is JSON, or CSV, or a chart: a script that asks for two must not be given one silently."""
-    asked = {"--json": given.json, "--csv": given.csv, "--plot -": getattr(given, "plot", None) == "-"}
+    asked = {"--json": args.json, "--csv": args.csv, "--plot -": getattr(args, "plot", None) == "-"}
     names = [name for name, is_asked in asked.items() if is_asked]
     if len(names) > 1:
         raise BadInput(f"{' and '.join(names)} cannot be printed together; choose one")
 
 
 def show_answer(
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     config: Config,
     document: Callable[[], object],
     lines: Callable[[View], Iterable[str]],
 ) -> None:
     """An answer as the person wants it: one JSON document, or text for the terminal."""
-    if given.json:
+    if args.json:
         print_json(document())
     else:
         print_lines(lines(make_view(config)))

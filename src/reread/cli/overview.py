@@ -45,23 +45,23 @@ def overview_parser() -> options.Parser:
 
 
 def run_overview(arguments: list[str]) -> int:
-    given = overview_parser().parse_args(arguments)
-    config = options.make_config(given)
+    args = overview_parser().parse_args(arguments)
+    config = options.make_config(args)
     if is_straight(config):
-        _show_sources(given, config)
+        _show_sources(args, config)
         return 0
     if not _has_anything(config):
         tell_lines("No Claude Code transcripts found here, so this is a demonstration on sample sessions.\n")
         return run_demo([])
     with readable_archive(config) as archive:
         is_shown = False
-        if not given.no_sync and archive.home == config.home:
-            is_shown = _show_early(archive, given, config)
+        if not args.no_sync and archive.home == config.home:
+            is_shown = _show_early(archive, args, config)
             if not is_shown:
                 freshen(archive)
         if not is_shown:
             tell_outdated(archive)
-            _show_archive(archive, given, config)
+            _show_archive(archive, args, config)
     return 0
 
 
@@ -81,10 +81,10 @@ class EarlyOverview(ProgressBar):
         super().__call__(progress)
 
 
-def _show_early(archive: Archive, given: argparse.Namespace, config: Config) -> bool:
+def _show_early(archive: Archive, args: argparse.Namespace, config: Config) -> bool:
     """Before a long first sync: what was used is counted straight from the sources, the newest sessions are imported,
     and both are shown while the sync goes on. Only for a person at a terminal, who sees that more is to come."""
-    if given.json or not sys.stdout.isatty() or archive.is_read_only or not archive.is_empty:
+    if args.json or not sys.stdout.isatty() or archive.is_read_only or not archive.is_empty:
         return False
     report = archive.billing.usage_ahead("day", timezone=config.timezone)
     if report is None:
@@ -122,11 +122,11 @@ def _has_anything(config: Config) -> bool:
         return not archive.holds_nothing
 
 
-def _show_sources(given: argparse.Namespace, config: Config) -> None:
+def _show_sources(args: argparse.Namespace, config: Config) -> None:
     shelf = options.open_shelf(config)
     newest = list(islice(shelf, NEWEST))
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.session_json.sessions_document(newest),
         lambda view: views.reports.overview_lines(newest, len(shelf.sessions), view),
@@ -134,7 +134,7 @@ def _show_sources(given: argparse.Namespace, config: Config) -> None:
     options.warn(shelf.problems)
 
 
-def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -> None:
+def _show_archive(archive: Archive, args: argparse.Namespace, config: Config) -> None:
     kept_for = cleanup_days_of(config)
     ended = [each.stored.ended for each in archive.sessions(archives.filters.Filter(limit=1), kept_for)]
     until = archives.usage_report.counted_to(config.now, next(iter(ended), None), config.timezone)
@@ -142,12 +142,12 @@ def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -
     days = archive.usage("day", archives.filters.Filter(since=min(starts)), config.timezone).rows
     lately = archives.usage_report.periods(days, starts, archive.prompts_since(starts), is_past=until is not config.now)
     everything = archive.count_sessions()
-    hidden = 0 if given.hidden else everything - archive.count_sessions(archives.filters.Filter(without_hidden=True))
+    hidden = 0 if args.hidden else everything - archive.count_sessions(archives.filters.Filter(without_hidden=True))
     numbered = enumerate(archive.sessions(archives.filters.Filter(limit=NEWEST + hidden), kept_for), 1)
-    newest = [(number, each) for number, each in numbered if given.hidden or not each.stored.mark.hidden][:NEWEST]
+    newest = [(number, each) for number, each in numbered if args.hidden or not each.stored.mark.hidden][:NEWEST]
     counts = everything - hidden, hidden, archive.count_expiring(config.now + archives.listing.SOON, kept_for)
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.session_list.overview_document([each for _, each in newest], *counts, lately),
         lambda view: views.session_list.overview_lines(newest, *counts, lately, view),

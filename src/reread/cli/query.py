@@ -40,20 +40,20 @@ def list_parser() -> options.Parser:
 
 
 def run_list(arguments: list[str]) -> int:
-    given = list_parser().parse_args(arguments)
-    config = options.make_config(given)
-    store = options.store_of(given)
+    args = list_parser().parse_args(arguments)
+    config = options.make_config(args)
+    store = options.store_of(args)
     if store is not None:
-        team.list_store(store, given, config, options.make_filter(given, config))
+        team.list_store(store, args, config, options.make_filter(args, config))
         return 0
-    wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
-    with open_archive(given, config, only_reads=True) as archive:
-        total = archive.count_sessions(wanted)
-        if not total and not given.hidden and archive.count_sessions(wanted._replace(without_hidden=False)):
+    filters = options.make_filter(args, config)._replace(without_hidden=not args.hidden)
+    with open_archive(args, config, only_reads=True) as archive:
+        total = archive.count_sessions(filters)
+        if not total and not args.hidden and archive.count_sessions(filters._replace(without_hidden=False)):
             tell("all matching sessions are hidden; --hidden shows them")
-        found = archive.each_session(wanted, cleanup_days_of(config))
-        lost = archive.lost(wanted)
-        if given.json:
+        found = archive.each_session(filters, cleanup_days_of(config))
+        lost = archive.lost(filters)
+        if args.json:
             head = {
                 "schema": "reread.sessions/1",
                 "total": total,
@@ -98,32 +98,32 @@ def search_parser() -> options.Parser:
 
 
 def run_search(arguments: list[str]) -> int:
-    given = search_parser().parse_args(arguments)
-    config = options.make_config(given)
-    store = options.store_of(given)
+    args = search_parser().parse_args(arguments)
+    config = options.make_config(args)
+    store = options.store_of(args)
     if store is not None:
-        team.search_store(store, given, config, options.make_filter(given, config)._replace(limit=None))
+        team.search_store(store, args, config, options.make_filter(args, config)._replace(limit=None))
         return 0
     fields = (
         archives.search_language.DEFAULT_FIELDS
-        if given.fields is None
-        else archives.search_language.fields_of(given.fields, "--in")
+        if args.fields is None
+        else archives.search_language.fields_of(args.fields, "--in")
     )
-    wanted = options.make_filter(given, config)._replace(limit=None)
-    query = " ".join(given.query)
-    with open_archive(given, config, only_reads=True) as archive:
+    filters = options.make_filter(args, config)._replace(limit=None)
+    query = " ".join(args.query)
+    with open_archive(args, config, only_reads=True) as archive:
         progress = ProgressBar()
         try:
             answer = archive.search(
-                query, fields, wanted, given.limit, is_regex=given.regex, now=config.now, report=progress
+                query, fields, filters, args.limit, is_regex=args.regex, now=config.now, report=progress
             )
         except NoWords as error:
             raise BadInput(f"{error}, --regex finds anything") from error
         finally:
             progress.close()
-        lost = archive.lost(wanted, query, fields, is_regex=given.regex)[: given.limit]
+        lost = archive.lost(filters, query, fields, is_regex=args.regex)[: args.limit]
         options.show_answer(
-            given,
+            args,
             config,
             lambda: {
                 **views.hits.search_document(answer, answer.terms),
@@ -160,25 +160,25 @@ def sql_parser() -> options.Parser:
 
 
 def run_sql(arguments: list[str]) -> int:
-    given = sql_parser().parse_args(arguments)
-    options.refuse_two_answers(given)
-    if given.schema:
+    args = sql_parser().parse_args(arguments)
+    options.refuse_two_answers(args)
+    if args.schema:
         described = archives.Archive.schema()
-        if given.json:
+        if args.json:
             options.print_json({"schema": "reread.sql_schema/1", "text": described})
         else:
             options.print_text(f"{described}\n")
         return 0
-    if given.query is None:
+    if args.query is None:
         raise BadInput("a QUERY is missing; `reread sql --schema` shows what can be asked")
-    config = options.make_config(given)
-    with open_archive(given, config) as archive:
-        columns, rows = archive.sql(given.query)
-    if given.csv:
+    config = options.make_config(args)
+    with open_archive(args, config) as archive:
+        columns, rows = archive.sql(args.query)
+    if args.csv:
         options.print_text(_csv(columns, rows))
     else:
         options.show_answer(
-            given,
+            args,
             config,
             lambda: views.session_list.rows_document(columns, rows),
             lambda view: table_lines(columns, rows, view),

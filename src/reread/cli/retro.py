@@ -86,50 +86,50 @@ def _share(text: str) -> float:
 
 
 def run_retro(arguments: list[str]) -> int:
-    given = retro_parser().parse_args(arguments)
-    config = options.make_config(given)
-    if given.wrong is not None or given.right is not None:
-        _label(given, config)
+    args = retro_parser().parse_args(arguments)
+    config = options.make_config(args)
+    if args.wrong is not None or args.right is not None:
+        _label(args, config)
         return 0
-    wanted = options.make_filter(given, config)
-    number = _number(given)
-    path = options.as_path(given.session) if given.session is not None else None
-    with asked_archive(given, config, [] if path is None else [path]) as archive:
+    filters = options.make_filter(args, config)
+    number = _number(args)
+    path = options.as_path(args.session) if args.session is not None else None
+    with asked_archive(args, config, [] if path is None else [path]) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
-            wanted = wanted._replace(sources=())  # they are all there is
+            filters = filters._replace(sources=())  # they are all there is
         with closing(ProgressBar()) as progress:
             found = archive.friction.retro(
-                wanted,
-                given.session if path is None else _only_session(archive, path),
-                kinds=given.kind,
-                with_agents=given.agents,
-                least_confidence=given.min_confidence,
-                with_wrong=given.include_wrong,
-                by=given.by,
+                filters,
+                args.session if path is None else _only_session(archive, path),
+                kinds=args.kind,
+                with_agents=args.agents,
+                least_confidence=args.min_confidence,
+                with_wrong=args.include_wrong,
+                by=args.by,
                 timezone=config.timezone,
                 report=progress,
             )
         if number is not None:
-            return _apply(given, config, archive, found.suggestions, number)
+            return _apply(args, config, archive, found.suggestions, number)
         answer = (
-            _ask_about(given, config, archive, found)
-            if given.ask_claude
-            else archives.model_answers.kept(config.home, "retro", _subject(given, config, found))
+            _ask_about(args, config, archive, found)
+            if args.ask_claude
+            else archives.model_answers.kept(config.home, "retro", _subject(args, config, found))
         )
-        if given.ask_claude and answer is None:
+        if args.ask_claude and answer is None:
             return 0
-        lines = views.retro_report.markdown_lines if given.format == "markdown" else views.retro_report.retro_lines
+        lines = views.retro_report.markdown_lines if args.format == "markdown" else views.retro_report.retro_lines
         asked = {"asked_claude": None if answer is None else views.summary.asked_document(answer)}
         options.show_answer(
-            given,
+            args,
             config,
             lambda: {
-                **views.retro_report.retro_document(found, given.limit, only_suggestions=given.suggestions),
+                **views.retro_report.retro_document(found, args.limit, only_suggestions=args.suggestions),
                 **asked,
             },
             lambda view: chain(
-                lines(found, view, given.limit, only_suggestions=given.suggestions),
-                () if answer is None else views.summary.asked_as(given.format)(answer, view),
+                lines(found, view, args.limit, only_suggestions=args.suggestions),
+                () if answer is None else views.summary.asked_as(args.format)(answer, view),
             ),
         )
     return 0
@@ -142,57 +142,57 @@ def _only_session(archive: Archive, path: Path) -> str:
     return "@last"
 
 
-def _subject(given: argparse.Namespace, config: Config, found: Retro) -> str:
+def _subject(args: argparse.Namespace, config: Config, found: Retro) -> str:
     """By which the answer is found again: the period and what narrows it."""
-    narrowed = [f"{name}={getattr(given, name)}" for name in ("project", "kind", "model", "machine", "tagged")]
+    narrowed = [f"{name}={getattr(args, name)}" for name in ("project", "kind", "model", "machine", "tagged")]
     title = views.retro_report.title(found, options.make_view(config))
     return " ".join([title, *(each for each in narrowed if not each.endswith("=None"))])
 
 
 def _ask_about(
-    given: argparse.Namespace, config: Config, archive: Archive, found: Retro
+    args: argparse.Namespace, config: Config, archive: Archive, found: Retro
 ) -> archives.model_answers.ModelAnswer | None:
     models = [model for each in archive.sessions(limit=1) for model in each.stored.row.models]
     evidence = ask_claude.SentEvidence(
         about="retro",
-        subject=_subject(given, config, found),
+        subject=_subject(args, config, found),
         session=found.session.row.uuid if found.session is not None else None,
         lines=views.retro_report.evidence_lines(found, options.make_view(config)),
         model=models[-1] if models else None,
     )
-    return ask_claude.asked(given, config, evidence, archive.prices)
+    return ask_claude.asked(args, config, evidence, archive.prices)
 
 
 _APPLY = "apply"
 
 
-def _number(given: argparse.Namespace) -> int | None:
+def _number(args: argparse.Namespace) -> int | None:
     """The number behind `apply`, which stands where a session would; None where nothing is to be applied."""
-    if given.session != _APPLY:
-        if given.number is not None:
+    if args.session != _APPLY:
+        if args.number is not None:
             raise BadInput("one session at a time; `reread retro apply N` takes a number")
         return None
-    given.session = None
-    if given.number is None or not given.number.isdecimal() or int(given.number) < 1:
+    args.session = None
+    if args.number is None or not args.number.isdecimal() or int(args.number) < 1:
         raise BadInput("say which: `reread retro apply 2` takes the second of `reread retro --suggestions`")
-    return int(given.number)
+    return int(args.number)
 
 
 def _apply(
-    given: argparse.Namespace, config: Config, archive: Archive, suggestions: list[Suggestion], number: int
+    args: argparse.Namespace, config: Config, archive: Archive, suggestions: list[Suggestion], number: int
 ) -> int:
     """Shows what a suggestion would change and makes it so, if that is wanted."""
     if number > len(suggestions):
         there = f"there are {len(suggestions)}" if suggestions else "there is none"
         raise BadInput(f"there is no suggestion {number}; {there}")
     plan = archive.friction.planned(suggestions[number - 1])
-    if not given.json:
+    if not args.json:
         options.print_lines(views.retro_report.applied_lines(plan.diff(), options.make_view(config)))
-    is_wanted = given.yes or is_agreed("Make this change?")
+    is_wanted = args.yes or is_agreed("Make this change?")
     if is_wanted:
         archive.friction.apply(plan)
     backup = str(plan.file.backup) if plan.change.before is not None else None
-    if given.json:
+    if args.json:
         options.print_json(
             views.retro_report.applied_document(str(plan.file.path), backup, plan.diff(), is_done=is_wanted)
         )
@@ -202,22 +202,20 @@ def _apply(
     return 0
 
 
-def _label(given: argparse.Namespace, config: Config) -> None:
-    if given.wrong is not None and given.right is not None:
+def _label(args: argparse.Namespace, config: Config) -> None:
+    if args.wrong is not None and args.right is not None:
         raise BadInput("--wrong and --right contradict each other; use one at a time")
-    if given.session is not None or (given.kind and len(given.kind) > 1):
+    if args.session is not None or (args.kind and len(args.kind) > 1):
         raise BadInput("--wrong and --right take one line, and at most one --kind")
-    kind = given.kind[0] if given.kind else None
-    is_wrong = given.wrong is not None
-    with open_archive(given, config) as archive:
+    kind = args.kind[0] if args.kind else None
+    is_wrong = args.wrong is not None
+    with open_archive(args, config) as archive:
         named = (
-            archive.friction.mark_wrong(given.wrong, kind)
-            if is_wrong
-            else archive.friction.mark_right(given.right, kind)
+            archive.friction.mark_wrong(args.wrong, kind) if is_wrong else archive.friction.mark_right(args.right, kind)
         )
     kinds = (named.kind,) if named.kind is not None else named.kinds
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.retro_report.labelled_document(named.uuid, kinds, named.session, is_wrong=is_wrong),
         lambda view: views.retro_report.labelled_lines(named.uuid, kinds, named.session, view, is_wrong=is_wrong),

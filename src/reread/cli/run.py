@@ -77,17 +77,17 @@ def _count(text: str) -> int:
 
 def run_run(arguments: list[str]) -> int:
     ours, theirs = _divided(arguments)
-    given = run_parser().parse_args(ours)
-    config = options.make_config(given)
-    if given.resume and given.continue_last:
+    args = run_parser().parse_args(ours)
+    config = options.make_config(args)
+    if args.resume and args.continue_last:
         raise BadInput("--resume and --continue both say where to go on; give one of them")
-    if given.fork and not (given.resume or given.continue_last):
+    if args.fork and not (args.resume or args.continue_last):
         raise BadInput("--fork needs --resume or --continue")
-    is_from_stdin = given.prompt == "-" or (given.prompt is None and not sys.stdin.isatty())
-    prompt = _read_prompt() if is_from_stdin else given.prompt
-    if given.resume:
-        _find_session(given, config)
-    code = run_loop.talk(given, config, prompt, theirs, can_answer=not is_from_stdin)
+    is_from_stdin = args.prompt == "-" or (args.prompt is None and not sys.stdin.isatty())
+    prompt = _read_prompt() if is_from_stdin else args.prompt
+    if args.resume:
+        _find_session(args, config)
+    code = run_loop.talk(args, config, prompt, theirs, can_answer=not is_from_stdin)
     import_run(config)
     return code
 
@@ -107,15 +107,15 @@ def _read_prompt() -> str:
     return prompt
 
 
-def _find_session(given: argparse.Namespace, config: Config) -> None:
+def _find_session(args: argparse.Namespace, config: Config) -> None:
     """The whole id of the session to resume; the client knows it only in the folder it was held in."""
     with bare_archive(config) as archive:
         freshen(archive)
-        stored = archive.find(given.resume)
+        stored = archive.find(args.resume)
     found = transport.resumed(stored.row.uuid, stored.row.project, is_there=stored.present)
-    given.resume = found.session
-    if given.cwd is None:
-        given.cwd = found.folder
+    args.resume = found.session
+    if args.cwd is None:
+        args.cwd = found.folder
 
 
 def import_run(config: Config) -> None:
@@ -156,18 +156,18 @@ def live_parser() -> options.Parser:
 
 
 def run_live(arguments: list[str]) -> int:
-    given = live_parser().parse_args(arguments)
-    config = options.make_config(given)
-    if given.session == "-":
-        if given.notify:
+    args = live_parser().parse_args(arguments)
+    config = options.make_config(args)
+    if args.session == "-":
+        if args.notify:
             raise BadInput("--notify needs sessions on disk; it does not go with -")
-        return _read_stream(given, config)
-    return event_printer.follow_running(given, config)
+        return _read_stream(args, config)
+    return event_printer.follow_running(args, config)
 
 
-def _read_stream(given: argparse.Namespace, config: Config) -> int:
+def _read_stream(args: argparse.Namespace, config: Config) -> int:
     """Until the stream ends; the exit code is that of the last result."""
-    stream, showing = protocol.Stream(), event_printer.Showing(given, config)
+    stream, showing = protocol.Stream(), event_printer.Showing(args, config)
     has_failed = False
 
     def show(events: list[live_events.Event]) -> None:

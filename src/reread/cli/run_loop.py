@@ -60,17 +60,17 @@ class ProgramAnswerer:
         # must not keep the process from ending.
         threading.Thread(target=self._read, daemon=True).start()
 
-    async def decide(self, asked: Permission) -> Decision:
-        if asked.request_id in self._early:
-            return self._early.pop(asked.request_id)
+    async def decide(self, permission: Permission) -> Decision:
+        if permission.request_id in self._early:
+            return self._early.pop(permission.request_id)
         if self._has_ended:
             return Deny(reason=NOBODY)
         answered: asyncio.Future[Decision] = self._loop.create_future()
-        self._waiting[asked.request_id] = answered
+        self._waiting[permission.request_id] = answered
         try:
             return await answered
         finally:
-            del self._waiting[asked.request_id]
+            del self._waiting[permission.request_id]
 
     def _read(self) -> None:
         rest = b""
@@ -126,41 +126,41 @@ PROMPT = "> "
 
 
 def talk(
-    given: argparse.Namespace, config: Config, prompt: str | None, arguments: Sequence[str], *, can_answer: bool
+    args: argparse.Namespace, config: Config, prompt: str | None, arguments: Sequence[str], *, can_answer: bool
 ) -> int:
     """`can_answer` says that standard input is not used up by the prompt. Gives the exit code."""
-    return asyncio.run(_Run(given, config, prompt, arguments, can_answer=can_answer).to_its_end())
+    return asyncio.run(_Run(args, config, prompt, arguments, can_answer=can_answer).to_its_end())
 
 
 class _Run:
     def __init__(
         self,
-        given: argparse.Namespace,
+        args: argparse.Namespace,
         config: Config,
         prompt: str | None,
         arguments: Sequence[str],
         *,
         can_answer: bool,
     ) -> None:
-        self._given = given
+        self._given = args
         self._prompt = prompt
         self._can_answer = can_answer
-        self._is_interactive: bool = given.interactive or prompt is None
+        self._is_interactive: bool = args.interactive or prompt is None
         if self._is_interactive and not sys.stdin.isatty():
             raise BadInput("--interactive needs a terminal")
-        self._showing = Showing(given, config)
+        self._showing = Showing(args, config)
         self._keyboard = Keyboard()
         self._client = Client(
-            claude=given.claude,
-            cwd=given.cwd,
-            model=given.model,
-            permission_mode=given.permission_mode,
-            max_thinking_tokens=given.max_thinking_tokens,
-            resume=given.resume,
-            fork=given.fork,
-            continue_last=given.continue_last,
+            claude=args.claude,
+            cwd=args.cwd,
+            model=args.model,
+            permission_mode=args.permission_mode,
+            max_thinking_tokens=args.max_thinking_tokens,
+            resume=args.resume,
+            fork=args.fork,
+            continue_last=args.continue_last,
             arguments=arguments,
-            capture=None if given.no_capture else config.home / "wire",
+            capture=None if args.no_capture else config.home / "wire",
         )
 
     async def to_its_end(self) -> int:
@@ -277,7 +277,7 @@ UNASKED = "Permission was denied: there is no terminal to ask at."
 class Answerer(Protocol):
     """Answers permissions: a person with keys, or a program with lines."""
 
-    async def decide(self, asked: Permission) -> Decision: ...
+    async def decide(self, permission: Permission) -> Decision: ...
 
 
 class PermissionLoop:
@@ -354,25 +354,25 @@ class PermissionLoop:
 
     # Questions
 
-    def _asked(self, asked: Permission) -> None:
+    def _asked(self, permission: Permission) -> None:
         if self._showing.is_json:
-            self._showing.show([asked])
-        decision = self._unasked(asked)
+            self._showing.show([permission])
+        decision = self._unasked(permission)
         if decision is not None:
-            self._run(self._client.decide(asked, decision))
+            self._run(self._client.decide(permission, decision))
             return
-        self._waiting.append(asked)
+        self._waiting.append(permission)
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_each())
 
-    def _unasked(self, asked: Permission) -> Decision | None:
+    def _unasked(self, permission: Permission) -> Decision | None:
         """The decision that needs nobody, or that there is nobody to make."""
-        decision = by_policy(self._policy, asked)
+        decision = by_policy(self._policy, permission)
         if decision is not None or self._answerer is not None:
             return decision
         if not self._has_told:
             self._has_told = True
-            what = "a question" if asked.is_question else asked.tool
+            what = "a question" if permission.is_question else permission.tool
             hint = "answer at a terminal, or choose with --permission allow|deny"
             tell(f"{what} was denied, because there was no terminal to ask at; {hint}")
         return Deny(reason=UNASKED)
@@ -380,16 +380,16 @@ class PermissionLoop:
     async def _ask_each(self) -> None:
         assert self._answerer is not None  # noqa: S101  else the policy has decided
         while self._waiting:
-            self._open = asked = self._waiting.popleft()
+            self._open = permission = self._waiting.popleft()
             try:
-                decision = await self._answerer.decide(asked)
-                await self._client.decide(asked, decision)
+                decision = await self._answerer.decide(permission)
+                await self._client.decide(permission, decision)
             except ClientError:
                 self._waiting.clear()  # it has ended; the loop over events sees that
             finally:
                 self._open = None
-                if is_edit(asked.tool):
-                    self._showing.screen.saw_diff(asked.id)
+                if is_edit(permission.tool):
+                    self._showing.screen.saw_diff(permission.id)
                 held, self._held = self._held, []
                 self._showing.show(held)
 
@@ -451,24 +451,24 @@ class TerminalAnswerer:
     def _view(self) -> View:
         return self._showing.screen.view
 
-    async def decide(self, asked: Permission) -> Decision:
+    async def decide(self, permission: Permission) -> Decision:
         with self._keyboard.listening():
             try:
-                if asked.is_question and permissions.questions_of(asked):
-                    return await self._answer(asked)
-                if asked.is_plan:
-                    return await self._judge_plan(asked)
-                return await self._permit(asked)
+                if permission.is_question and permissions.questions_of(permission):
+                    return await self._answer(permission)
+                if permission.is_plan:
+                    return await self._judge_plan(permission)
+                return await self._permit(permission)
             except asyncio.CancelledError:
                 self._put("no longer asked\n")
                 raise
 
-    async def _permit(self, asked: Permission) -> Decision:
-        wider = permissions.wider_suggestions(asked)
+    async def _permit(self, permission: Permission) -> Decision:
+        wider = permissions.wider_suggestions(permission)
         self._showing.ask(
             [
-                *permissions.permission_lines(asked, self._showing.screen.project, self._view),
-                *permissions.key_line(asked, self._view, self.leaves),
+                *permissions.permission_lines(permission, self._showing.screen.project, self._view),
+                *permissions.key_line(permission, self._view, self.leaves),
             ]
         )
         while True:
@@ -479,15 +479,15 @@ class TerminalAnswerer:
                 return Allow()
             if key == "n":
                 return Deny(reason=await self._line("no, because (Enter for no reason): "))
-            if key == "a" and asked.narrowest is not None:
+            if key == "a" and permission.narrowest is not None:
                 self._put("always\n")
-                return Allow(remember=[asked.suggestions[asked.narrowest]])
+                return Allow(remember=[permission.suggestions[permission.narrowest]])
             if key.isdecimal() and 0 < int(key) <= len(wider):
                 self._put(f"always {key}\n")
                 return Allow(remember=[wider[int(key) - 1]])
             if key == "e":
                 self._put("edit\n")
-                edited = await self._edited(asked)
+                edited = await self._edited(permission)
                 if edited is not None:
                     return Allow(input=edited)
             elif (left := self._left(key)) is not None:
@@ -507,9 +507,9 @@ class TerminalAnswerer:
             self._put(prompt)
             return await self._keyboard.line()
 
-    async def _judge_plan(self, asked: Permission) -> Decision:
+    async def _judge_plan(self, permission: Permission) -> Decision:
         keys = " ".join(f"[{key}]{rest}" for key, rest in (("y", "es"), ("n", "o"), *self.leaves))
-        self._showing.ask([*permissions.plan_lines(asked, self._view), f"  go ahead with it? {keys}"])
+        self._showing.ask([*permissions.plan_lines(permission, self._view), f"  go ahead with it? {keys}"])
         while True:
             self._put("  > ")
             key = (await self._keyboard.key()).lower()
@@ -524,15 +524,15 @@ class TerminalAnswerer:
 
     # Questions
 
-    async def _answer(self, asked: Permission) -> Decision:
+    async def _answer(self, permission: Permission) -> Decision:
         chosen: dict[str, str] = {}
-        for question in permissions.questions_of(asked):
+        for question in permissions.questions_of(permission):
             self._showing.ask(permissions.menu_lines(question, self._view))
             answer = await self._choice(question)
             if not isinstance(answer, str):
                 return answer
             chosen[question.text] = answer
-        return outgoing.answers(asked.input, chosen)
+        return outgoing.answers(permission.input, chosen)
 
     async def _choice(self, question: AskedQuestion) -> str | Decision:
         """The label, several of them, or own words; what to tell the client where it is left without one."""
@@ -560,13 +560,13 @@ class TerminalAnswerer:
 
     # Another input
 
-    async def _edited(self, asked: Permission) -> Any:
+    async def _edited(self, permission: Permission) -> Any:
         """The input as the person changed it; None where they did not."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-        if not editor and asked.tool == "Bash" and isinstance(asked.input, dict):
-            command = self._edited_line(str(asked.input.get("command") or ""))
-            return {**asked.input, "command": command} if command else None
-        before = json.dumps(asked.input, ensure_ascii=False, indent=2) + "\n"
+        if not editor and permission.tool == "Bash" and isinstance(permission.input, dict):
+            command = self._edited_line(str(permission.input.get("command") or ""))
+            return {**permission.input, "command": command} if command else None
+        before = json.dumps(permission.input, ensure_ascii=False, indent=2) + "\n"
         text = await self._in_editor(editor, before)
         if text == before:
             self._put("  nothing was changed\n")

@@ -62,21 +62,21 @@ def serve_parser() -> options.Parser:
 
 
 def run_serve(arguments: list[str]) -> int:
-    given = serve_parser().parse_args(arguments)
-    config = options.make_config(given)
-    if given.lan and given.host != "127.0.0.1":
+    args = serve_parser().parse_args(arguments)
+    config = options.make_config(args)
+    if args.lan and args.host != "127.0.0.1":
         raise BadInput("--lan listens everywhere; it does not go with --host")
-    if given.lan:
-        given.host = "0.0.0.0"  # noqa: S104  it was asked for
-    if not given.host.isprintable() or not given.host:
-        raise BadInput(f"--host {given.host!r} is not an address")
-    terminal = server.Terminal(announce=_announce_to_phone if given.lan else _announce, complain=tell_lines)
-    may_run = given.allow_run or guard.is_loopback(given.host)
+    if args.lan:
+        args.host = "0.0.0.0"  # noqa: S104  it was asked for
+    if not args.host.isprintable() or not args.host:
+        raise BadInput(f"--host {args.host!r} is not an address")
+    terminal = server.Terminal(announce=_announce_to_phone if args.lan else _announce, complain=tell_lines)
+    may_run = args.allow_run or guard.is_loopback(args.host)
     with _settings(config) as found:
-        settings = found._replace(claude=given.claude, may_run=may_run, captures=config.home / "wire")
-        shown = server.lan_address() if given.lan else ""
-        place = server.ListenAt(given.host, given.port, is_new_token=given.new_token, shown=shown)
-        server.serve(settings, place, terminal, opens_browser=not given.no_browser)
+        settings = found._replace(claude=args.claude, may_run=may_run, captures=config.home / "wire")
+        shown = server.lan_address() if args.lan else ""
+        place = server.ListenAt(args.host, args.port, is_new_token=args.new_token, shown=shown)
+        server.serve(settings, place, terminal, opens_browser=not args.no_browser)
     return 0
 
 
@@ -164,9 +164,9 @@ def open_parser() -> options.Parser:
 
 
 def run_open(arguments: list[str]) -> int:
-    given = open_parser().parse_args(arguments)
-    config = options.make_config(given)
-    open_page(config, _path(config, given.session), opens_browser=not given.no_browser)
+    args = open_parser().parse_args(arguments)
+    config = options.make_config(args)
+    open_page(config, _path(config, args.session), opens_browser=not args.no_browser)
     return 0
 
 

@@ -39,13 +39,13 @@ else:
 
 
 @contextmanager
-def open_archive(given: argparse.Namespace, config: Config, *, only_reads: bool = False) -> Iterator[Archive]:
+def open_archive(args: argparse.Namespace, config: Config, *, only_reads: bool = False) -> Iterator[Archive]:
     """The archive, after an import of what changed in the sources unless `--no-sync`.
 
     For one who only reads it need not be there, nor be possible: the sources answer by themselves then.
     """
     with readable_archive(config) if only_reads else bare_archive(config) as archive:
-        if not given.no_sync and archive.home == config.home:
+        if not args.no_sync and archive.home == config.home:
             freshen(archive)
         refuse_nothing(archive, config)
         tell_outdated(archive)
@@ -128,11 +128,11 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archive
 
 
 @contextmanager
-def asked_archive(given: argparse.Namespace, config: Config, files: Sequence[Path] = ()) -> Iterator[Archive]:
+def asked_archive(args: argparse.Namespace, config: Config, files: Sequence[Path] = ()) -> Iterator[Archive]:
     """The archive; files that somebody pointed at, and sources that are only looked into, go into one that is gone
     afterwards."""
     looked_into = files or (config.sources if is_straight(config) else ())
-    with passing_archive(config, looked_into) if looked_into else open_archive(given, config, only_reads=True) as found:
+    with passing_archive(config, looked_into) if looked_into else open_archive(args, config, only_reads=True) as found:
         yield found
 
 
@@ -229,68 +229,68 @@ class Opened:
 
 
 @contextmanager
-def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
+def open_session(args: argparse.Namespace, config: Config) -> Iterator[Opened]:
     """A session by path, id, beginning of an id, `@last` or `@2`. Outputs of tools are read while this is open."""
-    path = options.as_path(given.session)
+    path = options.as_path(args.session)
     if path is not None:
         yield Opened(loading.load(path, billing.load_prices(config.prices)), None)
         return
     if is_straight(config):
-        yield Opened(options.open_shelf(config, billing.load_prices(config.prices)).session(given.session), None)
+        yield Opened(options.open_shelf(config, billing.load_prices(config.prices)).session(args.session), None)
         return
-    with open_archive(given, config, only_reads=True) as archive:
-        found = find(archive, given.session)
-        kept = archive.listed(found, cleanup_days_of(config)) if given.json else None
+    with open_archive(args, config, only_reads=True) as archive:
+        found = find(archive, args.session)
+        kept = archive.listed(found, cleanup_days_of(config)) if args.json else None
         yield Opened(archive.session(found), kept, archive)
 
 
-def find(archive: Archive, wanted: str) -> StoredSession:
+def find(archive: Archive, name: str) -> StoredSession:
     """The session that a person named; where copies answer to it, too, they are told which one it is."""
-    found = archive.find(wanted)
+    found = archive.find(name)
     copies = archive.copies(found)
-    if copies and not wanted.endswith(f"~{found.sign}"):
+    if copies and not name.endswith(f"~{found.sign}"):
         others = ", ".join(f"{each.name} in {each.row.folder}" for each in copies)
         tell(f"this is {found.name} in {found.row.folder}; there is also {others}")
     return found
 
 
 @contextmanager
-def open_rows(given: argparse.Namespace, config: Config) -> Iterator[Archive | None]:
+def open_rows(args: argparse.Namespace, config: Config) -> Iterator[Archive | None]:
     """The archive, where a question is about many sessions and its rows can answer; else None."""
-    if given.session is not None or is_straight(config):
+    if args.session is not None or is_straight(config):
         yield None
     else:
-        with open_archive(given, config, only_reads=True) as archive:
+        with open_archive(args, config, only_reads=True) as archive:
             yield archive
 
 
 @contextmanager
 def open_sessions(
-    given: argparse.Namespace, config: Config, wanted: Filter
+    args: argparse.Namespace, config: Config, filters: Filter
 ) -> Iterator[tuple[Iterable[Session], list[SourceError], Filter]]:
     """One session, or all that may be asked for, oldest first; the list fills with what could not be read. The filter
     comes back with what the archive knows of folders that were moved."""
-    if given.session is not None:
-        with open_session(given, config) as opened:
-            yield [opened.session], [], knowing(wanted, opened.archive)
+    if args.session is not None:
+        with open_session(args, config) as opened:
+            yield [opened.session], [], knowing(filters, opened.archive)
     elif is_straight(config):
         shelf = options.open_shelf(config)
-        yield shelf.oldest_first(), shelf.problems, wanted
+        yield shelf.oldest_first(), shelf.problems, filters
     else:
-        with open_archive(given, config, only_reads=True) as archive:
-            yield archive.read_all(archives.window_of(wanted)), [], knowing(wanted, archive)
+        with open_archive(args, config, only_reads=True) as archive:
+            yield archive.read_all(archives.window_of(filters)), [], knowing(filters, archive)
 
 
-def without_needless_sources(wanted: Filter, archive: Archive) -> Filter:
+def without_needless_sources(filters: Filter, archive: Archive) -> Filter:
     """Sources that are all the archive has keep nothing out, and sums answer faster than single responses."""
-    if wanted.sources and archive.known_sources() <= {str(source) for source in archive.sources}:
-        return wanted._replace(sources=())
-    return wanted
+    if filters.sources and archive.known_sources() <= {str(source) for source in archive.sources}:
+        return filters._replace(sources=())
+    return filters
 
 
-def knowing(wanted: Filter, archive: Archive | None) -> Filter:
+def knowing(filters: Filter, archive: Archive | None) -> Filter:
     """With the names that a project is found under, too."""
-    return wanted if archive is None else wanted._replace(moves=archive.marks.moves())
+    return filters if archive is None else filters._replace(moves=archive.marks.moves())
 
 
 QUICK = 0.3

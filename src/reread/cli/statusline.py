@@ -74,8 +74,8 @@ def _given(arguments: list[str]) -> tuple[str | None, str | None]:
     is_plain = len(arguments) == 2 * len(pairs) and not any(value.startswith("-") for value in pairs.values())
     if is_plain and pairs.keys() <= {"--home", "--format"}:
         return pairs.get("--home"), pairs.get("--format")
-    given = statusline_parser().parse_args(arguments)
-    return given.home, given.format
+    args = statusline_parser().parse_args(arguments)
+    return args.home, args.format
 
 
 def _folder(named: str | None) -> str:

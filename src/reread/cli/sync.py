@@ -33,13 +33,13 @@ def sync_parser() -> options.Parser:
 
 
 def run_sync(arguments: list[str]) -> int:
-    given = sync_parser().parse_args(arguments)
-    config = options.make_config(given)
+    args = sync_parser().parse_args(arguments)
+    config = options.make_config(args)
     options.refuse_no_sources(config)
     with bare_archive(config, to_import=True) as archive:
-        _tell(_sync(archive, is_full=given.full), given)
-        if given.watch:
-            _watch(archive, given)
+        _tell(_sync(archive, is_full=args.full), args)
+        if args.watch:
+            _watch(archive, args)
     return 0
 
 
@@ -48,7 +48,7 @@ def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
         return archive.sync(progress, full=is_full)
 
 
-def _watch(archive: Archive, given: argparse.Namespace) -> None:
+def _watch(archive: Archive, args: argparse.Namespace) -> None:
     """Tells every sync that imported something, and every problem once, until Ctrl-C."""
     told: set[str] = set()
     for result in archive.watch():
@@ -56,12 +56,12 @@ def _watch(archive: Archive, given: argparse.Namespace) -> None:
         told.update(str(problem) for problem in fresh)
         if result.files or result.vanished or fresh:
             result.problems = fresh
-            _tell(result, given)
+            _tell(result, args)
 
 
-def _tell(result: SyncResult, given: argparse.Namespace) -> None:
-    if given.json:
-        _print_document(result, is_one_line=given.watch)
+def _tell(result: SyncResult, args: argparse.Namespace) -> None:
+    if args.json:
+        _print_document(result, is_one_line=args.watch)
     else:
         options.print_lines([sentence(result)])
     sys.stdout.flush()

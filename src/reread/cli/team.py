@@ -87,11 +87,11 @@ def run_team(arguments: list[str]) -> int:
     urls = [
         word for place, word in enumerate(rest) if word.startswith(_STORES) and rest[place - 1 : place] != ["--store"]
     ]
-    given = made.parse_args([word for word in rest if word not in urls])
-    if action == "init" and given.url is not None:
-        raise BadInput(f"{given.url!r} is not the address of a database; write postgresql://user@host/database")
-    config = options.make_config(given)
-    return _ACTIONS[action](given, config, _url(given, config, urls))
+    args = made.parse_args([word for word in rest if word not in urls])
+    if action == "init" and args.url is not None:
+        raise BadInput(f"{args.url!r} is not the address of a database; write postgresql://user@host/database")
+    config = options.make_config(args)
+    return _ACTIONS[action](args, config, _url(args, config, urls))
 
 
 _VALUES = {
@@ -120,9 +120,9 @@ _EXAMPLES = {
 }
 
 
-def _url(given: argparse.Namespace, config: Config, urls: list[str]) -> str:
+def _url(args: argparse.Namespace, config: Config, urls: list[str]) -> str:
     """The store that is meant: named here, else by the environment, else that of the last `team init` or push."""
-    named = [*urls, *filter(None, [given.store])]
+    named = [*urls, *filter(None, [args.store])]
     if len(named) > 1:
         raise BadInput("name one store, not several")
     known = exchange.own_store(config.home) or exchange.last_store(config.home)
@@ -132,27 +132,27 @@ def _url(given: argparse.Namespace, config: Config, urls: list[str]) -> str:
     return found
 
 
-def _init(given: argparse.Namespace, config: Config, url: str) -> int:
+def _init(args: argparse.Namespace, config: Config, url: str) -> int:
     prices = billing.load_prices(config.prices)
     question = (
         f"make or update the schema `reread` and the role `reread_member` in {printable(stores.without_password(url))}?"
     )
-    if not given.yes and not options.is_agreed(question):
+    if not args.yes and not options.is_agreed(question):
         return 0
     with stores.Store(url, is_new=True) as store:
         stores.initialise(store, prices)
         exchange.remember_own_store(config.home, store.address)
         document = {"schema": "reread.team_init/1", "target": store.address, "price_table_date": f"{prices.as_of}"}
     lines = [f"{printable(document['target'])} is ready; next: `reread team grant ROLE TEAM`"]
-    options.show_answer(given, config, lambda: document, lambda _: lines)
+    options.show_answer(args, config, lambda: document, lambda _: lines)
     return 0
 
 
-def _status(given: argparse.Namespace, config: Config, url: str) -> int:
+def _status(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         found = stores.status(store)
     document = {"schema": "reread.team_status/1", **asdict(found)}
-    options.show_answer(given, config, lambda: document, lambda _: _status_lines(found))
+    options.show_answer(args, config, lambda: document, lambda _: _status_lines(found))
     return 0
 
 
@@ -167,71 +167,71 @@ def _status_lines(found: StoreStatus) -> list[str]:
     ]
 
 
-def _members(given: argparse.Namespace, config: Config, url: str) -> int:
+def _members(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         found = stores.members(store)
     rows = [{"role": role, "team": team, "sees_text": sees} for role, team, sees in found]
     lines = [f"{team}: {role}{'' if sees else ' (numbers alone)'}" for role, team, sees in found] or ["no members yet"]
-    options.show_answer(given, config, lambda: {"schema": "reread.team_members/1", "members": rows}, lambda _: lines)
+    options.show_answer(args, config, lambda: {"schema": "reread.team_members/1", "members": rows}, lambda _: lines)
     return 0
 
 
-def _grant(given: argparse.Namespace, config: Config, url: str) -> int:
+def _grant(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
-        is_new = stores.grant(store, given.role, given.team, sees_text=not given.numbers)
+        is_new = stores.grant(store, args.role, args.team, sees_text=not args.numbers)
     made = "; the role was made, without a password: `ALTER ROLE ... PASSWORD` gives it one" if is_new else ""
-    said = f"{given.role} is in {given.team}{made}"
-    return _said(given, config, said, role=given.role, team=given.team, made_role=is_new)
+    said = f"{args.role} is in {args.team}{made}"
+    return _said(args, config, said, role=args.role, team=args.team, made_role=is_new)
 
 
-def _revoke(given: argparse.Namespace, config: Config, url: str) -> int:
+def _revoke(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
-        stores.revoke(store, given.role, given.team)
-    said = f"{given.role} is no longer in {given.team}; what was pushed stays there"
-    return _said(given, config, said, role=given.role, team=given.team)
+        stores.revoke(store, args.role, args.team)
+    said = f"{args.role} is no longer in {args.team}; what was pushed stays there"
+    return _said(args, config, said, role=args.role, team=args.team)
 
 
-def _assign(given: argparse.Namespace, config: Config, url: str) -> int:
+def _assign(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
-        moved = stores.assign(store, given.pattern, given.team)
-    said = f"{given.pattern} belongs to {given.team}; {count(moved, 'session')} moved there"
-    return _said(given, config, said, pattern=given.pattern, team=given.team, moved=moved)
+        moved = stores.assign(store, args.pattern, args.team)
+    said = f"{args.pattern} belongs to {args.team}; {count(moved, 'session')} moved there"
+    return _said(args, config, said, pattern=args.pattern, team=args.team, moved=moved)
 
 
-def _retain(given: argparse.Namespace, config: Config, url: str) -> int:
-    word = given.days.lower().removesuffix("d")
-    if given.days != "forever" and not (word.isdecimal() and 1 <= int(word) <= 36_500):
-        raise BadInput(f"{given.days!r} is no number of days; try 180d, or forever")
-    days = None if given.days == "forever" else int(word)
+def _retain(args: argparse.Namespace, config: Config, url: str) -> int:
+    word = args.days.lower().removesuffix("d")
+    if args.days != "forever" and not (word.isdecimal() and 1 <= int(word) <= 36_500):
+        raise BadInput(f"{args.days!r} is no number of days; try 180d, or forever")
+    days = None if args.days == "forever" else int(word)
     with stores.Store(url) as store:
         gone = stores.retain(store, days)
     kept = "for ever" if days is None else f"for {count(days, 'day')}"
     said = f"text is kept {kept}; {count(gone, 'month')} of it went; the ledger stays"
-    return _said(given, config, said, days=days, months_dropped=gone)
+    return _said(args, config, said, days=days, months_dropped=gone)
 
 
-def _forget(given: argparse.Namespace, config: Config, url: str) -> int:
+def _forget(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
-        named = stores.found_session(store, given.session)
+        named = stores.found_session(store, args.session)
         question = (
             f"remove every copy of {printable(named)} from {printable(store.address)}, ledger and text, for good?"
         )
-        if not given.yes and not options.is_agreed(question):
+        if not args.yes and not options.is_agreed(question):
             return 0
         stores.forget(store, named)
-    return _said(given, config, f"{named} is gone from the store, and no push brings it back", session=named)
+    return _said(args, config, f"{named} is gone from the store, and no push brings it back", session=named)
 
 
-def _verify(given: argparse.Namespace, config: Config, url: str) -> int:
+def _verify(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         number, wrong = stores.verify(store, billing.load_prices(config.prices))
     said = f"{count(number, 'response')} settled and priced again: {'all the same' if not wrong else 'these differ:'}"
     document = {"schema": "reread.team_verify/1", "ok": not wrong, "responses": number, "different": wrong}
-    options.show_answer(given, config, lambda: document, lambda _: [said, *(f"  {key}" for key in wrong)])
+    options.show_answer(args, config, lambda: document, lambda _: [said, *(f"  {key}" for key in wrong)])
     return EXIT_DIFFERENCE if wrong else 0
 
 
-def _audit(given: argparse.Namespace, config: Config, url: str) -> int:
+def _audit(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         rows = [
             {"at": views.values.utc(at), "reader": reader, "person": person, "how": how, "session": session}
@@ -239,12 +239,12 @@ def _audit(given: argparse.Namespace, config: Config, url: str) -> int:
         ]
     lines = [f"{row['at']}  {row['reader']} read text of {row['person']} ({row['how']})" for row in rows]
     document = {"schema": "reread.team_audit/1", "readings": rows}
-    options.show_answer(given, config, lambda: document, lambda _: lines or ["nobody has read text of others"])
+    options.show_answer(args, config, lambda: document, lambda _: lines or ["nobody has read text of others"])
     return 0
 
 
-def _said(given: argparse.Namespace, config: Config, said: str, **fields: Any) -> int:
-    options.show_answer(given, config, lambda: {"schema": "reread.team_change/1", **fields}, lambda _: [said])
+def _said(args: argparse.Namespace, config: Config, said: str, **fields: Any) -> int:
+    options.show_answer(args, config, lambda: {"schema": "reread.team_change/1", **fields}, lambda _: [said])
     return 0
 
 
@@ -265,22 +265,22 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Config, str], int]] = {
 # -- the same questions as to the archive
 
 
-def usage_of_store(url: str, given: argparse.Namespace, config: Config, wanted: Filter) -> UsageReport:
-    if given.reconcile or given.fold_worktrees or given.cost == "recorded":
+def usage_of_store(url: str, args: argparse.Namespace, config: Config, filters: Filter) -> UsageReport:
+    if args.reconcile or args.fold_worktrees or args.cost == "recorded":
         raise BadInput("a team store knows computed costs alone: leave out --reconcile, --fold-worktrees and --cost")
     by = {**archives.usage_report.ALIASES, "teams": "team", "people": "person", "persons": "person"}.get(
-        given.by, given.by
+        args.by, args.by
     )
     with stores.Store(url) as store:
-        return questions.usage(store, by, wanted, config.timezone)
+        return questions.usage(store, by, filters, config.timezone)
 
 
-def list_store(url: str, given: argparse.Namespace, config: Config, wanted: Filter) -> None:
+def list_store(url: str, args: argparse.Namespace, config: Config, filters: Filter) -> None:
     with stores.Store(url) as store:
-        found = questions.listed(store, wanted._replace(limit=None))
+        found = questions.listed(store, filters._replace(limit=None))
         _tell_without_text(store)
-    shown = found[: wanted.limit]
-    if given.json:
+    shown = found[: filters.limit]
+    if args.json:
         head: dict[str, object] = {"schema": "reread.sessions/1", "total": len(found), "lost": []}
         rows = ({**views.session_list.listed_row(each.listed), **each.about} for each in shown)
         options.print_json_list(head, "sessions", rows)
@@ -291,19 +291,19 @@ def list_store(url: str, given: argparse.Namespace, config: Config, wanted: Filt
         )
 
 
-def search_store(url: str, given: argparse.Namespace, config: Config, wanted: Filter) -> None:
-    if given.regex:
+def search_store(url: str, args: argparse.Namespace, config: Config, filters: Filter) -> None:
+    if args.regex:
         raise BadInput("a team store is searched by words, not by --regex")
     fields = (
         archives.search_language.DEFAULT_FIELDS
-        if given.fields is None
-        else archives.search_language.fields_of(given.fields, "--in")
+        if args.fields is None
+        else archives.search_language.fields_of(args.fields, "--in")
     )
     with stores.Store(url) as store:
-        answer = questions.search(store, " ".join(given.query), fields, wanted, given.limit, config.now)
+        answer = questions.search(store, " ".join(args.query), fields, filters, args.limit, config.now)
         _tell_without_text(store)
     options.show_answer(
-        given,
+        args,
         config,
         lambda: {**views.hits.search_document(answer, answer.terms), "lost": []},
         lambda view: views.hits.search_lines(answer, answer.terms, view),
@@ -328,7 +328,7 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
         try:
             return command([*arguments, "--source", str(folder / "claude"), "--home", str(folder / "archive")])
         except UnknownSession as error:
-            raise BadInput(f"{printable(error.wanted)!r} is no session in {store.address} that you see") from None
+            raise BadInput(f"{printable(error.name)!r} is no session in {store.address} that you see") from None
 
 
 @contextmanager
@@ -371,13 +371,13 @@ def _meant(store: Store, name: str, arguments: list[str]) -> tuple[list[str], li
 def _narrowed(store: Store, arguments: list[str]) -> tuple[list[str], list[str] | None]:
     """The sessions that a retrospective of a project or a machine is made of: no others are copied. Machines are known
     to the store alone. Times do not narrow it: what was before is what a period is compared with."""
-    given = retro.retro_parser().parse_args(arguments)
-    if given.project is None and given.machine is None:
+    args = retro.retro_parser().parse_args(arguments)
+    if args.project is None and args.machine is None:
         return arguments, None
-    wanted = archives.filters.Filter(project=given.project, machine=given.machine)
-    found = [each.listed.stored.row.uuid for each in questions.listed(store, wanted)]
+    filters = archives.filters.Filter(project=args.project, machine=args.machine)
+    found = [each.listed.stored.row.uuid for each in questions.listed(store, filters)]
     if not found:
-        named = " and ".join(printable(repr(name)) for name in (given.project, given.machine) if name is not None)
+        named = " and ".join(printable(repr(name)) for name in (args.project, args.machine) if name is not None)
         raise BadInput(
             f"{store.address} has no session of {named} that you see; try `reread --store URL usage project`"
         )

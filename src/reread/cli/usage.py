@@ -137,53 +137,53 @@ By tool, a response that calls several tools is split evenly between them."""
 
 
 def run_usage(arguments: list[str]) -> int:
-    given = usage_parser().parse_args(arguments)
-    options.refuse_two_answers(given)
-    config = options.make_config(given)
-    store = options.store_of(given)
+    args = usage_parser().parse_args(arguments)
+    options.refuse_two_answers(args)
+    config = options.make_config(args)
+    store = options.store_of(args)
     if store is not None:
-        given.breakdown = given.breakdown and given.by != "model"
-        _show(given, config, team.usage_of_store(store, given, config, options.make_filter(given, config)), None)
+        args.breakdown = args.breakdown and args.by != "model"
+        _show(args, config, team.usage_of_store(store, args, config, options.make_filter(args, config)), None)
         return 0
-    by = archives.usage_report.ALIASES.get(given.by, given.by)
+    by = archives.usage_report.ALIASES.get(args.by, args.by)
     if by in ("team", "person"):
         raise BadInput(f"usage by {by} is a question to a team's store: `reread --store URL usage {by}`")
     if by not in archives.usage_report.GROUPINGS:
-        raise BadInput(f"{given.by!r} is not a grouping; try {', '.join(archives.usage_report.GROUPINGS)}")
-    if given.reconcile and by != "session":
+        raise BadInput(f"{args.by!r} is not a grouping; try {', '.join(archives.usage_report.GROUPINGS)}")
+    if args.reconcile and by != "session":
         raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
-    if given.fold_worktrees and by != "project":
+    if args.fold_worktrees and by != "project":
         raise BadInput("worktrees are folded into projects; try `reread usage project --fold-worktrees`")
-    if given.plot is not None:
-        check_target(given.plot, config)
-    wanted = options.make_filter(given, config)
-    given.breakdown = given.breakdown and by != "model"  # every row is its own breakdown there
+    if args.plot is not None:
+        check_target(args.plot, config)
+    filters = options.make_filter(args, config)
+    args.breakdown = args.breakdown and by != "model"  # every row is its own breakdown there
     billing.load_prices(config.prices)  # an invalid price file is refused before anything is imported
     with readable_archive(config) as archive:
         refuse_nothing(archive, config)
-        wanted = without_needless_sources(wanted, archive)
-        is_current = given.no_sync or archive.home != config.home or archive.is_current(is_glance=True)
-        is_ahead = not is_current and not archive.is_read_only and _show_ahead(given, config, archive, by, wanted)
+        filters = without_needless_sources(filters, archive)
+        is_current = args.no_sync or archive.home != config.home or archive.is_current(is_glance=True)
+        is_ahead = not is_current and not archive.is_read_only and _show_ahead(args, config, archive, by, filters)
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:
             tell_outdated(archive)
-            is_recorded = given.cost == "recorded"
-            folds = given.fold_worktrees
-            report = archive.usage(by, wanted, config.timezone, is_recorded=is_recorded, folds_worktrees=folds)
-            _show(given, config, report, archive.billing.reconciliation() if given.reconcile else None)
+            is_recorded = args.cost == "recorded"
+            folds = args.fold_worktrees
+            report = archive.usage(by, filters, config.timezone, is_recorded=is_recorded, folds_worktrees=folds)
+            _show(args, config, report, archive.billing.reconciliation() if args.reconcile else None)
     return 0
 
 
-def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by: str, wanted: Filter) -> bool:
+def _show_ahead(args: argparse.Namespace, config: Config, archive: Archive, by: str, filters: Filter) -> bool:
     """Before a long first sync the answer is counted straight from the sources. Who waits at a terminal sees it, and
     then the sync; a script goes on at once."""
-    if given.cost == "recorded":
+    if args.cost == "recorded":
         return False
-    report = archive.billing.usage_ahead(by, wanted, config.timezone)
+    report = archive.billing.usage_ahead(by, filters, config.timezone)
     if report is None:
         return False
-    _show(given, config, report, None)
+    _show(args, config, report, None)
     sys.stdout.flush()
     follows = "this now" if sys.stdout.isatty() else "`reread sync`"
     tell(f"counted straight from the sources; {follows} imports them into the archive")
@@ -191,25 +191,23 @@ def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by:
 
 
 def _show(
-    given: argparse.Namespace, config: Config, report: UsageReport, reconciliation: dict[str, Reconciled] | None
+    args: argparse.Namespace, config: Config, report: UsageReport, reconciliation: dict[str, Reconciled] | None
 ) -> None:
-    report = views.usage_table.limited(report, given.limit)
-    if given.plot is not None:
-        is_all = not (given.json or given.csv)
-        save_chart(views.usage_table.usage_chart(report, config.timezone), given.plot, config, is_named=is_all)
+    report = views.usage_table.limited(report, args.limit)
+    if args.plot is not None:
+        is_all = not (args.json or args.csv)
+        save_chart(views.usage_table.usage_chart(report, config.timezone), args.plot, config, is_named=is_all)
         if is_all:
             return
-    if given.csv:
-        options.print_text(
-            views.usage_table.usage_csv(report, breakdown=given.breakdown, reconciliation=reconciliation)
-        )
+    if args.csv:
+        options.print_text(views.usage_table.usage_csv(report, breakdown=args.breakdown, reconciliation=reconciliation))
         return
     options.show_answer(
-        given,
+        args,
         config,
-        lambda: views.usage_table.usage_document(report, options.zone_name(given.timezone), config.now, reconciliation),
+        lambda: views.usage_table.usage_document(report, options.zone_name(args.timezone), config.now, reconciliation),
         lambda view: views.usage_table.usage_lines(
-            report, view, config.now, breakdown=given.breakdown, reconciliation=reconciliation
+            report, view, config.now, breakdown=args.breakdown, reconciliation=reconciliation
         ),
     )
 
@@ -239,31 +237,31 @@ the API reports, or else inferred. Every API response counts once across all fil
 
 
 def run_cache(arguments: list[str]) -> int:
-    given = cache_parser().parse_args(arguments)
-    config = options.make_config(given)
-    by = given.by or ("day" if given.session is None else "model")
+    args = cache_parser().parse_args(arguments)
+    config = options.make_config(args)
+    by = args.by or ("day" if args.session is None else "model")
     archives.cache_report.check_grouping(by)
-    wanted = options.make_filter(given, config)
-    found = _over_everything if given.session is None else _of_a_session
-    report = views.usage_table.limited(found(given, config, by, wanted), given.limit)
+    filters = options.make_filter(args, config)
+    found = _over_everything if args.session is None else _of_a_session
+    report = views.usage_table.limited(found(args, config, by, filters), args.limit)
     options.show_answer(
-        given,
+        args,
         config,
-        lambda: views.cache_table.cache_document(report, options.zone_name(given.timezone)),
+        lambda: views.cache_table.cache_document(report, options.zone_name(args.timezone)),
         lambda view: views.cache_table.cache_lines(report, view),
     )
     return 0
 
 
-def _over_everything(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
-    with open_archive(given, config, only_reads=True) as archive:
-        return archive.billing.caching(by, without_needless_sources(wanted, archive), config.timezone)
+def _over_everything(args: argparse.Namespace, config: Config, by: str, filters: Filter) -> CacheReport:
+    with open_archive(args, config, only_reads=True) as archive:
+        return archive.billing.caching(by, without_needless_sources(filters, archive), config.timezone)
 
 
-def _of_a_session(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
-    with open_session(given, config) as opened:
-        copied = opened.archive.billing.copied_into(given.session) if opened.archive is not None else frozenset[str]()
-        ask = archives.usage_report.UsageQuestion(by=by, wanted=knowing(wanted, opened.archive), zone=config.timezone)
+def _of_a_session(args: argparse.Namespace, config: Config, by: str, filters: Filter) -> CacheReport:
+    with open_session(args, config) as opened:
+        copied = opened.archive.billing.copied_into(args.session) if opened.archive is not None else frozenset[str]()
+        ask = archives.usage_report.UsageQuestion(by=by, filters=knowing(filters, opened.archive), zone=config.timezone)
         return archives.cache_report.session_report(opened.session, ask, billing.load_prices(config.prices), copied)
 
 
@@ -290,18 +288,18 @@ and why; the price used; each product to the nano-dollar; and the sum, as `usage
 
 
 def run_explain(arguments: list[str]) -> int:
-    given = explain_parser().parse_args(arguments)
-    config = options.make_config(given)
-    path = _trunk(given.id)
+    args = explain_parser().parse_args(arguments)
+    config = options.make_config(args)
+    path = _trunk(args.id)
     if path is not None and _is_kept(config, path):
-        opened = open_archive(given, config, only_reads=True)
+        opened = open_archive(args, config, only_reads=True)
     else:
-        opened = asked_archive(given, config, [] if path is None else [path, *loading.parts_of(path)])
+        opened = asked_archive(args, config, [] if path is None else [path, *loading.parts_of(path)])
     with opened as archive:
-        explained = archive.billing.explain(given.id if path is None else path)
+        explained = archive.billing.explain(args.id if path is None else path)
         as_of = archive.prices.as_of
         options.show_answer(
-            given,
+            args,
             config,
             lambda: views.cost_lines.explained_document(explained, as_of),
             lambda view: views.cost_lines.explained_lines(explained, as_of, view),
@@ -309,10 +307,10 @@ def run_explain(arguments: list[str]) -> int:
     return 0
 
 
-def _trunk(wanted: str) -> Path | None:
+def _trunk(name: str) -> Path | None:
     """The file that is meant, where one is; a folder stands for the one session it is of. Raises SourceError where it
     is of none, or of several."""
-    path = options.as_path(wanted)
+    path = options.as_path(name)
     if path is None:
         return None
     return (loading.trunk_of(path) if path.is_dir() else path).absolute()
@@ -344,14 +342,14 @@ def prices_parser() -> options.Parser:
 
 
 def run_prices(arguments: list[str]) -> int:
-    given = prices_parser().parse_args(arguments)
-    config = options.make_config(given)
+    args = prices_parser().parse_args(arguments)
+    config = options.make_config(args)
     prices = billing.load_prices(config.prices)
-    models = [model for model in prices.models() if _is_wanted(given.model, model, prices)]
-    unpriced = _unpriced(given, config)
-    day = None if given.all else config.now.astimezone(UTC).date()
+    models = [model for model in prices.models() if _is_wanted(args.model, model, prices)]
+    unpriced = _unpriced(args, config)
+    day = None if args.all else config.now.astimezone(UTC).date()
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.price_table.prices_document(prices, models, unpriced, day),
         lambda view: views.price_table.price_lines(prices, models, unpriced, view, day),
@@ -366,16 +364,16 @@ def _is_wanted(text: str | None, model: ModelPrices, prices: Prices) -> bool:
     return text.lower() in model.name or (meant is not None and meant.name == model.name)
 
 
-def _unpriced(given: argparse.Namespace, config: Config) -> list[UnpricedModel] | None:
+def _unpriced(args: argparse.Namespace, config: Config) -> list[UnpricedModel] | None:
     """None where nothing was ever imported: a look at prices makes no archive."""
     with archives.Archive(config.home) as archive:
         if not archive.exists:
             return None
     with bare_archive(config) as archive:
-        if not given.no_sync:
+        if not args.no_sync:
             freshen(archive)
         found = archive.billing.unpriced_models()
-    wanted = (given.model or "").lower()
+    wanted = (args.model or "").lower()
     return [each for each in found if wanted in (each.model or "").lower()]
 
 
@@ -400,14 +398,14 @@ def budget_parser() -> options.Parser:
 
 
 def run_budget(arguments: list[str]) -> int:
-    given = budget_parser().parse_args(arguments)
-    config = options.make_config(given)
-    if given.period is not None:
-        _set(config, given.period, given.amount)
-    with open_archive(given, config) as archive:
+    args = budget_parser().parse_args(arguments)
+    config = options.make_config(args)
+    if args.period is not None:
+        _set(config, args.period, args.amount)
+    with open_archive(args, config) as archive:
         found = _spending(archive, config)
     options.show_answer(
-        given,
+        args,
         config,
         lambda: views.price_table.spending_document(found),
         lambda view: views.price_table.spending_lines(found, view.width),

@@ -355,8 +355,10 @@ def _turn(step: SummaryStep) -> int:
 
 
 def _path(call: ToolCall) -> str | None:
-    given = call.input if isinstance(call.input, dict) else {}
-    return next((given[key] for key in ("file_path", "notebook_path") if isinstance(given.get(key), str)), None)
+    tool_input = call.input if isinstance(call.input, dict) else {}
+    return next(
+        (tool_input[key] for key in ("file_path", "notebook_path") if isinstance(tool_input.get(key), str)), None
+    )
 
 
 def _only_read(calls: list[ToolCall], changed: list[FileDiff]) -> Iterator[str]:
@@ -495,9 +497,9 @@ def _pull_requests(session: Session) -> Iterator[str]:
 def _todos(session: Session) -> list[dict[str, Any]]:
     """The list as it was last written."""
     for call in reversed(session.tool_calls):
-        given = call.input.get("todos") if call.name == "TodoWrite" and isinstance(call.input, dict) else None
-        if isinstance(given, list):
-            return [todo for todo in given if isinstance(todo, dict)]
+        todos = call.input.get("todos") if call.name == "TodoWrite" and isinstance(call.input, dict) else None
+        if isinstance(todos, list):
+            return [todo for todo in todos if isinstance(todo, dict)]
     return []
 
 

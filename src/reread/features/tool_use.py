@@ -32,8 +32,12 @@ def paths_of(call: ToolCall) -> list[str]:
     try:
         paths = _decode(call.block.raw_input)
     except (msgspec.DecodeError, UnicodeDecodeError):  # arguments that are no object, or of unexpected types
-        given = call.input
-        return [given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)] if isinstance(given, dict) else []
+        tool_input = call.input
+        return (
+            [tool_input[key] for key in _PATH_KEYS if isinstance(tool_input.get(key), str)]
+            if isinstance(tool_input, dict)
+            else []
+        )
     return [path for path in (paths.file_path, paths.notebook_path, paths.path) if path is not None]
 
 
@@ -138,10 +142,10 @@ def decisions_of(conversation: Conversation, session: str, agent: str | None = N
 
 def decisions_in(call: ToolCall, session: str, project: str | None, agent: str | None) -> Iterator[Decision]:
     """The questions of one call."""
-    given = call.input if isinstance(call.input, dict) else {}
+    tool_input = call.input if isinstance(call.input, dict) else {}
     twin = _twin(call)
     answers = _answers(call, twin)
-    for question in _objects(twin.get("questions") or given.get("questions")):
+    for question in _objects(twin.get("questions") or tool_input.get("questions")):
         text = str(question.get("question") or "")
         answer = answers.get(text)
         yield Decision(

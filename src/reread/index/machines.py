@@ -60,17 +60,17 @@ def shown_names(known: Sequence[Machine]) -> dict[str, str]:
     }
 
 
-def ids_called(known: Sequence[Machine], wanted: str) -> list[str]:
+def ids_called(known: Sequence[Machine], name: str) -> list[str]:
     """Ids of the machines with this label, earlier host name or id, that reports call so, or whose id begins so.
 
     Raises BadInput for none.
     """
     shown = shown_names(known)
-    word = wanted.lower()
+    word = name.lower()
     found = [each.id for each in known if word in map(str.lower, (each.id, each.label, shown[each.id], *each.names))]
     found = found or [each.id for each in known if word and each.id.lower().startswith(word)]
     if not found:
-        raise BadInput(f"no machine is called {wanted!r}; there is {', '.join(shown.values()) or 'none'}")
+        raise BadInput(f"no machine is called {name!r}; there is {', '.join(shown.values()) or 'none'}")
     return found
 
 

@@ -195,9 +195,9 @@ def responses_told(connection: sqlite3.Connection, file: str) -> dict[str, tuple
 
 def sessions_beside(connection: sqlite3.Connection, machine: str, uuid: str | None, folder: Path) -> list[int]:
     """The sessions of an id in whatever folder; without an id all of a folder."""
-    wanted, value = ("folder", str(folder)) if uuid is None else ("uuid", uuid)
+    column, value = ("folder", str(folder)) if uuid is None else ("uuid", uuid)
     rows = connection.execute(
-        f"SELECT id FROM session WHERE machine = ? AND {wanted} = ?",  # noqa: S608  our own names
+        f"SELECT id FROM session WHERE machine = ? AND {column} = ?",  # noqa: S608  our own names
         (machine, stored_path(value)),
     )
     return [number for (number,) in rows]
@@ -303,8 +303,8 @@ def matches(
 
 def which_match(connection: sqlite3.Connection, expression: str, among: Sequence[int]) -> set[int]:
     """Of some blocks, given by their ids."""
-    asked = "SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ?"
-    found = {number for (number,) in connection.execute(asked, (expression, min(among), max(among)))}
+    query = "SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ?"
+    found = {number for (number,) in connection.execute(query, (expression, min(among), max(among)))}
     return found.intersection(among)
 
 

@@ -213,9 +213,9 @@ def _is_replaced(old: PieceHeader, new: PieceHeader, kept: Iterable[Piece]) -> b
     return bool(has_numbers) and not _is_reached(old, _end(new), kept)
 
 
-def _is_reached(wanted: PieceHeader, end: int, kept: Iterable[Piece]) -> bool:
+def _is_reached(header: PieceHeader, end: int, kept: Iterable[Piece]) -> bool:
     """Whether pieces lie end to end from here up to one."""
-    ends = {each.start: _end(each) for each, _ in kept if each.generation == wanted.generation and each.length}
-    while end < wanted.start and end in ends:
+    ends = {each.start: _end(each) for each, _ in kept if each.generation == header.generation and each.length}
+    while end < header.start and end in ends:
         end = ends[end]
-    return end == wanted.start
+    return end == header.start

@@ -225,23 +225,23 @@ def sessions(
 
 
 def session_ids(
-    connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION, limit: int | None = None, order: str = ""
+    connection: sqlite3.Connection, filters: SessionFilter = EVERY_SESSION, limit: int | None = None, order: str = ""
 ) -> list[int]:
     """The sessions that pass, the one that ended last first; of those that ended together the one still there, and then
     by their ids: the order of import must not show."""
-    return [number for number, _ in _chosen(connection, wanted, limit, order)]
+    return [number for number, _ in _chosen(connection, filters, limit, order)]
 
 
 def ids_and_projects(
-    connection: sqlite3.Connection, wanted: SessionFilter, order: str = ""
+    connection: sqlite3.Connection, filters: SessionFilter, order: str = ""
 ) -> Iterator[tuple[int, str | None]]:
     """The same with the folder each began in."""
-    for number, project in _chosen(connection, wanted, None, order):
+    for number, project in _chosen(connection, filters, None, order):
         yield number, None if project is None else as_path(project)
 
 
-def _chosen(connection: sqlite3.Connection, wanted: SessionFilter, limit: int | None, order: str) -> sqlite3.Cursor:
-    condition, values = wanted.condition(connection)
+def _chosen(connection: sqlite3.Connection, filters: SessionFilter, limit: int | None, order: str) -> sqlite3.Cursor:
+    condition, values = filters.condition(connection)
     first = f"{order}, " if order else ""
     return connection.execute(
         f"""SELECT id, project FROM session WHERE {condition}
@@ -292,8 +292,8 @@ def named_sessions(connection: sqlite3.Connection) -> Iterator[tuple[int, str, s
         yield number, as_path(uuid), title or "", None if project is None else as_path(project)
 
 
-def count_sessions(connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION) -> int:
-    condition, values = wanted.condition(connection)
+def count_sessions(connection: sqlite3.Connection, filters: SessionFilter = EVERY_SESSION) -> int:
+    condition, values = filters.condition(connection)
     row = connection.execute(f"SELECT count(*) FROM session WHERE {condition}", values).fetchone()  # noqa: S608
     return int(row[0])
 
@@ -308,9 +308,9 @@ class ProjectRow(NamedTuple):
     last: int | None
 
 
-def project_rows(connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION) -> list[ProjectRow]:
+def project_rows(connection: sqlite3.Connection, filters: SessionFilter = EVERY_SESSION) -> list[ProjectRow]:
     """Of the sessions that pass, those that went on last first."""
-    condition, values = wanted.condition(connection)
+    condition, values = filters.condition(connection)
     rows = connection.execute(
         f"""SELECT project, git_branches, count(*), sum(prompts), max(ended) FROM session WHERE {condition}
             GROUP BY project, git_branches ORDER BY max(ended) DESC""",  # noqa: S608  our own text
@@ -343,9 +343,11 @@ class SessionOutline(NamedTuple):
     versions: list[str]
 
 
-def session_outlines(connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION) -> Iterator[SessionOutline]:
+def session_outlines(
+    connection: sqlite3.Connection, filters: SessionFilter = EVERY_SESSION
+) -> Iterator[SessionOutline]:
     """Of the sessions that pass, in any order: a tenth of the time that whole rows take for very many."""
-    condition, values = wanted.condition(connection)
+    condition, values = filters.condition(connection)
     rows = connection.execute(
         f"SELECT id, uuid, project, started, ended, models, versions FROM session WHERE {condition}",  # noqa: S608
         values,

@@ -312,12 +312,12 @@ _GAP = r"(?:\n *[0-9]+→|[\W_])"
 _REST_OF_WORD = f"[^\\W_{_UNSPACED}]*"
 
 
-def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurrence]:
+def occurrences(text: str, phrase: str, *, is_prefix: bool) -> Iterator[Occurrence]:
     """Where FTS5 would see a word or phrase in the original text, in order; close enough to mark it.
 
     Parts of camelCase names count, as they are in the index. A prefix takes its whole word.
     """
-    pieces = pieces_of(wanted)
+    pieces = pieces_of(phrase)
     if not pieces:
         return
     folded, _, has_marks = _folded(text)
@@ -348,16 +348,16 @@ class Counted(NamedTuple):
     """Whether one of them is a whole word."""
 
 
-def counted(text: str, wanted: str, *, is_prefix: bool, most: int) -> Counted:
+def counted(text: str, phrase: str, *, is_prefix: bool, most: int) -> Counted:
     """What `occurrences` finds, the first few at most."""
-    pieces = pieces_of(wanted)
-    if len(pieces) == 1 and not is_prefix and wanted.isascii() and not _folded(text).has_marks:
+    pieces = pieces_of(phrase)
+    if len(pieces) == 1 and not is_prefix and phrase.isascii() and not _folded(text).has_marks:
         (word,) = pieces
         is_letter = len(word) == 1 and word.isalpha() and not _folded(text).has_accents
         words, parts = _count_letter(text, word, most) if is_letter else _count_word(text, word, most)
         if parts < most:
             return Counted(min(words + parts, most), words > 0)
-    found = list(islice(occurrences(text, wanted, is_prefix=is_prefix), most))
+    found = list(islice(occurrences(text, phrase, is_prefix=is_prefix), most))
     return Counted(len(found), any(each.is_word for each in found))
 
 
@@ -385,10 +385,10 @@ def _count_letter(text: str, letter: str, most: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=256)  # asked for every text
-def pieces_of(wanted: str) -> tuple[str, ...]:
+def pieces_of(phrase: str) -> tuple[str, ...]:
     """The words of a word or phrase that must follow each other, folded as texts are."""
-    wanted = wanted.translate(_FOLDING)
-    return tuple((_ASCII_PIECES if wanted.isascii() else _late(_PIECES)).findall(wanted))
+    phrase = phrase.translate(_FOLDING)
+    return tuple((_ASCII_PIECES if phrase.isascii() else _late(_PIECES)).findall(phrase))
 
 
 def folded(text: str) -> str:

@@ -204,13 +204,13 @@ def grouped(
 
 
 def spent_by_project(
-    connection: sqlite3.Connection, wanted: SessionFilter
+    connection: sqlite3.Connection, filters: SessionFilter
 ) -> Iterator[tuple[str | None, tuple[Any, ...]]]:
     """Project and the columns of `SUMS` of what the sessions that pass used; a project may come several times.
 
     What copies of a session used belongs to the project of the copy that went on last.
     """
-    condition, values = wanted.condition(connection)
+    condition, values = filters.condition(connection)
     copies = "SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1"
     copied = f"uuid IN ({copies})" if connection.execute(f"{copies} LIMIT 1").fetchone() is not None else ""
     is_alone = f"AND NOT {copied}" if copied else ""

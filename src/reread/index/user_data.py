@@ -72,11 +72,11 @@ _CONTENT = "content"
 _EDGE = 1024
 
 
-def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], wanted: MarkChange) -> int:
+def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], change: MarkChange) -> int:
     """Notes the same on some sessions and gives how many that changed; inside the caller's transaction."""
     take_over_copy(connection, home)
     known = marks(connection)
-    fresh = {session: wanted.of(known.get(session, NO_MARK)) for session in sessions}
+    fresh = {session: change.of(known.get(session, NO_MARK)) for session in sessions}
     changed = {session: mark for session, mark in fresh.items() if mark != known.get(session, NO_MARK)}
     for session, mark in changed.items():
         if mark == NO_MARK:

@@ -235,7 +235,7 @@ def call_rows(conversation: Conversation) -> list[CallRow]:
     """Each call once."""
     found: dict[str, CallRow] = {}
     for name, call in call_names(conversation.tool_calls):
-        record, given = call.record, call.block.id
+        record, call_id = call.record, call.block.id
         began = record.time
         time = milliseconds(began)
         found[name] = CallRow(
@@ -245,7 +245,7 @@ def call_rows(conversation: Conversation) -> list[CallRow]:
             time=time,
             seconds=call.seconds_since(began),
             path=next(iter(paths_of(call)), None),
-            digest=call_digest(call_identity(given, time)),
+            digest=call_digest(call_identity(call_id, time)),
             offset=record.offset,
             length=len(record.raw),
         )

@@ -417,7 +417,7 @@ class LakeAnswers:
             raise BadInput("a lake knows files, not machines; try session, project or day")
         if ask.by not in LAKE_GROUPINGS:
             raise BadInput(f"usage by {ask.by!r} is not a grouping; try {', '.join(LAKE_GROUPINGS)}")
-        if ask.by == "block" and ask.wanted != Filter():
+        if ask.by == "block" and ask.filters != Filter():
             raise BadInput("five-hour windows follow from everything that was used; leave the filters out")
         self._find_terms()
         self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
@@ -474,14 +474,14 @@ class LakeAnswers:
         """The rows of `friction_day`."""
         return self._connection.sql(BY_DAY).to_arrow_table().cast(FRICTION_DAY.schema)
 
-    def friction(self, wanted: Filter, zone: tzinfo | None) -> list[FrictionWeek]:
+    def friction(self, filters: Filter, zone: tzinfo | None) -> list[FrictionWeek]:
         """Rates of friction by project and week, as a retrospective of the same transcripts counts them; but for
         instructions that are told again and again, which are found over all sessions of one person."""
         where = ["time IS NOT NULL"]
-        if wanted.since is not None:
-            where.append(f"epoch_ms(time) >= {int(wanted.since.timestamp() * 1000):d}")
-        if wanted.until is not None:
-            where.append(f"epoch_ms(time) < {int(wanted.until.timestamp() * 1000):d}")
+        if filters.since is not None:
+            where.append(f"epoch_ms(time) >= {int(filters.since.timestamp() * 1000):d}")
+        if filters.until is not None:
+            where.append(f"epoch_ms(time) < {int(filters.until.timestamp() * 1000):d}")
         kept = " AND ".join(where)
         rows = self._rows(
             f"""SELECT epoch_ms(time) // 900000, project, kind, count(*)
@@ -489,10 +489,10 @@ class LakeAnswers:
                 UNION ALL SELECT epoch_ms(time) // 900000, project, NULL, count(*)
                 FROM prompt WHERE {kept} GROUP BY ALL ORDER BY ALL"""  # noqa: S608  numbers
         )
-        return by_week((FrictionCell(*row) for row in rows if wanted.keeps_project(row[1])), zone)
+        return by_week((FrictionCell(*row) for row in rows if filters.keeps_project(row[1])), zone)
 
     def _cells(self, ask: UsageQuestion) -> Iterator[UsageCell]:
-        where = self._condition(ask.wanted)
+        where = self._condition(ask.filters)
         if ask.by in ("day", "week", "month", "model", "block"):
             found = self._rows(
                 f"""SELECT {_QUARTER}, coalesce(model, ''), {_SUMS} FROM counted
@@ -506,19 +506,19 @@ class LakeAnswers:
         else:
             yield from self._by_context(ask, where)
 
-    def _condition(self, wanted: Filter) -> str:
+    def _condition(self, filters: Filter) -> str:
         """What a filter asks of responses, as SQL; all values are digests or numbers."""
         parts = ["true"]
-        if wanted.since is not None:
-            parts.append(f"epoch_ms(owner_time) >= {int(wanted.since.timestamp() * 1000):d}")
-        if wanted.until is not None:
-            parts.append(f"epoch_ms(owner_time) < {int(wanted.until.timestamp() * 1000):d}")
+        if filters.since is not None:
+            parts.append(f"epoch_ms(owner_time) >= {int(filters.since.timestamp() * 1000):d}")
+        if filters.until is not None:
+            parts.append(f"epoch_ms(owner_time) < {int(filters.until.timestamp() * 1000):d}")
         for column, names, keeps in (
             ("owner_context", ("project", "git_branch"), is_place),
             ("context", ("model", "tool"), is_manner),
         ):
-            if any(getattr(wanted, name) for name in names):
-                kept = [f"'{digest}'" for digest, each in self._contexts().items() if keeps(each, wanted)]
+            if any(getattr(filters, name) for name in names):
+                kept = [f"'{digest}'" for digest, each in self._contexts().items() if keeps(each, filters)]
                 parts.append(f"{column} IN ({', '.join(kept) or 'NULL'})")
         return " AND ".join(parts)
 
@@ -567,15 +567,15 @@ class LakeAnswers:
             )
         ]
 
-    def sessions_about(self, wanted: Filter) -> dict[str, str]:
+    def sessions_about(self, filters: Filter) -> dict[str, str]:
         """Keys of the sessions that may have something of a project and a time, with their months."""
-        since, until = (None if each is None else each.timestamp() * 1000 for each in (wanted.since, wanted.until))
+        since, until = (None if each is None else each.timestamp() * 1000 for each in (filters.since, filters.until))
         rows = self._connection.execute(
             """SELECT key, month, project FROM session WHERE (? IS NULL OR ended IS NULL OR epoch_ms(ended) >= ?)
                    AND (? IS NULL OR started IS NULL OR epoch_ms(started) < ?)""",
             [since, since, until, until],
         )
-        return {key: month for key, month, project in rows.fetchall() if wanted.keeps_project(project)}
+        return {key: month for key, month, project in rows.fetchall() if filters.keeps_project(project)}
 
     def search(self, ask: TextQuestion, sessions: Mapping[str, str]) -> tuple[int, list[FoundText]]:
         """How many texts of some sessions have all the words, and the newest of them."""

@@ -92,12 +92,12 @@ class ApprovalQueue(Struct, frozen=True, kw_only=True):
         return approval.full_id
 
 
-def form_of(asked: Permission, decision: Decision) -> dict[str, str]:
+def form_of(permission: Permission, decision: Decision) -> dict[str, str]:
     """A decision in the words of the form that the page has for it."""
     if isinstance(decision, Deny):
         return {"decision": "deny", "reason": decision.reason}
     if decision.remember:
-        return {"decision": f"always-{asked.suggestions.index(decision.remember[0])}"}
+        return {"decision": f"always-{permission.suggestions.index(decision.remember[0])}"}
     if decision.input is not None:
         return {"decision": "edit", "input": json.dumps(decision.input)}
     return {"decision": "allow"}

@@ -88,11 +88,11 @@ class Hooks:
         """As `initialize` wants them."""
         return self._announced
 
-    async def answer(self, asked: HookCallback) -> Mapping[str, Any]:
+    async def answer(self, callback: HookCallback) -> Mapping[str, Any]:
         """What the hook says. Raises whatever it raises, and LookupError where nobody was to be called."""
-        if asked.callback not in self._callbacks:
-            raise LookupError(f"there is no hook {asked.callback!r}")
-        said = self._callbacks[asked.callback](asked.input)
+        if callback.callback not in self._callbacks:
+            raise LookupError(f"there is no hook {callback.callback!r}")
+        said = self._callbacks[callback.callback](callback.input)
         return (await said if inspect.isawaitable(said) else said) or {}
 
     def _announce(self, hook: Hook) -> dict[str, Any]:
@@ -186,9 +186,9 @@ LONGEST_PLAN = 1_000_000
 """Bytes of a plan file; nobody reads more before they agree."""
 
 
-def by_policy(policy: Policy, asked: Permission) -> Decision | None:
+def by_policy(policy: Policy, permission: Permission) -> Decision | None:
     """The decision that needs nobody; a question for the person's opinion is never one."""
-    if policy == "ask" or asked.is_question:
+    if policy == "ask" or permission.is_question:
         return None
     return Allow() if policy == "allow" else Deny(reason=REFUSED)
 
@@ -557,8 +557,8 @@ class Client:
             if event.id is not None:
                 self._permissions[event.request_id] = event.id, ToolPermission(asked=now, reason=event.reason)
         elif (known := self._permissions.pop(event.request_id, None)) is not None:
-            call, asked = known
-            answered = replace(asked, answered=now, decision="void")
+            call, permission = known
+            answered = replace(permission, answered=now, decision="void")
             if isinstance(event, PermissionAnswered):
                 said = {"decision": event.decision, "message": event.message, "remembered": event.remembered}
                 answered = replace(answered, **said)
@@ -568,34 +568,34 @@ class Client:
         """In a task of its own: the reader must not wait for room in the client's input."""
         self._errands.send(_suppressing_the_end(errand))
 
-    async def _call_hook(self, asked: HookCallback) -> None:
+    async def _call_hook(self, callback: HookCallback) -> None:
         try:
-            line = outgoing.success(asked.request_id, await self._hooks.answer(asked))
+            line = outgoing.success(callback.request_id, await self._hooks.answer(callback))
         except Exception as error:  # noqa: BLE001  whatever it is, the client waits for an answer
             self.hook_errors.append(error)
             self._tell("hook", f"{type(error).__name__}: {error}")
-            line = outgoing.failure(asked.request_id, f"{type(error).__name__}: {error}")
+            line = outgoing.failure(callback.request_id, f"{type(error).__name__}: {error}")
         await self._say(line)
 
-    async def _answer_tools(self, asked: ControlQuestion) -> None:
+    async def _answer_tools(self, question: ControlQuestion) -> None:
         try:
-            line = outgoing.success(asked.request_id, await self._tools.answer(asked.data))
+            line = outgoing.success(question.request_id, await self._tools.answer(question.data))
         except BadInput as error:  # a result that is no JSON
-            line = outgoing.failure(asked.request_id, str(error))
+            line = outgoing.failure(question.request_id, str(error))
         await self._say(line)
 
-    async def _call_on_permission(self, decide: OnPermission, asked: Permission) -> None:
+    async def _call_on_permission(self, decide: OnPermission, permission: Permission) -> None:
         try:
-            said = decide(asked)
+            said = decide(permission)
             decision = await said if inspect.isawaitable(said) else said
             if decision is None:
                 return
-            line = outgoing.decision(asked.request_id, decision, asked.input)
+            line = outgoing.decision(permission.request_id, decision, permission.input)
         except Exception as error:  # noqa: BLE001  whatever it is, the client waits for an answer
             self.hook_errors.append(error)
             self._tell("permission", f"{type(error).__name__}: {error}")
             refused = Deny(reason=f"The host could not decide: {type(error).__name__}: {error}")
-            line = outgoing.decision(asked.request_id, refused, asked.input)
+            line = outgoing.decision(permission.request_id, refused, permission.input)
         await self._say(line)
 
     def _heard(self, line: bytes) -> None:
@@ -642,7 +642,7 @@ async def query(prompt: str, images: Sequence[Picture] = (), **client: Unpack[Cl
             yield event
 
 
-def _nobody(asked: Permission) -> Decision:  # noqa: ARG001
+def _nobody(permission: Permission) -> Decision:  # noqa: ARG001
     return Deny(reason=NOBODY_TO_ASK)
 
 

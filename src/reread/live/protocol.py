@@ -184,17 +184,17 @@ class PlanTrail:
         elif name in ("Write", "Edit", "MultiEdit") and isinstance(path, str) and _is_plan_file(path):
             self._files[call] = path, content if isinstance(content, str) else None
 
-    def completed(self, asked: Permission) -> Permission:
+    def completed(self, permission: Permission) -> Permission:
         """With the plan: of the question itself, of the file as it is by now, of the calls, of the reply before."""
-        given = asked.input if isinstance(asked.input, dict) else {}
+        given = permission.input if isinstance(permission.input, dict) else {}
         path, written = next(reversed(self._files.values()), (None, None))
         told = given.get("planFilePath")
         path = told if isinstance(told, str) else path
         own = given.get("plan")
         read = self._read_file(path) if path is not None and not isinstance(own, str) else None
-        found = (own, read, self._calls.get(asked.id), written, self._said)
+        found = (own, read, self._calls.get(permission.id), written, self._said)
         plan = next((each for each in found if isinstance(each, str) and each.strip()), None)
-        return replace(asked, plan=plan, plan_file=path)
+        return replace(permission, plan=plan, plan_file=path)
 
 
 def _is_plan_file(path: str) -> bool:
@@ -203,23 +203,23 @@ def _is_plan_file(path: str) -> bool:
     return len(parts) == 3 and parts[1] == "plans" and parts[2].endswith(".md")
 
 
-def _permission(request: str, asked: ClientAsks, where: EventPlace) -> Permission:
+def _permission(request: str, question: ClientAsks, where: EventPlace) -> Permission:
     return Permission(
         **where,
         request_id=request,
-        tool=asked.tool_name or "",
-        input=asked.input,
-        id=asked.tool_use_id,
-        description=asked.description or asked.title or asked.display_name,
-        suggestions=tuple(asked.permission_suggestions or ()),
-        blocked_path=asked.blocked_path,
-        reason=asked.decision_reason,
+        tool=question.tool_name or "",
+        input=question.input,
+        id=question.tool_use_id,
+        description=question.description or question.title or question.display_name,
+        suggestions=tuple(question.permission_suggestions or ()),
+        blocked_path=question.blocked_path,
+        reason=question.decision_reason,
     )
 
 
-def answered_permission(asked: ToolPermission, event: PermissionAnswered, time: datetime | None) -> ToolPermission:
+def answered_permission(permission: ToolPermission, event: PermissionAnswered, time: datetime | None) -> ToolPermission:
     return replace(
-        asked,
+        permission,
         answered=time,
         decision=event.decision,
         message=event.message,

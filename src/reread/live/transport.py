@@ -191,9 +191,9 @@ def is_folder(path: str | PathLike[str]) -> bool:
     return os.path.isdir(path)  # noqa: PTH112
 
 
-def child_environment(given: Mapping[str, str]) -> dict[str, str]:
+def child_environment(form: Mapping[str, str]) -> dict[str, str]:
     """What the client sees. A client that runs inside another one behaves differently, so it must not know."""
-    seen = dict(given)
+    seen = dict(form)
     if seen.pop("CLAUDECODE", None) is not None:
         seen.pop("CLAUDE_CODE_ENTRYPOINT", None)  # of the other one
     seen.setdefault("CLAUDE_CODE_ENTRYPOINT", HOST)

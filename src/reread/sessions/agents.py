@@ -117,8 +117,8 @@ class Subagent(Conversation):
         """The agent type it ran as, where something names it."""
         if self.meta is not None and self.meta.agent_type:
             return self.meta.agent_type
-        asked = self.call.input if self.call is not None else None
-        named = asked.get("subagent_type") if isinstance(asked, dict) else None
+        tool_input = self.call.input if self.call is not None else None
+        named = tool_input.get("subagent_type") if isinstance(tool_input, dict) else None
         return named if isinstance(named, str) else None
 
 
@@ -172,9 +172,9 @@ class _Evidence:
         for call in conversation.tool_calls:
             if call.name not in AGENT_TOOLS or call.id is None:
                 continue
-            asked: Any = call.input
-            if isinstance(asked, dict) and isinstance(asked.get("prompt"), str):
-                self.by_prompt.setdefault(_normal(asked["prompt"]), []).append(call.id)
+            tool_input: Any = call.input
+            if isinstance(tool_input, dict) and isinstance(tool_input.get("prompt"), str):
+                self.by_prompt.setdefault(_normal(tool_input["prompt"]), []).append(call.id)
             if call.output is None or not isinstance(call.output.record, User):
                 continue
             twin = result_twin(call.output.record)

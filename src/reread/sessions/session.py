@@ -362,9 +362,9 @@ class SessionBuilder:
         """The final counts of a message whose lines have only the opening ones: a stream has both."""
         self._counts.finals[message] = Final(usage, stop_reason)
 
-    def add_permission(self, call: str, asked: ToolPermission) -> None:
+    def add_permission(self, call: str, permission: ToolPermission) -> None:
         """What was asked and answered about a call, as a running client reports it."""
-        self._permissions[call] = asked
+        self._permissions[call] = permission
 
     def add_capture(self, capture: Captured) -> None:
         """What crossed the wire in one run; the runs of a session come in order."""

@@ -165,8 +165,8 @@ def _described(agent: Subagent) -> str:
     """By the words of who started it; the first line of its task where these are gone."""
     if agent.meta is not None and agent.meta.description:
         return agent.meta.description
-    asked = agent.call.input if agent.call is not None else None
-    described = asked.get("description") if isinstance(asked, dict) else None
+    tool_input = agent.call.input if agent.call is not None else None
+    described = tool_input.get("description") if isinstance(tool_input, dict) else None
     return described if isinstance(described, str) and described.strip() else _first_line(agent.task)
 
 

@@ -464,7 +464,7 @@ class _MadeText(NamedTuple):
 def push(
     archive: Archive,
     store: Store,
-    wanted: Filter | None,
+    filters: Filter | None,
     what: str = LEDGER,
     *,
     is_hashed: bool = False,
@@ -481,7 +481,7 @@ def push(
             store.one("SELECT reread.retire()")
     with told():
         since = store.one("SELECT reread.kept_since()")
-    chosen = _chosen(archive, wanted)
+    chosen = _chosen(archive, filters)
     lacking = [
         (each.stored.id, each.stored.row.bytes)
         for each in parcels.waiting(sessions_by_id(archive.connection, chosen))
@@ -542,9 +542,9 @@ def _parts(what: str) -> tuple[str, ...]:
     return ("ledger",) if what == LEDGER else ("ledger", "text") if what != ALL else ("ledger", "text", "content")
 
 
-def _chosen(archive: Archive, wanted: Filter | None) -> list[int]:
+def _chosen(archive: Archive, filters: Filter | None) -> list[int]:
     """The oldest first: who watches the team's report sees it grow in the order of time."""
-    return passing_ids(archive.connection, wanted or Filter())[::-1]
+    return passing_ids(archive.connection, filters or Filter())[::-1]
 
 
 def _made_text(archive: Archive, session: _Outgoing) -> _MadeText:

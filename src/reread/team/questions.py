@@ -78,12 +78,12 @@ _UNANSWERED = {
 }
 
 
-def usage(store: Store, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None) -> UsageReport:
+def usage(store: Store, by: str = "day", filters: Filter | None = None, timezone: tzinfo | None = None) -> UsageReport:
     """The report of `Archive.usage`, over everything the role may see; by team and person, too."""
-    wanted = wanted or Filter()
+    filters = filters or Filter()
     if by not in TEAM_GROUPINGS:
         raise BadInput(f"usage by {by!r} is not there; try {', '.join(TEAM_GROUPINGS)}")
-    condition, values = _condition(store, wanted)
+    condition, values = _condition(store, filters)
     prices = packaged_prices()
     with told():
         cells = list(_cells(store, by, condition, values, timezone))
@@ -97,32 +97,32 @@ def usage(store: Store, by: str = "day", wanted: Filter | None = None, timezone:
         return _with_projects(store, report) if by == "session" else report
 
 
-def _refuse_unanswered(wanted: Filter) -> None:
+def _refuse_unanswered(filters: Filter) -> None:
     for name, option in _UNANSWERED.items():
-        if getattr(wanted, name):
+        if getattr(filters, name):
             raise BadInput(f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive")
 
 
-def _condition(store: Store, wanted: Filter) -> tuple[LiteralString, list[Any]]:
+def _condition(store: Store, filters: Filter) -> tuple[LiteralString, list[Any]]:
     """A filter as SQL over `response`."""
-    _refuse_unanswered(wanted)
+    _refuse_unanswered(filters)
     found: list[tuple[LiteralString, Any]] = []
-    if wanted.project:
-        found.append(("strpos(lower(project), lower(%s)) > 0", wanted.project))
-    if wanted.git_branch:
-        found.append(("git_branch = %s", wanted.git_branch))
-    if wanted.model:
-        found.append(("strpos(lower(model), lower(%s)) > 0", wanted.model))
-    if wanted.machine:
-        found.append(("machine = ANY(%s)", ids_called(_machines(store), wanted.machine)))
-    if wanted.since is not None:
-        found.append(("time >= %s", milliseconds(wanted.since)))
-    if wanted.until is not None:
-        found.append(("time < %s", milliseconds(wanted.until)))
+    if filters.project:
+        found.append(("strpos(lower(project), lower(%s)) > 0", filters.project))
+    if filters.git_branch:
+        found.append(("git_branch = %s", filters.git_branch))
+    if filters.model:
+        found.append(("strpos(lower(model), lower(%s)) > 0", filters.model))
+    if filters.machine:
+        found.append(("machine = ANY(%s)", ids_called(_machines(store), filters.machine)))
+    if filters.since is not None:
+        found.append(("time >= %s", milliseconds(filters.since)))
+    if filters.until is not None:
+        found.append(("time < %s", milliseconds(filters.until)))
     condition: LiteralString = " AND ".join(part for part, _ in found) or "true"
     values = [value for part, value in found for _ in range(part.count("%s"))]
-    if wanted.tool:
-        tool = wanted.tool.lower()
+    if filters.tool:
+        tool = filters.tool.lower()
         pattern = re.sub(r"[\\%_]", r"\\\g<0>", tool).replace("*", "%").replace("?", "_")
         condition += " AND EXISTS (SELECT FROM unnest(tools) AS tool WHERE lower(tool) LIKE %s)"
         values.append(pattern)
@@ -215,48 +215,48 @@ def _stored(row: Sequence[Any]) -> StoredSession:
     return StoredSession(number, SessionRow(**{**numbers, **about}), [], present=True, mtime_ns=None)
 
 
-def listed(store: Store, wanted: Filter) -> list[TeamSession]:
+def listed(store: Store, filters: Filter) -> list[TeamSession]:
     """Sessions that the role may see, the one that went on last first; a title is empty where no text was pushed."""
-    return _all_copies(store, wanted, "is_counted")[: wanted.limit]
+    return _all_copies(store, filters, "is_counted")[: filters.limit]
 
 
-def _all_copies(store: Store, wanted: Filter, which: LiteralString = "true") -> list[TeamSession]:
+def _all_copies(store: Store, filters: Filter, which: LiteralString = "true") -> list[TeamSession]:
     """Text may have been pushed with a copy that does not count."""
-    _refuse_unanswered(wanted)
-    condition, values = _told_condition(store, wanted)
+    _refuse_unanswered(filters)
+    condition, values = _told_condition(store, filters)
     rows = store.rows(
         f"""SELECT {_SESSION} FROM reread.session WHERE {which} AND {condition}
             ORDER BY (numbers->>'ended')::bigint DESC NULLS LAST, uuid""",  # noqa: S608  our own text
         values,
     )
-    return [each for each in map(_team_session, rows) if _passes(each.listed.stored, wanted)]
+    return [each for each in map(_team_session, rows) if _passes(each.listed.stored, filters)]
 
 
-def _told_condition(store: Store, wanted: Filter) -> tuple[LiteralString, list[Any]]:
+def _told_condition(store: Store, filters: Filter) -> tuple[LiteralString, list[Any]]:
     """What of a filter is no number of a session: its machine, and branches and tools of its responses."""
-    condition, values = _condition(store, Filter(git_branch=wanted.git_branch, tool=wanted.tool))
-    machine, more = _condition(store, Filter(machine=wanted.machine))
+    condition, values = _condition(store, Filter(git_branch=filters.git_branch, tool=filters.tool))
+    machine, more = _condition(store, Filter(machine=filters.machine))
     told: LiteralString = (
         "EXISTS (SELECT FROM reread.told JOIN reread.file ON file.id = told.file WHERE file.session = session.id"
     )
     return (f"{machine} AND {told} AND {condition})" if values else machine), [*more, *values]
 
 
-def _passes(stored: StoredSession, wanted: Filter) -> bool:
+def _passes(stored: StoredSession, filters: Filter) -> bool:
     row = stored.row
-    since, until = milliseconds(wanted.since), milliseconds(wanted.until)
+    since, until = milliseconds(filters.since), milliseconds(filters.until)
     return (
-        wanted.keeps_project(row.project)
+        filters.keeps_project(row.project)
         and (since is None or (row.ended is not None and row.ended >= since))
         and (until is None or (row.started is not None and row.started < until))
-        and (wanted.model is None or any(wanted.model.lower() in model.lower() for model in row.models))
+        and (filters.model is None or any(filters.model.lower() in model.lower() for model in row.models))
     )
 
 
-def session(store: Store, wanted: str) -> tuple[Session, TeamSession]:
+def session(store: Store, name: str) -> tuple[Session, TeamSession]:
     """A conversation as it was pushed: whole, or its text without what tools gave back. Raises BadInput where none
     was, or the role may not read it."""
-    named = _named(store, wanted)
+    named = _named(store, name)
     rows = store.rows(
         f"""SELECT {_SESSION} FROM reread.session WHERE uuid = %s
             ORDER BY content_digest IS NULL, text_digest IS NULL, is_counted DESC, id""",  # noqa: S608
@@ -282,13 +282,13 @@ def session(store: Store, wanted: str) -> tuple[Session, TeamSession]:
     return builder.session(), about
 
 
-def _named(store: Store, wanted: str) -> str:
-    if not wanted.startswith("@"):
-        return found_session(store, wanted)
-    position = "1" if wanted == "@last" else wanted[1:]
+def _named(store: Store, name: str) -> str:
+    if not name.startswith("@"):
+        return found_session(store, name)
+    position = "1" if name == "@last" else name[1:]
     known = listed(store, Filter())
     if not position.isdecimal() or not 1 <= int(position) <= len(known):
-        raise BadInput(f"no session {printable(wanted)!r} in {store.address}; there are {len(known)}")
+        raise BadInput(f"no session {printable(name)!r} in {store.address}; there are {len(known)}")
     return known[int(position) - 1].listed.stored.row.uuid
 
 
@@ -404,18 +404,18 @@ def _phrase(text: str, weights: str, *, is_open: bool) -> str:
 
 
 def search(
-    store: Store, query: str, fields: frozenset[Field], wanted: Filter, limit: int, now: datetime
+    store: Store, query: str, fields: frozenset[Field], filters: Filter, limit: int, now: datetime
 ) -> SearchAnswer:
     """Ranked hits in the text that the role may see. What tools gave back is never there."""
-    _refuse_unanswered(wanted)
-    asked = parse(query, fields)
-    since, until = milliseconds(wanted.since), milliseconds(wanted.until)
+    _refuse_unanswered(filters)
+    terms = parse(query, fields)
+    since, until = milliseconds(filters.since), milliseconds(filters.until)
     among = None
-    if wanted.project or wanted.model or wanted.machine or wanted.git_branch or wanted.tool:
-        among = [each.listed.stored.id for each in _all_copies(store, wanted._replace(since=None, until=None))]
+    if filters.project or filters.model or filters.machine or filters.git_branch or filters.tool:
+        among = [each.listed.stored.id for each in _all_copies(store, filters._replace(since=None, until=None))]
     rows = store.rows(
         "SELECT * FROM reread.search(%s, %s, %s, %s, %s, %s, %s)",
-        (as_tsquery(asked.match), since, until, among, _MOST_LINES, limit + _MORE_LINES, milliseconds(now)),
+        (as_tsquery(terms.match), since, until, among, _MOST_LINES, limit + _MORE_LINES, milliseconds(now)),
     )
     known = _by_number(store, {row[0] for row in rows})
     beyond = rows[0][-1] - len(rows) if rows else 0
@@ -423,14 +423,14 @@ def search(
     for number, _, uuid, time, line, _ in rows:
         stored = known.get(number)
         for field, text in texts_of(decode(line.encode())) if stored is not None else ():
-            told_here = query_hits(asked.terms, text) if field in asked.fields and text != NOT_SENT else None
+            told_here = query_hits(terms.terms, text) if field in terms.fields and text != NOT_SENT else None
             if stored is not None and told_here is not None and told_here.occurrences:
                 at = moment(time)
                 score = Candidate(number, at, field, told_here, len(text)).score(now)
                 hits.append((score, Hit(session=stored, uuid=uuid, field=field, time=at, text=text, score=score)))
     hits.sort(key=lambda each: (each[0], each[1].time.timestamp() if each[1].time else 0.0), reverse=True)
     return SearchAnswer(
-        query=query, terms=asked.terms, total=len(hits) + beyond, hits=[hit for _, hit in hits[:limit]], suggestions=[]
+        query=query, terms=terms.terms, total=len(hits) + beyond, hits=[hit for _, hit in hits[:limit]], suggestions=[]
     )
 
 

@@ -265,9 +265,9 @@ def retain(store: Store, days: int | None) -> int:
         return int(store.one("SELECT reread.retire()"))
 
 
-def forget(store: Store, wanted: str) -> str:
+def forget(store: Store, name: str) -> str:
     """Removes every copy of a session; gives its id."""
-    named = found_session(store, wanted)
+    named = found_session(store, name)
     with told(), store.connection.transaction():
         keys = store.one("SELECT reread.forget(%s)", (named,))
         if keys is None:
@@ -276,18 +276,18 @@ def forget(store: Store, wanted: str) -> str:
     return named
 
 
-def found_session(store: Store, wanted: str) -> str:
+def found_session(store: Store, name: str) -> str:
     """The id of a session that begins so. Raises BadInput."""
     rows = store.rows(
-        "SELECT DISTINCT uuid FROM reread.session WHERE starts_with(uuid, %s) ORDER BY 1 LIMIT 9", (wanted,)
+        "SELECT DISTINCT uuid FROM reread.session WHERE starts_with(uuid, %s) ORDER BY 1 LIMIT 9", (name,)
     )
-    exact = [uuid for (uuid,) in rows if uuid == wanted]
+    exact = [uuid for (uuid,) in rows if uuid == name]
     names = exact or [uuid for (uuid,) in rows]
-    if len(names) != 1 or not wanted:
+    if len(names) != 1 or not name:
         several = (
             f"could be any of {', '.join(names[:8])}" if names else f"is no session in {store.address} that you see"
         )
-        raise BadInput(f"{printable(wanted)!r} {several}")
+        raise BadInput(f"{printable(name)!r} {several}")
     return str(names[0])
 
 

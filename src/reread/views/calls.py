@@ -49,15 +49,15 @@ def summary(call: CallBlock, project: str | None) -> str:
     return point_of(call.name, call.input, project)
 
 
-def point_of(name: str, given: Any, project: str | None) -> str:
+def point_of(name: str, tool_input: Any, project: str | None) -> str:
     """The same of an input that may be all there is."""
-    if not isinstance(given, dict):
-        return "" if given is None else str(given)
+    if not isinstance(tool_input, dict):
+        return "" if tool_input is None else str(tool_input)
     special = _SPECIAL.get(name)
     if special is not None:
-        return special(given)
-    keys = _KEYS.get(name) or next(((key,) for key in _FILE_KEYS if key in given), tuple(given))
-    found = [_value(given[key], project) for key in keys if given.get(key) not in (None, "")]
+        return special(tool_input)
+    keys = _KEYS.get(name) or next(((key,) for key in _FILE_KEYS if key in tool_input), tuple(tool_input))
+    found = [_value(tool_input[key], project) for key in keys if tool_input.get(key) not in (None, "")]
     return " · ".join(found)
 
 
@@ -92,15 +92,15 @@ def _compact(value: Any) -> str:
     return msgspec.json.encode(value).decode("utf-8", "replace")
 
 
-def _todos(given: Mapping[str, Any]) -> str:
-    todos = _objects(given.get("todos"))
+def _todos(tool_input: Mapping[str, Any]) -> str:
+    todos = _objects(tool_input.get("todos"))
     done = sum(todo.get("status") == "completed" for todo in todos)
     current = next((todo.get("content") for todo in todos if todo.get("status") == "in_progress"), None)
     return f"{done} of {len(todos)} done" + (f", now: {current}" if current else "")
 
 
-def _questions(given: Mapping[str, Any]) -> str:
-    return " / ".join(str(question.get("question") or "") for question in _objects(given.get("questions")))
+def _questions(tool_input: Mapping[str, Any]) -> str:
+    return " / ".join(str(question.get("question") or "") for question in _objects(tool_input.get("questions")))
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
@@ -137,15 +137,15 @@ def ending(call: CallBlock) -> str:
 
 def permission(call: CallBlock) -> str:
     """`allowed after 4.2s`, `denied: Not today.`, `allowed with edited input`: what was answered, and how soon."""
-    asked = call.permission
-    if asked is None:
+    permission = call.permission
+    if permission is None:
         return ""
-    said = _DECISIONS[asked.decision] if asked.decision is not None else "asked, not answered"
-    said += " with edited input" if asked.is_edited else ""
-    said += " from now on" if asked.remembered else ""
-    waited = asked.seconds
+    said = _DECISIONS[permission.decision] if permission.decision is not None else "asked, not answered"
+    said += " with edited input" if permission.is_edited else ""
+    said += " from now on" if permission.remembered else ""
+    waited = permission.seconds
     said += f" after {duration(waited)}" if waited is not None and waited >= _NOTICED else ""
-    return f"{said}: {asked.message}" if asked.message else said
+    return f"{said}: {permission.message}" if permission.message else said
 
 
 _NOTICED = 1.0

@@ -59,7 +59,7 @@ class MarkdownOptions(NamedTuple):
     is_obsidian: bool = False
 
 
-def markdown_lines(session: Session, wanted: MarkdownOptions) -> Iterator[str]:
+def markdown_lines(session: Session, options: MarkdownOptions) -> Iterator[str]:
     """The whole session."""
     heading = heading_of(session)
     yield f"# {inline(heading.title)}"
@@ -75,24 +75,24 @@ def markdown_lines(session: Session, wanted: MarkdownOptions) -> Iterator[str]:
         f"session {heading.id}",
     ]
     yield " · ".join(inline(fact) for fact in facts if fact)
-    yield from _body(session, wanted)
+    yield from _body(session, options)
 
 
-def obsidian_lines(session: Session, about: SessionSummary, wanted: MarkdownOptions, view: View) -> Iterator[str]:
+def obsidian_lines(session: Session, about: SessionSummary, options: MarkdownOptions, view: View) -> Iterator[str]:
     """The same as a note: its properties first, links to the project, the day and the files."""
     yield from front_matter_lines(about, view)
     yield ""
     yield f"# {inline(session.title)}"
     yield from link_lines(about, view)
-    yield from _body(session, wanted._replace(is_obsidian=True))
+    yield from _body(session, options._replace(is_obsidian=True))
 
 
-def _body(session: Session, wanted: MarkdownOptions) -> Iterator[str]:
-    made = SessionBlocks(session, has_agents=wanted.subagents)
-    writer = MarkdownWriter(wanted, session.project)
+def _body(session: Session, options: MarkdownOptions) -> Iterator[str]:
+    made = SessionBlocks(session, has_agents=options.subagents)
+    writer = MarkdownWriter(options, session.project)
     for branch in session.branches:
         yield from _branch(session, branch, made, writer)
-    for agent in made.lone() if wanted.subagents else ():
+    for agent in made.lone() if options.subagents else ():
         yield from writer.agent(agent)
 
 
@@ -107,8 +107,8 @@ def _branch(session: Session, branch: Branch, made: SessionBlocks, writer: Markd
 class MarkdownWriter:
     """Writes blocks."""
 
-    def __init__(self, wanted: MarkdownOptions, project: str | None) -> None:
-        self.wanted = wanted
+    def __init__(self, options: MarkdownOptions, project: str | None) -> None:
+        self.options = options
         self.project = project
 
     def turn(self, turn: TurnBlocks, level: int) -> Iterator[str]:
@@ -137,7 +137,7 @@ class MarkdownWriter:
             yield from ("", *([f"*{inline(mark)}*", ""] if mark else []), *spoken(words.text))
 
     def thinking(self, thought: ThinkingBlock) -> Iterator[str]:
-        if self.wanted.thinking and thought.text.strip():
+        if self.options.thinking and thought.text.strip():
             mark = WITHDRAWN.get(thought.withdrawn or "", "")
             yield from self.fold(f"{mark}thinking: {shorten(thought.text[:400], 80)}", quoted(thought.text.strip()))
 
@@ -147,7 +147,7 @@ class MarkdownWriter:
             yield from self.fold("more", fenced(_cut(notice.detail)))
 
     def call(self, call: CallBlock) -> Iterator[str]:
-        if not self.wanted.tools:
+        if not self.options.tools:
             return
         lines = call.diffs[0].lines if is_edit(call.name) and call.diffs else []
         parts = [
@@ -168,7 +168,7 @@ class MarkdownWriter:
         if output and not (lines and call.status is CallStatus.OK):
             inside += ["", *fenced(_cut(without_error_tags(output)))]
         yield from self.fold(" · ".join(part for part in parts if part), inside)
-        if call.agent is not None and self.wanted.subagents:
+        if call.agent is not None and self.options.subagents:
             yield from self.agent(call.agent)
 
     def agent(self, agent: AgentBlock) -> Iterator[str]:
@@ -179,7 +179,7 @@ class MarkdownWriter:
     def fold(self, title: str, inside: Iterable[str]) -> Iterator[str]:
         """A line that can be opened: a tag that GitHub knows, or a callout of Obsidian."""
         label = one_line(title)
-        if self.wanted.is_obsidian:
+        if self.options.is_obsidian:
             yield from ("", f"> [!abstract]- {inline(label)}", *(f"> {line}".rstrip() for line in inside))
         else:
             yield from ("", f"<details><summary>{escape(label)}</summary>", "", *inside, "", "</details>")

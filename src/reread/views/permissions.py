@@ -47,30 +47,44 @@ LEAVES: Keys = (("q", "uit turn"),)
 NO_PLAN_TOLD = "(The client does not say what the plan is: it asked without one, and nothing was said before.)"
 
 
-def permission_lines(asked: Permission, project: str | None, view: View) -> Iterator[str]:
+def permission_lines(permission: Permission, project: str | None, view: View) -> Iterator[str]:
     """The tool, what it would do, and why that is asked."""
     paint = view.style.paint
-    label = tool_label(asked.tool)
-    point = "" if asked.tool == "Bash" else point_of(asked.tool, asked.input, project)
-    by = " (an agent)" if asked.agent is not None else ""
+    label = tool_label(permission.tool)
+    point = "" if permission.tool == "Bash" else point_of(permission.tool, permission.input, project)
+    by = " (an agent)" if permission.agent is not None else ""
     head = paint("? ", "yellow", "bold") + paint(f"{label}{by}", "bold")
-    yield head + (f"  {shorten(point, view.width - len(label) - len(by) - 4)}" if _is_short(asked) and point else "")
-    yield from (f"    {line}" for line in _would_do(asked, view._replace(width=view.width - 4)))
-    for why in reasons(asked, project):
+    yield head + (
+        f"  {shorten(point, view.width - len(label) - len(by) - 4)}" if _is_short(permission) and point else ""
+    )
+    yield from (f"    {line}" for line in _would_do(permission, view._replace(width=view.width - 4)))
+    for why in reasons(permission, project):
         yield from (paint(f"  {line}", "dim") for line in wrap(why, view.width - 2))
 
 
-def _is_short(asked: Permission) -> bool:
-    return is_edit(asked.tool) or asked.tool in ("Read", "Glob", "Grep", "WebFetch", "WebSearch", "Task", "Agent")
+def _is_short(permission: Permission) -> bool:
+    return is_edit(permission.tool) or permission.tool in (
+        "Read",
+        "Glob",
+        "Grep",
+        "WebFetch",
+        "WebSearch",
+        "Task",
+        "Agent",
+    )
 
 
-def _would_do(asked: Permission, view: View) -> Iterator[str]:
-    if asked.tool == "Bash" and isinstance(asked.input, dict) and isinstance(asked.input.get("command"), str):
-        yield from _capped(asked.input["command"], view)
-    elif is_edit(asked.tool):
-        yield from diff_lines(proposed(asked.tool, asked.input), view)
-    elif not _is_short(asked):
-        yield from _capped(json.dumps(asked.input, ensure_ascii=False, indent=2), view)
+def _would_do(permission: Permission, view: View) -> Iterator[str]:
+    if (
+        permission.tool == "Bash"
+        and isinstance(permission.input, dict)
+        and isinstance(permission.input.get("command"), str)
+    ):
+        yield from _capped(permission.input["command"], view)
+    elif is_edit(permission.tool):
+        yield from diff_lines(proposed(permission.tool, permission.input), view)
+    elif not _is_short(permission):
+        yield from _capped(json.dumps(permission.input, ensure_ascii=False, indent=2), view)
 
 
 def _capped(text: str, view: View) -> Iterator[str]:
@@ -80,14 +94,14 @@ def _capped(text: str, view: View) -> Iterator[str]:
         yield view.style.paint(f"… {len(found) - _MOST_INPUT_LINES:,} more lines", "dim")
 
 
-def reasons(asked: Permission, project: str | None) -> Iterator[str]:
+def reasons(permission: Permission, project: str | None) -> Iterator[str]:
     """Why it is asked, as the client says."""
-    if asked.description and not is_edit(asked.tool):
-        yield asked.description
-    if asked.reason:
-        yield f"asked because: {asked.reason}"
-    if asked.blocked_path:
-        yield f"because of {relative(asked.blocked_path, project) if project else asked.blocked_path}"
+    if permission.description and not is_edit(permission.tool):
+        yield permission.description
+    if permission.reason:
+        yield f"asked because: {permission.reason}"
+    if permission.blocked_path:
+        yield f"because of {relative(permission.blocked_path, project) if project else permission.blocked_path}"
 
 
 def in_words(suggestion: Any) -> str:
@@ -143,24 +157,24 @@ def _rules(rules: Any) -> str:
     return ", ".join(named) or "it"
 
 
-def key_line(asked: Permission, view: View, leaves: Keys = LEAVES) -> Iterator[str]:
+def key_line(permission: Permission, view: View, leaves: Keys = LEAVES) -> Iterator[str]:
     """The keys that answer or leave it, and what is remembered: `a` is the narrowest rule, a number something wider."""
     paint = view.style.paint
-    narrow = asked.narrowest
+    narrow = permission.narrowest
     keys = [("y", "es"), ("n", "o"), *([("a", "lways")] if narrow is not None else []), ("e", "dit"), *leaves]
     yield "  " + " ".join(f"{paint(f'[{key}]', 'bold')}{rest}" for key, rest in keys)
     if narrow is not None:
-        yield from _key_meaning("  a = ", asked.suggestions[narrow], view)
-    wider = wider_suggestions(asked)
+        yield from _key_meaning("  a = ", permission.suggestions[narrow], view)
+    wider = wider_suggestions(permission)
     if wider:
         yield paint("  yes, and wider from now on:", "dim")
     for number, suggestion in enumerate(wider, 1):
         yield from _key_meaning(f"    {number} = ", suggestion, view)
 
 
-def wider_suggestions(asked: Permission) -> list[Any]:
+def wider_suggestions(permission: Permission) -> list[Any]:
     """All but the narrowest rule, as they are numbered at the terminal."""
-    return [each for number, each in enumerate(asked.suggestions) if number != asked.narrowest]
+    return [each for number, each in enumerate(permission.suggestions) if number != permission.narrowest]
 
 
 def _key_meaning(lead: str, suggestion: Any, view: View) -> Iterator[str]:
@@ -168,20 +182,20 @@ def _key_meaning(lead: str, suggestion: Any, view: View) -> Iterator[str]:
         yield view.style.paint((lead if row == 0 else " " * len(lead)) + line, "dim")
 
 
-def plan_lines(asked: Permission, view: View) -> Iterator[str]:
+def plan_lines(permission: Permission, view: View) -> Iterator[str]:
     paint = view.style.paint
     yield paint("? ", "yellow", "bold") + paint("a plan", "bold")
-    if asked.plan_file is not None:
-        yield paint(f"  {shorten(asked.plan_file, view.width - 2)}", "dim")
-    found = list(wrap((asked.plan or NO_PLAN_TOLD).strip(), view.width - 2))
+    if permission.plan_file is not None:
+        yield paint(f"  {shorten(permission.plan_file, view.width - 2)}", "dim")
+    found = list(wrap((permission.plan or NO_PLAN_TOLD).strip(), view.width - 2))
     yield from (f"  {line}" for line in found[:_MOST_PLAN_LINES])
     if len(found) > _MOST_PLAN_LINES:
         yield paint(f"  … {len(found) - _MOST_PLAN_LINES:,} more lines", "dim")
 
 
-def questions_of(asked: Permission) -> list[AskedQuestion]:
+def questions_of(permission: Permission) -> list[AskedQuestion]:
     """The questions of AskUserQuestion that can be asked."""
-    return list(questions_in(asked.input, {}))
+    return list(questions_in(permission.input, {}))
 
 
 def menu_lines(question: AskedQuestion, view: View) -> Iterator[str]:
@@ -208,36 +222,38 @@ def approval_lines(queue: ApprovalQueue, view: View) -> Iterator[str]:
     if not queue.waiting:
         yield "nothing waits for an answer"
     for approval in queue.waiting:
-        asked, name = approval.permission, queue.short(approval)
+        permission, name = approval.permission, queue.short(approval)
         yield paint(clip(f"{name}  {approval_head(approval)}", view.width), "bold")
-        yield from (f"  {line}" for line in asked_lines(asked, approval.project, view._replace(width=view.width - 2)))
-        yield paint(f"  answer: reread approvals {name} {_ways(asked)}", "dim")
+        yield from (
+            f"  {line}" for line in asked_lines(permission, approval.project, view._replace(width=view.width - 2))
+        )
+        yield paint(f"  answer: reread approvals {name} {_ways(permission)}", "dim")
     yield from elsewhere_lines(queue.elsewhere, view)
 
 
-def asked_lines(asked: Permission, project: str, view: View) -> Iterator[str]:
+def asked_lines(permission: Permission, project: str, view: View) -> Iterator[str]:
     """What is asked, and which rules would have answered it."""
-    questions = questions_of(asked) if asked.is_question else []
+    questions = questions_of(permission) if permission.is_question else []
     if questions:
         for question in questions:
             yield from list(menu_lines(question, view))[:-1]  # own words are another option of the command
-    elif asked.is_plan:
-        yield from plan_lines(asked, view)
+    elif permission.is_plan:
+        yield from plan_lines(permission, view)
     else:
-        yield from permission_lines(asked, project, view)
-        if asked.narrowest is not None:
-            yield from _key_meaning("  --always = ", asked.suggestions[asked.narrowest], view)
-        for number, suggestion in enumerate(wider_suggestions(asked), 1):
+        yield from permission_lines(permission, project, view)
+        if permission.narrowest is not None:
+            yield from _key_meaning("  --always = ", permission.suggestions[permission.narrowest], view)
+        for number, suggestion in enumerate(wider_suggestions(permission), 1):
             yield from _key_meaning(f"  --always {number} = ", suggestion, view)
-        if not asked.suggestions:
+        if not permission.suggestions:
             yield view.style.paint("  Claude Code names no rule that would have allowed it.", "dim")
 
 
-def _ways(asked: Permission) -> str:
-    if asked.is_question and questions_of(asked):
+def _ways(permission: Permission) -> str:
+    if permission.is_question and questions_of(permission):
         return "--answer NUMBER|TEXT | --deny [REASON]"
-    always = (["--always"] if asked.narrowest is not None else []) + (
-        ["--always N"] if wider_suggestions(asked) else []
+    always = (["--always"] if permission.narrowest is not None else []) + (
+        ["--always N"] if wider_suggestions(permission) else []
     )
     return " | ".join(["--allow", *always, "--deny [REASON]"])
 
@@ -264,23 +280,23 @@ def answered_lines(answered: Sequence[GivenAnswer], view: View) -> Iterator[str]
 
 
 def approval_document(approval: Approval) -> Document:
-    asked = approval.permission
-    narrowest = asked.narrowest
+    permission = approval.permission
+    narrowest = permission.narrowest
     return {
-        "id": asked.request_id,
+        "id": permission.request_id,
         "run": approval.run,
         "session": approval.session,
         "title": approval.title,
         "project": approval.project,
         "asked_at": utc(approval.asked_at),
         "waits_seconds": approval.waits_seconds,
-        "tool": asked.tool,
-        "input": asked.input,
-        "is_agent": asked.agent is not None,
-        "reasons": list(reasons(asked, approval.project)),
-        "plan": asked.plan,
-        "always": in_words(asked.suggestions[narrowest]) if narrowest is not None else None,
-        "wider": [in_words(each) for each in wider_suggestions(asked)],
+        "tool": permission.tool,
+        "input": permission.input,
+        "is_agent": permission.agent is not None,
+        "reasons": list(reasons(permission, approval.project)),
+        "plan": permission.plan,
+        "always": in_words(permission.suggestions[narrowest]) if narrowest is not None else None,
+        "wider": [in_words(each) for each in wider_suggestions(permission)],
     }
 
 

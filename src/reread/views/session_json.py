@@ -190,18 +190,18 @@ _STEPS: dict[type[ShownBlock], tuple[str, Callable[[Any], Document]]] = {
 
 def _permission(call: CallBlock) -> Document:
     """Only where the run was captured, and somebody was asked."""
-    asked = call.permission
-    if asked is None:
+    permission = call.permission
+    if permission is None:
         return {}
     facts = {
-        "asked": utc(asked.asked),
-        "answered": utc(asked.answered),
-        "seconds": asked.seconds,
-        "decision": asked.decision,
-        "message": asked.message,
-        "edited_input": asked.edited_input,
-        "remembered": list(asked.remembered),
-        "reason": asked.reason,
+        "asked": utc(permission.asked),
+        "answered": utc(permission.answered),
+        "seconds": permission.seconds,
+        "decision": permission.decision,
+        "message": permission.message,
+        "edited_input": permission.edited_input,
+        "remembered": list(permission.remembered),
+        "reason": permission.reason,
     }
     return {"permission": facts}
 

@@ -90,7 +90,7 @@ def runs_of(site: pages.Site) -> list[RunningSnapshot]:
             run.id,
             run.session_id,
             run.title,
-            str(run.wanted.folder),
+            str(run.request.folder),
             run.activity,
             run.began,
             run.problem,
@@ -123,17 +123,17 @@ async def approvals(request: Request) -> Response:
     return Response(encode(ApprovalQueue(waiting=waiting, answered=answered, elsewhere=elsewhere)), media_type=JSON)
 
 
-def _approval(run: Run, asked: Permission) -> Approval:
-    at = run.asked_at(asked)
+def _approval(run: Run, permission: Permission) -> Approval:
+    at = run.asked_at(permission)
     return Approval(
         run=run.id,
         session=run.session_id,
         title=run.title,
-        project=str(run.wanted.folder),
+        project=str(run.request.folder),
         asked_at=at,
         waits_seconds=max(0.0, (datetime.now(UTC) - at).total_seconds()),
         # No more than the page shows and the form takes: nobody agrees to what is not shown.
-        permission=replace(asked, suggestions=asked.suggestions[:MOST_SUGGESTIONS]),
+        permission=replace(permission, suggestions=permission.suggestions[:MOST_SUGGESTIONS]),
     )
 
 
@@ -143,7 +143,7 @@ def _given_answer(driver: Driver, answered: Answered) -> GivenAnswer:
         run=answered.run,
         session=run.session_id if run is not None else "",
         title=answered.title,
-        project=str(run.wanted.folder) if run is not None else "",
+        project=str(run.request.folder) if run is not None else "",
         time=answered.time,
         tool=answered.tool,
         point=shorten(tool_point(answered.tool, answered.input, None)[:400], 120),
@@ -306,7 +306,7 @@ async def live(request: Request) -> HTMLResponse:
     return await _page(request, {})
 
 
-async def _page(request: Request, given: dict[str, str], problem: str = "", status: int = 200) -> HTMLResponse:
+async def _page(request: Request, form: dict[str, str], problem: str = "", status: int = 200) -> HTMLResponse:
     site = pages.site_of(request)
     runs = runs_of(site)
 
@@ -319,7 +319,7 @@ async def _page(request: Request, given: dict[str, str], problem: str = "", stat
             f"{shown['waiting']}Live",
             status=status,
             scripts=["hearing.js", "live.js"],
-            given={**_EMPTY, "folder": known[0] if known else "", **given},
+            given={**_EMPTY, "folder": known[0] if known else "", **form},
             known=known,
             problem=problem,
             policies=_POLICIES,
@@ -391,28 +391,28 @@ async def start(request: Request) -> Response:
     return RedirectResponse(f"/live/{run.id}", status_code=303)
 
 
-def _wanted(given: dict[str, str]) -> RunRequest:
+def _wanted(form: dict[str, str]) -> RunRequest:
     """Raises BadInput with what to change."""
-    prompt = checked_prompt(given.get("prompt", ""))
-    name = given.get("folder", "").strip()
+    prompt = checked_prompt(form.get("prompt", ""))
+    name = form.get("folder", "").strip()
     if not name:
         raise BadInput("Say in which folder to work.")
     folder = expanded(name[: pages.LONGEST_VALUE])
     if not folder.is_absolute() or "\0" in name or not is_folder(folder):
         raise BadInput(f"{name[:200]!r} is not a folder on this machine; give the full path of one that exists.")
-    model = given.get("model", "").strip()
+    model = form.get("model", "").strip()
     if model and (not _NAME.fullmatch(model) or model.startswith("-")):
         raise BadInput(f"{model[:100]!r} is not a model name; try opus, sonnet or haiku.")
-    thinking = given.get("thinking", "").strip()
+    thinking = form.get("thinking", "").strip()
     if thinking and (not thinking.isdecimal() or len(thinking) > 7):
         raise BadInput(f"{thinking[:100]!r} is not a number of tokens; leave it empty for the default.")
-    permission = given.get("permission", "ask")
+    permission = form.get("permission", "ask")
     mode = permission.removeprefix("mode:") if permission.startswith("mode:") else None
     policy: Policy = next((each for each in POLICIES if each == permission), "ask")
     if mode is not None and mode not in MODES:
         raise BadInput(f"{mode[:100]!r} is not a known permission mode.")
     word = permission.removeprefix("mode:")
-    if permission in WIDER and given.get("confirm", "").strip() != word:
+    if permission in WIDER and form.get("confirm", "").strip() != word:
         raise BadInput(f"That allows more than usual: type {word} in the field below it to confirm.")
     return RunRequest(prompt, folder, model or None, policy, mode, int(thinking) if thinking else None)
 
@@ -467,8 +467,8 @@ def _folder(stored: StoredSession) -> Resumed:
 
 async def _resume(site: pages.Site, stored: StoredSession, prompt: str, *, fork: bool) -> Run:
     found = await run_in_threadpool(_folder, stored)
-    wanted = RunRequest(prompt, Path(found.folder or ""), resume=found.session, fork=fork)
-    return await site.part(Driver).start(wanted)
+    run = RunRequest(prompt, Path(found.folder or ""), resume=found.session, fork=fork)
+    return await site.part(Driver).start(run)
 
 
 REDRAW_SECONDS = 0.04
@@ -535,7 +535,7 @@ class _Now(NamedTuple):
         return cls(run, run.version, run.activity, run.asked, run.result, run.problem, told, run.note)
 
     def shown(self, site: pages.Site) -> dict[str, Any]:
-        project = str(self.run.wanted.folder)
+        project = str(self.run.request.folder)
         outcome = outcome_of(self.result) if self.result is not None else None
         failure = self.problem or (outcome.failure if outcome is not None and not self.has_told_failure else "")
         return {

@@ -285,17 +285,17 @@ MOST_DIFF_LINES = 400
 
 def retro(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
-    given = {name: pages.value(request, name) for name in FIELDS}
-    order = given["by"] if given["by"] in ORDERS else ORDERS[0]
-    stored = site.library.find(given["session"]) if given["session"] else None
-    span = given["since"] or _usual_span(site, stored)
+    form = {name: pages.value(request, name) for name in FIELDS}
+    order = form["by"] if form["by"] in ORDERS else ORDERS[0]
+    stored = site.library.find(form["session"]) if form["session"] else None
+    span = form["since"] or _usual_span(site, stored)
     try:
-        found = _found(site, given, span, stored)
+        found = _found(site, form, span, stored)
     except BadInput as error:
-        return _wrong(request, given, span, order, str(error))
+        return _wrong(request, form, span, order, str(error))
     shelf = RetroSections(site.library)
-    about = given["about"] if given["about"] and given["kind"] else None
-    limits = ONE_KIND if given["kind"] else OVERVIEW
+    about = form["about"] if form["about"] and form["kind"] else None
+    limits = ONE_KIND if form["kind"] else OVERVIEW
     shown = hurts(found, shelf, order, limits, about)
     suggestions = advice(found, shelf)
     weeks = found.weeks[-MOST_WEEKS:]
@@ -306,7 +306,7 @@ def retro(request: Request) -> HTMLResponse:
         "Retrospective",
         scripts=("charts.js", "retro.js"),
         problem="",
-        given=given,
+        given=form,
         span=span,
         spans=SPANS,
         about=about,
@@ -333,8 +333,8 @@ def retro(request: Request) -> HTMLResponse:
         changes=[change_text(each, view) for each in found.changes],
         left_out={_SWITCHES[name]: words for name, words in left_out(found).items()},
         said=_said(request, shown),
-        is_open=bool(given["kind"]),
-        back=_query(given),
+        is_open=bool(form["kind"]),
+        back=_query(form),
     )
 
 
@@ -345,9 +345,9 @@ def _usual_span(site: pages.Site, session: StoredSession | None) -> str:
 def diff(request: Request) -> HTMLResponse:
     """What `reread retro apply` would change for a suggestion of the page, or why it cannot."""
     site = pages.site_of(request)
-    given = {name: pages.value(request, name) for name in FIELDS}
-    stored = site.library.find(given["session"]) if given["session"] else None
-    found = _found(site, given, given["since"] or _usual_span(site, stored), stored)
+    form = {name: pages.value(request, name) for name in FIELDS}
+    stored = site.library.find(form["session"]) if form["session"] else None
+    found = _found(site, form, form["since"] or _usual_span(site, stored), stored)
     number = pages.number(request, "n")
     if not 1 <= number <= len(found.suggestions):
         raise HTTPException(404)
@@ -357,19 +357,19 @@ def diff(request: Request) -> HTMLResponse:
     except BadInput as error:
         lines, problem = [], str(error)
     values = {"lines": lines[:MOST_DIFF_LINES], "number": number, "problem": problem}
-    return pages.part(request, "retro_diff.html", "What it would change", f"/retro?{_query(given)}", **values)
+    return pages.part(request, "retro_diff.html", "What it would change", f"/retro?{_query(form)}", **values)
 
 
-def _wrong(request: Request, given: Mapping[str, str], span: str, order: str, problem: str) -> HTMLResponse:
+def _wrong(request: Request, form: Mapping[str, str], span: str, order: str, problem: str) -> HTMLResponse:
     """The page with what was asked for, but for what is wrong with it: that has no field to be mended in."""
     site, kinds = pages.site_of(request), {kind.value: kind_name(kind.value) for kind in FrictionKind}
-    kept = {**given, "since": "" if blamed(site, given) else given["since"], "about": ""}
+    kept = {**form, "since": "" if blamed(site, form) else form["since"], "about": ""}
     return pages.page(
         request,
         "retro.html",
         "Retrospective",
         status=400,
-        given={**kept, "kind": given["kind"] if given["kind"] in kinds else ""},
+        given={**kept, "kind": form["kind"] if form["kind"] in kinds else ""},
         span=span,
         spans=SPANS,
         order=order,
@@ -381,13 +381,13 @@ def _wrong(request: Request, given: Mapping[str, str], span: str, order: str, pr
     )
 
 
-def _found(site: pages.Site, given: Mapping[str, str], span: str, stored: StoredSession | None) -> Retro:
+def _found(site: pages.Site, form: Mapping[str, str], span: str, stored: StoredSession | None) -> Retro:
     """The answer holds for an hour, or until the archive changes: the order of groups is not part of it."""
-    wanted = make_filter(site, {"project": given["project"], "since": "" if span == "all" else span, "hidden": "1"})
-    since = wanted.since.replace(minute=0, second=0) if wanted.since is not None else None
-    hour = wanted._replace(since=since)
-    kind = kind_called(given["kind"]).value if given["kind"] else None
-    switches = tuple(bool(given[name]) for name in ("agents", "unsure", "wrong"))
+    filters = make_filter(site, {"project": form["project"], "since": "" if span == "all" else span, "hidden": "1"})
+    since = filters.since.replace(minute=0, second=0) if filters.since is not None else None
+    hour = filters._replace(since=since)
+    kind = kind_called(form["kind"]).value if form["kind"] else None
+    switches = tuple(bool(form[name]) for name in ("agents", "unsure", "wrong"))
     session = stored.row.uuid if stored is not None else None
     return site.library.answer(
         ("retro", hour, kind, switches, session),
@@ -403,8 +403,8 @@ def _found(site: pages.Site, given: Mapping[str, str], span: str, stored: Stored
     )
 
 
-def _query(given: Mapping[str, str]) -> str:
-    return urlencode({name: given[name] for name in FIELDS if given.get(name)})
+def _query(form: Mapping[str, str]) -> str:
+    return urlencode({name: form[name] for name in FIELDS if form.get(name)})
 
 
 class MomentVerdict(NamedTuple):
@@ -439,8 +439,8 @@ def _said(request: Request, shown: Sequence[Hurt]) -> MomentVerdict | None:
 
 async def judge(request: Request) -> Response:
     """Marks a moment as not friction, or takes that back; the guard has made sure that it is a form of ours."""
-    given = await pages.form(request)
-    uuid, kind, to, back = (given.get(name, [""])[0] for name in ("uuid", "kind", "to", "back"))
+    form = await pages.form(request)
+    uuid, kind, to, back = (form.get(name, [""])[0] for name in ("uuid", "kind", "to", "back"))
     await run_in_threadpool(_judge, pages.site_of(request), uuid, kind, to != "right")
     if request.headers.get("x-part"):
         return Response(status_code=204)

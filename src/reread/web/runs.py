@@ -76,13 +76,13 @@ class Run:
 
     def __init__(
         self,
-        wanted: RunRequest,
+        request: RunRequest,
         client: Client,
         on_news: Callable[[], None],
         on_answer: Callable[[Answered], None] = lambda _: None,
     ) -> None:
         self.id = secrets.token_hex(9)  # never begins with a dash: it can be typed as an argument
-        self.wanted = wanted
+        self.request = request
         self.began = datetime.now(UTC)
         self.client = client
         self.hub = Hub()
@@ -92,7 +92,7 @@ class Run:
         self._blocks = StreamBlocks()
         self.forming: dict[str, ShownBlock] = {}
         self.activity = Activity(Doing.THINKING)
-        self.model = wanted.model or ""
+        self.model = request.model or ""
         self.result: events.TurnResult | None = None
         self.note = ""
         """What goes on that is no part of the talk: a retry, a capture that fails."""
@@ -117,18 +117,18 @@ class Run:
         await self.client.__aenter__()
         self._task = asyncio.create_task(self._follow())
         try:
-            await self.client.send(self.wanted.prompt)
+            await self.client.send(self.request.prompt)
         except ClientError:
             await self._task  # it has ended at once; it says why
             raise BadInput(self.problem or "Claude Code ended at once") from None
 
     @property
     def session_id(self) -> str:
-        return self.client.stream.session or ("" if self.wanted.fork else self.wanted.resume or "")
+        return self.client.stream.session or ("" if self.request.fork else self.request.resume or "")
 
     @property
     def title(self) -> str:
-        return shorten(self.wanted.prompt[:400], 90)
+        return shorten(self.request.prompt[:400], 90)
 
     @property
     def asked(self) -> list[Permission]:
@@ -136,11 +136,11 @@ class Run:
         asked = self.client.stream.open_permissions.values()
         return [each for each in asked if self._is_for_person(each)]
 
-    def asked_at(self, asked: Permission) -> datetime:
-        return self._asked_at.get(asked.request_id, self.began)
+    def asked_at(self, permission: Permission) -> datetime:
+        return self._asked_at.get(permission.request_id, self.began)
 
-    def _is_for_person(self, asked: Permission) -> bool:
-        return by_policy(self.wanted.policy, asked) is None
+    def _is_for_person(self, permission: Permission) -> bool:
+        return by_policy(self.request.policy, permission) is None
 
     def reading(self) -> Callable[[], SessionView]:
         """The conversation so far. Called inside the loop, which is where it grows; worked out in any thread."""
@@ -163,18 +163,20 @@ class Run:
 
     async def answer(self, request: str, decide: Callable[[Permission], Decision]) -> bool:
         """Whether it was still open: of two windows the first one counts."""
-        asked = self.client.stream.open_permissions.get(request)
-        if asked is None or self.has_ended:
+        permission = self.client.stream.open_permissions.get(request)
+        if permission is None or self.has_ended:
             return False
-        decision = decide(asked)
-        await self.client.decide(asked, decision)
-        self._log(asked, decision, by_policy=False)
+        decision = decide(permission)
+        await self.client.decide(permission, decision)
+        self._log(permission, decision, by_policy=False)
         return True
 
-    def _log(self, asked: Permission, decision: Decision, *, by_policy: bool) -> None:
+    def _log(self, permission: Permission, decision: Decision, *, by_policy: bool) -> None:
         words, is_allowed = decision_words(decision), isinstance(decision, Allow)
         now = datetime.now(UTC)
-        self._on_answer(Answered(self.id, self.title, now, asked.tool, asked.input, words, is_allowed, by_policy))
+        self._on_answer(
+            Answered(self.id, self.title, now, permission.tool, permission.input, words, is_allowed, by_policy)
+        )
 
     def interrupt(self) -> None:
         if not self.has_ended:
@@ -226,7 +228,7 @@ class Run:
             self.model = event.model or self.model
         elif isinstance(event, events.Permission):
             self._asked_at[event.request_id] = datetime.now(UTC)
-            decision = by_policy(self.wanted.policy, event)
+            decision = by_policy(self.request.policy, event)
             if decision is not None:
                 self._send_out(self.client.decide(event, decision))
                 self._log(event, decision, by_policy=True)
@@ -318,7 +320,7 @@ class Driver:
         found = [run for run in self.runs if run.session_id == session and session]
         return next((run for run in found if not run.has_ended), found[0] if found else None)
 
-    async def start(self, wanted: RunRequest) -> Run:
+    async def start(self, request: RunRequest) -> Run:
         """Raises BadInput or ClientError, in a sentence for the person; nothing runs then."""
         settings = self._settings
         if not settings.may_run:
@@ -327,15 +329,15 @@ class Driver:
             raise BadInput(f"{MOST_AT_ONCE} sessions run here already; end one of them first")
         client = Client(
             settings.claude,
-            cwd=wanted.folder,
-            model=wanted.model,
-            permission_mode=wanted.mode,
-            max_thinking_tokens=wanted.thinking,
-            resume=wanted.resume,
-            fork=wanted.fork,
+            cwd=request.folder,
+            model=request.model,
+            permission_mode=request.mode,
+            max_thinking_tokens=request.thinking,
+            resume=request.resume,
+            fork=request.fork,
             capture=settings.wire,
         )
-        run = Run(wanted, client, self._hub.wake, self.answered.appendleft)
+        run = Run(request, client, self._hub.wake, self.answered.appendleft)
         self._runs[run.id] = run
         try:
             await run.start()
@@ -379,25 +381,27 @@ LONGEST_NUMBER = 9
 Form = Mapping[str, Sequence[str]]
 
 
-def decision_of(asked: Permission, given: Form) -> Decision:
+def decision_of(permission: Permission, form: Form) -> Decision:
     """Raises BadInput where the form does not say enough, or what is no JSON."""
-    decision = _one(given, "decision")
+    decision = _one(form, "decision")
     if decision == "deny":
-        return Deny(reason=_one(given, "reason").strip() or (NO_PLAN if asked.is_plan else ""))
-    suggested = asked.suggestions[:MOST_SUGGESTIONS]  # the page shows no more, and nobody agrees to what is not shown
+        return Deny(reason=_one(form, "reason").strip() or (NO_PLAN if permission.is_plan else ""))
+    suggested = permission.suggestions[
+        :MOST_SUGGESTIONS
+    ]  # the page shows no more, and nobody agrees to what is not shown
     if decision == "always":
-        if asked.narrowest is None or asked.narrowest >= len(suggested):
+        if permission.narrowest is None or permission.narrowest >= len(suggested):
             raise BadInput("Claude Code suggested no rule for this alone; choose one of the wider ones.")
-        return Allow(remember=[suggested[asked.narrowest]])
+        return Allow(remember=[suggested[permission.narrowest]])
     if decision.startswith("always-"):
         number = _number(decision.removeprefix("always-"))
         if number is None or number >= len(suggested):
             raise BadInput("Claude Code did not suggest that.")
         return Allow(remember=suggested[number : number + 1])
     if decision == "edit":
-        return Allow(input=_edited(_one(given, "input")))
+        return Allow(input=_edited(_one(form, "input")))
     if decision == "answer":
-        return outgoing.answers(asked.input, _chosen(asked, given))
+        return outgoing.answers(permission.input, _chosen(permission, form))
     if decision == "allow":
         return Allow()
     raise BadInput("Choose an answer.")
@@ -416,8 +420,8 @@ def decision_words(decision: Decision) -> str:
     return "allowed with another input" if decision.input is not None else "allowed"
 
 
-def _one(given: Form, name: str) -> str:
-    return next(iter(given.get(name, ())), "")
+def _one(form: Form, name: str) -> str:
+    return next(iter(form.get(name, ())), "")
 
 
 def _number(text: str) -> int | None:
@@ -434,14 +438,14 @@ def _edited(text: str) -> dict[str, Any]:
     return edited
 
 
-def _chosen(asked: Permission, given: Form) -> dict[str, str]:
+def _chosen(permission: Permission, form: Form) -> dict[str, str]:
     """By question: the labels that were chosen, and own words behind them."""
     chosen: dict[str, str] = {}
-    for number, question in enumerate(questions_of(asked)):
+    for number, question in enumerate(questions_of(permission)):
         labels = [option.label for option in question.options]
-        picked = dict.fromkeys(map(_number, given.get(f"q{number}", ())))
+        picked = dict.fromkeys(map(_number, form.get(f"q{number}", ())))
         words = [labels[each] for each in picked if each is not None and each < len(labels)]
-        own = _one(given, f"q{number}-own").strip()
+        own = _one(form, f"q{number}-own").strip()
         if not words and not own:
             raise BadInput(f"Choose an answer to “{question.text or 'the question'}”.")
         chosen[question.text] = ", ".join([*words, *([own] if own else [])])

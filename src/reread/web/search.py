@@ -72,7 +72,7 @@ class FieldChoice(NamedTuple):
 
 
 class SearchRequest(NamedTuple):
-    given: dict[str, str]
+    form: dict[str, str]
     fields: frozenset[Field]
     filter: Filter
     number: int
@@ -81,7 +81,7 @@ class SearchRequest(NamedTuple):
     def address(self) -> dict[str, Any]:
         """What leads back to this search."""
         named = () if self.fields == DEFAULT_FIELDS else tuple(field.value for field in Field if field in self.fields)
-        return {**self.given, "in": named}
+        return {**self.form, "in": named}
 
 
 def search(request: Request) -> HTMLResponse:
@@ -89,64 +89,68 @@ def search(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
     values: dict[str, Any] = {"problem": "", "answer": None, "groups": [], "facets": [], "waiting": ""}
     values["examples"] = EXAMPLES
-    given = {name: pages.value(request, name) for name in ("q", *FILTERS)}
-    wanted = SearchRequest(given, DEFAULT_FIELDS, Filter(), SHOWN)
+    form = {name: pages.value(request, name) for name in ("q", *FILTERS)}
+    filters = SearchRequest(form, DEFAULT_FIELDS, Filter(), SHOWN)
     try:
-        wanted = _wanted(request, site, given)
-        if given["q"]:
-            values |= _found(site, wanted)
+        filters = _wanted(request, site, form)
+        if form["q"]:
+            values |= _found(site, filters)
     except BadInput as error:
         values["problem"] = str(error)
     newest = site.library.newest(RECENT)
     values |= {
-        "given": given,
-        "blamed": blamed(site, given) if values["problem"] else [],
-        "address": wanted.address,
-        "chips": [(name, text) for name in FILTERS if (text := given[name])],
-        "fields": [(field.value, field in wanted.fields) for field in Field],
+        "given": form,
+        "blamed": blamed(site, form) if values["problem"] else [],
+        "address": filters.address,
+        "chips": [(name, text) for name in FILTERS if (text := form[name])],
+        "fields": [(field.value, field in filters.fields) for field in Field],
         "recent": newest,
         "is_empty": not newest,
         "open_hits": OPEN_HITS,
     }
     if request.headers.get("x-part"):
         return pages.fragment("hits.html", **values)
-    title = f"{given['q']} – search" if given["q"] else "Search"
+    title = f"{form['q']} – search" if form["q"] else "Search"
     status = 400 if values["problem"] else 200
     return pages.page(request, "search.html", title, status=status, scripts=["lists.js", "search.js"], **values)
 
 
-def _wanted(request: Request, site: pages.Site, given: dict[str, str]) -> SearchRequest:
+def _wanted(request: Request, site: pages.Site, form: dict[str, str]) -> SearchRequest:
     chosen = request.query_params.getlist("in")[: len(Field)]
     fields = fields_of(",".join(chosen)) if chosen else DEFAULT_FIELDS
     number = max(SHOWN, pages.number(request, "n", SHOWN, MOST))
-    return SearchRequest(given, fields, make_filter(site, {**given, "hidden": "1"}), number)
+    return SearchRequest(form, fields, make_filter(site, {**form, "hidden": "1"}), number)
 
 
-def _found(site: pages.Site, wanted: SearchRequest) -> dict[str, Any]:
-    query = wanted.given["q"]
+def _found(site: pages.Site, search_request: SearchRequest) -> dict[str, Any]:
+    query = search_request.form["q"]
 
     def ask(archive: Archive) -> tuple[SearchAnswer, Facets, int]:
-        answer = archive.search(query, wanted.fields, wanted.filter, wanted.number)
-        cells = archive.text.count_hits(query, wanted.fields, wanted.filter)
+        answer = archive.search(query, search_request.fields, search_request.filter, search_request.number)
+        cells = archive.text.count_hits(query, search_request.fields, search_request.filter)
         # Facets count hits in results, whether these are looked into or not.
-        waiting = archive.text.count_waiting(wanted.filter)
+        waiting = archive.text.count_waiting(search_request.filter)
         return answer, facets(archive.connection, cells, site.settings.timezone), waiting
 
-    answer, counted, waiting = site.library.answer(("search", query, wanted.fields, wanted.filter, wanted.number), ask)
+    answer, counted, waiting = site.library.answer(
+        ("search", query, search_request.fields, search_request.filter, search_request.number), ask
+    )
     number = len(answer.hits)
     return {
         "answer": answer,
         "waiting": results_waiting(waiting) if waiting else "",
         "lost": site.library.answer(
-            ("lost", query, wanted.fields, wanted.filter),
-            lambda archive: archive.lost(wanted.filter, query, wanted.fields),
+            ("lost", query, search_request.fields, search_request.filter),
+            lambda archive: archive.lost(search_request.filter, query, search_request.fields),
         ),
         "number": number,
         "total": max(counted.total, number),
         "counted": counted,
         "groups": _groups(answer),
-        "facets": _facets(wanted, counted),
-        "more": min(number + SHOWN, MOST) if number < min(counted.total, MOST) and number >= wanted.number else 0,
+        "facets": _facets(search_request, counted),
+        "more": min(number + SHOWN, MOST)
+        if number < min(counted.total, MOST) and number >= search_request.number
+        else 0,
     }
 
 
@@ -159,26 +163,33 @@ def _groups(answer: SearchAnswer) -> list[HitGroup]:
     return list(found.values())
 
 
-def _facets(wanted: SearchRequest, counted: Facets) -> list[tuple[str, list[FieldChoice], int]]:
+def _facets(search_request: SearchRequest, counted: Facets) -> list[tuple[str, list[FieldChoice], int]]:
     """Name, choices, and how many more there are."""
-    given = wanted.given
+    form = search_request.form
     fields = [
-        _choice(wanted, field.value, field.value, hits, {"in": (field.value,)}, is_on=wanted.fields == {field})
+        _choice(
+            search_request,
+            field.value,
+            field.value,
+            hits,
+            {"in": (field.value,)},
+            is_on=search_request.fields == {field},
+        )
         for field, hits in counted.fields
         if hits
     ]
     named = [(name, hits) for name, hits in counted.projects if name]
     projects = [
-        _choice(wanted, short, name, hits, {"project": name}, is_on=given["project"] == name)
+        _choice(search_request, short, name, hits, {"project": name}, is_on=form["project"] == name)
         for short, (name, hits) in zip(short_names([name for name, _ in named]), named, strict=True)
     ]
     months = []
     for name, hits in counted.months:
         since, until = month_span(name)
-        is_on = (given["since"], given["until"]) == (since, until)
-        months.append(_choice(wanted, name, name, hits, {"since": since, "until": until}, is_on=is_on))
+        is_on = (form["since"], form["until"]) == (since, until)
+        months.append(_choice(search_request, name, name, hits, {"since": since, "until": until}, is_on=is_on))
     models = [
-        _choice(wanted, shown_model(name), name, hits, {"model": name}, is_on=given["model"] == name)
+        _choice(search_request, shown_model(name), name, hits, {"model": name}, is_on=form["model"] == name)
         for name, hits in counted.models
     ]
     sections = {"field": fields, "project": projects, "month": months, "model": models}
@@ -190,11 +201,11 @@ def _facets(wanted: SearchRequest, counted: Facets) -> list[tuple[str, list[Fiel
 
 
 def _choice(
-    wanted: SearchRequest, name: str, full: str, hits: int, changes: dict[str, Any], *, is_on: bool
+    search_request: SearchRequest, name: str, full: str, hits: int, changes: dict[str, Any], *, is_on: bool
 ) -> FieldChoice:
     """A link that narrows, or, where it does already, one that takes that back."""
     address = dict.fromkeys(changes, ()) if is_on else changes
-    return FieldChoice(name, full, hits, "/search" + pages.query({**wanted.address, **address}), is_on)
+    return FieldChoice(name, full, hits, "/search" + pages.query({**search_request.address, **address}), is_on)
 
 
 MOST_SESSIONS, MOST_PROJECTS, MOST_HITS = 7, 3, 5

@@ -42,8 +42,8 @@ class Worded(NamedTuple):
     as_written: str = ""
     """Where the page shows it otherwise than it was written."""
 
-    def count(self, wanted: Letters) -> int:
-        return wanted.count(self.text) or (wanted.count(self.as_written) if self.as_written else 0)
+    def count(self, letters: Letters) -> int:
+        return letters.count(self.text) or (letters.count(self.as_written) if self.as_written else 0)
 
 
 def wording(unfolding: SessionPages) -> list[Worded]:
@@ -59,11 +59,11 @@ def wording(unfolding: SessionPages) -> list[Worded]:
     return found
 
 
-def counted(words: list[Worded], wanted: Letters) -> list[tuple[str, int, int]]:
+def counted(words: list[Worded], letters: Letters) -> list[tuple[str, int, int]]:
     """Place and piece of what has these letters, and how often."""
     found: dict[tuple[str, int], int] = {}
     for each in words:
-        number = each.count(wanted)
+        number = each.count(letters)
         if number:
             place = (each.anchor, each.piece)
             found[place] = found.get(place, 0) + number
@@ -181,9 +181,9 @@ class SessionView:
         if not self._words:
             self._words = {name: wording(each) for name, each in self.branches.items()}
 
-    def where(self, wanted: str) -> MessagePlace | None:
+    def where(self, name: str) -> MessagePlace | None:
         """A message by its anchor or its uuid."""
-        return (self._places.get(wanted) or self._places.get(anchor(wanted))) if wanted else None
+        return (self._places.get(name) or self._places.get(anchor(name))) if name else None
 
     def records(self, place: str) -> list[Record]:
         """The lines that something in the page came from: a message, a call and its result, the first of an agent."""
@@ -317,14 +317,14 @@ class FoundElsewhere(NamedTuple):
 
 
 class FindAnswer(NamedTuple):
-    wanted: Sought
+    sought: Sought
     hits: Hits
     elsewhere: list[FoundElsewhere]
 
     @property
     def document(self) -> dict[str, Any]:
         others = [each._asdict() for each in self.elsewhere]
-        return {"search": self.wanted.is_search, "terms": self.wanted.terms, "hits": self.hits, "elsewhere": others}
+        return {"search": self.sought.is_search, "terms": self.sought.terms, "hits": self.hits, "elsewhere": others}
 
 
 def sought(request: Request) -> Sought | None:
@@ -365,34 +365,34 @@ _NOTHING: dict[str, Any] = {"search": False, "terms": [], "hits": [], "elsewhere
 
 
 def find(
-    library: ArchivePool, stored: StoredSession, reading: SessionView, unfolding: SessionPages, wanted: Sought
+    library: ArchivePool, stored: StoredSession, reading: SessionView, unfolding: SessionPages, sought: Sought
 ) -> FindAnswer:
     """In a branch, and what the others have. Raises BadInput for a search that has nothing to look for."""
-    if wanted.is_search:
-        return _searched(library, stored, reading, unfolding, wanted)
-    letters = Letters(wanted.words)
+    if sought.is_search:
+        return _searched(library, stored, reading, unfolding, sought)
+    letters = Letters(sought.words)
     found = {name: reading.count(name, letters) for name in reading.branches}
     if any(found.values()):
-        return FindAnswer(wanted, found.pop(unfolding.name), _elsewhere(found))
+        return FindAnswer(sought, found.pop(unfolding.name), _elsewhere(found))
     try:
-        searched = _searched(library, stored, reading, unfolding, wanted.as_search())
+        searched = _searched(library, stored, reading, unfolding, sought.as_search())
     except BadInput:
-        return FindAnswer(wanted, [], [])
-    return searched if searched.hits or searched.elsewhere else FindAnswer(wanted, [], [])
+        return FindAnswer(sought, [], [])
+    return searched if searched.hits or searched.elsewhere else FindAnswer(sought, [], [])
 
 
 def _searched(
-    library: ArchivePool, stored: StoredSession, reading: SessionView, unfolding: SessionPages, wanted: Sought
+    library: ArchivePool, stored: StoredSession, reading: SessionView, unfolding: SessionPages, sought: Sought
 ) -> FindAnswer:
     def ask(archive: Archive) -> set[str]:
-        return archive.text.hits_in(stored, wanted.words, wanted.fields)
+        return archive.text.hits_in(stored, sought.words, sought.fields)
 
-    uuids = library.answer(("hits in", stored.id, wanted.words, wanted.fields), ask)
+    uuids = library.answer(("hits in", stored.id, sought.words, sought.fields), ask)
     if not uuids:
-        return FindAnswer(wanted, [], [])
+        return FindAnswer(sought, [], [])
     anchors = [anchor(uuid) for uuid in uuids]
     found = {name: _in_order(each, anchors) for name, each in reading.branches.items()}
-    return FindAnswer(wanted, found.pop(unfolding.name), _elsewhere(found))
+    return FindAnswer(sought, found.pop(unfolding.name), _elsewhere(found))
 
 
 def _in_order(unfolding: SessionPages, anchors: list[str]) -> Hits:

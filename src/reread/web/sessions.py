@@ -54,9 +54,9 @@ class SessionListRow(NamedTuple):
 
 def sessions(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
-    given = {name: pages.value(request, name) for name in (*FILTERS, *SWITCHES, "group", "up", "sort")}
-    sort = given["sort"] if given["sort"] in SORTS else "last"
-    found, problem = _found_or_why_not(site, given, sort)
+    form = {name: pages.value(request, name) for name in (*FILTERS, *SWITCHES, "group", "up", "sort")}
+    sort = form["sort"] if form["sort"] in SORTS else "last"
+    found, problem = _found_or_why_not(site, form, sort)
     last_page = max(0, (len(found.ids) - 1) // ON_A_PAGE)
     number = min(pages.number(request, "page"), last_page)
     shown = site.library.by_id(found.ids[number * ON_A_PAGE : (number + 1) * ON_A_PAGE])
@@ -70,52 +70,52 @@ def sessions(request: Request) -> HTMLResponse:
         tag_names=tag_names(site.library),
         rows=_rows(shown, site, found.groups),
         problem=problem,
-        blamed=blamed(site, given) if problem else [],
-        given={**given, "sort": "" if sort == "last" else sort},
-        chips=_chips(given),
+        blamed=blamed(site, form) if problem else [],
+        given={**form, "sort": "" if sort == "last" else sort},
+        chips=_chips(form),
         switches=SWITCHES,
         sort=sort,
         sorts=list(SORTS),
         columns=COLUMNS,
         total=len(found.ids),
-        lost=[] if problem or number else _lost(site, given),
+        lost=[] if problem or number else _lost(site, form),
         everything=site.library.count(),
         number=number,
         last_page=last_page,
         projects=projects(site),
-        usage=_usage_of(given),
+        usage=_usage_of(form),
     )
 
 
-def _usage_of(given: Mapping[str, str]) -> Mapping[str, str] | None:
+def _usage_of(form: Mapping[str, str]) -> Mapping[str, str] | None:
     """Where the same sessions' usage stands, if filters that usage has chose them. The costs of sessions do not add up:
     a response that a fork repeats is in both."""
     shared = ("project", "model", "since")
-    if any(given[name] for name in (*FILTERS, *SWITCHES) if name not in shared):
+    if any(form[name] for name in (*FILTERS, *SWITCHES) if name not in shared):
         return None
-    return {**{name: given[name] for name in shared}, "since": given["since"] or "all"}
+    return {**{name: form[name] for name in shared}, "since": form["since"] or "all"}
 
 
-def _chips(given: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def _chips(form: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """What can be taken away again: its name in the address, what it is, and what it says."""
-    named = [(name, name, given[name]) for name in FILTERS if given[name]]
-    return named + [(name, "", words) for name, words in SWITCHES.items() if given[name]]
+    named = [(name, name, form[name]) for name in FILTERS if form[name]]
+    return named + [(name, "", words) for name, words in SWITCHES.items() if form[name]]
 
 
-def _found_or_why_not(site: pages.Site, given: Mapping[str, str], sort: str) -> tuple[FoundSessions, str]:
+def _found_or_why_not(site: pages.Site, form: Mapping[str, str], sort: str) -> tuple[FoundSessions, str]:
     """A date is no date until it is typed to its end: the page stays, with what was typed, and says so."""
     try:
-        return _found(site, given, sort), ""
+        return _found(site, form, sort), ""
     except BadInput as error:
         return FoundSessions([]), str(error)
 
 
-def _found(site: pages.Site, given: Mapping[str, str], sort: str) -> FoundSessions:
-    wanted, settings = make_filter(site, given), site.settings
-    expires, is_up = settings.now + SOON if given["going"] else None, bool(given["up"])
+def _found(site: pages.Site, form: Mapping[str, str], sort: str) -> FoundSessions:
+    filters, settings = make_filter(site, form), site.settings
+    expires, is_up = settings.now + SOON if form["going"] else None, bool(form["up"])
     with site.library.archive() as archive:
-        choice = listing.choice_of(archive.connection, wanted, given["title"], expires, settings.cleanup_days)
-        if not given["group"]:
+        choice = listing.choice_of(archive.connection, filters, form["title"], expires, settings.cleanup_days)
+        if not form["group"]:
             return FoundSessions(listing.ordered_ids(archive.connection, choice, sort, is_up=is_up))
         projects = listing.ids_by_project(archive.connection, choice, sort, is_up=is_up)
     groups = {
@@ -125,13 +125,13 @@ def _found(site: pages.Site, given: Mapping[str, str], sort: str) -> FoundSessio
     return FoundSessions([number for own in projects.values() for number, _ in own], groups)
 
 
-def _lost(site: pages.Site, given: Mapping[str, str]) -> list[LostSession]:
+def _lost(site: pages.Site, form: Mapping[str, str]) -> list[LostSession]:
     """Those that were deleted before they could be kept, as far as the filters can be asked of them."""
-    if any(given[name] for name in SWITCHES if name != "hidden"):
+    if any(form[name] for name in SWITCHES if name != "hidden"):
         return []
-    wanted = make_filter(site, given)
-    found = site.library.answer(("lost", wanted), lambda archive: archive.lost(wanted))
-    words = given["title"].casefold().split()
+    filters = make_filter(site, form)
+    found = site.library.answer(("lost", filters), lambda archive: archive.lost(filters))
+    words = form["title"].casefold().split()
     return [each for each in found if all(word in each.title.casefold() for word in words)]
 
 
@@ -142,38 +142,38 @@ def usual_span(site: pages.Site) -> str:
     return "all" if is_past else "30d"
 
 
-def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:
+def make_filter(site: pages.Site, form: Mapping[str, str]) -> Filter:
     """From the fields of a form; raises BadInput for an invalid date."""
     now, zone = site.settings.now, site.settings.timezone
     since, until = (
-        parse(given[name], now, zone, name).replace(microsecond=0) if given.get(name) else None
+        parse(form[name], now, zone, name).replace(microsecond=0) if form.get(name) else None
         for name, parse in (("since", parse_time), ("until", parse_end))
     )
     check_window(since, until, option="")
     return Filter(
-        project=given.get("project") or None,
+        project=form.get("project") or None,
         since=since,
         until=until,
-        model=given.get("model") or None,
-        git_branch=given.get("branch") or None,
-        tool=given.get("tool") or None,
-        file=given.get("file") or None,
-        starred=bool(given.get("starred")),
-        tags=(given["tag"],) if given.get("tag") else (),
-        without_hidden=not given.get("hidden"),
+        model=form.get("model") or None,
+        git_branch=form.get("branch") or None,
+        tool=form.get("tool") or None,
+        file=form.get("file") or None,
+        starred=bool(form.get("starred")),
+        tags=(form["tag"],) if form.get("tag") else (),
+        without_hidden=not form.get("hidden"),
     )
 
 
-def blamed(site: pages.Site, given: Mapping[str, str]) -> list[str]:
+def blamed(site: pages.Site, form: Mapping[str, str]) -> list[str]:
     """The fields whose times make no sense; both, where each does."""
     wrong = []
     for name in ("since", "until"):
         try:
-            make_filter(site, {name: given.get(name, "")})
+            make_filter(site, {name: form.get(name, "")})
         except BadInput:
             wrong.append(name)
     try:
-        make_filter(site, given)
+        make_filter(site, form)
     except BadInput:
         return wrong or ["since", "until"]
     return []
@@ -216,9 +216,9 @@ OVERTAKEN = "The note was changed elsewhere meanwhile, and not overwritten. Save
 
 async def mark(request: Request) -> Response:
     """Notes what the form says; the guard has made sure that it is a form of ours."""
-    given = await pages.form(request)
+    form = await pages.form(request)
     site = pages.site_of(request)
-    marked = await run_in_threadpool(_mark_one, site.library, request.path_params["session"], given)
+    marked = await run_in_threadpool(_mark_one, site.library, request.path_params["session"], form)
     site.hub.wake()  # other windows show it, too
     if not request.headers.get("x-part"):
         if marked.is_overtaken:
@@ -235,11 +235,11 @@ async def mark(request: Request) -> Response:
 
 async def mark_many(request: Request) -> Response:
     """The same on all sessions that were ticked in a list; back to the list as it was filtered."""
-    given = await pages.form(request)
+    form = await pages.form(request)
     site = pages.site_of(request)
-    await run_in_threadpool(_mark, site.library, given.get("session", []), given)
+    await run_in_threadpool(_mark, site.library, form.get("session", []), form)
     site.hub.wake()
-    back = given.get("back", [""])[0]
+    back = form.get("back", [""])[0]
     return RedirectResponse(f"/sessions{back if back.startswith('?') else ''}", status_code=303)
 
 
@@ -248,12 +248,12 @@ def tag_names(library: ArchivePool) -> list[str]:
     return library.answer("tags", lambda archive: [tag for tag, _ in archive.marks.tags()[:MOST_TAGS]])
 
 
-def _mark_one(library: ArchivePool, wanted: str, given: pages.Form) -> MarkForm:
-    stored = library.find(wanted)
-    is_overtaken = "had" in given and _plain(given["had"][0]) != _plain(stored.mark.note or "")
+def _mark_one(library: ArchivePool, name: str, form: pages.Form) -> MarkForm:
+    stored = library.find(name)
+    is_overtaken = "had" in form and _plain(form["had"][0]) != _plain(stored.mark.note or "")
     if not is_overtaken:
-        _mark(library, [wanted], given)
-        stored = library.find(wanted)
+        _mark(library, [name], form)
+        stored = library.find(name)
     return MarkForm(link_name(stored), stored, tag_names(library), is_overtaken)
 
 
@@ -261,15 +261,15 @@ def _plain(note: str) -> str:
     return note.replace("\r\n", "\n").strip()  # as forms send it
 
 
-def _mark(library: ArchivePool, wanted: Sequence[str], given: pages.Form) -> None:
-    found = [library.find(name) for name in wanted]
+def _mark(library: ArchivePool, names: Sequence[str], form: pages.Form) -> None:
+    found = [library.find(name) for name in names]
     with library.archive() as archive:
         archive.marks.set(
             *found,
-            starred=_SWITCHES.get(given.get("starred", [""])[0]),
-            hidden=_SWITCHES.get(given.get("hidden", [""])[0]),
-            tags=[tag for tag in given.get("tag", []) if tag.strip()],
-            untags=given.get("untag", []),
-            note=given.get("note", [None])[0],
-            title=given.get("title", [None])[0],
+            starred=_SWITCHES.get(form.get("starred", [""])[0]),
+            hidden=_SWITCHES.get(form.get("hidden", [""])[0]),
+            tags=[tag for tag in form.get("tag", []) if tag.strip()],
+            untags=form.get("untag", []),
+            note=form.get("note", [None])[0],
+            title=form.get("title", [None])[0],
         )

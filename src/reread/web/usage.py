@@ -50,28 +50,28 @@ FILTERS = ("project", "model", "tool", "branch", "since", "until")
 
 class UsageFilters(NamedTuple):
     by: str
-    given: dict[str, str]
+    form: dict[str, str]
     """As the address has it; only what was given."""
     span: str
     """One of `SPANS`, or empty for a time of one's own."""
-    wanted: Filter
+    filters: Filter
 
     @property
     def chips(self) -> list[tuple[str, str]]:
         """What can be taken away again: its name, and what it says."""
-        return [(name, text) for name, text in self.given.items() if not (name == "since" and self.span)]
+        return [(name, text) for name, text in self.form.items() if not (name == "since" and self.span)]
 
 
 def asked(request: Request) -> UsageFilters:
     """Raises BadInput for an invalid date."""
     site, named = pages.site_of(request), _named(request)
-    given, span = named.given, named.span
-    wanted = make_filter(site, {**given, "since": "" if span else given.get("since", ""), "hidden": "1"})
+    form, span = named.form, named.span
+    filters = make_filter(site, {**form, "since": "" if span else form.get("since", ""), "hidden": "1"})
     if span in _DAYS:
         midnight = site.settings.now.astimezone(site.settings.timezone)
         midnight = midnight.replace(hour=0, minute=0, second=0, microsecond=0)
-        wanted = wanted._replace(since=midnight - timedelta(days=_DAYS[span] - 1))
-    return named._replace(wanted=wanted)
+        filters = filters._replace(since=midnight - timedelta(days=_DAYS[span] - 1))
+    return named._replace(filters=filters)
 
 
 def asked_or_why_not(request: Request) -> tuple[UsageFilters, str]:
@@ -84,20 +84,20 @@ def asked_or_why_not(request: Request) -> tuple[UsageFilters, str]:
 
 def _named(request: Request) -> UsageFilters:
     """As the address has it, without making sense of it."""
-    given = {name: text for name in FILTERS if (text := pages.value(request, name))}
+    form = {name: text for name in FILTERS if (text := pages.value(request, name))}
     by = pages.value(request, "by")
-    span = given.get("since") or ("" if "until" in given else usual_span(pages.site_of(request)))
-    return UsageFilters(by if by in GROUPINGS else "day", given, span if span in SPANS else "", Filter())
+    span = form.get("since") or ("" if "until" in form else usual_span(pages.site_of(request)))
+    return UsageFilters(by if by in GROUPINGS else "day", form, span if span in SPANS else "", Filter())
 
 
-def narrowed(asked: UsageFilters, key: str | None) -> str:
+def narrowed(chosen: UsageFilters, key: str | None) -> str:
     """The address of one row; empty where there is none."""
-    if key is None or asked.by not in _NARROWER:
+    if key is None or chosen.by not in _NARROWER:
         return ""
-    changes = _NARROWER[asked.by](key)
+    changes = _NARROWER[chosen.by](key)
     if isinstance(changes, str):
         return changes
-    return f"/usage{pages.query(asked.given, **changes)}"
+    return f"/usage{pages.query(chosen.form, **changes)}"
 
 
 Changes = dict[str, str]
@@ -165,37 +165,37 @@ _BESIDE = Sheet(width=520, plot=250, crop=16)
 def usage(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
     values: dict[str, Any]
-    given, problem = asked_or_why_not(request)
+    chosen, problem = asked_or_why_not(request)
     if problem:
         values = {
-            "asked": given,
+            "asked": chosen,
             "tabs": SHOWN,
             "spans": SPANS,
             "problem": problem,
-            "blamed": blamed(site, given.given),
+            "blamed": blamed(site, chosen.form),
         }
-        return pages.page(request, "usage.html", f"Usage by {given.by}", status=400, **values)
-    report = usage_report(site, given)
+        return pages.page(request, "usage.html", f"Usage by {chosen.by}", status=400, **values)
+    report = usage_report(site, chosen)
     rows = limited(report, MOST_ROWS)
     # A chart of names adds up those it does not name: all of them, not only those of the table.
     charted = rows if report.by in TIMES else report
     chart = usage_chart(charted, site.settings.timezone)
     if chart.unit == "dollars":
-        chart = replace(chart, limit=_limit_of(site, given))
-    links = [narrowed(given, row.key) for row in charted_rows(charted)]
+        chart = replace(chart, limit=_limit_of(site, chosen))
+    links = [narrowed(chosen, row.key) for row in charted_rows(charted)]
     if chart.kind == "names":
         chart = fold_names(chart, MOST_NAMES)
         links = links[: MOST_NAMES - 1] if len(links) > MOST_NAMES else links
     values = {
         "problem": "",
         "blamed": [],
-        "asked": given,
+        "asked": chosen,
         "tabs": SHOWN,
         "spans": SPANS,
         "report": rows,
         "left_out": len(report.rows) - len(rows.rows),
         "chart": pages.drawn(chart, replace(pages.fitting(request, _MAIN), links=tuple(links))) if rows.rows else "",
-        "rows": _rows(site, given, rows),
+        "rows": _rows(site, chosen, rows),
         "accounting": accounting_line(report.accounting),
         "unpriced": [shown(model) for model in report.accounting.unpriced_models],
         "money": money,
@@ -204,14 +204,14 @@ def usage(request: Request) -> HTMLResponse:
     }
     values |= _spending(site)
     if values["is_whole"]:
-        values |= _beside(site, given, pages.fitting(request, _BESIDE)) | _saved(site, given)
-    return pages.page(request, "usage.html", f"Usage by {given.by}", scripts=["charts.js"], **values)
+        values |= _beside(site, chosen, pages.fitting(request, _BESIDE)) | _saved(site, chosen)
+    return pages.page(request, "usage.html", f"Usage by {chosen.by}", scripts=["charts.js"], **values)
 
 
-def _limit_of(site: pages.Site, given: UsageFilters) -> float | None:
+def _limit_of(site: pages.Site, chosen: UsageFilters) -> float | None:
     """The budget of one bar, in dollars; none where the page shows only a part of what is spent."""
-    limit = read_limits(str(site.settings.home)).get(given.by)
-    is_part = any(given.given.get(name) for name in ("project", "model", "tool", "branch"))
+    limit = read_limits(str(site.settings.home)).get(chosen.by)
+    is_part = any(chosen.form.get(name) for name in ("project", "model", "tool", "branch"))
     return limit / NANO if limit is not None and not is_part else None
 
 
@@ -219,8 +219,8 @@ def _spending(site: pages.Site) -> dict[str, Any]:
     """Day, week and month so far, whatever the page is narrowed to."""
     zone = site.settings.timezone
     today = site.settings.now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    wanted = Filter(since=today - timedelta(days=DAYS_BACK))
-    report = site.library.answer(("spending", wanted.since), lambda archive: archive.usage("day", wanted, zone))
+    filters = Filter(since=today - timedelta(days=DAYS_BACK))
+    report = site.library.answer(("spending", filters.since), lambda archive: archive.usage("day", filters, zone))
     by_day = {row.key: row.tokens.nanodollars or 0 for row in report.rows if row.key is not None}
     found = spending(by_day, today.date().isoformat(), read_limits(str(site.settings.home)))
     return {
@@ -237,17 +237,17 @@ def _spending(site: pages.Site) -> dict[str, Any]:
 
 async def set_budgets(request: Request) -> Response:
     """Budgets from the form of the page, and back to it as it was narrowed; an empty field takes one away."""
-    given = await pages.form(request)
+    form = await pages.form(request)
     limits: dict[str, int] = {}
     for name in PERIODS:
-        text = next(iter(given.get(name, ())), "").strip()
+        text = next(iter(form.get(name, ())), "").strip()
         try:
             if text:
                 limits[name] = dollars_to_nano(text[:40])
         except ValueError:
             raise BadInput(f"{text[:40]!r} is not an amount in dollars for a {name}") from None
     await run_in_threadpool(write_limits, str(pages.site_of(request).settings.home), limits)
-    back = given.get("back", [""])[0]
+    back = form.get("back", [""])[0]
     return RedirectResponse(f"/usage{back if back.startswith('?') else ''}#budgets", status_code=303)
 
 
@@ -262,36 +262,36 @@ def saved(request: Request) -> HTMLResponse:
     return pages.fragment("usage_saved.html", **_saved(pages.site_of(request), asked(request)))
 
 
-def usage_report(site: pages.Site, given: UsageFilters) -> UsageReport:
+def usage_report(site: pages.Site, chosen: UsageFilters) -> UsageReport:
     zone = site.settings.timezone
     return site.library.answer(
-        ("usage", given.by, given.wanted),
-        lambda archive: archive.usage(given.by, given.wanted, zone, folds_worktrees=True),
+        ("usage", chosen.by, chosen.filters),
+        lambda archive: archive.usage(chosen.by, chosen.filters, zone, folds_worktrees=True),
     )
 
 
-def projects_report(site: pages.Site, given: UsageFilters) -> UsageReport:
+def projects_report(site: pages.Site, chosen: UsageFilters) -> UsageReport:
     """The same by project."""
-    return _by_project(site, given)[0]
+    return _by_project(site, chosen)[0]
 
 
-def _by_project(site: pages.Site, given: UsageFilters) -> tuple[UsageReport, CacheReport]:
+def _by_project(site: pages.Site, chosen: UsageFilters) -> tuple[UsageReport, CacheReport]:
     """What stands beside the chart, whatever the chart is by."""
     zone = site.settings.timezone
     return site.library.answer(
-        ("beside", given.wanted),
-        lambda archive: archive.billing.usage_and_caching("project", given.wanted, zone, folds_worktrees=True),
+        ("beside", chosen.filters),
+        lambda archive: archive.billing.usage_and_caching("project", chosen.filters, zone, folds_worktrees=True),
     )
 
 
-def _rows(site: pages.Site, given: UsageFilters, report: UsageReport) -> list[dict[str, Any]]:
+def _rows(site: pages.Site, chosen: UsageFilters, report: UsageReport) -> list[dict[str, Any]]:
     """The table, the newest first where it is of times."""
     zone = site.settings.timezone
     rows = reversed(report.rows) if report.by in TIMES else report.rows
     return [
         {
             "label": row.title or row.key if report.by == "session" and row.key else row_label(report.by, row, zone),
-            "link": narrowed(given, row.key),
+            "link": narrowed(chosen, row.key),
             "tokens": row.tokens,
             "is_partial": row.tokens.unpriced_tokens > 0 or row.suspect > 0,
         }
@@ -299,21 +299,21 @@ def _rows(site: pages.Site, given: UsageFilters, report: UsageReport) -> list[di
     ]
 
 
-def _saved(site: pages.Site, given: UsageFilters) -> dict[str, Any]:
-    _, found = _by_project(site, given)
+def _saved(site: pages.Site, chosen: UsageFilters) -> dict[str, Any]:
+    _, found = _by_project(site, chosen)
     is_partial = found.totals.unpriced_tokens > 0
     return {"saved": signed_money(found.caching.saved, is_partial=is_partial), "caching": found.caching}
 
 
-def _beside(site: pages.Site, given: UsageFilters, sheet: Sheet) -> dict[str, Any]:
-    projects = projects_report(site, given)
-    by_project = given._replace(by="project")
+def _beside(site: pages.Site, chosen: UsageFilters, sheet: Sheet) -> dict[str, Any]:
+    projects = projects_report(site, chosen)
+    by_project = chosen._replace(by="project")
     links = tuple(narrowed(by_project, row.key) for row in projects.rows)
-    _, cache = _by_project(site, given)
+    _, cache = _by_project(site, chosen)
     names = short_names([row.key or "" for row in projects.rows])
     total = projects.totals.nanodollars or 0
     return {
-        "asked": given,
+        "asked": chosen,
         "projects": [
             (name or "no project", row, link, (row.tokens.nanodollars or 0) / total if total else None)
             for name, row, link in zip(names, projects.rows, links, strict=True)
@@ -361,8 +361,8 @@ def download(request: Request) -> Response:
     what, _, ending = request.path_params["name"].partition(".")
     if what not in ("usage", "projects") or ending not in ("svg", "csv"):
         raise HTTPException(404)
-    given = asked(request)
-    report = usage_report(site, given) if what == "usage" else projects_report(site, given)
+    chosen = asked(request)
+    report = usage_report(site, chosen) if what == "usage" else projects_report(site, chosen)
     if ending == "csv":
         kind, body = "text/csv", usage_csv(report, breakdown=what == "projects").encode()
     else:

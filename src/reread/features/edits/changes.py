@@ -295,25 +295,25 @@ def _common(call: ToolCall, place: EditPlace) -> Json:
 
 
 def _given(call: ToolCall) -> Json:
-    given = call.input
-    return given if isinstance(given, dict) else {}
+    tool_input = call.input
+    return tool_input if isinstance(tool_input, dict) else {}
 
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _path(call: ToolCall, given: Json, twin: Json, *keys: str) -> str | None:
-    named = {**given, **twin}
+def _path(call: ToolCall, tool_input: Json, twin: Json, *keys: str) -> str | None:
+    named = {**tool_input, **twin}
     found = next((named[key] for key in keys if isinstance(named.get(key), str) and named[key]), None)
     return None if found is None else absolute(found, call.record.cwd)
 
 
 def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    twin, given = twin_of(call), _given(call)
-    path = _path(call, given, twin, "filePath", "file_path")
+    twin, tool_input = twin_of(call), _given(call)
+    path = _path(call, tool_input, twin, "filePath", "file_path")
     content = _text(twin.get("content"))
-    content = content if content is not None else _text(given.get("content"))
+    content = content if content is not None else _text(tool_input.get("content"))
     if path is None or content is None:
         return
     original = _text(twin.get("originalFile"))
@@ -330,15 +330,15 @@ def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
 
 
 def _edit(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    twin, given = twin_of(call), _given(call)
-    path = _path(call, given, twin, "filePath", "file_path")
+    twin, tool_input = twin_of(call), _given(call)
+    path = _path(call, tool_input, twin, "filePath", "file_path")
     if path is None:
         return
     original = _text(twin.get("originalFile"))
     original = original if original is not None else _text(twin.get("originalFileContents"))
-    edits = twin.get("edits") or given.get("edits")
+    edits = twin.get("edits") or tool_input.get("edits")
     if not isinstance(edits, list):
-        edits = [{**given, **twin}]
+        edits = [{**tool_input, **twin}]
     replacements = tuple(each for edit in edits if (each := _replacement(edit)) is not None)
     hunks = read_hunks(twin.get("structuredPatch"))
     makes_file = original == "" and bool(replacements) and not replacements[0].old

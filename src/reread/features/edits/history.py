@@ -109,9 +109,9 @@ def _numbered(call: ToolCall) -> dict[str, Any] | None:
 
     A file that ends with a newline has a last number without text. What is long may have been cut.
     """
-    given = call.input
-    given = given if isinstance(given, dict) else {}
-    if call.output is None or {"offset", "limit", "pages"} & given.keys():
+    tool_input = call.input
+    tool_input = tool_input if isinstance(tool_input, dict) else {}
+    if call.output is None or {"offset", "limit", "pages"} & tool_input.keys():
         return None
     shown = call.output.text.split("\n")
     lines = [text for number, (told_number, text) in enumerate(_numbered_lines(shown), 1) if told_number == number]
@@ -121,7 +121,7 @@ def _numbered(call: ToolCall) -> dict[str, Any] | None:
     if rest and not rest.startswith(_AFTER_A_FILE):  # cut in the middle: what was shown is not all of it
         return None
     told_lines = {"startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
-    return {"filePath": given.get("file_path"), "content": "\n".join(lines), **told_lines}
+    return {"filePath": tool_input.get("file_path"), "content": "\n".join(lines), **told_lines}
 
 
 def _numbered_lines(shown: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -139,8 +139,8 @@ def _commands(session: Session) -> Iterator[Sighting]:
     for done in calls_of(session):
         if done.call.name != "Bash" or done.call.status is not CallStatus.OK:
             continue
-        given = done.call.input
-        text = given.get("command") if isinstance(given, dict) else None
+        tool_input = done.call.input
+        text = tool_input.get("command") if isinstance(tool_input, dict) else None
         if not isinstance(text, str) or "bashEditDiff" in twin_of(done.call):
             continue
         for named in files_in(text, done.call.record.cwd):

@@ -360,17 +360,17 @@ def numbered(hunk: Hunk) -> Iterator[DiffLine]:
         after += sign != "-"
 
 
-def proposed(tool: str, given: Any) -> list[DiffLine]:
+def proposed(tool: str, tool_input: Any) -> list[DiffLine]:
     """What an edit would do, by its input alone: where in the file is not known yet."""
-    if not isinstance(given, dict):
+    if not isinstance(tool_input, dict):
         return []
     if tool == "MultiEdit":
-        edits = given.get("edits")
+        edits = tool_input.get("edits")
         parts = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
         return [line for part in parts for line in _replaced(part)]
     if tool == "Edit":
-        return _replaced(given)
-    text = given.get("content") if tool == "Write" else given.get("new_source")
+        return _replaced(tool_input)
+    text = tool_input.get("content") if tool == "Write" else tool_input.get("new_source")
     return _added(text) if isinstance(text, str) else []
 
 

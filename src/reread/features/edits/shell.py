@@ -66,17 +66,17 @@ _ENOUGH = 2
 """How many last parts an absolute path must share with another to be taken for the same file elsewhere."""
 
 
-def best_matches(wanted: str, here: str, known: Iterable[str]) -> list[str]:
+def best_matches(name: str, here: str, known: Iterable[str]) -> list[str]:
     """The known paths a name may mean: the path it has in the folder `here`, else those that end like it.
 
     All that was typed must fit. Those win that share more of their end with the path as it would be here, so a file
     of a moved project or of another worktree is found by its place in it.
     """
     by_key = {key_of(path): path for path in known}
-    full = absolute(wanted, here)
+    full = absolute(name, here)
     if key_of(full) in by_key:
         return [by_key[key_of(full)]]
-    least = _ENOUGH if is_absolute(wanted) else len([part for part in parts_of(wanted) if part != ".."])
+    least = _ENOUGH if is_absolute(name) else len([part for part in parts_of(name) if part != ".."])
     shared = {path: common_end(full, path) for path in by_key.values()}
     most = max(shared.values(), default=0)
     return sorted(path for path, count in shared.items() if count == most) if most >= max(1, least) else []

@@ -336,16 +336,16 @@ class PackedSketches(Sequence[Sketch]):
         return tuple(self.hashes[self._ends[number] : self._ends[number + 1]])
 
 
-def _most_alike(given: Sketch, leaders: Iterable[int], sketches: PackedSketches, alike: float) -> int | None:
+def _most_alike(sketch: Sketch, leaders: Iterable[int], sketches: PackedSketches, alike: float) -> int | None:
     """The leader most like a sketch, if one is alike enough; of equals the last."""
-    shared_with, size = frozenset(given).intersection, len(given)
+    shared_with, size = frozenset(sketch).intersection, len(sketch)
     best: tuple[int, float] | None = None
     for number in leaders:
         other = sketches[number]
         # What both say together is never less than either sketch: most need not be looked at further.
         if len(shared_with(other)) < alike * max(size, len(other)):
             continue
-        found = likeness(given, other)
+        found = likeness(sketch, other)
         if found >= alike and (best is None or found >= best[1]):
             best = number, found
     return best[0] if best is not None else None
@@ -403,11 +403,11 @@ class _Frequency:
         count = self._counts[value & self._mask]
         return count if count < self._FULL else self._more.get(value, count)
 
-    def rarest(self, given: Sketch, alike: float) -> list[int]:
+    def rarest(self, sketch: Sketch, alike: float) -> list[int]:
         """Hashes of which two sketches share one if they are alike at all: those that fewest others hold, and so many
         that the rest would not be enough. What nobody else holds cannot be shared: most texts have enough of that."""
         counts, mask = self._counts, self._mask
-        found = [value for value in given if counts[value & mask] > 1]
-        enough = len(given) - ceil(alike * len(given) - 1e-9) + 1
-        unshared = len(given) - len(found)
+        found = [value for value in sketch if counts[value & mask] > 1]
+        enough = len(sketch) - ceil(alike * len(sketch) - 1e-9) + 1
+        unshared = len(sketch) - len(found)
         return sorted(found, key=self.of)[: enough - unshared] if unshared < enough else []

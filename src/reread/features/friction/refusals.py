@@ -371,8 +371,8 @@ def _todos(scene: Scene) -> tuple[int, int]:
 
 
 def _argument(call: DetectedCall, name: str) -> object:
-    given = call.call.input
-    return given.get(name) if isinstance(given, dict) else None
+    tool_input = call.call.input
+    return tool_input.get(name) if isinstance(tool_input, dict) else None
 
 
 def _ended(scene: Scene) -> str:

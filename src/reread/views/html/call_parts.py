@@ -94,12 +94,12 @@ def diffs_of(call: CallBlock, project: str | None, limits: CutLimits = USUAL) ->
 def words_of(call: CallBlock) -> Iterator[str]:
     """What it was asked, as its part of a page says it: of an edit, the lines of the diff."""
     yield name_of(call)
-    given = call.input
-    if is_edit(call.name) and isinstance(given, dict) and call.diffs:
+    tool_input = call.input
+    if is_edit(call.name) and isinstance(tool_input, dict) and call.diffs:
         yield call.diffs[0].path
         yield "\n".join([line.text for line in call.diffs[0].lines])
-        given = {name: value for name, value in given.items() if name not in _SAID_BY_DIFF}
-    yield from _told(given)
+        tool_input = {name: value for name, value in tool_input.items() if name not in _SAID_BY_DIFF}
+    yield from _told(tool_input)
 
 
 def _told(value: object) -> Iterator[str]:
@@ -116,10 +116,10 @@ def _told(value: object) -> Iterator[str]:
         yield str(value)
 
 
-def proposed_diffs(tool: str, given: Any, project: str | None) -> list[Diff]:
+def proposed_diffs(tool: str, tool_input: Any, project: str | None) -> list[Diff]:
     """What a call would change, by its input alone."""
-    lines = proposed(tool, given) if is_edit(tool) else []
-    return [diff_of(path_of(given), lines, project, "")] if lines else []
+    lines = proposed(tool, tool_input) if is_edit(tool) else []
+    return [diff_of(path_of(tool_input), lines, project, "")] if lines else []
 
 
 def diff_of(path: str, lines: Sequence[DiffLine], project: str | None, why: str, *, most: int = KEPT_LINES) -> Diff:
@@ -196,27 +196,29 @@ def _skips(signs: Sequence[str], numbers: Sequence[int | None]) -> Iterator[bool
 
 
 def todos_of(call: CallBlock) -> list[Todo]:
-    given = call.input.get("todos") if isinstance(call.input, dict) and call.name == "TodoWrite" else None
+    todos = call.input.get("todos") if isinstance(call.input, dict) and call.name == "TodoWrite" else None
     return [
         Todo(str(each.get("status") or "pending"), str(each.get("content") or ""))
-        for each in (given if isinstance(given, list) else ())
+        for each in (todos if isinstance(todos, list) else ())
         if isinstance(each, dict)
     ]
 
 
 def arguments_of(
-    tool: str, given: Any, *, has_diff: bool, limits: CutLimits = USUAL, is_plain: bool = False
+    tool: str, tool_input: Any, *, has_diff: bool, limits: CutLimits = USUAL, is_plain: bool = False
 ) -> list[PagePart]:
     """The arguments of a call, but for those that a diff or a list shows better; without colours where nobody sees
     them yet."""
-    if not isinstance(given, dict):
-        return [] if given in (None, "") else [_part("input", given, limits, is_plain)]
+    if not isinstance(tool_input, dict):
+        return [] if tool_input in (None, "") else [_part("input", tool_input, limits, is_plain)]
     by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}, "Read": {"file_path", "offset", "limit"}}
     skipped = _SAID_BY_DIFF if has_diff and is_edit(tool) else by_tool.get(tool, set())
-    said = given.get("command") if tool == "Bash" else None
+    said = tool_input.get("command") if tool == "Bash" else None
     if isinstance(said, str) and len(said) <= LONGEST_INLINE and "\n" not in said:
         skipped = {"command"}  # its line has all of it
-    named = sorted(given.items(), key=lambda each: each[0] != "plan")  # what is to be read, before what it asks for
+    named = sorted(
+        tool_input.items(), key=lambda each: each[0] != "plan"
+    )  # what is to be read, before what it asks for
     return [_part(str(key), value, limits, is_plain) for key, value in named if key not in skipped]
 
 
@@ -299,35 +301,35 @@ class Asking(NamedTuple):
     """As JSON, to be edited; empty where it is too long for that."""
 
 
-def asking_of(asked: Permission, project: str | None) -> Asking:
-    queries = questions_of(asked)[:MOST_QUESTIONS] if asked.is_question else []
-    plan = _plan(asked) if asked.is_plan else Markup("")
-    kind = "question" if queries else "plan" if asked.is_plan else "permission"
-    diffs = proposed_diffs(asked.tool, asked.input, project)
-    edited = json.dumps(asked.input, ensure_ascii=False, indent=2)
-    shown = enumerate(asked.suggestions[:MOST_SUGGESTIONS])
+def asking_of(permission: Permission, project: str | None) -> Asking:
+    queries = questions_of(permission)[:MOST_QUESTIONS] if permission.is_question else []
+    plan = _plan(permission) if permission.is_plan else Markup("")
+    kind = "question" if queries else "plan" if permission.is_plan else "permission"
+    diffs = proposed_diffs(permission.tool, permission.input, project)
+    edited = json.dumps(permission.input, ensure_ascii=False, indent=2)
+    shown = enumerate(permission.suggestions[:MOST_SUGGESTIONS])
     suggested = {number: one_line(in_words(each))[:300] for number, each in shown}
     return Asking(
-        request=asked.request_id,
+        request=permission.request_id,
         kind=kind,
-        tool=tool_label(asked.tool)[:80],
-        point=one_line(tool_point(asked.tool, asked.input, project)[: LONGEST_POINT * 4])[:LONGEST_POINT],
-        is_agent=asked.agent is not None,
-        reasons=[one_line(why)[:500] for why in reasons(asked, project) if not _is_said(why, asked)],
+        tool=tool_label(permission.tool)[:80],
+        point=one_line(tool_point(permission.tool, permission.input, project)[: LONGEST_POINT * 4])[:LONGEST_POINT],
+        is_agent=permission.agent is not None,
+        reasons=[one_line(why)[:500] for why in reasons(permission, project) if not _is_said(why, permission)],
         diffs=diffs,
-        parts=arguments_of(asked.tool, asked.input, has_diff=bool(diffs)) if kind == "permission" else [],
-        always=suggested.pop(asked.narrowest, "") if asked.narrowest is not None else "",
+        parts=arguments_of(permission.tool, permission.input, has_diff=bool(diffs)) if kind == "permission" else [],
+        always=suggested.pop(permission.narrowest, "") if permission.narrowest is not None else "",
         wider=list(suggested.items()),
         queries=queries,
         plan=plan,
-        input=edited if len(edited) <= LONGEST_INPUT and isinstance(asked.input, dict) else "",
+        input=edited if len(edited) <= LONGEST_INPUT and isinstance(permission.input, dict) else "",
     )
 
 
-def _is_said(why: str, asked: Permission) -> bool:
+def _is_said(why: str, permission: Permission) -> bool:
     """Whether the tool or its input, which stand there, say the same: descriptions often repeat them."""
-    return why == asked.tool or (isinstance(asked.input, dict) and why in asked.input.values())
+    return why == permission.tool or (isinstance(permission.input, dict) and why in permission.input.values())
 
 
-def _plan(asked: Permission) -> Markup:
-    return words((asked.plan or NO_PLAN_TOLD)[:LONGEST_PROSE])
+def _plan(permission: Permission) -> Markup:
+    return words((permission.plan or NO_PLAN_TOLD)[:LONGEST_PROSE])
