@@ -137,11 +137,11 @@ class Server:
         if tool is None:
             raise Refusal(NO_PARAMS, f"no tool {name!r}; there are: {', '.join(self._tools)}")
         try:
-            return _told(tool.answer(_arguments(arguments, tool)))
+            return _tool_result(tool.answer(_arguments(arguments, tool)))
         except RereadError as error:
-            return _told(str(error), is_error=True)
+            return _tool_result(str(error), is_error=True)
         except OSError as error:
-            return _told(str(error.strerror or error), is_error=True)
+            return _tool_result(str(error.strerror or error), is_error=True)
         except Exception as error:  # whatever it is, the next question may well be answered
             self._complain(error)
             raise Refusal(FAULT, f"a mistake in reread: {type(error).__name__}") from error
@@ -157,7 +157,7 @@ def _arguments(arguments: Any, tool: Tool) -> Any:
         raise BadInput(f"{tool.name}: {error}") from error
 
 
-def _told(text: str, *, is_error: bool = False) -> Message:
+def _tool_result(text: str, *, is_error: bool = False) -> Message:
     return {"content": [{"type": "text", "text": text}], "isError": is_error}
 
 

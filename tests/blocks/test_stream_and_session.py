@@ -69,7 +69,7 @@ def for_a_model(turn: TurnBlocks, session: Session) -> str:
     writer = RecallWriter(Recall(UTC, str), session.project)
     said = PromptBlock | WordsBlock | ThinkingBlock | CallBlock | NoticeBlock
     spoken = [block for block in turn if isinstance(block, said)]
-    return "\n".join(writer.told(block, 2_000, is_found=True) for block in spoken)
+    return "\n".join(writer.text(block, 2_000, is_found=True) for block in spoken)
 
 
 WRITERS: list[Callable[[TurnBlocks, Session], str]] = [in_terminal, as_markdown, as_json, as_html, for_a_model]

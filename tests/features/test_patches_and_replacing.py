@@ -18,9 +18,9 @@ from reread.features.edits.patches import (
     exact,
     hunks_between,
     inverted,
+    normalised,
     read_hunks,
     split_lines,
-    told,
 )
 
 texts = st.lists(st.sampled_from(["a", "b", "", "  x", "\t", "\f"]), max_size=12).flatmap(
@@ -138,11 +138,11 @@ def test_half_a_character_of_a_transcript_can_be_written() -> None:
 
 def test_what_was_only_told_learns_its_spelling_from_what_was_written() -> None:
     written = exact("a\r\nb\r\n")
-    shown = told("a\nb\n")
+    shown = normalised("a\nb\n")
     assert shown.says_the_same(written)
     assert shown.spelled_like(written).to_bytes() == b"a\r\nb\r\n"
-    assert told("\ufeffa\n").has_bom is True
-    assert told("a\n", has_mark=False).has_bom is None
+    assert normalised("\ufeffa\n").has_bom is True
+    assert normalised("a\n", has_mark=False).has_bom is None
 
 
 def test_an_unknown_end_is_the_same_with_and_without_a_newline() -> None:

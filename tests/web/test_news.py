@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from reread.web.updates import together, told
+from reread.web.updates import server_event, together
 
-BEAT = told("", "beat")
+BEAT = server_event("", "beat")
 
 
 async def counting(name: str, last: int, is_over: list[str]) -> AsyncGenerator[str]:

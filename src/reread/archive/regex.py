@@ -200,7 +200,7 @@ def _is_sign(said: str) -> bool:
     return is_said and len(said) <= 2 and "!" <= said[-1] <= "~" and not said[-1].isalnum()
 
 
-def _told(rows: Sequence[Sequence[RequiredWord]]) -> tuple[tuple[bytes, ...], ...]:
+def _needles(rows: Sequence[Sequence[RequiredWord]]) -> tuple[tuple[bytes, ...], ...]:
     """What to look for in the bytes of a line, the longest first: looking for it takes a fiftieth of trying a text."""
     every = (dict.fromkeys(word.letters for word in row) for row in rows)
     return tuple(tuple(letters.encode() for letters in sorted(row, key=len, reverse=True)) for row in every)
@@ -293,7 +293,7 @@ class BoundedPattern:
         flags = self._compiled.flags
         self._is_caseless = bool(flags & re.IGNORECASE)
         is_spaced = bool(flags & re.VERBOSE)
-        self.required = () if is_spaced else _told(required_parts(pattern, is_caseless=self._is_caseless))
+        self.required = () if is_spaced else _needles(required_parts(pattern, is_caseless=self._is_caseless))
         """Of which one row stands in whatever it matches: a text without them need not be tried."""
         self.words = [] if is_spaced or flags & re.ASCII else required_words(pattern)
         """What the index, which has no capitals, may be asked for first. To a pattern that knows ASCII alone words end

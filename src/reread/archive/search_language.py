@@ -76,17 +76,17 @@ class SearchQuery(Struct, frozen=True):
         return any(term.is_prefix and len(term.text) < _LEAST_BEGUN for term in self.terms)
 
     @property
-    def wanted(self) -> list[Term]:
-        return _wanted(self.terms)
+    def positive(self) -> list[Term]:
+        return _positive(self.terms)
 
     @property
     def in_order(self) -> str:
         """For `MATCH`, too: what is wanted, word behind word as it was typed."""
-        typed = _in_order(self.wanted)
+        typed = _in_order(self.positive)
         return parse(f'"{typed.text}"{"*" if typed.is_prefix else ""}', self.fields).match
 
 
-def _wanted(terms: Iterable[Term]) -> list[Term]:
+def _positive(terms: Iterable[Term]) -> list[Term]:
     return [term for term in terms if not term.negated]
 
 
@@ -402,7 +402,7 @@ _MOST_COUNTED = 200
 
 def query_hits(terms: Sequence[Term], text: str) -> Hits:
     """What a text has of a query's terms; those to be left out do not count."""
-    wanted = _wanted(terms)
+    wanted = _positive(terms)
     found = [counted(text, term.text, is_prefix=term.is_prefix, most=_MOST_COUNTED) for term in wanted]
     in_order = _in_order(wanted) if len(wanted) > 1 else None
     return Hits(

@@ -383,7 +383,7 @@ class Searcher:
 
     def _ranked(self, window: list[Match], query: SearchQuery) -> list[Match]:
         """By what the index knows of them, best first."""
-        terms = len(query.wanted)
+        terms = len(query.positive)
         least = min(match.occurrences for match in window) or 1.0
         ids = [match.id for match in window]
         has_order = terms > 1 and not query.is_hardly_begun
@@ -527,7 +527,7 @@ def chosen_fields(fields: FieldNames | None) -> frozenset[Field]:
     return DEFAULT_FIELDS if fields is None else fields_of(",".join(texts_of(fields, "fields")), "fields")
 
 
-def _asked(query: object) -> str:
+def _checked_query(query: object) -> str:
     if not isinstance(query, str):
         raise BadInput(f"{printable(repr(query))} is not text to search for")
     return query
@@ -564,13 +564,13 @@ class ArchiveText:
         """
         chosen, scope, most = chosen_fields(fields), make_filter(base, filters, timezone), positive(limit, "limit")
         if is_regex:  # which reads the texts themselves
-            with BoundedPattern(_asked(query)) as bounded:
+            with BoundedPattern(_checked_query(query)) as bounded:
                 if needs_terms(bounded.words):
                     self._list_terms()
                 searcher = self._searcher(now)
                 with snapshot(self._archive.connection):
                     return searcher.scan(bounded, chosen, scope, most)
-        is_about_results = Field.RESULT in parse(_asked(query), chosen).fields
+        is_about_results = Field.RESULT in parse(_checked_query(query), chosen).fields
         if is_about_results:
             self.index_waiting(self._waiting(scope), report)
         searcher = self._searcher(now)
@@ -609,15 +609,15 @@ class ArchiveText:
     def count_hits(self, query: str, fields: FieldNames | None = None, filters: Filter | None = None) -> Cells:
         """How many hits a search has in which session, field and hour, as far as it is indexed; for `facets`."""
         with snapshot(self._archive.connection):
-            return self._searcher().cells(_asked(query), chosen_fields(fields), make_filter(filters, {}))
+            return self._searcher().cells(_checked_query(query), chosen_fields(fields), make_filter(filters, {}))
 
     def hits_in(self, session: SessionName, query: str, fields: FieldNames | None = None) -> set[str]:
         """The uuids of the lines of one session that a search finds, a few thousand at most."""
         stored = self._archive.find(session)
-        if Field.RESULT in parse(_asked(query), chosen_fields(fields)).fields:
+        if Field.RESULT in parse(_checked_query(query), chosen_fields(fields)).fields:
             self.index_waiting([stored.id])
         with snapshot(self._archive.connection):
-            return self._searcher().lines_in(_asked(query), chosen_fields(fields), stored.id, MOST_HITS)
+            return self._searcher().lines_in(_checked_query(query), chosen_fields(fields), stored.id, MOST_HITS)
 
     def _searcher(self, now: datetime | None = None) -> Searcher:
         archive, held = self._archive, self._archive.held_texts

@@ -276,7 +276,7 @@ def _quarters(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Qu
         yield from _inside(usage_sums.cells(connection), ask.filters)
         return
     known = ledger.circumstances(connection)
-    rows = sorted(_asked(connection, ask, "quarter", known), key=lambda row: row[0])
+    rows = sorted(_grouped(connection, ask, "quarter", known), key=lambda row: row[0])
     for number, how, _, _, _, *sums in rows:
         yield Quarter(number, known[how].model, Sums(*sums))
 
@@ -302,7 +302,7 @@ def _needs_ledger(ask: UsageQuestion) -> bool:
     )
 
 
-def _asked(
+def _grouped(
     connection: sqlite3.Connection, ask: UsageQuestion, dimension: ledger.Dimension, known: dict[int, RequestContext]
 ) -> Iterable[tuple[Any, ...]]:
     choice = choose(connection, ask.filters, known)
@@ -322,7 +322,7 @@ def _placed(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Usag
     homes = ledger.homes(connection) if ask.by == "session" else {}
     labels = ledger.machine_labels(connection) if ask.by == "machine" else {}
     moved = moves(connection)
-    for home, how, where, is_sidechain, is_abandoned, *values in _asked(
+    for home, how, where, is_sidechain, is_abandoned, *values in _grouped(
         connection, ask, "home" if ask.by in ("session", "machine") else "all", known
     ):
         sums, model = Sums(*values), known[how].model

@@ -212,7 +212,7 @@ class QuestionBlock(ShownBlock, frozen=True, kw_only=True):
     Forming until it is answered; withdrawn where it needs no answer any more.
     """
 
-    asked: Permission
+    permission: Permission
     answer: PermissionAnswered | None = None
 
 

@@ -184,7 +184,7 @@ class StreamBlocks:
 
     def _asks(self, event: events.Permission, time: datetime | None) -> Iterator[ShownBlock]:
         block = QuestionBlock(
-            key=f"question {event.request_id}", place=_place(event, time), asked=event, state=BlockState.FORMING
+            key=f"question {event.request_id}", place=_place(event, time), permission=event, state=BlockState.FORMING
         )
         self._asked[event.request_id] = block
         yield block
@@ -192,9 +192,9 @@ class StreamBlocks:
 
     def _answers(self, event: events.PermissionAnswered, time: datetime | None) -> Iterator[ShownBlock]:
         block = self._asked.pop(event.request_id, None)
-        permission = block.asked if block is not None else _unasked(event)
+        permission = block.permission if block is not None else _unasked(event)
         yield QuestionBlock(
-            key=f"question {event.request_id}", place=_place(event, time), asked=permission, answer=event
+            key=f"question {event.request_id}", place=_place(event, time), permission=permission, answer=event
         )
         known = self._permissions.get(permission.id)
         if known is not None:
@@ -202,9 +202,12 @@ class StreamBlocks:
 
     def _voids(self, event: events.PermissionVoid, time: datetime | None) -> Iterator[ShownBlock]:
         block = self._asked.pop(event.request_id, None)
-        permission = block.asked if block is not None else _unasked(event)
+        permission = block.permission if block is not None else _unasked(event)
         yield QuestionBlock(
-            key=f"question {event.request_id}", place=_place(event, time), asked=permission, state=BlockState.WITHDRAWN
+            key=f"question {event.request_id}",
+            place=_place(event, time),
+            permission=permission,
+            state=BlockState.WITHDRAWN,
         )
         known = self._permissions.get(permission.id)
         if known is not None:

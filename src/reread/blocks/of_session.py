@@ -97,7 +97,7 @@ class SessionBlocks:
     def __init__(self, session: Session, *, has_agents: bool = True) -> None:
         self.session = session
         self._has_agents = has_agents
-        self.told: set[str] = set()
+        self.shown_agents: set[str] = set()
         """Agents that stand below their call."""
 
     def turn(self, speaker: Conversation, turn: Turn, *, is_last: bool = False, depth: int = 0) -> TurnBlocks:
@@ -129,13 +129,13 @@ class SessionBlocks:
             if isinstance(step, ToolCall):
                 yield self.call(step, depth, agent)
             else:
-                yield _said(step, number, agent)
+                yield _step_block(step, number, agent)
 
     def call(self, call: ToolCall, depth: int = 0, speaker: str | None = None) -> CallBlock:
         agent = self.session.agents_by_call.get(call.id or "")
-        is_told = agent is not None and agent.id not in self.told and depth < DEEPEST
+        is_shown = agent is not None and agent.id not in self.shown_agents and depth < DEEPEST
         if agent is not None:
-            self.told.add(agent.id)
+            self.shown_agents.add(agent.id)
         return CallBlock(
             key=f"call {call.id} {call.uuid}",
             place=BlockPlace(call.record, speaker),
@@ -145,7 +145,7 @@ class SessionBlocks:
             status=call.status,
             output=self._output(call),
             permission=call.permission,
-            agent=self.agent(agent, depth + 1) if agent is not None and is_told and self._has_agents else None,
+            agent=self.agent(agent, depth + 1) if agent is not None and is_shown and self._has_agents else None,
         )
 
     def _output(self, call: ToolCall) -> OutputBlock | None:
@@ -165,7 +165,7 @@ class SessionBlocks:
         )
 
     def agent(self, agent: Subagent, depth: int = 1) -> AgentBlock:
-        self.told.add(agent.id)
+        self.shown_agents.add(agent.id)
         tool_input = agent.call.input if agent.call is not None and isinstance(agent.call.input, dict) else {}
         return AgentBlock(
             key=f"agent {agent.id}",
@@ -183,7 +183,7 @@ class SessionBlocks:
     def lone(self) -> Iterator[AgentBlock]:
         """Agents that stand below none of the calls so far."""
         for agent in self.session.subagents:
-            if agent.id not in self.told and agent.turns:
+            if agent.id not in self.shown_agents and agent.turns:
                 yield self.agent(agent)
 
 
@@ -204,7 +204,7 @@ def prompt_block(prompt: Prompt, agent: str | None = None) -> PromptBlock:
     )
 
 
-def _said(step: Said | Thought | Notice, number: int, agent: str | None) -> StepBlock:
+def _step_block(step: Said | Thought | Notice, number: int, agent: str | None) -> StepBlock:
     """`number` tells the blocks of one line apart."""
     key, place = f"{step.uuid or step.record.line} {number}", BlockPlace(step.record, agent)
     fate = step.withdrawn

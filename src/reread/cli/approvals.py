@@ -83,11 +83,11 @@ def run_approvals(arguments: list[str]) -> int:
     if args.request is not None:
         return _one(server, args, config, decides=decides)
     if args.log:
-        answered = _asked(server).answered
+        answered = _queue_of(server).answered
         document = lambda: permissions.log_document(server.origin, answered)  # noqa: E731
         options.show_answer(args, config, document, lambda view: permissions.answered_lines(answered, view))
     elif args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        _show(_asked(server), server, args, config)
+        _show(_queue_of(server), server, args, config)
     else:
         return asyncio.run(_AtTerminal(server, config).to_its_end())
     return 0
@@ -105,7 +105,7 @@ def _tell_nobody(args: argparse.Namespace, *, is_needed: bool) -> int:
     return 0
 
 
-def _asked(server: server_state.Standing) -> ApprovalQueue:
+def _queue_of(server: server_state.Standing) -> ApprovalQueue:
     try:
         return msgspec.json.decode(server.ask(_QUEUE), type=ApprovalQueue)
     except msgspec.MsgspecError as error:
@@ -126,7 +126,7 @@ def _send(server: server_state.Standing, approval: Approval, decision: Decision)
 
 
 def _one(server: server_state.Standing, args: argparse.Namespace, config: Config, *, decides: bool) -> int:
-    queue = _asked(server)
+    queue = _queue_of(server)
     found = queue.find(args.request)
     if not decides:
         _show(ApprovalQueue(waiting=(found,)), server, args, config)
@@ -252,7 +252,7 @@ class _AtTerminal:
         return [each for each in self._queue.waiting if each.key not in self._later]
 
     async def _look(self) -> None:
-        self._queue = await asyncio.to_thread(_asked, self._server)
+        self._queue = await asyncio.to_thread(_queue_of, self._server)
         self._later &= {each.key for each in self._queue.waiting}
 
     async def _decided(self, approval: Approval) -> Decision | None:

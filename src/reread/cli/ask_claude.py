@@ -64,14 +64,14 @@ class SentEvidence(NamedTuple):
     """That of the sessions it is about, for an estimate where none is named."""
 
 
-def asked(args: argparse.Namespace, config: Config, evidence: SentEvidence, prices: Prices) -> ModelAnswer | None:
+def ask(args: argparse.Namespace, config: Config, evidence: SentEvidence, prices: Prices) -> ModelAnswer | None:
     """The answer, which is kept; None where the person said no. Raises ClientError."""
     redactor = Redactor()
     text = "\n".join(evidence.lines)
     redactor.learn(text)
     text = redactor.redact(text)
     prompt = f"{QUESTIONS[evidence.about]}\n\n<evidence>\n{text}\n</evidence>"
-    tell(_told(prompt, args.ask_model or evidence.model, prices, config.now, sum(placeholders(text)[0].values())))
+    tell(_disclosure(prompt, args.ask_model or evidence.model, prices, config.now, sum(placeholders(text)[0].values())))
     if not args.yes and not options.is_agreed("Ask Claude?", "nothing was sent:"):
         tell("nothing was sent")
         return None
@@ -92,7 +92,7 @@ def asked(args: argparse.Namespace, config: Config, evidence: SentEvidence, pric
     return answer
 
 
-def _told(prompt: str, model: str | None, prices: Prices, now: datetime, taken: int) -> str:
+def _disclosure(prompt: str, model: str | None, prices: Prices, now: datetime, taken: int) -> str:
     """What would be sent, and about what that costs."""
     size = (len(prompt) + len(_SYSTEM)) // _PER_TOKEN + _OVERHEAD
     nanodollars = prices.cost(Rated(input=size, output=_ANSWER), model, now) if model else None

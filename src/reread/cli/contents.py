@@ -273,7 +273,7 @@ def _ask_about(
         lines=views.summary.markdown_lines(summary, options.make_view(config)),
         model=summary.models[-1] if summary.models else None,
     )
-    return ask_claude.asked(args, config, evidence, billing.load_prices(config.prices))
+    return ask_claude.ask(args, config, evidence, billing.load_prices(config.prices))
 
 
 SECRETS_EXAMPLES = """\

@@ -74,7 +74,7 @@ class Export(NamedTuple):
 
     session: Session
     content: bytes
-    told: ExportReport
+    report: ExportReport
 
 
 class Exporter:
@@ -189,7 +189,7 @@ def _joined(lines: Iterable[str]) -> bytes:
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
-def told(counts: Counter[str], distinct: Counter[str] | None = None) -> str:
+def kind_counts(counts: Counter[str], distinct: Counter[str] | None = None) -> str:
     """`3 of GitHub token (1 different), 12 of user`."""
     parts = []
     for kind, number in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
@@ -262,14 +262,14 @@ def _format_of(output: Path | None, *, as_json: bool) -> str:
 def _export_one(exporter: Exporter, output: Path | None) -> int:
     with _opened(exporter.args, exporter.config) as source:
         made = exporter.export(source)
-    if not tell_secrets([made.told], exporter.args):
+    if not tell_secrets([made.report], exporter.args):
         return 1
     if output is None:
         options.print_bytes_or_text(made.content, is_exact=exporter.form == "jsonl")
         return 0
     path = output / file_name(made, exporter.suffix) if output.is_dir() else output
     write_whole(path, made.content)
-    tell_written([(path, made.told)], exporter)
+    tell_written([(path, made.report)], exporter)
     return 0
 
 
@@ -306,11 +306,11 @@ def tell_secrets(exports: list[ExportReport], args: argparse.Namespace) -> bool:
         sum((getattr(each, name) for each in exports), start=Counter[str]()) for name in ("taken", "distinct", "left")
     )
     if args.redact:
-        tell(f"taken out: {told(taken, distinct)}" if taken else "nothing to take out")
+        tell(f"taken out: {kind_counts(taken, distinct)}" if taken else "nothing to take out")
         if any(each.has_images for each in exports):
             tell("images are shown as they are: look at them before you share this")
     if left:
-        tell(f"something secret would remain, so nothing is written: {told(left)}")
+        tell(f"something secret would remain, so nothing is written: {kind_counts(left)}")
         return False
     return True
 
@@ -356,7 +356,7 @@ class Made(NamedTuple):
     """A session that was exported, without its content: a project may hold gigabytes."""
 
     name: str
-    told: ExportReport
+    report: ExportReport
     title: str
     project: str
     started: datetime | None
@@ -374,10 +374,10 @@ def export_folder(exporter: Exporter, output: Path | None) -> int:
         if not chosen:
             raise BadInput("no session matches these filters")
         made = _all_made(archive, exporter, Path(waiting), chosen)
-        if not tell_secrets([each.told for each in made], exporter.args):
+        if not tell_secrets([each.report for each in made], exporter.args):
             return 1
         _put(made, Path(waiting), folder, _index(made, exporter), exporter.suffix)
-    tell_written([(folder / each.name, each.told) for each in made], exporter)
+    tell_written([(folder / each.name, each.report) for each in made], exporter)
     return 0
 
 
@@ -410,7 +410,7 @@ def _made(archive: Archive, job: _FolderJob) -> Made:
     name, session = file_name(export, job.exporter.suffix), export.session
     return Made(
         name=name,
-        told=export.told,
+        report=export.report,
         title=session.title,
         project=session.project or "",
         started=session.started,

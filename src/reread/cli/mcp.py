@@ -64,7 +64,7 @@ def run_mcp(arguments: list[str]) -> int:
     config = options.make_config(args)
     first = FirstImport(args, config)
     tools = {
-        name: tool._replace(answer=_told(tool.answer, first))
+        name: tool._replace(answer=_with_warning(tool.answer, first))
         for name, tool in server_of_tools.tools_of(_memory(first)).items()
     }
     server = server_of_tools.Server(tools, server_of_tools.INSTRUCTIONS, _complain)
@@ -125,21 +125,21 @@ class FirstImport:
         return Popen(command, stdin=DEVNULL, stdout=DEVNULL, start_new_session=True)  # noqa: S603  ourselves
 
 
-def _told(answer: Callable[[Any], str], first: FirstImport) -> Callable[[Any], str]:
+def _with_warning(answer: Callable[[Any], str], first: FirstImport) -> Callable[[Any], str]:
     """An answer that says so where it may lack something."""
 
-    def told(asked: Any) -> str:
-        text = answer(asked)
+    def warned(arguments: Any) -> str:
+        text = answer(arguments)
         return text + UNFINISHED if first.is_unfinished else text
 
-    return told
+    return warned
 
 
 def _memory(first: FirstImport) -> server_of_tools.Memory:
     args, config = first.args, first.config
     return server_of_tools.Memory(
         opened=first.opened,
-        # Both are told by Claude Code 2.1.197 and 2.1.325. The session is that of the start: `/clear` begins another.
+        # Both are set by Claude Code 2.1.197 and 2.1.325. The session is that of the start: `/clear` begins another.
         folder=archives.listing.project_of(os.environ.get("CLAUDE_PROJECT_DIR") or str(Path.cwd())),
         running=os.environ.get("CLAUDE_CODE_SESSION_ID"),
         timezone=config.timezone,

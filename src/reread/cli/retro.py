@@ -160,7 +160,7 @@ def _ask_about(
         lines=views.retro_report.evidence_lines(found, options.make_view(config)),
         model=models[-1] if models else None,
     )
-    return ask_claude.asked(args, config, evidence, archive.prices)
+    return ask_claude.ask(args, config, evidence, archive.prices)
 
 
 _APPLY = "apply"

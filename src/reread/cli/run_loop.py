@@ -336,7 +336,7 @@ class PermissionLoop:
             self._void(event)
             return
         if isinstance(event, Permission):
-            self._asked(event)
+            self._on_permission(event)
         elif self._is_shown(event):
             self._show(event)
 
@@ -354,7 +354,7 @@ class PermissionLoop:
 
     # Questions
 
-    def _asked(self, permission: Permission) -> None:
+    def _on_permission(self, permission: Permission) -> None:
         if self._showing.is_json:
             self._showing.show([permission])
         decision = self._unasked(permission)

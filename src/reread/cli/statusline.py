@@ -53,7 +53,7 @@ def statusline_parser() -> options.Parser:
 
 
 def run_statusline(arguments: list[str]) -> int:
-    home, template = _given(arguments)
+    home, template = _home_and_format(arguments)
     from reread.archive.status import spent
     from reread.records.client_input import read_status_line
 
@@ -68,7 +68,7 @@ def run_statusline(arguments: list[str]) -> int:
     return 0
 
 
-def _given(arguments: list[str]) -> tuple[str | None, str | None]:
+def _home_and_format(arguments: list[str]) -> tuple[str | None, str | None]:
     """The home and the format. Pairs are read by hand: argparse and what its options need take longer than the rest."""
     pairs = dict(zip(arguments[::2], arguments[1::2], strict=False))
     is_plain = len(arguments) == 2 * len(pairs) and not any(value.startswith("-") for value in pairs.values())

@@ -181,21 +181,21 @@ def _grant(args: argparse.Namespace, config: Config, url: str) -> int:
         is_new = stores.grant(store, args.role, args.team, sees_text=not args.numbers)
     made = "; the role was made, without a password: `ALTER ROLE ... PASSWORD` gives it one" if is_new else ""
     said = f"{args.role} is in {args.team}{made}"
-    return _said(args, config, said, role=args.role, team=args.team, made_role=is_new)
+    return _show_change(args, config, said, role=args.role, team=args.team, made_role=is_new)
 
 
 def _revoke(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         stores.revoke(store, args.role, args.team)
     said = f"{args.role} is no longer in {args.team}; what was pushed stays there"
-    return _said(args, config, said, role=args.role, team=args.team)
+    return _show_change(args, config, said, role=args.role, team=args.team)
 
 
 def _assign(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         moved = stores.assign(store, args.pattern, args.team)
     said = f"{args.pattern} belongs to {args.team}; {count(moved, 'session')} moved there"
-    return _said(args, config, said, pattern=args.pattern, team=args.team, moved=moved)
+    return _show_change(args, config, said, pattern=args.pattern, team=args.team, moved=moved)
 
 
 def _retain(args: argparse.Namespace, config: Config, url: str) -> int:
@@ -207,7 +207,7 @@ def _retain(args: argparse.Namespace, config: Config, url: str) -> int:
         gone = stores.retain(store, days)
     kept = "for ever" if days is None else f"for {count(days, 'day')}"
     said = f"text is kept {kept}; {count(gone, 'month')} of it went; the ledger stays"
-    return _said(args, config, said, days=days, months_dropped=gone)
+    return _show_change(args, config, said, days=days, months_dropped=gone)
 
 
 def _forget(args: argparse.Namespace, config: Config, url: str) -> int:
@@ -219,7 +219,7 @@ def _forget(args: argparse.Namespace, config: Config, url: str) -> int:
         if not args.yes and not options.is_agreed(question):
             return 0
         stores.forget(store, named)
-    return _said(args, config, f"{named} is gone from the store, and no push brings it back", session=named)
+    return _show_change(args, config, f"{named} is gone from the store, and no push brings it back", session=named)
 
 
 def _verify(args: argparse.Namespace, config: Config, url: str) -> int:
@@ -243,7 +243,7 @@ def _audit(args: argparse.Namespace, config: Config, url: str) -> int:
     return 0
 
 
-def _said(args: argparse.Namespace, config: Config, said: str, **fields: Any) -> int:
+def _show_change(args: argparse.Namespace, config: Config, said: str, **fields: Any) -> int:
     options.show_answer(args, config, lambda: {"schema": "reread.team_change/1", **fields}, lambda _: [said])
     return 0
 

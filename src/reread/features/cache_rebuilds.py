@@ -255,7 +255,7 @@ class _Walk:
     def _rebuild(self, request: Request, before: _Before, path: list[int]) -> Rebuild | None:
         if 2 * request.cache_read >= before.request.prompt or _written(request) <= before.request.written:
             return None
-        reason, missed = _told(request)
+        reason, missed = _reported_miss(request)
         lost = before.request.prompt - request.cache_read if missed is None else missed
         tokens = max(0, min(_written(request), lost))
         return Rebuild(
@@ -300,7 +300,7 @@ def _written(request: Request) -> int:
     return request.cache_write_5m + request.cache_write_1h
 
 
-def _told(request: Request) -> tuple[str | None, int | None]:
+def _reported_miss(request: Request) -> tuple[str | None, int | None]:
     """Why the cache missed and by how much, as the API tells."""
     for row in (request.winner, *request.lines):
         diagnostics = row.message.diagnostics if row.message is not None else None

@@ -102,16 +102,16 @@ def keep(connection: sqlite3.Connection, said: StatusLine, machine: str, now: in
 
     Waits for nobody when the connection does not: raises sqlite3.Error where another writes.
     """
-    if said.session is None or not any(said.told) or not _is_news(connection, said, machine):
+    if said.session is None or not any(said.kept_values) or not _is_news(connection, said, machine):
         return False
     connection.execute("BEGIN IMMEDIATE")
     try:
         number, _ = _row_of(connection, said)  # again: another may have been faster
         if number is None:
             known = (said.session, machine, None, STATUS_LINE, said.began, now)
-            connection.execute(_INSERT, (*known, said.nanodollars, said.nanodollars, None, *said.told[1:]))
+            connection.execute(_INSERT, (*known, said.nanodollars, said.nanodollars, None, *said.kept_values[1:]))
         else:
-            connection.execute(_UPDATE, (now, said.nanodollars, *said.told, number))
+            connection.execute(_UPDATE, (now, said.nanodollars, *said.kept_values, number))
         connection.execute("COMMIT")
     except sqlite3.Error:
         if connection.in_transaction:
@@ -125,7 +125,7 @@ def _is_news(connection: sqlite3.Connection, said: StatusLine, machine: str) -> 
     if number is None:
         return not _is_forgotten(connection, said, machine)
     is_more = (said.nanodollars or 0) > (before[0] or 0)  # a count never falls: a smaller total was only slow to come
-    return is_more or any(new not in (None, old) for new, old in zip(said.told[1:], before[1:], strict=True))
+    return is_more or any(new not in (None, old) for new, old in zip(said.kept_values[1:], before[1:], strict=True))
 
 
 def _row_of(connection: sqlite3.Connection, said: StatusLine) -> tuple[int | None, Sequence[Any]]:

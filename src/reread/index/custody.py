@@ -30,7 +30,7 @@ from .safe_reader import LOST, filled
 from .session_files import SessionFileReader
 from .sessions import StoredSession, forget_moves
 from .user_data import content_mark, forget_mark, keep_forgotten, take_over_copy, write_copy
-from .verify import damaged_index, find_again, told
+from .verify import damage_line, damaged_index, find_again
 from .words import unindex
 
 
@@ -174,12 +174,12 @@ def restore(
     """
     rows = {to / below(row, session): row for row in kept_files(connection, session)}
     for target, row in rows.items():
-        if _differs(target, files.left_of(row, _wanted(row, generation)).content):
+        if _differs(target, files.left_of(row, _existing_generation(row, generation)).content):
             raise StoreError(f"{printable(str(target))}: is there already, and different; restore into another folder")
     size = 0
     damaged: list[str] = []
     for target, row in rows.items():
-        content, lost = files.left_of(row, _wanted(row, generation))
+        content, lost = files.left_of(row, _existing_generation(row, generation))
         damaged += [f"{printable(str(target))}: {damage}" for damage in lost]
         try:
             make_private(target.parent)
@@ -196,7 +196,7 @@ def kept_files(connection: sqlite3.Connection, session: StoredSession) -> list[F
     return read.files_of(connection, session.id) + read.backups_of(connection, session.id)
 
 
-def _wanted(row: FileRow, generation: int | None) -> int:
+def _existing_generation(row: FileRow, generation: int | None) -> int:
     return min(generation or row.generation, row.generation)
 
 
@@ -396,7 +396,7 @@ def _find(connection: sqlite3.Connection, safe: Safe) -> _Found:
     for found in safe.verify():
         if isinstance(found, Damage):
             if not found.stored:
-                raise SafeError(safe.folder, told(found))
+                raise SafeError(safe.folder, damage_line(found))
             damages.append(found)
         if found.header is not None:
             proved[found.place.pack, found.place.offset] = found.header
@@ -479,7 +479,7 @@ def _summed(connection: sqlite3.Connection, found: _Found) -> Damaged:
         file: connection.execute("SELECT path, present FROM file WHERE id = ?", (file,)).fetchone() for file in lost
     }
     return Damaged(
-        pieces=[told(damage) for damage in found.damages],
+        pieces=[damage_line(damage) for damage in found.damages],
         stored_bytes=sum(damage.stored for damage in found.damages if damage.header is None),
         files=[
             DamagedFile(path=Path(as_path(path)), bytes=lost[file], is_there=present == 1)

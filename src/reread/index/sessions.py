@@ -177,7 +177,7 @@ class SessionFilter(NamedTuple):
             if name not in _BOUNDS:
                 given = _GIVEN.get(name, _as_it_is)
                 keeps = lru_cache(maxsize=1 << 12)(getattr(self, name)) if given is _as_it_is else getattr(self, name)
-                connection.create_function(f"keeps_{name}", 1, _asked(keeps, given))
+                connection.create_function(f"keeps_{name}", 1, _converted(keeps, given))
         conditions = [_CONDITIONS[name] for name in asked]
         if self.ids is not None:
             conditions.insert(0, f"session.id IN ({integers(self.ids)})")
@@ -204,7 +204,7 @@ _CONDITIONS = {
 """The cheap ones first."""
 
 
-def _asked(keeps: Callable[[Any], bool], given: Callable[[Any], Any]) -> Callable[[Any], bool]:
+def _converted(keeps: Callable[[Any], bool], given: Callable[[Any], Any]) -> Callable[[Any], bool]:
     return lambda value: keeps(given(value))
 
 

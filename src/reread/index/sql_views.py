@@ -60,7 +60,7 @@ class ReadableView(NamedTuple):
         return f"CREATE TEMP VIEW {self.name} AS SELECT\n    {columns}\n{self.source}"
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What `--schema` prints."""
         width = max(len(column.name) for column in self.columns) + 2
         lines = [f"--   {column.name:{width}}{column.about}".rstrip() for column in self.columns]
@@ -235,7 +235,7 @@ SELECT session, count(*) AS times FROM replies WHERE text LIKE '%apologize%' GRO
 
 def schema_of_views() -> str:
     """What `reread sql --schema` says before it prints the tables."""
-    views = "\n--\n".join(view.told for view in VIEWS)
+    views = "\n--\n".join(view.description for view in VIEWS)
     examples = "\n\n".join(f"-- {about}:\n{query};" for about, query in EXAMPLES.items())
     return (
         "-- VIEWS, for reading: texts out of the safe, times as ISO 8601 in UTC, money in dollars, copies left out.\n"

@@ -32,7 +32,15 @@ from .safe_reader import LOST, Piece, SafeReader
 from .schema import CHECKS, NAMES
 from .usage_sums import NO_QUARTER, QUARTER_MS, wrong_cells
 
-__all__ = ["Verified", "damaged_index", "find_again", "told", "unnamed_pieces", "verify", "verify_without_database"]
+__all__ = [
+    "Verified",
+    "damage_line",
+    "damaged_index",
+    "find_again",
+    "unnamed_pieces",
+    "verify",
+    "verify_without_database",
+]
 
 
 _WITH_CACHING = f"SELECT saved, rebuilt, premium, {TOLD.removeprefix('SELECT ')} ORDER BY request.file, request.key"
@@ -161,7 +169,7 @@ def verify(
         if tell is not None:
             tell(done, stored)
         if isinstance(found, Damage):
-            damaged.append(told(found))
+            damaged.append(damage_line(found))
         if found.header is not None:
             proved[found.place.pack, found.place.offset] = found.header.sha256
             size += found.header.length
@@ -295,7 +303,7 @@ def _is_whole(safe: Safe, place: PiecePlace) -> bool:
     return True
 
 
-def told(damage: Damage) -> str:
+def damage_line(damage: Damage) -> str:
     name = printable(damage.path) if damage.path else "unknown file"
     return f"pack {damage.pack} at {damage.offset} ({name}): {damage.reason}"
 
@@ -306,7 +314,7 @@ def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
     size = files = 0
     for found in safe.verify():
         if isinstance(found, Damage):
-            damaged.append(told(found))
+            damaged.append(damage_line(found))
         else:
             size += found.header.length
             files += found.header.start == 0

@@ -98,7 +98,7 @@ def said_rows(conversation: Conversation) -> list[SaidRow]:
     rows: list[SaidRow] = []
     if not any(kind in conversation.beside for kind in _TELLS_COST):
         return rows
-    for row in _said(conversation.records):
+    for row in _reported_totals(conversation.records):
         before = next((i for i in reversed(range(len(rows))) if _is_same_count(rows[i], row)), None)
         if before is None:
             rows.append(row)
@@ -113,7 +113,7 @@ def _is_same_count(known: SaidRow, row: SaidRow) -> bool:
     return is_like and (row.began is not None or known.nanodollars <= row.nanodollars)
 
 
-def _said(records: Sequence[Record]) -> Iterator[SaidRow]:
+def _reported_totals(records: Sequence[Record]) -> Iterator[SaidRow]:
     for position, record in enumerate(records):
         if not isinstance(record, _TELLS_COST):
             continue

@@ -432,10 +432,10 @@ def _responses(job: _RecountJob) -> list[dict[str, tuple[object, ...]]]:
     """In a worker or not: what each file says about its responses; nothing where bytes of the session are lost."""
     disk = job.session.disk()
     rows = file_rows(job.changed, job.session.load(disk), disk, with_words=False)
-    return [] if disk.has_losses else [_told(each) for each in rows]
+    return [] if disk.has_losses else [_counts_by_key(each) for each in rows]
 
 
-def _told(rows: ExtractedRows) -> dict[str, tuple[object, ...]]:
+def _counts_by_key(rows: ExtractedRows) -> dict[str, tuple[object, ...]]:
     return {
         row.key: (rows.circumstances[row.circumstance].model, *(getattr(row, name) for name in read.COUNTED))
         for row in rows.responses

@@ -122,7 +122,7 @@ def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> di
         return session_mark(about.uuid)
     found = list(zip(changed, file_rows(changed, session, reader, with_words=False), strict=True))
     redactor = _redactor(options)
-    title, said = (None, []) if options.what == "ledger" else _said(changed, session, redactor, contents)
+    title, said = (None, []) if options.what == "ledger" else _title_and_texts(changed, session, redactor, contents)
     rows = {
         SESSION.name: [{**_session(job, about, title), **_friction(session, options, redactor)}],
         FILE.name: [_file(each, rows, contents[each.file.path], reader) for each, rows in found],
@@ -217,7 +217,7 @@ def _redactor(options: ShareOptions) -> Redactor | None:
     return Redactor(addresses=True) if options.redact == "all" else Redactor(spared=frozenset({EMAIL, USER}))
 
 
-def _said(
+def _title_and_texts(
     jobs: Sequence[FileJob], session: Session, redactor: Redactor | None, contents: dict[Path, bytes]
 ) -> tuple[str, list[Row]]:
     """The title and what was said, file by file. All of a session is learned first: a key that one line names may

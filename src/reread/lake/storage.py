@@ -88,14 +88,14 @@ def find(source: str, problems: list[SourceError]) -> Iterator[SourceFile]:
         raise SourceError(Path(source), f"cannot be listed ({_reason(error)})") from error
     scheme = source.partition("://")[0]
     listed = {info.path: info for info in found if info.type == fs.FileType.File}
-    for name in _wanted(listed):
+    for name in _transcript_names(listed):
         info, path = listed[name], Path(f"{scheme}:/{name}")
         where = place(path)
         if where is not None:
             yield SourceFile(str(path), *where, info.size, info.mtime_ns or 0)
 
 
-def _wanted(names: Iterable[str]) -> list[str]:
+def _transcript_names(names: Iterable[str]) -> list[str]:
     """Without what a client keeps beside its transcripts: a walk over folders leaves that out, too."""
     inside: dict[str, set[str]] = {}
     ordered = sorted(names)

@@ -139,10 +139,10 @@ class HostTools:
         message = data.get("message") if isinstance(data, dict) else None
         asked = message if isinstance(message, dict) else {}
         params = asked.get("params")
-        said = await self._said(str(asked.get("method")), params if isinstance(params, dict) else {})
+        said = await self._reply_to(str(asked.get("method")), params if isinstance(params, dict) else {})
         return {"mcp_response": {"jsonrpc": "2.0", "id": asked.get("id"), **said}}
 
-    async def _said(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def _reply_to(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         if method == "initialize":
             known = {"name": TOOL_SERVER, "version": "1"}
             version = params.get("protocolVersion") or "2025-06-18"

@@ -94,7 +94,7 @@ class Questions:
         self.open: dict[str, Permission] = {}
         self.plans = PlanTrail(read_file)
 
-    def asked(self, frame: ControlRequest, session: str | None, agents: Mapping[str, str]) -> Event | None:
+    def of_client(self, frame: ControlRequest, session: str | None, agents: Mapping[str, str]) -> Event | None:
         """A question of the client; `agents` are the calls that started them, by agent."""
         asked = question_of(frame)
         where = EventPlace(session=session, agent=None)
@@ -123,7 +123,7 @@ class Questions:
         agent = permission.agent if permission is not None else None
         return PermissionVoid(session=session, agent=agent, request_id=frame.request_id)
 
-    def told(self, frame: ControlResponse, session: str | None) -> Event | None:
+    def answer_of_client(self, frame: ControlResponse, session: str | None) -> Event | None:
         """The client's answer to a question of ours."""
         answer = answer_of(frame)
         if answer is None or answer.request_id is None:
@@ -651,9 +651,9 @@ class Stream:
 
     def _control(self, frame: ControlRequest | ControlResponse | ControlCancelRequest) -> Iterator[Event]:
         if isinstance(frame, ControlRequest):
-            event = self._questions.asked(frame, self.session, self._agents)
+            event = self._questions.of_client(frame, self.session, self._agents)
         elif isinstance(frame, ControlResponse):
-            event = self._questions.told(frame, self.session)
+            event = self._questions.answer_of_client(frame, self.session)
         else:
             event = self._questions.void(frame, self.session)
         yield event if event is not None else self._unknown(frame)

@@ -82,7 +82,7 @@ class HookBlockingError(_Hook, tag="hook_blocking_error", frozen=True):
     blocking_error: Raw = ABSENT
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """The hook's own words, which stand in an object inside the error or are the error itself."""
         error = parse_or_none(self.blocking_error)
         said = error.get("blockingError") if isinstance(error, dict) else error

@@ -74,7 +74,7 @@ class StatusLine:
             self.context_percent = self.context_tokens * 100 / self.context_size
 
     @property
-    def told(self) -> tuple[float | None, ...]:
+    def kept_values(self) -> tuple[float | None, ...]:
         """What is kept of it: cost, both limits, the context."""
         return (
             self.nanodollars,

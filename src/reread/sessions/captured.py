@@ -320,11 +320,11 @@ def _names_of_reply(record: Assistant) -> Iterator[Name]:
     for block in record.blocks:
         if isinstance(block, ToolUse):
             yield from [("call", block.id)] if block.id is not None else []
-        elif message is not None and message.id is not None and (said := _said(block)):
+        elif message is not None and message.id is not None and (said := _text_of(block)):
             yield ("said", message.id, said)
 
 
-def _said(block: Block) -> str | None:
+def _text_of(block: Block) -> str | None:
     """Thinking may have no text, but then it is signed or sealed."""
     if isinstance(block, RedactedThinking):
         return block.data

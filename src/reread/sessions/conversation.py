@@ -93,7 +93,7 @@ class Conversation:
         return tuple(self._sorted[0])
 
     @property
-    def told(self) -> tuple[Spoken, ...]:
+    def counted_lines(self) -> tuple[Spoken, ...]:
         """The lines whose calls, thoughts and words count here; their requests may not."""
         return self.spoken
 
@@ -184,14 +184,14 @@ class Conversation:
     @cached_property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Every call with its result, on all branches, in file order."""
-        return tuple(pair_calls(self.told, self.permissions))
+        return tuple(pair_calls(self.counted_lines, self.permissions))
 
     @cached_property
     def thoughts(self) -> tuple[Thought, ...]:
         """All thinking blocks, also empty, redacted and withdrawn ones."""
         return tuple(
             Thought(record=record, block=block)
-            for record in (self.distinct if WithdrawnBlock in self.beside else self.told)
+            for record in (self.distinct if WithdrawnBlock in self.beside else self.counted_lines)
             for block in _reply_blocks(record)
             if type(block) is Thinking or type(block) is RedactedThinking
         )
@@ -204,7 +204,7 @@ class Conversation:
         """Replies of the model of at least so many characters; `turns` have the shorter ones, too."""
         return [
             Said(record=record, block=block)
-            for record in self.told
+            for record in self.counted_lines
             for block in _reply_blocks(record)
             if type(block) is Text and len(block.as_text) >= min_length
         ]

@@ -104,7 +104,7 @@ class Session(Conversation):
         return lines_by_progress(lines, claimed)
 
     @property
-    def told(self) -> tuple[Spoken, ...]:
+    def counted_lines(self) -> tuple[Spoken, ...]:
         return (*self.spoken, *self.by_progress.values()) if self.by_progress else self.spoken
 
     @cached_property

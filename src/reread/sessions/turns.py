@@ -329,7 +329,7 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
         return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
     # What a stop hook told the model is a line of its own.
     if isinstance(body, HookBlockingError) and body.hook_event != "Stop":
-        return [_hook_notice(record, "blocked", body.hook_name, body.said)]
+        return [_hook_notice(record, "blocked", body.hook_name, body.message)]
     if isinstance(body, HookStoppedContinuation):
         return [_hook_notice(record, "stopped", body.hook_name, body.message)]
     return []

@@ -39,7 +39,7 @@ from reread.records import Record, User, decode
 from reread.sessions.speaker import Speaker, kind_of
 from reread.times import milliseconds
 
-from .store import Store, StoreAway, told
+from .store import Store, StoreAway, database_errors
 
 if TYPE_CHECKING:
     from reread.archive import Archive
@@ -163,7 +163,7 @@ class Parcels:
         raw = sorted({name for response in told if (name := without_secrets(response.model))})
         named = [(name, self.archive.prices.model(name)) for name in raw]
         stands = [self._place(number, self._contexts[context]) for context, number in numbers.items()]
-        rows = [_told(response, stands[place]) for response, place in zip(told, places, strict=True)]
+        rows = [_response_document(response, stands[place]) for response, place in zip(told, places, strict=True)]
         there = known.told or {}
         now = {(each["file"], each["key"]) for each in rows}
         changed = [each for each in rows if there.get((each["file"], each["key"])) != each["digest"]]
@@ -257,7 +257,7 @@ def _numbers(row: SessionRow) -> Document:
     return {name: getattr(row, name) for name in _NUMBERS} | names
 
 
-def _told(response: Response, place: Document) -> Document:
+def _response_document(response: Response, place: Document) -> Document:
     about = {"file": response.file, "key": response.key, "asked": asker(response.key), "place": place["number"]}
     counts = {name: getattr(response, name) for name in _COUNTS}
     counts |= {name: without_secrets(counts[name]) for name in ("model", "speed", "geo", "tier")}
@@ -477,9 +477,9 @@ def push(
     counts = {"sent": 0, "unchanged": 0, "failed": 0, "forgotten": 0, "bytes_sent": 0, "redacted": 0}
     problems = []
     if not is_dry:
-        with told():
+        with database_errors():
             store.one("SELECT reread.retire()")
-    with told():
+    with database_errors():
         since = store.one("SELECT reread.kept_since()")
     chosen = _chosen(archive, filters)
     lacking = [
@@ -534,7 +534,7 @@ def shown(archive: Archive, stored: StoredSession, what: str, names: SentNames) 
 
 
 def names_of(store: Store, *, is_hashed: bool) -> SentNames:
-    with told():
+    with database_errors():
         return SentNames((store.note("salt") or "").encode()) if is_hashed else SentNames()
 
 
@@ -612,7 +612,7 @@ def _lacking(each: Waiting, there: _There | None, what: str) -> list[str]:
 def _send(store: Store, each: Waiting, made: dict[str, str], before: _There | None = None) -> bool | None:
     """False where the team has forgotten the session; None where the store no longer has what it had before, which
     is what the parcels go on from."""
-    with told(), store.connection.transaction():
+    with database_errors(), store.connection.transaction():
         store.connection.execute("SELECT reread.lock_ledger()")
         if before is not None and _all_there(store, each.key).get(each.key) != before:
             return None

@@ -46,7 +46,7 @@ from reread.sources.find import project_folder_name
 from reread.times import milliseconds, moment
 
 from .payload import NOT_SENT, words
-from .store import Store, found_session, told
+from .store import Store, database_errors, found_session
 
 if TYPE_CHECKING:
     from reread.records import Record
@@ -85,7 +85,7 @@ def usage(store: Store, by: str = "day", filters: Filter | None = None, timezone
         raise BadInput(f"usage by {by!r} is not there; try {', '.join(TEAM_GROUPINGS)}")
     condition, values = _condition(store, filters)
     prices = packaged_prices()
-    with told():
+    with database_errors():
         cells = list(_cells(store, by, condition, values, timezone))
         lines = store.rows(
             """SELECT coalesce(sum(lines), 0)::bigint, coalesce(sum(malformed), 0)::bigint

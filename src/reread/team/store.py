@@ -64,7 +64,7 @@ def _psycopg() -> Any:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def database_errors() -> Iterator[None]:
     """Errors of the database as sentences, without what they quote of a statement."""
     psycopg = _psycopg()
     try:
@@ -95,7 +95,7 @@ class Store:
         if not is_store(url):
             raise BadInput(f"{printable(url)!r} is no address of a store; try postgresql://host/database")
         self.address = without_password(url)
-        with told():
+        with database_errors():
             self.connection: psycopg.Connection[Any] = _psycopg().connect(
                 url, autocommit=True, connect_timeout=10, application_name="reread"
             )
@@ -112,7 +112,7 @@ class Store:
         self.connection.close()
 
     def _check(self) -> None:
-        with told():
+        with database_errors():
             if self.one("SELECT to_regclass('reread.note')::text") is None:
                 raise BadInput(f"{self.address} is no store yet; its owner makes one with `reread team init URL`")
         made = self.version()
@@ -123,7 +123,7 @@ class Store:
 
     def version(self) -> int:
         """Raises BadInput where it is newer than this program knows."""
-        with told():
+        with database_errors():
             made = int(self.note("version") or 0)
         if made > VERSION:
             raise BadInput(
@@ -137,7 +137,7 @@ class Store:
         return None if row is None else row[0]
 
     def rows(self, query: LiteralString, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with told():
+        with database_errors():
             return self.connection.execute(query, values or None).fetchall()
 
     def note(self, name: str) -> str | None:
@@ -171,7 +171,7 @@ def as_json(value: object) -> Any:
 def initialise(store: Store, prices: Prices) -> None:
     """Tables, functions, rules and prices; repeated, it brings all of them up to date and counts all money again."""
     schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
-    with told(), store.connection.transaction():
+    with database_errors(), store.connection.transaction():
         store.connection.execute("SELECT pg_advisory_xact_lock(7824361)")
         if store.one("SELECT to_regclass('reread.note')::text") is not None:
             store.version()
@@ -212,7 +212,7 @@ def _write_prices(store: Store, prices: Prices) -> None:
 def grant(store: Store, role: str, team: str, *, sees_text: bool) -> bool:
     """Puts a role into a team; True where the role had to be made first, without a password."""
     _check_names(role, team)
-    with told(), store.connection.transaction():
+    with database_errors(), store.connection.transaction():
         is_new = store.one("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)) is None
         if is_new:
             store.connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
@@ -229,7 +229,7 @@ def grant(store: Store, role: str, team: str, *, sees_text: bool) -> bool:
 def revoke(store: Store, role: str, team: str) -> None:
     """Takes a role out of a team; out of its last one, it may do nothing in the store any more."""
     _check_names(role, team)
-    with told(), store.connection.transaction():
+    with database_errors(), store.connection.transaction():
         gone = store.connection.execute("DELETE FROM reread.member WHERE role = %s AND team = %s", (role, team))
         if not gone.rowcount:
             raise BadInput(f"{role!r} is no member of {team!r}; see `reread team members`")
@@ -248,7 +248,7 @@ def assign(store: Store, pattern: str, team: str) -> int:
     _check_names(team)
     if not pattern.strip():
         raise BadInput("say which projects: a part of their path, or a pattern with *")
-    with told(), store.connection.transaction():
+    with database_errors(), store.connection.transaction():
         store.connection.execute(
             "INSERT INTO reread.assignment VALUES (%s, %s) ON CONFLICT (pattern) DO UPDATE SET team = excluded.team",
             (pattern, team),
@@ -258,7 +258,7 @@ def assign(store: Store, pattern: str, team: str) -> int:
 
 def retain(store: Store, days: int | None) -> int:
     """How long text is kept from now on; gives how many months of it went at once."""
-    with told(), store.connection.transaction():
+    with database_errors(), store.connection.transaction():
         store.connection.execute("DELETE FROM reread.note WHERE name = 'retain_days'")
         if days is not None:
             store.connection.execute("INSERT INTO reread.note VALUES ('retain_days', %s)", (str(days),))
@@ -268,7 +268,7 @@ def retain(store: Store, days: int | None) -> int:
 def forget(store: Store, name: str) -> str:
     """Removes every copy of a session; gives its id."""
     named = found_session(store, name)
-    with told(), store.connection.transaction():
+    with database_errors(), store.connection.transaction():
         keys = store.one("SELECT reread.forget(%s)", (named,))
         if keys is None:
             raise StoreRefused(f"{named} is not yours alone to forget; ask the store's owner")

@@ -163,7 +163,7 @@ class MarkdownWriter:
             more = [f"… {len(lines) - LONGEST_DIFF:,} more lines"] if len(lines) > LONGEST_DIFF else []
             inside += [*fenced("\n".join([*shown, *more]), "diff")]
         elif call.input:
-            inside += _given(call)
+            inside += _input_lines(call)
         output = call.output.whole if call.output is not None else ""
         if output and not (lines and call.status is CallStatus.OK):
             inside += ["", *fenced(_cut(without_error_tags(output)))]
@@ -193,7 +193,7 @@ _STEPS: dict[type[ShownBlock], Callable[[MarkdownWriter, Any], Iterator[str]]] =
 }
 
 
-def _given(call: CallBlock) -> list[str]:
+def _input_lines(call: CallBlock) -> list[str]:
     if call.name == "Bash" and isinstance(call.input, dict) and isinstance(call.input.get("command"), str):
         return fenced(_cut(call.input["command"]), "bash")
     return fenced(_cut(json.dumps(call.input, ensure_ascii=False, indent=2, default=str)), "json")

@@ -274,21 +274,21 @@ def way_text(session: Session, way: PathToLine, recall: Recall, *, is_onward: bo
     """A stretch of a way: around a piece of it, or from that piece onward."""
     head = heading(session, recall) + (f"\n({one_line(way.name)})" if way.name else "")
     teller = _Teller(session, way, recall, found=None if is_onward else way.at)
-    shown = _stretch(way, teller.told, MOST - len(head) - _NOTES, is_onward=is_onward)
+    shown = _stretch(way, teller.text, MOST - len(head) - _NOTES, is_onward=is_onward)
     lines, turn = [head], None
     if shown.start > 0 and not is_onward:
-        lines.append(f"… {count(shown.start, 'line')} before{_asked('around', way, shown)}")
+        lines.append(f"… {count(shown.start, 'line')} before{_read_on('around', way, shown)}")
     for number in shown:
         if way.pieces[number].turn.index != turn:
             turn = way.pieces[number].turn.index
             lines.append(f"— turn {turn} —")
-        lines.append(teller.told(number))
+        lines.append(teller.text(number))
     if shown.stop < len(way.pieces):
-        lines.append(f"… {count(len(way.pieces) - shown.stop, 'line')} after{_asked('after', way, reversed(shown))}")
+        lines.append(f"… {count(len(way.pieces) - shown.stop, 'line')} after{_read_on('after', way, reversed(shown))}")
     return "\n".join(line for line in lines if line)
 
 
-def _asked(how: str, way: PathToLine, numbers: Iterable[int]) -> str:
+def _read_on(how: str, way: PathToLine, numbers: Iterable[int]) -> str:
     """How to read on: by the outermost line that has a name."""
     name = next((name for number in numbers if (name := way.pieces[number].name) is not None), None)
     return f': {how}="{short(name)}"' if name is not None else ""
@@ -319,7 +319,7 @@ class _Teller:
         self._found = found
         self._told: dict[int, str] = {}
 
-    def told(self, number: int) -> str:
+    def text(self, number: int) -> str:
         if number not in self._told:
             self._told[number] = self._tell(self._way.pieces[number], is_found=number == self._found)
         return self._told[number]
@@ -329,7 +329,7 @@ class _Teller:
         most = max(_LEAST, (_FOUND_LINE if is_found else _LINE) // len(piece.said))
         prompts = [prompt_block(said) for said in piece.said if isinstance(said, Prompt)]
         steps = self._blocks.steps([said for said in piece.said if not isinstance(said, Prompt)])
-        parts = [self._writer.told(block, most, is_found=is_found) for block in (*prompts, *steps)]
+        parts = [self._writer.text(block, most, is_found=is_found) for block in (*prompts, *steps)]
         told = "\n".join(part for part in parts if part)
         return f"{'>>> ' if is_found else ''}[{short(piece.name)}] {told}" if told else ""
 
@@ -341,7 +341,7 @@ class RecallWriter:
         self._recall = recall
         self._project = project
 
-    def told(self, block: ShownBlock, most: int, *, is_found: bool = False) -> str:
+    def text(self, block: ShownBlock, most: int, *, is_found: bool = False) -> str:
         if isinstance(block, CallBlock):
             return "\n".join([self._call(block), *(self._whole(block, most) if is_found else ())])
         speaker, text = _SPOKEN[type(block)](block)

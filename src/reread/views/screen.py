@@ -410,11 +410,11 @@ def started_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
 
 def question_lines(question: QuestionBlock, project: str | None, view: View) -> Iterator[str]:
     """That the client asks, and what was answered."""
-    paint, asked, answer = view.style.paint, question.asked, question.answer
+    paint, permission, answer = view.style.paint, question.permission, question.answer
     if question.state is BlockState.WITHDRAWN:
         yield paint("    · the question is void", "dim")
     elif answer is None:
-        what = f"asks to use {tool_label(asked.tool)}  {point_of(asked.tool, asked.input, project)}"
+        what = f"asks to use {tool_label(permission.tool)}  {point_of(permission.tool, permission.input, project)}"
         yield paint("  ? ", "yellow") + shorten(what, view.width - 4)
     elif answer.decision == "allow":
         extra = [*(["with another input"] if answer.is_edited else []), *(["from now on"] if answer.remembered else [])]

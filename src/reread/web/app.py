@@ -208,7 +208,7 @@ def make_app(
         routes=ROUTES,
         lifespan=lifespan,
         middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
-        exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
+        exception_handlers={RereadError: _error_response, HTTPException: _http, Exception: _fault},
     )
     app.state.site = pages.Site(settings, library, hub, watch, {Driver: driver})
     app.state.doctor = doctor.doctor_scan(library)
@@ -238,7 +238,7 @@ def _refused(refused: RequestRefused, scope: Scope) -> Response:
     return answer
 
 
-def _told(request: Request, error: Exception) -> Response:
+def _error_response(request: Request, error: Exception) -> Response:
     status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
     if isinstance(error, UnknownSession) and error.is_partial:
         status = 503

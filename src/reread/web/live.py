@@ -43,7 +43,7 @@ from .archive_pool import link_name
 from .paging import FIRST_STEPS, PageStretch
 from .runs import MOST_AT_ONCE, NOT_HERE, Answered, Driver, Run, RunRequest, checked_prompt, decision_of
 from .session_view import SessionView, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
-from .updates import BEAT, told
+from .updates import BEAT, server_event
 
 RECENT = timedelta(minutes=30)
 """A session whose file did not grow for longer is not listed: nobody knows whether its terminal is still open."""
@@ -66,7 +66,7 @@ class RunningSnapshot(NamedTuple):
     activity: Activity
     since: datetime
     problem: str
-    asked: Sequence[Permission] = ()
+    open_permissions: Sequence[Permission] = ()
     """What it waits for, the first one first."""
 
 
@@ -94,7 +94,7 @@ def runs_of(site: pages.Site) -> list[RunningSnapshot]:
             run.activity,
             run.began,
             run.problem,
-            () if run.has_ended else run.asked,
+            () if run.has_ended else run.open_permissions,
         )
         for run in site.part(Driver).runs
     ]
@@ -102,9 +102,9 @@ def runs_of(site: pages.Site) -> list[RunningSnapshot]:
 
 def queue_of(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any]:
     """All that waits for an answer here, whatever session asks, the oldest first; and what was answered."""
-    asked = [(run, asking_of(each, run.folder)) for run in reversed(runs) for each in run.asked]
+    waiting = [(run, asking_of(each, run.folder)) for run in reversed(runs) for each in run.open_permissions]
     answered = [AnsweredRow.of(each) for each in list(site.part(Driver).answered)]
-    return {"queue": asked, "answered": answered}
+    return {"queue": waiting, "answered": answered}
 
 
 async def approvals(request: Request) -> Response:
@@ -112,7 +112,7 @@ async def approvals(request: Request) -> Response:
     site = pages.site_of(request)
     driver = site.part(Driver)
     running = [run for run in reversed(driver.runs) if not run.has_ended]
-    waiting = tuple(_approval(run, asked) for run in running for asked in run.asked)
+    waiting = tuple(_approval(run, permission) for run in running for permission in run.open_permissions)
     answered = tuple(_given_answer(driver, each) for each in driver.answered)
     driven = {run.session_id for run in driver.runs}
     others = await run_in_threadpool(lambda: [row for row in _others(site, driven) if row.activity.needs_person])
@@ -369,7 +369,7 @@ async def live_events(site: pages.Site) -> AsyncGenerator[str]:
 
 def _list_news(site: pages.Site, runs: Sequence[RunningSnapshot]) -> str:
     shown, waiting = running(site, runs), queue_of(site, runs)
-    return told(
+    return server_event(
         "/live",
         "list",
         html=pages.render("running.html", **shown),
@@ -384,14 +384,14 @@ async def start(request: Request) -> Response:
     form = await pages.form(request)
     given = {name: values[0] for name, values in form.items()}
     try:
-        wanted = await run_in_threadpool(_wanted, given)
+        wanted = await run_in_threadpool(_run_request, given)
         run = await pages.site_of(request).part(Driver).start(wanted)
     except RereadError as problem:
         return await _page(request, given, str(problem), status=400)
     return RedirectResponse(f"/live/{run.id}", status_code=303)
 
 
-def _wanted(form: dict[str, str]) -> RunRequest:
+def _run_request(form: dict[str, str]) -> RunRequest:
     """Raises BadInput with what to change."""
     prompt = checked_prompt(form.get("prompt", ""))
     name = form.get("folder", "").strip()
@@ -523,7 +523,7 @@ class _Now(NamedTuple):
     run: Run
     version: int
     activity: Activity
-    asked: list[Permission]
+    open_permissions: list[Permission]
     result: TurnResult | None
     problem: str
     has_told_failure: bool
@@ -532,7 +532,7 @@ class _Now(NamedTuple):
     @classmethod
     def of(cls, run: Run) -> Self:
         told = run.has_told_failure
-        return cls(run, run.version, run.activity, run.asked, run.result, run.problem, told, run.note)
+        return cls(run, run.version, run.activity, run.open_permissions, run.result, run.problem, told, run.note)
 
     def shown(self, site: pages.Site) -> dict[str, Any]:
         project = str(self.run.request.folder)
@@ -544,7 +544,7 @@ class _Now(NamedTuple):
             "words": activity_words(self.activity),
             "doing": self.activity.doing.value,
             "project": project,
-            "asked": [asking_of(each, project) for each in self.asked],
+            "asked": [asking_of(each, project) for each in self.open_permissions],
             "outcome": outcome,
             "failure": harmless(failure)[:LONGEST_FAILURE],
             "note": shorten(self.note, 300),
@@ -597,10 +597,10 @@ async def conversation_events(site: pages.Site, name: str) -> AsyncGenerator[str
     run, topic = site.part(Driver).find(name), f"/live/{name}"
     seen, sent = -1, dict[str, int]()
     while run is not None and not run.hub.is_closed:
-        news = [told(topic, "forming", **each) for each in _grown(run, sent)]
+        news = [server_event(topic, "forming", **each) for each in _grown(run, sent)]
         if seen != run.version:
             seen = run.version
-            news.append(told(topic, "changed", version=seen, forming=list(run.forming)))
+            news.append(server_event(topic, "changed", version=seen, forming=list(run.forming)))
         for each in news:
             yield each
         if news:
@@ -608,7 +608,7 @@ async def conversation_events(site: pages.Site, name: str) -> AsyncGenerator[str
         else:
             await run.hub.wait(BEAT)
     if not site.hub.is_closed:
-        yield told(topic, "gone")
+        yield server_event(topic, "gone")
 
 
 def _grown(run: Run, sent: dict[str, int]) -> list[dict[str, Any]]:
@@ -644,7 +644,7 @@ async def say(request: Request) -> Response:
 
 async def answer(request: Request) -> Response:
     run, form = _run_of(request), await pages.form(request)
-    is_first = await run.answer(form.get("request", [""])[0], lambda asked: decision_of(asked, form))
+    is_first = await run.answer(form.get("request", [""])[0], lambda permission: decision_of(permission, form))
     if not is_first and request.headers.get("x-part"):
         return pages.problem(request.headers, GONE, 409)
     return _done(request, run)

@@ -217,7 +217,7 @@ class SessionPages:
                 mark = MapMark("prompt", _height(done, total), shorten(turn.prompt.text[:300], 80), place)
                 found.setdefault((mark.what, mark.y), mark)
             for number, step in enumerate(turn.steps):
-                told = _told(step)
+                told = _landmark(step)
                 if told is not None:
                     where = anchor(step.uuid) if step.uuid else place
                     mark = MapMark(told[0], _height(done + 1 + number, total), told[1], where, piece)
@@ -288,7 +288,7 @@ def _failed(
     turn: Turn, agents: Mapping[str, Subagent], within: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     for step in turn.steps:
-        told = _told(step)
+        told = _landmark(step)
         if told is not None and told[0] in FAILURES and step.uuid:
             yield anchor(step.uuid), within
         agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
@@ -303,7 +303,7 @@ def _height(done: int, total: int) -> int:
     return int(HEIGHT * done / total) // 3 * 3
 
 
-def _told(step: Step) -> tuple[str, str] | None:
+def _landmark(step: Step) -> tuple[str, str] | None:
     if isinstance(step, ToolCall) and step.status in parts.BAD:
         ended = parts.BAD[step.status]
         return ended, f"{ended}: {one_line(step.name)[:80]}"

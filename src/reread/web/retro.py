@@ -215,12 +215,12 @@ def _subject(group: FrictionGroup, events: Sequence[Moment], found: Retro, shelf
         name=about_name(group),
         facts=subject_facts(group),
         about=group.about or "",
-        moments=[_told(event, found, shelf) for event in shown],
+        moments=[_moment_line(event, found, shelf) for event in shown],
         left_out=len(events) - len(shown),
     )
 
 
-def _told(event: Moment, found: Retro, shelf: RetroSections) -> MomentLine:
+def _moment_line(event: Moment, found: Retro, shelf: RetroSections) -> MomentLine:
     first = event.details.get("first")
     return MomentLine(
         id=moment_id(event.uuid or "", event.kind.value),
@@ -332,7 +332,7 @@ def retro(request: Request) -> HTMLResponse:
         rate_text=rate_text,
         changes=[change_text(each, view) for each in found.changes],
         left_out={_SWITCHES[name]: words for name, words in left_out(found).items()},
-        said=_said(request, shown),
+        said=_verdict(request, shown),
         is_open=bool(form["kind"]),
         back=_query(form),
     )
@@ -420,7 +420,7 @@ class MomentVerdict(NamedTuple):
     """Whether the moment's group is there to tell it in."""
 
 
-def _said(request: Request, shown: Sequence[Hurt]) -> MomentVerdict | None:
+def _verdict(request: Request, shown: Sequence[Hurt]) -> MomentVerdict | None:
     uuid, of = pages.value(request, "said"), pages.value(request, "of")
     if not uuid or not of:
         return None

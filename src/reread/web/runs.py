@@ -131,7 +131,7 @@ class Run:
         return shorten(self.request.prompt[:400], 90)
 
     @property
-    def asked(self) -> list[Permission]:
+    def open_permissions(self) -> list[Permission]:
         """The questions that wait for a person, the first one first."""
         asked = self.client.stream.open_permissions.values()
         return [each for each in asked if self._is_for_person(each)]
@@ -270,7 +270,7 @@ class Run:
     def _activity(self, otherwise: Doing) -> Activity:
         if self.has_ended:
             return Activity(Doing.ENDED)
-        asked = self.asked
+        asked = self.open_permissions
         if asked:
             return Activity(Doing.ASKING, asked[0].tool)
         if self._calls:

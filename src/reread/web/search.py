@@ -92,7 +92,7 @@ def search(request: Request) -> HTMLResponse:
     form = {name: pages.value(request, name) for name in ("q", *FILTERS)}
     filters = SearchRequest(form, DEFAULT_FIELDS, Filter(), SHOWN)
     try:
-        filters = _wanted(request, site, form)
+        filters = _search_request(request, site, form)
         if form["q"]:
             values |= _found(site, filters)
     except BadInput as error:
@@ -115,7 +115,7 @@ def search(request: Request) -> HTMLResponse:
     return pages.page(request, "search.html", title, status=status, scripts=["lists.js", "search.js"], **values)
 
 
-def _wanted(request: Request, site: pages.Site, form: dict[str, str]) -> SearchRequest:
+def _search_request(request: Request, site: pages.Site, form: dict[str, str]) -> SearchRequest:
     chosen = request.query_params.getlist("in")[: len(Field)]
     fields = fields_of(",".join(chosen)) if chosen else DEFAULT_FIELDS
     number = max(SHOWN, pages.number(request, "n", SHOWN, MOST))

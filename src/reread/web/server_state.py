@@ -80,14 +80,14 @@ class Standing(NamedTuple):
 
     def ask(self, path: str) -> bytes:
         """The JSON that it answers. Raises BadInput where it does not."""
-        return self._asked("GET", path, {})
+        return self._request("GET", path, {})
 
     def send(self, path: str, form: Mapping[str, str | Sequence[str]]) -> None:
         """A form, as a page of its own sends it. Raises BadInput with what it has against it."""
         key = {KEY_HEADER: Credentials(self.token).page_key, "Origin": self.origin}
-        self._asked("POST", path, {**key, "Content-Type": "application/x-www-form-urlencoded"}, urlencode(form, True))
+        self._request("POST", path, {**key, "Content-Type": "application/x-www-form-urlencoded"}, urlencode(form, True))
 
-    def _asked(self, method: str, path: str, headers: Mapping[str, str], body: str | None = None) -> bytes:
+    def _request(self, method: str, path: str, headers: Mapping[str, str], body: str | None = None) -> bytes:
         connection = self.connection(ANSWERS_WITHIN)
         try:
             told = {**self.cookie, **headers, "Accept": "application/json", "X-Part": "1"}

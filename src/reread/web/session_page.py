@@ -31,10 +31,20 @@ from .archive_pool import PooledArchive, link_name
 from .live import going_of
 from .paging import FIRST_STEPS, ways
 from .retro import friction_marks
-from .session_view import SessionView, more_of, part_base, part_in, record_in, sought, states_in, stops_in, where_in
-from .session_view import told as told_of
+from .session_view import (
+    SessionView,
+    find_answer,
+    more_of,
+    part_base,
+    part_in,
+    record_in,
+    sought,
+    states_in,
+    stops_in,
+    where_in,
+)
 from .sessions import tag_names
-from .updates import BEAT, told
+from .updates import BEAT, server_event
 
 AROUND = 60
 """Sessions before and after one that the list beside it has."""
@@ -154,7 +164,7 @@ def beside(request: Request) -> Response:
 def hits_of(request: Request) -> Response:
     """Which messages of a branch have the words that led here, or were typed; and whether other branches do."""
     with _reading(request) as (reading, held):
-        found = told_of(pages.site_of(request).library, held.stored, reading, request)
+        found = find_answer(pages.site_of(request).library, held.stored, reading, request)
         return Response(msgspec.json.encode(found), media_type="application/json")
 
 
@@ -232,7 +242,7 @@ async def heard(site: pages.Site, names: Sequence[str]) -> AsyncGenerator[str]:
             stamp = _stamp(stamps[name]) if name in stamps else ""
             if stamp and stamp != seen.get(name):
                 seen[name] = stamp
-                yield told(f"/s/{name}", "grown", stamp=stamp)
+                yield server_event(f"/s/{name}", "grown", stamp=stamp)
         await site.hub.wait(BEAT, since=changes)
 
 

@@ -267,14 +267,14 @@ def where_in(reading: SessionView, request: Request) -> Response:
 def record_in(reading: SessionView, request: Request, *, back: str, title: str) -> Response:
     """The lines of the transcript that a message came from, with a way back to it."""
     wanted = request.path_params["anchor"]
-    found = [_told(each) for each in reading.records(wanted)]
+    found = [_raw_record(each) for each in reading.records(wanted)]
     if not found:
         raise HTTPException(404)
     values = {"records": found, "anchor": wanted, "back": back, "session_title": title}
     return pages.page(request, "record.html", f"Record of {title}", **values)
 
 
-def _told(record: Record) -> dict[str, object]:
+def _raw_record(record: Record) -> dict[str, object]:
     """A line of the transcript to be looked at."""
     text = raw_of(record.data) if record.data else record.raw.decode("utf-8", "replace")
     cut = len(text) - LARGEST_RECORD
@@ -332,13 +332,13 @@ def sought(request: Request) -> Sought | None:
     if not (pages.value(request, "find") or pages.value(request, "q")):
         return None
     try:
-        wanted = asked(request)
+        wanted = find_request(request)
         return wanted if wanted is not None and wanted.terms else None
     except BadInput:
         return None
 
 
-def asked(request: Request) -> Sought | None:
+def find_request(request: Request) -> Sought | None:
     """Raises BadInput for an unknown field."""
     typed = pages.value(request, "find")
     if typed:
@@ -348,11 +348,11 @@ def asked(request: Request) -> Sought | None:
     return Sought(words, True, fields_of(",".join(chosen)) if chosen else DEFAULT_FIELDS) if words else None
 
 
-def told(library: ArchivePool, stored: StoredSession, reading: SessionView, request: Request) -> dict[str, Any]:
+def find_answer(library: ArchivePool, stored: StoredSession, reading: SessionView, request: Request) -> dict[str, Any]:
     """What the page is answered; what cannot be looked for is said in a sentence."""
     unfolding = reading.branch(pages.value(request, "branch"))
     try:
-        wanted = asked(request)
+        wanted = find_request(request)
         if wanted is None:
             reading.prepare()
             return _NOTHING

@@ -115,7 +115,7 @@ BEAT = 10.0
 """Seconds after which all pages hear that we are still there."""
 
 
-def told(to: str, what: str, **more: Any) -> str:
+def server_event(to: str, what: str, **more: Any) -> str:
     """A piece of news for the pages of one address, or for all where it is empty."""
     return f"data: {msgspec.json.encode({'to': to, 'what': what, **more}).decode()}\n\n"
 
@@ -134,7 +134,7 @@ async def together(sources: Sequence[AsyncGenerator[str]]) -> AsyncGenerator[str
             done, _ = await asyncio.wait(pending, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if clock() >= due:
                 due = clock() + BEAT
-                yield told("", "beat")
+                yield server_event("", "beat")
             for each in done:
                 source = pending.pop(each)
                 news = each.result()

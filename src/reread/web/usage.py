@@ -62,7 +62,7 @@ class UsageFilters(NamedTuple):
         return [(name, text) for name, text in self.form.items() if not (name == "since" and self.span)]
 
 
-def asked(request: Request) -> UsageFilters:
+def filters_in(request: Request) -> UsageFilters:
     """Raises BadInput for an invalid date."""
     site, named = pages.site_of(request), _named(request)
     form, span = named.form, named.span
@@ -77,7 +77,7 @@ def asked(request: Request) -> UsageFilters:
 def asked_or_why_not(request: Request) -> tuple[UsageFilters, str]:
     """The same for a page that stays, with what was typed; and what is wrong with it, if anything is."""
     try:
-        return asked(request), ""
+        return filters_in(request), ""
     except BadInput as error:
         return _named(request), str(error)
 
@@ -254,12 +254,12 @@ async def set_budgets(request: Request) -> Response:
 def beside(request: Request) -> HTMLResponse:
     """What stands beside the chart: limits, projects, the cache."""
     sheet = pages.fitting(request, _BESIDE)
-    return pages.fragment("usage_beside.html", **_beside(pages.site_of(request), asked(request), sheet))
+    return pages.fragment("usage_beside.html", **_beside(pages.site_of(request), filters_in(request), sheet))
 
 
 def saved(request: Request) -> HTMLResponse:
     """What the cache saved, in a line of its card."""
-    return pages.fragment("usage_saved.html", **_saved(pages.site_of(request), asked(request)))
+    return pages.fragment("usage_saved.html", **_saved(pages.site_of(request), filters_in(request)))
 
 
 def usage_report(site: pages.Site, chosen: UsageFilters) -> UsageReport:
@@ -361,7 +361,7 @@ def download(request: Request) -> Response:
     what, _, ending = request.path_params["name"].partition(".")
     if what not in ("usage", "projects") or ending not in ("svg", "csv"):
         raise HTTPException(404)
-    chosen = asked(request)
+    chosen = filters_in(request)
     report = usage_report(site, chosen) if what == "usage" else projects_report(site, chosen)
     if ending == "csv":
         kind, body = "text/csv", usage_csv(report, breakdown=what == "projects").encode()

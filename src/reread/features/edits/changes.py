@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from reread.records import Record, User
 from reread.sessions import MAIN, Branch, CallStatus, Conversation, Session, Subagent, ToolCall, Turn
 
-from .patches import ABSENT, Content, Hunk, applied, exact, inverted, read_hunks, told
+from .patches import ABSENT, Content, Hunk, applied, exact, inverted, normalised, read_hunks
 from .shell import absolute, key_of
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -294,7 +294,7 @@ def _common(call: ToolCall, place: EditPlace) -> Json:
     return {"tool": call.name, "call": call.id, "result": result, "place": place}
 
 
-def _given(call: ToolCall) -> Json:
+def _tool_input(call: ToolCall) -> Json:
     tool_input = call.input
     return tool_input if isinstance(tool_input, dict) else {}
 
@@ -310,7 +310,7 @@ def _path(call: ToolCall, tool_input: Json, twin: Json, *keys: str) -> str | Non
 
 
 def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    twin, tool_input = twin_of(call), _given(call)
+    twin, tool_input = twin_of(call), _tool_input(call)
     path = _path(call, tool_input, twin, "filePath", "file_path")
     content = _text(twin.get("content"))
     content = content if content is not None else _text(tool_input.get("content"))
@@ -320,7 +320,7 @@ def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
     is_creation = twin.get("type") == "create" and original is None
     yield FileChange(
         path=path,
-        before=told(original) if original is not None else None,
+        before=normalised(original) if original is not None else None,
         content=exact(content),
         hunks=read_hunks(twin.get("structuredPatch")),
         is_by_person=twin.get("userModified") is True,
@@ -330,7 +330,7 @@ def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
 
 
 def _edit(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    twin, tool_input = twin_of(call), _given(call)
+    twin, tool_input = twin_of(call), _tool_input(call)
     path = _path(call, tool_input, twin, "filePath", "file_path")
     if path is None:
         return
@@ -344,7 +344,7 @@ def _edit(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
     makes_file = original == "" and bool(replacements) and not replacements[0].old
     yield FileChange(
         path=path,
-        before=ABSENT if makes_file else told(original) if original is not None else None,
+        before=ABSENT if makes_file else normalised(original) if original is not None else None,
         replacements=replacements,
         hunks=hunks,
         is_by_person=twin.get("userModified") is True,
@@ -370,14 +370,14 @@ def _either(edit: Json, *keys: str) -> str | None:
 
 def _notebook(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
     twin = twin_of(call)
-    path = _path(call, _given(call), twin, "notebook_path")
+    path = _path(call, _tool_input(call), twin, "notebook_path")
     if path is None or _text(twin.get("error")):
         return
     before, after = _text(twin.get("original_file")), _text(twin.get("updated_file"))
     yield FileChange(
         path=path,
-        before=told(before) if before is not None else None,
-        content=told(after) if after is not None else None,
+        before=normalised(before) if before is not None else None,
+        content=normalised(after) if after is not None else None,
         **_common(call, place),
     )
 

@@ -20,7 +20,7 @@ from reread.records.state import FileBackup, FileHistoryDelta, FileHistorySnapsh
 from reread.sessions import CallStatus, Session, ToolCall
 
 from .changes import FileChange, Whereabouts, calls_of, twin_of
-from .patches import ABSENT, Content, Hunk, exact, split_lines, steps, told
+from .patches import ABSENT, Content, Hunk, exact, normalised, split_lines, steps
 from .shell import Action, absolute, files_in, key_of
 
 _LINE = re.compile(r" *(\d+)(?:→|\t)(.*)")
@@ -173,7 +173,7 @@ def _seen(file: Any, session: Session, record: Record, time: datetime | None) ->
     text = _whole_text(file)
     path = file.get("filePath") if isinstance(file, dict) else None
     if text is not None and isinstance(path, str):
-        content = told(text, has_mark=False)
+        content = normalised(text, has_mark=False)
         yield Sighting(path=absolute(path, record.cwd), session=session.id, time=time, content=content)
 
 

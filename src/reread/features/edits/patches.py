@@ -99,7 +99,7 @@ def exact(text: str) -> Content:
     return Content(text.replace("\r\n", "\n"), Ending.CRLF, has_bom)
 
 
-def told(text: str, *, has_mark: bool = True) -> Content:
+def normalised(text: str, *, has_mark: bool = True) -> Content:
     """From a text the client has normalised; `has_mark` says that it would show a byte-order mark."""
     bom = text.startswith(BOM)
     return Content(plain(text.removeprefix(BOM)), None, (bom if has_mark else None))

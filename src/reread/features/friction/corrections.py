@@ -365,8 +365,8 @@ def _done_again(before: SceneStretch, calls: Sequence[DetectedCall]) -> Iterator
 def _is_same_lines(written: Sequence[DetectedCall], again: Sequence[DetectedCall]) -> bool:
     added: set[str] = set()
     for call in written:
-        added |= _lines(call.given.new_string or call.given.content or "")
-    return any(not added.isdisjoint(_lines(call.given.old_string or "")) for call in again)
+        added |= _lines(call.arguments.new_string or call.arguments.content or "")
+    return any(not added.isdisjoint(_lines(call.arguments.old_string or "")) for call in again)
 
 
 def _lines(text: str) -> set[str]:

@@ -139,7 +139,7 @@ def material_of(scene: Scene) -> Material:
 
 def _prompts(scene: Scene) -> Iterator[AskedPrompt]:
     """Those that say enough to be told from others; one that opens a session may be a single word of the person's."""
-    for number, (stretch, prompt, prose, words, sketch) in enumerate(scene.asked):
+    for number, (stretch, prompt, prose, words, sketch) in enumerate(scene.typed):
         if prompt.uuid is None or not is_of_person(prompt.text) or rules_in(prose):
             continue
         is_opening = number == 0 and words > 0 and prose.strip(" .!?").lower() not in _EVERYDAY
@@ -179,7 +179,7 @@ def _one_line(command: str) -> str:
 
 
 def _rules(scene: Scene) -> Iterator[Rule]:
-    for _, prompt, prose, _, _ in scene.asked:
+    for _, prompt, prose, _, _ in scene.typed:
         if prompt.uuid is not None and is_of_person(prompt.text):
             for text in rules_in(prose):
                 yield _rule(prompt.uuid, prompt.time, text)

@@ -172,8 +172,8 @@ class HookBlock(Detector):
         beside = scene.conversation.beside
         for record in beside.get(Attachment, ()):
             body = record.attachment if isinstance(record, Attachment) else None
-            if isinstance(body, HookBlockingError) and body.said.strip() not in told:
-                yield self._at(scene, record, body.said, _event_of(body), "")
+            if isinstance(body, HookBlockingError) and body.message.strip() not in told:
+                yield self._at(scene, record, body.message, _event_of(body), "")
             elif isinstance(body, HookStoppedContinuation):
                 yield self._at(scene, record, body.message or "", _event_of(body), "")
         for record in beside.get(Informational, ()):

@@ -246,7 +246,7 @@ class Rework(Detector):
 
 def _replacements(call: DetectedCall) -> Iterator[tuple[str | None, str]]:
     """Old and new text of every change; None for a file that is written whole."""
-    given = call.given
+    given = call.arguments
     if call.name == "Write" and given.content is not None:
         yield None, given.content
     elif given.edits is not None:
@@ -331,7 +331,7 @@ class ReadWaste(Detector):
 
 
 def _part(call: DetectedCall) -> str:
-    given = call.given
+    given = call.arguments
     return f"{given.offset} {given.limit} {given.pages}"
 
 
@@ -443,7 +443,7 @@ def rule_of(call: DetectedCall) -> str:
         return f"{call.name}({' '.join(words)}:*)" if prefix else call.name
     if call.name in EDITS:
         return "Edit"
-    host = _HOST.match(call.given.url or "")
+    host = _HOST.match(call.arguments.url or "")
     return f"{call.name}(domain:{host[1]})" if host is not None else call.name
 
 

@@ -166,25 +166,25 @@ class DetectedCall:
     """One tool call. Arguments are decoded when first asked for, those of a shell at once, and only the few that
     matter."""
 
-    __slots__ = ("_given", "call", "command", "name", "status")
+    __slots__ = ("_parsed", "call", "command", "name", "status")
 
     def __init__(self, call: ToolCall) -> None:
         self.call = call
         self.name = call.name
         self.status: CallStatus = call.status
-        self._given: Arguments | None = None
-        self.command = (self.given.command or "") if self.name in SHELLS else ""
+        self._parsed: Arguments | None = None
+        self.command = (self.arguments.command or "") if self.name in SHELLS else ""
         """The shell command; empty for other tools."""
 
     @property
-    def given(self) -> Arguments:
-        if self._given is None:
-            self._given = _arguments(self.call)
-        return self._given
+    def arguments(self) -> Arguments:
+        if self._parsed is None:
+            self._parsed = _arguments(self.call)
+        return self._parsed
 
     @property
     def path(self) -> str:
-        given = self.given
+        given = self.arguments
         return given.file_path or given.notebook_path or given.path or ""
 
     @property
@@ -324,7 +324,7 @@ class Scene:
         return [call for call in self.main_calls if call.name in SHELLS]
 
     @cached_property
-    def asked(self) -> list[ScenePrompt]:
+    def typed(self) -> list[ScenePrompt]:
         """What the person asked for on the branch the conversation ended on, in their own words."""
         found: list[ScenePrompt] = []
         for stretch in self.stretches:

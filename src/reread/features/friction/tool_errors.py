@@ -267,7 +267,7 @@ class ToolError(Detector):
             target=call.target,
             recovered=cure is not None,
             attempts=attempts,
-            recovered_by=_told(cure) if cure is not None else None,
+            recovered_by=_label(cure) if cure is not None else None,
             **_missing(calls, place, why),
         )
 
@@ -343,7 +343,7 @@ def _tries_again(call: DetectedCall, failed: DetectedCall, why: ErrorClass) -> b
     return call.name == failed.name
 
 
-def _told(call: DetectedCall) -> str:
+def _label(call: DetectedCall) -> str:
     return (call.command or call.path or call.name)[:200]
 
 

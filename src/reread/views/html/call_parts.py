@@ -99,19 +99,19 @@ def words_of(call: CallBlock) -> Iterator[str]:
         yield call.diffs[0].path
         yield "\n".join([line.text for line in call.diffs[0].lines])
         tool_input = {name: value for name, value in tool_input.items() if name not in _SAID_BY_DIFF}
-    yield from _told(tool_input)
+    yield from _texts_in(tool_input)
 
 
-def _told(value: object) -> Iterator[str]:
+def _texts_in(value: object) -> Iterator[str]:
     """Strings and numbers, without the names of arguments."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _told(item)
+            yield from _texts_in(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _told(item)
+            yield from _texts_in(item)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value)
 
