@@ -480,7 +480,7 @@ def _take_pack(
                 if name_of(header) in known or header.machine != machine or _is_forgotten(header, forgotten):
                     continue
                 proved = pack.read(found.place)
-                if isinstance(proved, Damage) or not _goes_on(ends, header):
+                if isinstance(proved, Damage) or not _continues(ends, header):
                     is_whole = False
                     continue
                 safe.append(_here(header), proved[1])
@@ -492,7 +492,7 @@ def _take_pack(
     return size, is_whole
 
 
-def _goes_on(ends: Mapping[tuple[str, int], int], header: PieceHeader) -> bool:
+def _continues(ends: Mapping[tuple[str, int], int], header: PieceHeader) -> bool:
     """Backups may stand for others, and say nothing of their length then."""
     return header.kind == FileKind.BACKUP or header.start <= ends.get((header.file, header.generation), 0)
 

@@ -102,10 +102,10 @@ def in_shares(items: Iterable[_J], size_of: Callable[[_J], int], enough: int) ->
 
 def is_alone(size: int) -> bool:
     """Whether this process does so many bytes best by itself, or must."""
-    return size < ALONE_BELOW or (os.cpu_count() or 1) == 1 or not (is_safe_to_fork() or _may_start_anew())
+    return size < ALONE_BELOW or (os.cpu_count() or 1) == 1 or not (is_safe_to_fork() or _may_spawn())
 
 
-def _may_start_anew() -> bool:
+def _may_spawn() -> bool:
     """A process that is not forked runs the main script once more: our own program may, a prompt or a notebook has
     none, but a caller's script would do all that it does a second time, unless it is guarded against that."""
     main, program = sys.modules.get("__main__"), Path(sys.argv[0] if sys.argv else "")

@@ -134,7 +134,7 @@ def test_small_sessions_are_not_all_read_ahead(tmp_path: Path, monkeypatch: pyte
             given.append(number)
             yield number, job
 
-    taken = sync._taken_by_workers(jobs())
+    taken = sync._read_by_workers(jobs())
     next(taken)
     assert len(given) == 6
     assert len(list(taken)) == 39

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reread import Tokens
-from reread.archive.status import SECONDS, told_apart, window_end, window_starts
+from reread.archive.status import SECONDS, separate_windows, window_end, window_starts
 from reread.archive.usage_report import FiveHourBlock, UsageRow, block, block_starts
 
 DAY = datetime(2026, 10, 5, tzinfo=UTC)
@@ -22,7 +22,7 @@ def seconds(clock: str) -> int:
 def starts(*clocks: str, told: tuple[str, ...] = ()) -> list[str]:
     """The block of requests at some times of a day, by its time."""
     quarters = [seconds(clock) // 900 for clock in clocks]
-    found = block_starts(quarters, told_apart(map(seconds, told)))
+    found = block_starts(quarters, separate_windows(map(seconds, told)))
     return [str(found[quarter])[11:16] for quarter in quarters]
 
 
@@ -39,7 +39,7 @@ def test_an_estimate_begins_no_earlier_than_the_told_window_before_it_ends() -> 
 
 
 def test_an_estimate_ends_where_a_told_window_begins() -> None:
-    told = told_apart([seconds("11:30")])
+    told = separate_windows([seconds("11:30")])
     assert starts("9:20", "11:20", "11:30", "16:20", "16:30", told=("11:30",)) == [
         "09:00",
         "09:00",
@@ -60,7 +60,7 @@ def test_of_windows_that_overlap_the_first_counts() -> None:
 def test_every_quarter_lies_in_exactly_one_block_and_blocks_do_not_overlap(
     quarters: list[int], told: list[int]
 ) -> None:
-    windows = told_apart(told)
+    windows = separate_windows(told)
     found = window_starts(sorted(quarters), windows)
     assert list(found) == sorted(quarters)
     for quarter, start in found.items():
@@ -76,7 +76,7 @@ def a_row(start: str, first: str, last: str, nanodollars: int = 3_000_000_000) -
 
 
 def the_block(row: UsageRow, now: str, told: tuple[str, ...] = ()) -> FiveHourBlock:
-    found = block(row, datetime.fromtimestamp(seconds(now), UTC), told_apart(map(seconds, told)))
+    found = block(row, datetime.fromtimestamp(seconds(now), UTC), separate_windows(map(seconds, told)))
     assert found is not None
     return found
 

@@ -9,7 +9,7 @@ import pytest
 
 from reread.archive import Archive
 from reread.index.meta import ORDER
-from reread.index.safe_reader import Piece, as_last_taken
+from reread.index.safe_reader import Piece, newest_pieces
 from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.testing import a_prompt, a_session
 
@@ -71,7 +71,7 @@ def a_piece(start: int, end: int, *, at: int, order: int = 0, word: str = "a", l
 
 
 def spans(*pieces: Piece, is_part: bool = False) -> list[tuple[int, int]]:
-    kept = as_last_taken(pieces, lambda _piece, _longer: is_part)
+    kept = newest_pieces(pieces, lambda _piece, _longer: is_part)
     return [(header.start, header.start + header.length) for header, _ in kept]
 
 
@@ -97,7 +97,7 @@ def test_the_same_bytes_taken_twice_leave_nothing_out() -> None:
 
 def test_what_stands_for_lost_bytes_gives_way_to_them() -> None:
     found = [a_piece(0, 500, at=0, order=3), a_piece(0, 500, at=90, word="b", lost=True)]
-    assert [header.sha256[0] for header, _ in as_last_taken(found, lambda _piece, _longer: False)] == ["a"]
+    assert [header.sha256[0] for header, _ in newest_pieces(found, lambda _piece, _longer: False)] == ["a"]
     between = [a_piece(0, 100, at=0, order=1), a_piece(100, 200, at=90, lost=True), a_piece(200, 300, at=10, order=1)]
     assert spans(*between) == [(0, 100), (100, 200), (200, 300)]
 

@@ -280,7 +280,7 @@ def test_a_sync_killed_before_it_removes_a_capture_loses_and_doubles_nothing(
 ) -> None:
     keep(place.home, captured())
     with monkeypatch.context() as patched, place.archive() as archive:
-        patched.setattr(sync, "put_away", _killed)
+        patched.setattr(sync, "remove_kept_captures", _killed)
         with pytest.raises(KeyboardInterrupt):
             archive.sync()
     assert len(place.waiting) == 1

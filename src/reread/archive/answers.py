@@ -415,7 +415,7 @@ class TalkReader:
         self,
         stored: StoredSession,
         row: TalkRow,
-        told_in: Callable[[Record], list[Told]],
+        responses_in: Callable[[Record], list[Told]],
         told_by: Callable[[Session], tuple[Told, ...]],
     ) -> Told | None:
         try:
@@ -427,7 +427,7 @@ class TalkReader:
             # What was taken back lies in several lines, and only the whole run tells why.
             same = [each for each in told_by(self._load(stored)) if each.record.raw == content]
         else:
-            same = told_in(decode(content))
+            same = responses_in(decode(content))
         if row.part >= len(same):
             self.hidden += 1
             return None

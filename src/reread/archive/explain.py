@@ -62,7 +62,7 @@ class SourceRow(Struct, frozen=True, kw_only=True):
     verdict: Verdict
 
 
-class ToldCopy(Struct, frozen=True, kw_only=True):
+class CopyInFile(Struct, frozen=True, kw_only=True):
     """A file with lines of a response."""
 
     path: str
@@ -102,7 +102,7 @@ class ExplainedResponse(Struct, frozen=True, kw_only=True):
     agent: str | None
     version: str | None
     stop_reason: str | None
-    copies: tuple[ToldCopy, ...]
+    copies: tuple[CopyInFile, ...]
     """Home first, then the nearest."""
     why_home: tuple[str, ...]
     parts: tuple[CostPart, ...]
@@ -168,9 +168,9 @@ class ResponseExplainer:
             derivation=self._prices.derive(counted, counted.model, counted.time),
         )
 
-    def _copies(self, files: Sequence[TellingFile], counted: Response) -> Iterator[ToldCopy]:
+    def _copies(self, files: Sequence[TellingFile], counted: Response) -> Iterator[CopyInFile]:
         for each in files:
-            yield ToldCopy(
+            yield CopyInFile(
                 path=each.path,
                 session=each.session,
                 agent=each.agent if each.kind == "subagent" else None,

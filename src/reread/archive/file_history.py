@@ -46,7 +46,7 @@ from reread.loading import read_unharmed, trunks_of
 from reread.records import Record, Spoken, ToolUse, decode
 from reread.safe.safe import Safe
 from reread.sessions import Conversation, Copies, Session
-from reread.sessions.agents import as_said
+from reread.sessions.agents import of_agent
 from reread.times import moment
 
 from .filters import Filter, FilterOptions, Moment, Zone, make_filter, moment_of, zone_of
@@ -248,7 +248,7 @@ class FileIndex:
 
     def _record(self, file: int, line: read.Match | TextLine) -> Record:
         try:
-            return as_said(decode(self._kept.line(file, line.generation, line.offset, line.length)))
+            return of_agent(decode(self._kept.line(file, line.generation, line.offset, line.length)))
         except SafeDamaged:
             self._hidden += 1
             return decode(b"")

@@ -202,7 +202,7 @@ def kind_called(name: str) -> FrictionKind:
 def moment_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -> Labelled:
     """The moment at a line; raises BadInput where there is none, or lines of several begin so."""
     found = findings.homes_of(connection, _text(uuid)) if uuid else []
-    found = found or _told_again(connection, uuid)
+    found = found or _repeated_instructions(connection, uuid)
     lines = sorted({line for line, _, _ in found})
     if not lines:
         raise BadInput(f"there is no moment at record {printable(uuid)!r}; `reread retro --json` has the uuids")
@@ -216,7 +216,7 @@ def moment_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -
     return Labelled(line, kinds, meant, as_path(next(session for at, _, session in found if at == line)))
 
 
-def _told_again(connection: sqlite3.Connection, uuid: str) -> list[tuple[str, str, str | bytes]]:
+def _repeated_instructions(connection: sqlite3.Connection, uuid: str) -> list[tuple[str, str, str | bytes]]:
     """Repeated instructions have no rows: they are found over many sessions."""
 
     question = RetroQuestion(kinds=frozenset({FrictionKind.REPEATED_INSTRUCTION}), with_wrong=True)
@@ -591,7 +591,7 @@ class _Retrospect:
         typed = self._typed_now()
         numbers = {number for number, _ in own} | {each.session for each in typed}
         patterns = self._patterns(numbers, [event for _, event in own])
-        own += self._told_again(patterns)
+        own += self._repeated_instructions(patterns)
         events = sorted((event for _, event in own), key=_by_time, reverse=True)
         earlier = [event for number, event in self._moments if self._is_before(number, event.time)]
         before = self._typed_before()
@@ -697,7 +697,7 @@ class _Retrospect:
         is_wrong = self._labels.is_wrong(said.uuid, kind) and not self._ask.with_wrong
         return not is_wrong and (self._ask.session is not None or self._ask.filters.keeps_time(said.time))
 
-    def _told_again(self, patterns: Sequence[RepeatedPattern]) -> list[tuple[int, Moment]]:
+    def _repeated_instructions(self, patterns: Sequence[RepeatedPattern]) -> list[tuple[int, Moment]]:
         """Instructions that are repeated are found over many sessions, so no session has them by itself."""
         if not patterns:
             return []

@@ -92,7 +92,7 @@ class ArchiveSafe:
         with archive.locked(patience):
             self._note_first()
             # Asked here: another process may just have rebuilt it.
-            rebuilt = self._make_anew(report) if archive.has_lost_index else 0
+            rebuilt = self._rebuild_locked(report) if archive.has_lost_index else 0
             lost, _ = self._recover()
             self._upgrade(report)  # first: of what grew, only the words of its new lines are added
             result = sync(
@@ -136,7 +136,7 @@ class ArchiveSafe:
                 if not may_write:
                     unfinished = StoreError("a rebuild of the index was not finished")
                     return proof.verify_without_database(archive.packs, unfinished)
-                self._make_anew(report)
+                self._rebuild_locked(report)
                 connection = archive.connection
             return self._proved(connection, report, may_write=may_write, deep=deep)
 
@@ -223,9 +223,9 @@ class ArchiveSafe:
     def rebuild(self, report: Report | None = None) -> int:
         """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""
         with self._archive.locked():
-            return self._make_anew(report)
+            return self._rebuild_locked(report)
 
-    def _make_anew(self, report: Report | None = None) -> int:
+    def _rebuild_locked(self, report: Report | None = None) -> int:
         """The same for one who holds the lock."""
         archive = self._archive
         load_prices(archive.price_file)  # before anything is done: one that cannot be read stops it
@@ -327,7 +327,7 @@ class ArchiveSafe:
         with archive.locked():
             self._note_first()
             if archive.has_lost_index:
-                self._make_anew(report)
+                self._rebuild_locked(report)
             self._recover()
             own = archive.own_machine()
             pulled = exchange.pull(

@@ -169,7 +169,7 @@ _PER_HOUR = 4
 _PER_WINDOW = 5 * _PER_HOUR
 
 
-def told_apart(told: Iterable[int]) -> list[int]:
+def separate_windows(told: Iterable[int]) -> list[int]:
     """Windows by their beginning in seconds, without those that begin inside another: somebody changed accounts."""
     kept: list[int] = []
     for start in sorted(told):
@@ -181,8 +181,8 @@ def told_apart(told: Iterable[int]) -> list[int]:
 def window_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int, int]:
     """When the window began that each quarter of an hour lies in, in seconds; they come in the order of time.
 
-    `told` are windows as `told_apart` gives them. A quarter that one begins in is all its own; an estimated window
-    ends where a told one begins, and begins no earlier than the one before it ends.
+    `told` are windows as `separate_windows` gives them. A quarter that one begins in is all its own; an estimated
+    window ends where a reported one begins, and begins no earlier than the one before it ends.
     """
     starts: dict[int, int] = {}
     position, earliest, estimate = 0, 0, -_PER_WINDOW
@@ -258,7 +258,7 @@ def _today(connection: sqlite3.Connection, now: int) -> int | None:
     today = time.localtime(now)
     midnight = int(time.mktime((today.tm_year, today.tm_mon, today.tm_mday, 0, 0, 0, 0, 0, -1)))
     counted = client_totals.spent_since(connection, midnight // QUARTER)
-    ahead = client_totals.not_taken_yet(connection, midnight * 1000)
+    ahead = client_totals.not_imported_yet(connection, midnight * 1000)
     return None if counted is None and not ahead else (counted or 0) + ahead
 
 
@@ -281,7 +281,7 @@ def _hourly(connection: sqlite3.Connection, now: int) -> int | None:
     if last is None or (last[0] + 1) * QUARTER + SECONDS <= now:
         return None  # no window is open; where the last one began may be a year of quarters back
     cells = {row[0]: row for row in last_window(chain([last], back))}
-    starts = window_starts(sorted(cells), told_apart(client_totals.windows(connection)))
+    starts = window_starts(sorted(cells), separate_windows(client_totals.windows(connection)))
     newest = starts[max(starts)]
     inside = [cells[number] for number, start in starts.items() if start == newest]
     money = sum(nanodollars or 0 for _, nanodollars, _, _ in inside)

@@ -106,7 +106,7 @@ class FiveHourBlock(Struct, frozen=True, kw_only=True):
 def block_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int, str | None]:
     """The start of the block each quarter lies in; they come in the order of time.
 
-    `told` are the windows that are known, by their beginning in seconds, as `windows.told_apart` gives them.
+    `told` are the windows that are known, by their beginning in seconds, as `windows.separate_windows` gives them.
     """
     numbers = list(quarters)
     starts = status.window_starts((number for number in numbers if 0 <= number < LAST_QUARTER), told)
@@ -207,7 +207,7 @@ class Quarter(NamedTuple):
     sums: Sums
 
 
-def cells_kept(connection: sqlite3.Connection, ask: UsageQuestion, told: Sequence[int]) -> Iterator[UsageCell]:
+def archive_cells(connection: sqlite3.Connection, ask: UsageQuestion, told: Sequence[int]) -> Iterator[UsageCell]:
     """What the archive has; `told` are the five-hour windows that are known, which only blocks need."""
     if ask.by == "block":
         whole = UsageQuestion(filters=Filter(sources=ask.filters.sources))
@@ -450,8 +450,8 @@ def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -
     """The whole answer to `ask`."""
     if ask.by not in GROUPINGS:
         raise BadInput(f"{ask.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
-    told = _told_windows(connection, ask)
-    cells = with_shown_models(merged(cells_kept(connection, ask, told)), prices)
+    told = _reported_windows(connection, ask)
+    cells = with_shown_models(merged(archive_cells(connection, ask, told)), prices)
     made = summed(ask.by, cells, prices, ledger.lines_read(connection))
     made = replace(made, told_windows=told, is_recorded=ask.is_recorded)
     return with_titles(connection, made) if ask.by == "session" else made
@@ -461,13 +461,13 @@ def ahead(
     connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices, counted: Sequence[tuple[Any, ...]], lines: int
 ) -> UsageReport:
     """The report of sums by quarter that were counted ahead of a sync, from so many lines of usage."""
-    told = _told_windows(connection, ask)
+    told = _reported_windows(connection, ask)
     cells = with_shown_models(merged(cells_ahead(counted, ask, told)), prices)
     return replace(summed(ask.by, cells, prices, (lines, None)), told_windows=told)
 
 
-def _told_windows(connection: sqlite3.Connection, ask: UsageQuestion) -> tuple[int, ...]:
-    return tuple(status.told_apart(client_totals.windows(connection))) if ask.by == "block" else ()
+def _reported_windows(connection: sqlite3.Connection, ask: UsageQuestion) -> tuple[int, ...]:
+    return tuple(status.separate_windows(client_totals.windows(connection))) if ask.by == "block" else ()
 
 
 def shown_model(raw: str | None, prices: Prices) -> str | None:
@@ -581,7 +581,7 @@ def unpriced_models(connection: sqlite3.Connection) -> list[UnpricedModel]:
     return [UnpricedModel(model=model, requests=requests, tokens=tokens) for model, requests, tokens in rows]
 
 
-class LimitTold(NamedTuple):
+class ReportedLimit(NamedTuple):
     """What the newest status line said of a window that is still open."""
 
     percent: float
@@ -592,8 +592,8 @@ class LimitTold(NamedTuple):
 class UsageLimits(NamedTuple):
     """Each None where no status line reported a window that is open now."""
 
-    five_hours: LimitTold | None = None
-    seven_days: LimitTold | None = None
+    five_hours: ReportedLimit | None = None
+    seven_days: ReportedLimit | None = None
 
 
 def limits(connection: sqlite3.Connection, now: datetime) -> UsageLimits:
@@ -602,11 +602,11 @@ def limits(connection: sqlite3.Connection, now: datetime) -> UsageLimits:
     return UsageLimits(*(_newest(rows, column, milliseconds) for column in (1, 3)))
 
 
-def _newest(rows: list[tuple[float | None, ...]], column: int, now: int) -> LimitTold | None:
+def _newest(rows: list[tuple[float | None, ...]], column: int, now: int) -> ReportedLimit | None:
     for row in rows:
         time, percent, resets = row[0], row[column], row[column + 1]
         if time is not None and percent is not None and resets is not None and resets > now:
-            return LimitTold(percent, _moment(resets), _moment(time))
+            return ReportedLimit(percent, _moment(resets), _moment(time))
     return None
 
 

@@ -17,7 +17,7 @@ from reread.live.protocol import answered_permission
 from reread.records import SYNTHETIC_MODEL, Assistant, Record, Spoken, ToolResult, UnknownBlock, User, decode
 from reread.sessions import CallStatus, Final, Session, Speaker, ToolOutput, ToolPermission, kind_of, prompt_of
 from reread.sessions.calls import status_of
-from reread.sessions.turns import OPENS_TURN, notices_of, told_by_client
+from reread.sessions.turns import OPENS_TURN, client_steps, notices_of
 
 from .model import (
     BlockPlace,
@@ -121,7 +121,7 @@ class StreamBlocks:
         self._forming.pop(key_of(event), None)
         record, place = event.record, _place(event, time)
         if event.is_synthetic or (isinstance(record, Assistant) and record.is_api_error_message):
-            told = told_by_client(record) if isinstance(record, Assistant) else None
+            told = client_steps(record) if isinstance(record, Assistant) else None
             if told is not None or record is None:
                 if told or record is None:
                     yield NoticeBlock(key=key_of(event), place=place, what="api_error", text=event.text)
@@ -275,7 +275,7 @@ class StreamBlocks:
             text = self._passing(event)
             if text:
                 yield NoticeBlock(key=event.what, place=place, what=event.what, text=text, is_passing=True)
-        elif event.what in _LABELS and _is_news(event) and not self._is_told_by_its_call(event):
+        elif event.what in _LABELS and _is_news(event) and not self._is_shown_by_its_call(event):
             text = ": ".join(part for part in (_LABELS[event.what], event.text) if part)
             key = f"notice {event.what} {record.uuid or self._name()}"
             yield NoticeBlock(key=key, place=place, what=event.what, text=text, is_of_stream=True)
@@ -287,7 +287,7 @@ class StreamBlocks:
         self._thought_tokens = counted if isinstance(counted, int) else self._thought_tokens
         return f"thinking, about {self._thought_tokens:,} tokens" if self._thought_tokens else ""
 
-    def _is_told_by_its_call(self, event: events.Notice) -> bool:
+    def _is_shown_by_its_call(self, event: events.Notice) -> bool:
         """An agent in front is told by its call and its result; one in the background ends after its result."""
         return event.what == "task" and event.agent is not None and event.agent in self._calls
 

@@ -79,7 +79,7 @@ def run_approvals(arguments: list[str]) -> int:
         raise BadInput("name the request to answer, by an id that `reread approvals` prints")
     server = server_state.standing(config.home)
     if server is None:
-        return _tell_nobody(args, is_needed=args.request is not None)
+        return _report_no_server(args, is_needed=args.request is not None)
     if args.request is not None:
         return _one(server, args, config, decides=decides)
     if args.log:
@@ -93,7 +93,7 @@ def run_approvals(arguments: list[str]) -> int:
     return 0
 
 
-def _tell_nobody(args: argparse.Namespace, *, is_needed: bool) -> int:
+def _report_no_server(args: argparse.Namespace, *, is_needed: bool) -> int:
     if is_needed:
         raise BadInput(f"{args.request!r}: {NOBODY}")
     if not args.json:
@@ -244,7 +244,7 @@ class _AtTerminal:
         with contextlib.suppress(_Later):
             decision = await self._decided(permission)
             if decision is not None:
-                await self._tell(permission, decision)
+                await self._send_decision(permission, decision)
 
     @property
     def _fresh(self) -> list[Approval]:
@@ -277,7 +277,7 @@ class _AtTerminal:
                 deciding.cancel()
                 await asyncio.wait([deciding])
 
-    async def _tell(self, approval: Approval, decision: Decision) -> None:
+    async def _send_decision(self, approval: Approval, decision: Decision) -> None:
         try:
             await asyncio.to_thread(_send, self._server, approval, decision)
         except (

@@ -293,7 +293,7 @@ def _forget(arguments: list[str]) -> int:
         return _forget_damaged(args, config)
     with bare_archive(config) as archive:
         stored = archive.find_one(args.session)
-        warning = _what_goes(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
+        warning = _what_is_removed(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
         if not args.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?",
             "forgetting cannot be undone, and",
@@ -355,7 +355,7 @@ def _damage_lines(found: Damaged) -> list[str]:
     return [*(f"  {printable(piece)}" for piece in found.pieces), *files]
 
 
-def _what_goes(stored: StoredSession, backups: int) -> str:
+def _what_is_removed(stored: StoredSession, backups: int) -> str:
     row = stored.row
     files = f"{count(len(stored.files), 'file')}, {size(row.bytes)}"
     if backups:

@@ -102,13 +102,13 @@ def _disclosure(prompt: str, model: str | None, prices: Prices, now: datetime, t
     return f"{len(prompt):,} characters would be sent (about {tokens(size)} tokens), {expected}; {secrets}"
 
 
-class _Said(NamedTuple):
+class _Reply(NamedTuple):
     text: str
     model: str | None
     cost_usd: str | None
 
 
-async def _answer(prompt: str, claude: str | None, model: str | None, folder: str) -> _Said:
+async def _answer(prompt: str, claude: str | None, model: str | None, folder: str) -> _Reply:
     """In a run without tools, servers of others and project files, where whatever is asked is denied."""
     options = ClientOptions(tools=(), system_prompt=_SYSTEM, strict_mcp=True, max_turns=1, setting_sources=("user",))
     texts: list[str] = []
@@ -124,4 +124,4 @@ async def _answer(prompt: str, claude: str | None, model: str | None, folder: st
             cost = None if event.cost_usd is None else str(event.cost_usd)
     if not texts:
         raise ClientError("the client gave no answer", None, "")
-    return _Said("\n\n".join(texts), known, cost)
+    return _Reply("\n\n".join(texts), known, cost)

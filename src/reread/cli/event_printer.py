@@ -212,7 +212,7 @@ def _watch(path: Path, show: Callable[[Session], None], begin: Callable[[], Sess
             news = later if isinstance(later, Reset) else news + later
         if isinstance(news, Reset):
             tell(f"{path} was {news.reason}; starting again")
-            read.begin_anew()
+            read.restart()
         elif read.take(news):
             show(read.session())
             sys.stdout.flush()
@@ -225,9 +225,9 @@ class _ReadSoFar:
     def __init__(self, tail: SessionTail, begin: Callable[[], SessionBuilder]) -> None:
         self._tail = tail
         self._begin = begin
-        self.begin_anew()
+        self.restart()
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         self._builder = self._begin()
         self._beside: set[Path] = set()
 
@@ -382,7 +382,7 @@ class _Growing:
 
     def show(self, news: Sequence[AppendedLine] | Reset, speakers: _Speakers) -> None:
         if isinstance(news, Reset):  # a file is another than it was; what was shown is not shown again
-            self._read.begin_anew()
+            self._read.restart()
             return
         if self._read.take(each for each in news if each.is_old):
             speakers.learn(list(self._news(self._read.session())))

@@ -245,7 +245,7 @@ def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: arg
 
 
 def _show_push(document: dict[str, Any], problems: list[str], args: argparse.Namespace, config: Config) -> int:
-    _tell_all(problems)
+    _print_problems(problems)
     options.show_answer(args, config, lambda: document, lambda _: _push_lines(document, args))
     return EXIT_DAMAGE if document["sessions"]["failed"] else 0
 
@@ -277,7 +277,7 @@ def _follow(
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
         document, problems = done
-        _tell_all([problem for problem in problems if problem not in told])
+        _print_problems([problem for problem in problems if problem not in told])
         told = set(problems)
         if document["sessions"]["sent"] or not number:
             if args.json:
@@ -296,7 +296,7 @@ def _tried(
     except fatal:
         raise
     except RereadError as problem:
-        _tell_all([each for each in [str(problem)] if each not in told])
+        _print_problems([each for each in [str(problem)] if each not in told])
         told.add(str(problem))
         return None
 
@@ -309,7 +309,7 @@ def run_pull(arguments: list[str]) -> int:
     with bare_archive(config) as archive, closing(ProgressBar()) as progress:
         folder = _folder(archive, args.folder, config, "pull")
         done = _pull_from_folder(archive, folder, _key(archive, folder, args.encrypt), progress)
-    _tell_all(done.problems)
+    _print_problems(done.problems)
     options.show_answer(args, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
     return 0
 
@@ -331,7 +331,7 @@ def _folder(archive: Archive, named: str | None, config: Config, command: str) -
     return found
 
 
-def _tell_all(problems: list[str]) -> None:
+def _print_problems(problems: list[str]) -> None:
     for problem in problems:
         tell(problem)
 

@@ -262,14 +262,14 @@ def _format_of(output: Path | None, *, as_json: bool) -> str:
 def _export_one(exporter: Exporter, output: Path | None) -> int:
     with _opened(exporter.args, exporter.config) as source:
         made = exporter.export(source)
-    if not tell_secrets([made.report], exporter.args):
+    if not report_secrets([made.report], exporter.args):
         return 1
     if output is None:
         options.print_bytes_or_text(made.content, is_exact=exporter.form == "jsonl")
         return 0
     path = output / file_name(made, exporter.suffix) if output.is_dir() else output
     write_whole(path, made.content)
-    tell_written([(path, made.report)], exporter)
+    report_written([(path, made.report)], exporter)
     return 0
 
 
@@ -297,7 +297,7 @@ def source_in(archive: Archive, listed: Listed) -> ExportSource:
     return ExportSource(archive.session(stored), lambda: archive.transcript(stored), session_list.kept_fields(listed))
 
 
-def tell_secrets(exports: list[ExportReport], args: argparse.Namespace) -> bool:
+def report_secrets(exports: list[ExportReport], args: argparse.Namespace) -> bool:
     """Says what was taken out, never what it was; gives False where something is left that must not be."""
 
     if not (args.redact or args.check):
@@ -331,7 +331,7 @@ def file_name(made: Export, suffix: str) -> str:
     return made_of.encode(letters, "ignore").decode(letters)
 
 
-def tell_written(written: list[tuple[Path, ExportReport]], exporter: Exporter) -> None:
+def report_written(written: list[tuple[Path, ExportReport]], exporter: Exporter) -> None:
     """What was written, on standard output."""
     if not exporter.args.json:
         options.print_lines([printable(str(path)) for path, _ in written])
@@ -374,10 +374,10 @@ def export_folder(exporter: Exporter, output: Path | None) -> int:
         if not chosen:
             raise BadInput("no session matches these filters")
         made = _all_made(archive, exporter, Path(waiting), chosen)
-        if not tell_secrets([each.report for each in made], exporter.args):
+        if not report_secrets([each.report for each in made], exporter.args):
             return 1
         _put(made, Path(waiting), folder, _index(made, exporter), exporter.suffix)
-    tell_written([(folder / each.name, each.report) for each in made], exporter)
+    report_written([(folder / each.name, each.report) for each in made], exporter)
     return 0
 
 
@@ -445,7 +445,7 @@ def export_database(args: argparse.Namespace, config: Config, output: Path | Non
             raise BadInput("no session matches these filters")
         size = unfinished.stat().st_size
         told_of = ExportReport(args.session or "", size, made.taken, made.distinct, made.left, has_images=False)
-        if not tell_secrets([told_of], args):
+        if not report_secrets([told_of], args):
             unfinished.unlink()
             return 1
     if args.json:

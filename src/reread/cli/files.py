@@ -13,7 +13,7 @@ from reread.errors import BadInput, printable
 from . import options
 from .contents import chosen_branches
 from .session_source import asked_archive, is_below, is_protected, open_session
-from .streams import tell, tell_hidden
+from .streams import report_hidden, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def add_at(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def tell_gaps(traced: Traced, config: Config) -> None:
+def report_gaps(traced: Traced, config: Config) -> None:
     """On standard error: what is shown may not be the whole truth."""
     view = options.make_view(config)
     for text in views.file_tables.gap_texts(traced.history.gaps, view):
@@ -90,7 +90,7 @@ def run_files(arguments: list[str]) -> int:
             lambda: views.file_tables.files_document(touched),
             lambda view: views.file_tables.files_lines(touched, view),
         )
-        tell_hidden(touched.hidden)
+        report_hidden(touched.hidden)
     return 0
 
 
@@ -149,7 +149,7 @@ def run_restore(arguments: list[str]) -> int:
         traced = trace_file(archive, args, config)
         content = traced.content
         to = _target(args, traced, config, archive)
-    tell_gaps(traced, config)
+    report_gaps(traced, config)
     if traced.history.last is None:
         tell("only parts of it are known; gaps are marked in brackets")
     if to is not None:

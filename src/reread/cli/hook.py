@@ -173,7 +173,7 @@ def run_hook(arguments: list[str]) -> int:
         return 0
     change = file.installing(_entries(args, config)) if args.action == "install" else file.removing()
     if change.is_none:
-        _tell(args, config, file, change, is_done=False)
+        _report(args, config, file, change, is_done=False)
         return 0
     return _make(args, config, file, change)
 
@@ -213,10 +213,10 @@ def _make(args: argparse.Namespace, config: Config, file: SettingsFile, change: 
     """Shows the change and makes it, if that is wanted."""
     if args.yes:
         file.write(change)
-        _tell(args, config, file, change, is_done=True)
+        _report(args, config, file, change, is_done=True)
         return 0
     if args.json or not sys.stdin.isatty():
-        _tell(args, config, file, change, is_done=False)
+        _report(args, config, file, change, is_done=False)
         raise BadInput("nothing was changed: standard input is not a terminal to ask at; pass --yes")
     options.print_lines(_shown(config, file, change))
     sys.stdout.flush()
@@ -228,7 +228,7 @@ def _make(args: argparse.Namespace, config: Config, file: SettingsFile, change: 
     return 0
 
 
-def _tell(
+def _report(
     args: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange, *, is_done: bool
 ) -> None:
     """The change and what came of it, in one go."""

@@ -184,7 +184,7 @@ EXIT_INTERRUPTED = 130
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command, by default the one this process was started for; the return value is the exit code."""
     if arguments is None:
-        sys.excepthook = _tell_fault
+        sys.excepthook = _print_fault
         sys.meta_path.insert(0, _WithoutExtensions)
         try:
             code = main(sys.argv[1:])
@@ -307,7 +307,7 @@ def _end_now(code: int) -> None:
     os._exit(code)
 
 
-def _tell_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _print_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """A fault of ours, with its traceback as Python has it: it may quote the text that brought it about."""
     from traceback import format_exception
 

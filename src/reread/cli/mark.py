@@ -221,7 +221,7 @@ def _is_agreed(chosen: list[StoredSession], change: MarkChange) -> bool:
     number = count(len({each.row.uuid for each in chosen}), "session")
     titles = [f"  {views.text.shorten(each.row.title or each.row.uuid, 70)}" for each in chosen[:MOST_SHOWN]]
     more = [f"  and {len(chosen) - MOST_SHOWN:,} more"] if len(chosen) > MOST_SHOWN else []
-    question = "\n".join([f"{number}:", *titles, *more, f"{views.mark_list.change_told(change)}. Go on?"])
+    question = "\n".join([f"{number}:", *titles, *more, f"{views.mark_list.change_sentence(change)}. Go on?"])
     return is_agreed(question, f"{number} would be marked, and")
 
 

@@ -92,7 +92,7 @@ class FirstImport:
     @contextmanager
     def opened(self) -> Iterator[Archive]:
         """The archive, up to date; while the first import goes on, as far as that has come."""
-        self.is_unfinished = not self.args.no_sync and self._goes_on()
+        self.is_unfinished = not self.args.no_sync and self._still_importing()
         if self.is_unfinished:
             with bare_archive(self.config) as archive:
                 yield archive
@@ -100,7 +100,7 @@ class FirstImport:
             with open_archive(self.args, self.config, only_reads=True) as archive:
                 yield archive
 
-    def _goes_on(self) -> bool:
+    def _still_importing(self) -> bool:
         from subprocess import TimeoutExpired
 
         if self._process is None and self._is_needed():

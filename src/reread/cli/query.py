@@ -10,7 +10,7 @@ from reread.errors import BadInput, NoWords
 
 from . import options
 from .session_source import ProgressBar, cleanup_days_of, open_archive
-from .streams import tell, tell_hidden
+from .streams import report_hidden, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def run_search(arguments: list[str]) -> int:
                 views.hits.search_lines(answer, answer.terms, view), views.session_list.lost_lines(lost, view)
             ),
         )
-        tell_hidden(answer.hidden)
+        report_hidden(answer.hidden)
         if answer.waiting:
             tell(f"{views.numbers.results_waiting(answer.waiting)}: hits may be missing")
     return 0

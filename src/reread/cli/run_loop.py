@@ -170,10 +170,10 @@ class _Run:
         talk = PermissionLoop(self._client, self._showing, self._given.permission, self._answerer())
         quiet = self._keyboard.quiet() if sys.stdin.isatty() else contextlib.nullcontext()
 
-        def told_to_end() -> None:
+        def on_terminate() -> None:
             main.cancel()
 
-        with quiet, self._interrupts.caught(lambda: talk.press(main), told_to_end):
+        with quiet, self._interrupts.caught(lambda: talk.press(main), on_terminate):
             try:
                 async with self._client:
                     await self._turns(talk)

@@ -48,7 +48,7 @@ def open_archive(args: argparse.Namespace, config: Config, *, only_reads: bool =
         if not args.no_sync and archive.home == config.home:
             freshen(archive)
         refuse_nothing(archive, config)
-        tell_outdated(archive)
+        warn_outdated(archive)
         yield archive
 
 
@@ -123,7 +123,7 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archive
         with archives.Archive(Path(folder), places, price_file=config.prices) as archive:
             with closing(ProgressBar()) as progress:
                 result = archive.sync(progress, with_backups=False, is_quick=True)
-            tell_problems(result)
+            warn_of_problems(result)
             yield archive
 
 
@@ -180,12 +180,12 @@ def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
         tell(f"not up to date: {problem}")
     else:
         progress.close()
-        tell_problems(result)
+        warn_of_problems(result)
     finally:
         progress.close()
 
 
-def tell_outdated(archive: Archive) -> None:
+def warn_outdated(archive: Archive) -> None:
     """Until the rows of an older version are rebuilt, answers lack what this version has learned to find."""
     if archive.has_lost_index:
         tell("the index does not have all that is kept, answers may be incomplete; run `reread sync`")
@@ -197,7 +197,7 @@ def tell_outdated(archive: Archive) -> None:
         )
 
 
-def tell_problems(result: SyncResult) -> None:
+def warn_of_problems(result: SyncResult) -> None:
     options.warn(result.problems)
 
 

@@ -37,7 +37,7 @@ def tell_lines(text: str, end: str = "\n") -> None:
     sys.stderr.flush()
 
 
-def tell_hidden(texts: int) -> None:
+def report_hidden(texts: int) -> None:
     """What an answer lacks because of damage."""
     if texts:
         tell(f"{texts:,} more cannot be read: the archive is damaged; run `reread archive verify`")

@@ -37,7 +37,7 @@ def run_sync(arguments: list[str]) -> int:
     config = options.make_config(args)
     options.refuse_no_sources(config)
     with bare_archive(config, to_import=True) as archive:
-        _tell(_sync(archive, is_full=args.full), args)
+        _print_result(_sync(archive, is_full=args.full), args)
         if args.watch:
             _watch(archive, args)
     return 0
@@ -56,10 +56,10 @@ def _watch(archive: Archive, args: argparse.Namespace) -> None:
         told.update(str(problem) for problem in fresh)
         if result.files or result.vanished or fresh:
             result.problems = fresh
-            _tell(result, args)
+            _print_result(result, args)
 
 
-def _tell(result: SyncResult, args: argparse.Namespace) -> None:
+def _print_result(result: SyncResult, args: argparse.Namespace) -> None:
     if args.json:
         _print_document(result, is_one_line=args.watch)
     else:

@@ -278,7 +278,7 @@ def usage_of_store(url: str, args: argparse.Namespace, config: Config, filters: 
 def list_store(url: str, args: argparse.Namespace, config: Config, filters: Filter) -> None:
     with stores.Store(url) as store:
         found = questions.listed(store, filters._replace(limit=None))
-        _tell_without_text(store)
+        _report_without_text(store)
     shown = found[: filters.limit]
     if args.json:
         head: dict[str, object] = {"schema": "reread.sessions/1", "total": len(found), "lost": []}
@@ -301,7 +301,7 @@ def search_store(url: str, args: argparse.Namespace, config: Config, filters: Fi
     )
     with stores.Store(url) as store:
         answer = questions.search(store, " ".join(args.query), fields, filters, args.limit, config.now)
-        _tell_without_text(store)
+        _report_without_text(store)
     options.show_answer(
         args,
         config,
@@ -324,7 +324,7 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
                     f"{store.address} holds no text that your role may read; `reread push --what text` sends it"
                 )
             if only is None:
-                _tell_without_text(store)
+                _report_without_text(store)
         try:
             return command([*arguments, "--source", str(folder / "claude"), "--home", str(folder / "archive")])
         except UnknownSession as error:
@@ -362,7 +362,7 @@ def _meant(store: Store, name: str, arguments: list[str]) -> tuple[list[str], li
         if len(found) == 1:
             return [*arguments[:place], found[0], *arguments[place + 1 :]], found
         if not found and name == "explain" and not word.startswith("-"):
-            found = questions.sessions_telling(store, word)
+            found = questions.sessions_with_response(store, word)
         if found:
             return arguments, found
     return arguments, None
@@ -388,7 +388,7 @@ def _narrowed(store: Store, arguments: list[str]) -> tuple[list[str], list[str] 
     return kept, found
 
 
-def _tell_without_text(store: Store) -> None:
+def _report_without_text(store: Store) -> None:
     number = questions.without_text(store)
     if number:
         tell(f"of {count(number, 'session')} the ledger alone was pushed: their titles and words are not in the store")

@@ -25,7 +25,7 @@ from .session_source import (
     readable_archive,
     refuse_nothing,
     refuse_sources,
-    tell_outdated,
+    warn_outdated,
     without_needless_sources,
     write_whole,
 )
@@ -167,7 +167,7 @@ def run_usage(arguments: list[str]) -> int:
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:
-            tell_outdated(archive)
+            warn_outdated(archive)
             is_recorded = args.cost == "recorded"
             folds = args.fold_worktrees
             report = archive.usage(by, filters, config.timezone, is_recorded=is_recorded, folds_worktrees=folds)

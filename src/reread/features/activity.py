@@ -29,8 +29,8 @@ from reread.sessions import (
     ToolCall,
     Turn,
     requests_of,
+    responses_in,
     spoken_groups,
-    told_in,
 )
 from reread.sessions.agents import AGENT_TOOLS
 
@@ -282,7 +282,7 @@ class _Spent:
 
     def __init__(self, session: Session) -> None:
         files = [session.requests, *(agent.requests for agent in session.subagents if not agent.is_recorded_inline)]
-        told = (response for number, each in enumerate(files) for _, response in told_in(f"{number:09}", each))
+        told = (response for number, each in enumerate(files) for _, response in responses_in(f"{number:09}", each))
         dated = [(each.at, session.prices.cost(each, each.model, each.time)) for each in settle_all(told)]
         known = sorted((time, cost) for time, cost in dated if time is not None and cost is not None)
         self._times = [time for time, _ in known]

@@ -119,15 +119,15 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _weights(texts: Iterable[str]) -> Counter[str]:
     """By word, in how many texts it stands."""
-    return Counter(word for text in texts for word in set(_telling(text)))
+    return Counter(word for text in texts for word in set(_content_words(text)))
 
 
-def _telling(text: str) -> Iterator[str]:
+def _content_words(text: str) -> Iterator[str]:
     return (word for word in words_of(text) if len(word) > 2)
 
 
 def _score(goal: Goal, weights: Counter[str], *, is_first: bool) -> float:
-    words = set(_telling(goal.text))
+    words = set(_content_words(goal.text))
     own = goal.source == "prompt"  # its own prompt says each of its words, too
     known = sum(1 + max(0, min(weights[word] - own, 3)) for word in words)
     score = known / (len(words) + 3) * _BONUS[goal.source]
@@ -450,7 +450,7 @@ def _open(
     late = _uncommitted(session)
     if late:
         yield OpenPoint(f"changed after the last commit: {', '.join(late)}", "uncommitted")
-    yield from (OpenPoint(text, "reply") for text in _said_to_be_left(outcome))
+    yield from (OpenPoint(text, "reply") for text in _next_steps(outcome))
     if _is_interrupted(session.turns):
         yield OpenPoint("it was interrupted", "interrupted")
     elif session.turns and session.turns[-1].prompt is not None and not session.turns[-1].steps:
@@ -473,7 +473,7 @@ def _uncommitted(session: Session) -> list[str]:
     return list(dict.fromkeys(changed)) if has_committed else []
 
 
-def _said_to_be_left(reply: str) -> list[str]:
+def _next_steps(reply: str) -> list[str]:
     """The points below a heading such as "Next steps" of the last reply."""
     found = _LEFT.search(reply)
     if found is None:

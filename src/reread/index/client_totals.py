@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from reread.records.client_input import StatusLine
 
-    from .rows import SaidRow
+    from .rows import ClientTotalRow
 
 
 _FILE_NAME = "reread.db"
@@ -56,7 +56,7 @@ def quarters_back(connection: sqlite3.Connection) -> Iterator[tuple[int, int | N
     )
 
 
-def not_taken_yet(connection: sqlite3.Connection, since: int) -> int:
+def not_imported_yet(connection: sqlite3.Connection, since: int) -> int:
     """Nano-dollars that clients which began since then spoke of on status lines beyond what the archive has."""
     found = connection.execute(
         """SELECT sum(max(0, said - ifnull((SELECT max(nanodollars) FROM session WHERE uuid = name), 0)))
@@ -80,8 +80,8 @@ _UPDATE = """UPDATE client_said SET time = ?,
     context_tokens = ifnull(?, context_tokens), context_size = ifnull(?, context_size) WHERE rowid = ?"""
 
 
-def replace_said(
-    connection: sqlite3.Connection, file: int, session: str | bytes, machine: str, rows: Iterable[SaidRow]
+def replace_client_totals(
+    connection: sqlite3.Connection, file: int, session: str | bytes, machine: str, rows: Iterable[ClientTotalRow]
 ) -> None:
     """What a file says now, in place of what it said before; inside the caller's transaction."""
     connection.execute("DELETE FROM client_said WHERE file = ?", (file,))
@@ -159,7 +159,7 @@ def _is_forgotten(connection: sqlite3.Connection, said: StatusLine, machine: str
     return connection.execute(f"SELECT 1 FROM forgotten WHERE key IN ({marks})", keys).fetchone() is not None  # noqa: S608
 
 
-def forget_said(connection: sqlite3.Connection, session: int) -> None:
+def forget_client_totals(connection: sqlite3.Connection, session: int) -> None:
     """What status lines said about a session; inside the transaction that forgets it."""
     connection.execute(
         "DELETE FROM client_said WHERE file IS NULL AND session = (SELECT uuid FROM session WHERE id = ?)", (session,)

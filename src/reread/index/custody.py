@@ -18,7 +18,7 @@ from reread.safe.safe import Damage, PieceHeader, PiecePlace, Rewrite, Safe
 
 from . import meta, read
 from .backup_files import give_away
-from .client_totals import forget_said
+from .client_totals import forget_client_totals
 from .conversation_rows import CopyMarker
 from .database import FILE_NAME, transaction
 from .findings import forget_friction
@@ -295,7 +295,7 @@ def settle(
         keep_forgotten(connection, [(key, now) for key in rewrite.keys])
         connection.execute("DELETE FROM seen")  # names too; the next sync walks again
         for each in sessions:
-            forget_said(connection, each)
+            forget_client_totals(connection, each)
             names = connection.execute("SELECT uuid, project FROM session WHERE id = ?", (each,)).fetchall()
             forget_friction(connection, each)
             connection.execute("DELETE FROM session WHERE id = ?", (each,))

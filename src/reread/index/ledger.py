@@ -106,7 +106,7 @@ class Ledger:
         """What a file tells now, in place of what it told before; what it tells again is left as it is."""
         numbers = [self._circumstances.id_of(each) for each in batch.circumstances]
         rows = [(file, row.key, row.request_id, numbers[row.circumstance], *_values(row)) for row in batch.responses]
-        before = {} if is_new else self._told_before(file, rows if batch.since else None)
+        before = {} if is_new else self._rows_before(file, rows if batch.since else None)
         new = [row for row in rows if before.get(row[_KEY]) != row]
         gone = before.keys() - {row[_KEY] for row in rows}
         self._drop_rows(file, gone.union(row[_KEY] for row in new if row[_KEY] in before))
@@ -119,9 +119,9 @@ class Ledger:
         if is_elsewhere or (len(new) == len(rows) and not batch.since):
             self._files.add(file)
         else:
-            self._keys.update(row[_KEY] for row in new if self._is_told_elsewhere(asker(row[_KEY]), file))
+            self._keys.update(row[_KEY] for row in new if self._is_elsewhere(asker(row[_KEY]), file))
 
-    def _told_before(self, file: int, rows: Sequence[tuple[Any, ...]] | None) -> dict[str, tuple[Any, ...]]:
+    def _rows_before(self, file: int, rows: Sequence[tuple[Any, ...]] | None) -> dict[str, tuple[Any, ...]]:
         """By key: what a file told, of all or of some responses."""
         if rows is None:
             return {row[_KEY]: row for row in self._connection.execute(_SELECT, (file,))}
@@ -145,11 +145,11 @@ class Ledger:
         passed = self._connection.execute(_PASSED, (file, file, began, min(ended, span[1]), max(ended, span[1])))
         return passed.fetchone() is not None
 
-    def begins_anew(self, file: int) -> None:
+    def is_rewritten_from_start(self, file: int) -> None:
         """The beginning of a file is another, which may decide otherwise about what it shares with others."""
         self._files.add(file)
 
-    def _is_told_elsewhere(self, key: str, file: int) -> bool:
+    def _is_elsewhere(self, key: str, file: int) -> bool:
         found = self._connection.execute("SELECT 1 FROM request WHERE key = ? AND file <> ? LIMIT 1", (key, file))
         return found.fetchone() is not None
 
@@ -171,7 +171,7 @@ class Ledger:
 
     def settle(self) -> None:
         """Settles every response again that a changed file shares, or shared, with another."""
-        keys = self._keys.union(_told_by_several(self._connection, self._files))
+        keys = self._keys.union(_in_several_files(self._connection, self._files))
         for key in {asker(key) for key in keys}:
             self._settle(key)
         self._files.clear()
@@ -276,7 +276,7 @@ _NOT_KEPT = {"place": "request.circumstance", "owner": "''", "files": "1"}
 _WHOLE_TOLD = ", ".join(_NOT_KEPT.get(name) or columns([name]) for name in _FIELDS)
 
 
-def told_in_session(connection: sqlite3.Connection, session: int) -> list[Response]:
+def responses_in_session(connection: sqlite3.Connection, session: int) -> list[Response]:
     """What the files of a session tell, each response with the number of its circumstances."""
     rows = connection.execute(
         f"SELECT {_WHOLE_TOLD} {TOLDS} WHERE file.session = ? ORDER BY file.key, request.key",
@@ -285,7 +285,7 @@ def told_in_session(connection: sqlite3.Connection, session: int) -> list[Respon
     return [Response(*row) for row in rows]
 
 
-def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> list[Response]:
+def responses_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> list[Response]:
     """What files other than those with some keys tell."""
     known = connection.execute("SELECT key, id FROM file")
     without = ", ".join(str(number) for key, number in known if key in keys)
@@ -293,7 +293,7 @@ def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> lis
     return [Response(*row) for row in rows]
 
 
-def _told_by_several(connection: sqlite3.Connection, files: Collection[int]) -> list[str]:
+def _in_several_files(connection: sqlite3.Connection, files: Collection[int]) -> list[str]:
     numbers = ", ".join(map(str, files))
     rows = connection.execute(
         f"""SELECT DISTINCT one.key FROM request AS one CROSS JOIN request AS other ON other.key = one.key
@@ -327,7 +327,7 @@ def response_rows(
     scope = sessions.scope_of(conversation.records) if scope is None else scope
     estimate = cache_rebuilds.thinking_estimate  # once: to ask a module that waits is to ask for its import
     own = _own_agent(conversation)
-    for request, told in sessions.told_in(file, conversation.requests, scope):
+    for request, told in sessions.responses_in(file, conversation.requests, scope):
         circumstance = _circumstance(request, told, _agent(request, own))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
         about["circumstance"] = about["place"] = numbers.setdefault(circumstance, len(numbers))

@@ -90,7 +90,7 @@ def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
     return [_file(row) for row in rows]
 
 
-def agents_told(connection: sqlite3.Connection, files: Iterable[int]) -> dict[int, frozenset[str | None]]:
+def agents_of_responses(connection: sqlite3.Connection, files: Iterable[int]) -> dict[int, frozenset[str | None]]:
     """By file: the agents that its responses are told of."""
     rows = connection.execute(
         f"""SELECT DISTINCT file, agent FROM request JOIN circumstance ON circumstance.id = request.circumstance
@@ -182,7 +182,7 @@ COUNTED = ("time", "input", "output", "cache_read", "cache_write_5m", "cache_wri
 """What a response counts for, as `request` has it."""
 
 
-def responses_told(connection: sqlite3.Connection, file: str) -> dict[str, tuple[object, ...]]:
+def responses_of_file(connection: sqlite3.Connection, file: str) -> dict[str, tuple[object, ...]]:
     """By its key what the file with a key says about each response: its model, and the columns of `COUNTED`."""
     columns = ", ".join(f"request.{name}" for name in COUNTED)
     rows = connection.execute(

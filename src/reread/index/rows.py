@@ -119,7 +119,7 @@ class RequestContext(Struct, frozen=True, kw_only=True):
     stop_reason: str | None
 
 
-class SaidRow(Struct, frozen=True, kw_only=True):
+class ClientTotalRow(Struct, frozen=True, kw_only=True):
     """What the client said about its own cost, in a line of a file."""
 
     source: str
@@ -192,8 +192,8 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     circumstances: list[RequestContext]
     responses: list[Response]
     """`circumstance` is the place of each in the list before."""
-    said: list[SaidRow]
-    said_of: str = ""
+    client_totals: list[ClientTotalRow]
+    client_totals_of: str = ""
     """The session that was said of; empty for the one that the file belongs to."""
     prompts: list[PromptRow] = []
     thoughts: list[ThoughtRow] = []

@@ -164,7 +164,7 @@ def order_of(header: PieceHeader) -> int:
     return order if isinstance(order, int) and order > 0 else 0
 
 
-def as_last_taken(pieces: Iterable[Piece], is_part: Callable[[Piece, Piece], bool]) -> list[Piece]:
+def newest_pieces(pieces: Iterable[Piece], is_part: Callable[[Piece, Piece], bool]) -> list[Piece]:
     """Of all pieces of one file those it is made of, in each generation by their beginning.
 
     A sync that was killed before it could commit leaves the same bytes twice, or others in their place: the later

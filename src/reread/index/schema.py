@@ -535,12 +535,12 @@ def _open_to_other_programs(connection: Connection) -> None:
         connection.execute(f"PRAGMA schema_version = {version + 1:d}")
     except DatabaseError:  # the SQLite of macOS refuses: a new archive is made anew, an older one by its next rebuild
         for name, sql in changed:
-            _make_anew(connection, name, sql)
+            _recreate(connection, name, sql)
     finally:
         connection.execute("PRAGMA writable_schema = OFF")
 
 
-def _make_anew(connection: Connection, table: str, sql: str) -> None:
+def _recreate(connection: Connection, table: str, sql: str) -> None:
     """A table by another definition, where it has no rows yet."""
     counted = "block" if table == "search" else table
     if connection.execute(f"SELECT 1 FROM {counted} LIMIT 1").fetchone() is not None:  # noqa: S608  our own names

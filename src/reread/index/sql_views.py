@@ -25,7 +25,7 @@ from reread.records import (
     decode,
 )
 from reread.safe.safe import Safe
-from reread.sessions.agents import as_said
+from reread.sessions.agents import of_agent
 
 from .meta import FIELDS, RESULT, as_path
 from .safe_reader import SafeReader
@@ -307,7 +307,7 @@ class LineReader:
 @lru_cache(maxsize=_LINES)
 def _record(content: bytes) -> Record:
     record = decode(content)
-    return as_said(record) if isinstance(record, ProgressLine) else record
+    return of_agent(record) if isinstance(record, ProgressLine) else record
 
 
 def _of_no_line(what: str, uuid: str | None, text: str | None) -> str | int | None:

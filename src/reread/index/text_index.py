@@ -498,9 +498,9 @@ def text_at(kind: str, content: bytes, part: int) -> BlockText | None:
 def text_in(record: Record, part: int) -> BlockText | None:
     """The same of a line of a transcript that was read."""
     if isinstance(record, ProgressLine):
-        from reread.sessions.agents import as_said  # with all of a session: few hits are such
+        from reread.sessions.agents import of_agent  # with all of a session: few hits are such
 
-        record = as_said(record)
+        record = of_agent(record)
     texts = texts_of(record)
     return BlockText(record.uuid, texts[part].text) if part < len(texts) else None
 

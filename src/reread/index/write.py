@@ -22,7 +22,7 @@ from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.sources import SourceFile
 
 from . import meta
-from .client_totals import replace_said
+from .client_totals import replace_client_totals
 from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
 from .ledger import Ledger
@@ -112,7 +112,13 @@ class StoreWriter:
                         )
                     self._facts(row, session, file, is_new=is_new)
                     if not file.since:
-                        replace_said(self._connection, row, stored_path(file.said_of) or name, self._machine, file.said)
+                        replace_client_totals(
+                            self._connection,
+                            row,
+                            stored_path(file.client_totals_of) or name,
+                            self._machine,
+                            file.client_totals,
+                        )
                     blocks.append((row, file))
                 if session is not None:
                     self._keep_part(session, batch.part)
@@ -216,7 +222,7 @@ class StoreWriter:
         if known is not None and known[1] not in (None, session):
             self._drop_if_empty(known[1])
         if known is not None and known[2] != file.head:
-            self._ledger.begins_anew(known[0])
+            self._ledger.is_rewritten_from_start(known[0])
         return int(found[0]), known is None
 
     def _drop_if_empty(self, session: int) -> None:

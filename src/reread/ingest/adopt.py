@@ -21,7 +21,7 @@ from reread.index.database import transaction
 from reread.index.machines import id_by_name
 from reread.index.places import PLACE, adopt_places, known_keys
 from reread.index.rows import FileRow
-from reread.index.safe_reader import LOST, Piece, as_last_taken, order_of
+from reread.index.safe_reader import LOST, Piece, newest_pieces, order_of
 from reread.index.session_files import DiskAndSafe
 from reread.index.source_state import look_again
 from reread.index.verify import unnamed_pieces
@@ -133,7 +133,7 @@ def _whole(connection: sqlite3.Connection, safe: Safe, pieces: Iterable[Piece]) 
 
 
 def _gain(connection: sqlite3.Connection, safe: Safe, key: str, found: list[Piece]) -> _Gain | None:
-    chain = as_last_taken(found, partial(is_part, safe))
+    chain = newest_pieces(found, partial(is_part, safe))
     row = read.file_by_key(connection, key)
     if row is None:
         last = max((header for header, _ in chain), key=lambda header: header.generation)

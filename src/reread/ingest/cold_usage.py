@@ -24,7 +24,7 @@ from reread.billing.response import Response, settle_all
 from reread.billing.scan import scan
 from reread.errors import SourceError
 from reread.index import read as reading
-from reread.index.ledger import quarter, told_elsewhere
+from reread.index.ledger import quarter, responses_elsewhere
 from reread.index.meta import EDGE, digest, machine_names
 from reread.index.rows import FileKeys
 from reread.lazy import NamedTuple
@@ -79,7 +79,7 @@ class CountedAhead(NamedTuple):
 
 def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Prices) -> CountedAhead:
     """The usage of the archive as it will be once these files are in it."""
-    known = told_elsewhere(connection, {file.key for file in files})
+    known = responses_elsewhere(connection, {file.key for file in files})
     # The newest files are mostly the largest: begun first, they do not keep one worker busy when the others are done.
     ordered = sorted(files, key=lambda file: -file.size)
     responses = list(settle_all(chain(known, chain.from_iterable(_read(ordered, prices))), prices.priced))
@@ -117,7 +117,7 @@ def _cells(responses: Iterable[Response]) -> list[tuple[Any, ...]]:
     return [(*place, *found) for place, found in sorted(sums.items())]
 
 
-class _Told(NamedTuple):
+class _FileUsage(NamedTuple):
     responses: list[Response]
     doubtful: list[str]
     """Keys of files whose bytes alone do not tell. What reads them takes longer to import than most of them to read,
@@ -134,10 +134,10 @@ def _read(files: Sequence[Behind], prices: Prices) -> Iterator[list[Response]]:
         yield from (told.responses for told in _on_all_processors(_read_in_full, left, prices))
 
 
-_Reader = Callable[[Iterable[Behind], Prices], _Told]
+_Reader = Callable[[Iterable[Behind], Prices], _FileUsage]
 
 
-def _on_all_processors(reader: _Reader, files: Sequence[Behind], prices: Prices) -> list[_Told]:
+def _on_all_processors(reader: _Reader, files: Sequence[Behind], prices: Prices) -> list[_FileUsage]:
     if is_alone(sum(job.size for job in files)):
         return [reader(files, prices)]
     shares = list(in_shares(files, attrgetter("size"), _SHARE))
@@ -157,12 +157,12 @@ def _encoded(reader: _Reader, files: list[Behind], price_file: Path | None) -> b
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Told).decode
+_decode = msgspec.msgpack.Decoder(_FileUsage).decode
 
 
-def _scanned(files: Iterable[Behind], prices: Prices) -> _Told:
+def _scanned(files: Iterable[Behind], prices: Prices) -> _FileUsage:
     """What cannot be read is left to the sync, which will say so."""
-    found = _Told([], [])
+    found = _FileUsage([], [])
     for job in files:
         try:
             with FileIO(job.location) as file:  # a fifth less than through a path and a buffer
@@ -178,8 +178,8 @@ def _scanned(files: Iterable[Behind], prices: Prices) -> _Told:
     return found
 
 
-def _read_in_full(files: Iterable[Behind], prices: Prices) -> _Told:
-    found = _Told([], [])
+def _read_in_full(files: Iterable[Behind], prices: Prices) -> _FileUsage:
+    found = _FileUsage([], [])
     for job in files:
         try:
             with Path(job.location).open("rb") as file:
@@ -190,7 +190,7 @@ def _read_in_full(files: Iterable[Behind], prices: Prices) -> _Told:
         told_by = [record for line in lines for record in records.decode_all(line.raw, line.number, line.offset)]
         is_stream = any(record.type == "stream_event" for record in told_by)
         requests = sessions.requests_in(sessions.with_final_counts(told_by) if is_stream else told_by)
-        told = sessions.told_in(job.key, requests, sessions.scope_of(told_by), head)
+        told = sessions.responses_in(job.key, requests, sessions.scope_of(told_by), head)
         responses = [response for _, response in told]
         _price(responses, prices)
         found.responses.extend(responses)

@@ -29,6 +29,7 @@ from reread.index.meta import EDGE, digest
 from reread.index.rows import (
     BlockRow,
     CallRow,
+    ClientTotalRow,
     FileBatch,
     FileRow,
     FrictionBatch,
@@ -36,7 +37,6 @@ from reread.index.rows import (
     PieceRow,
     PromptRow,
     RequestContext,
-    SaidRow,
     SessionBatch,
     SessionRow,
     ThoughtRow,
@@ -93,9 +93,9 @@ _TOKENS = {
 }
 
 
-def said_rows(conversation: Conversation) -> list[SaidRow]:
+def client_total_rows(conversation: Conversation) -> list[ClientTotalRow]:
     """The last thing said in every count."""
-    rows: list[SaidRow] = []
+    rows: list[ClientTotalRow] = []
     if not any(kind in conversation.beside for kind in _TELLS_COST):
         return rows
     for row in _reported_totals(conversation.records):
@@ -107,13 +107,13 @@ def said_rows(conversation: Conversation) -> list[SaidRow]:
     return rows
 
 
-def _is_same_count(known: SaidRow, row: SaidRow) -> bool:
+def _is_same_count(known: ClientTotalRow, row: ClientTotalRow) -> bool:
     """One beginning, one count; where none is told, a total that falls is that of another."""
     is_like = known.source == row.source and known.began == row.began
     return is_like and (row.began is not None or known.nanodollars <= row.nanodollars)
 
 
-def _reported_totals(records: Sequence[Record]) -> Iterator[SaidRow]:
+def _reported_totals(records: Sequence[Record]) -> Iterator[ClientTotalRow]:
     for position, record in enumerate(records):
         if not isinstance(record, _TELLS_COST):
             continue
@@ -124,7 +124,7 @@ def _reported_totals(records: Sequence[Record]) -> Iterator[SaidRow]:
         if isinstance(record, CostState):
             began = milliseconds(parse_time(record.start_time))
             lasted = number(record.total_duration, _LONGEST_MS)
-        yield SaidRow(
+        yield ClientTotalRow(
             source=record.type or "",
             began=began,
             time=_time_above(records, position) if began is None or lasted is None else began + int(lasted),
@@ -394,7 +394,7 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
     changed = job.changed
     if job.files is None:
         found = [_side_rows(each, disk) for each in job.changed]
-    elif (gone_on := _gone_on(job)) is not None:
+    elif (gone_on := _grown_session(job)) is not None:
         found, session, part = gone_on
     else:
         prices = load_prices(job.prices)
@@ -424,7 +424,7 @@ def _agents_by_id(session: Session) -> dict[str, Subagent]:
     return {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
 
 
-def _gone_on(job: SessionJob) -> tuple[list[ExtractedRows], SessionRow, bytes] | None:
+def _grown_session(job: SessionJob) -> tuple[list[ExtractedRows], SessionRow, bytes] | None:
     """What a session amounts to that only grew, by its last lines; None where all of it must be read."""
     if not job.part or job.files is None:
         return None
@@ -445,7 +445,7 @@ def _closed(
     return growth.packed(part) if part is not None else b""
 
 
-def _take_backups(job: SessionJob, session: int, bytes_of: Callable[[FileJob], _Taken]) -> SessionBatch:
+def _take_backups(job: SessionJob, session: int, bytes_of: Callable[[FileJob], _NewBytes]) -> SessionBatch:
     """Kept and not read: what they hold is no conversation."""
     batch = SessionBatch(session=None, files=[], backup_of=session, unread=[])
     for each in job.changed:
@@ -470,8 +470,8 @@ class ExtractedRows(NamedTuple):
     calls: Sequence[CallRow] = ()
     circumstances: Sequence[RequestContext] = ()
     responses: Sequence[Response] = ()
-    said: Sequence[SaidRow] = ()
-    said_of: str = ""
+    client_totals: Sequence[ClientTotalRow] = ()
+    client_totals_of: str = ""
     """The session that was said of; empty for the one that the file belongs to."""
     prompts: Sequence[PromptRow] = ()
     thoughts: Sequence[ThoughtRow] = ()
@@ -521,9 +521,9 @@ def _transcript_rows(
         thoughts=thought_rows(conversation),
         **response_rows(conversation, job.key, **_after(part, conversation)),
         since=part.end if part is not None else 0,
-        said=said_rows(conversation),
+        client_totals=client_total_rows(conversation),
         # Runs of one session that were saved as streams are files each, and add up.
-        said_of=conversation.id if records and records[0].is_frame else "",
+        client_totals_of=conversation.id if records and records[0].is_frame else "",
     )
 
 
@@ -550,7 +550,7 @@ def _capture_rows(job: FileJob, session: Session, with_words: bool) -> Extracted
         prompts=prompt_rows(added),
         thoughts=thought_rows(added),
         **response_rows(counted, job.key),
-        said=said_rows(Conversation(told.records, id=session.id)),
+        client_totals=client_total_rows(Conversation(told.records, id=session.id)),
     )
 
 
@@ -593,7 +593,7 @@ def _side_rows(job: FileJob, disk: FileReader) -> ExtractedRows:
     )
 
 
-def _file_batch(job: FileJob, rows: ExtractedRows, taken: _Taken) -> FileBatch:
+def _file_batch(job: FileJob, rows: ExtractedRows, taken: _NewBytes) -> FileBatch:
     file = job.file
     return FileBatch(
         key=job.key,
@@ -620,8 +620,8 @@ def _file_batch(job: FileJob, rows: ExtractedRows, taken: _Taken) -> FileBatch:
         calls=list(rows.calls),
         circumstances=list(rows.circumstances),
         responses=list(rows.responses),
-        said=list(rows.said),
-        said_of=rows.said_of,
+        client_totals=list(rows.client_totals),
+        client_totals_of=rows.client_totals_of,
         prompts=list(rows.prompts),
         thoughts=list(rows.thoughts),
         results_wait=job.results_wait,
@@ -630,7 +630,7 @@ def _file_batch(job: FileJob, rows: ExtractedRows, taken: _Taken) -> FileBatch:
     )
 
 
-class _Taken(NamedTuple):
+class _NewBytes(NamedTuple):
     """The bytes of a file since the last time, compressed; where they end, and digests of the edges of it all."""
 
     pieces: list[PieceRow]
@@ -665,10 +665,10 @@ class _ReadOnce(FileReader):
         return content
 
 
-def _new_bytes(job: FileJob, content: bytes | None = None) -> _Taken:
+def _new_bytes(job: FileJob, content: bytes | None = None) -> _NewBytes:
     """What a file has that is not kept yet; `content` is all of it, where it was read before."""
     if job.is_kept:
-        return _Taken([], job.taken, job.head, job.tail)
+        return _NewBytes([], job.taken, job.head, job.tail)
     pieces: list[PieceRow] = []
     position = job.taken
     try:
@@ -685,17 +685,17 @@ def _new_bytes(job: FileJob, content: bytes | None = None) -> _Taken:
             tail = file.read(min(EDGE, position))
     except OSError as error:
         raise _unreadable(job, error) from error
-    return _Taken(pieces, position, digest(head[:position]), digest(tail))
+    return _NewBytes(pieces, position, digest(head[:position]), digest(tail))
 
 
 def _unreadable(job: FileJob, error: OSError) -> SourceError:
     return SourceError(job.file.path, f"cannot be read ({error.strerror or error})")
 
 
-def _kept_bytes(disk: FileReader) -> Callable[[FileJob], _Taken]:
-    def taken(job: FileJob) -> _Taken:
+def _kept_bytes(disk: FileReader) -> Callable[[FileJob], _NewBytes]:
+    def taken(job: FileJob) -> _NewBytes:
         content = disk.content(job.file)
-        return _Taken([], len(content), digest(content[:EDGE]), digest(content[-EDGE:]))
+        return _NewBytes([], len(content), digest(content[:EDGE]), digest(content[-EDGE:]))
 
     return taken
 
@@ -716,7 +716,7 @@ def _withdrawn(job: FileJob, conversation: Conversation) -> list[int]:
     found = [record.offset for record in old if _is_claimed(record, job.claimed)] if job.claimed else []
     new = (record for record in conversation.line if record.offset >= job.indexed)
     if QueueOperation in conversation.beside and any(any(traced_lines(record)) for record in new):
-        found += [record.offset for record in old if _is_said_again(record, conversation)]
+        found += [record.offset for record in old if _is_repeated(record, conversation)]
     return found
 
 
@@ -725,7 +725,7 @@ def _is_claimed(record: Record, agents: frozenset[str]) -> bool:
     return isinstance(progress, AgentProgress) and progress.agent_id in agents
 
 
-def _is_said_again(record: Record, conversation: Conversation) -> bool:
+def _is_repeated(record: Record, conversation: Conversation) -> bool:
     """Whether a line of the queue holds a prompt that has a line of its own."""
     return type(record) is QueueOperation and id(record) not in conversation.traceless
 
@@ -736,7 +736,7 @@ def texts_in(records: Iterable[Record], conversation: Conversation) -> Iterator[
     for line in records:
         record = by_progress.get(id(line), line) if type(line) is ProgressLine else line
         texts = texts_of(record)
-        if texts and not _is_said_again(line, conversation):
+        if texts and not _is_repeated(line, conversation):
             for part, said in enumerate(texts):
                 yield record, part, said
 

@@ -275,7 +275,7 @@ def tail_of(part: ClosedPart, files: SessionFiles, prices: Prices) -> Session | 
     lines = sources.read_lines(files.trunk.path, start=part.end, number=part.number)
     records = [record for line in lines for record in records_of(line)]
     is_apart = all(need >= 0 for need in _needs(records, 0, part.tip, part.has_agents))
-    if part.is_met_by(records) or not is_apart or not any(map(_tells_the_end, records)):
+    if part.is_met_by(records) or not is_apart or not any(map(_sets_the_end, records)):
         return None
     own = [SessionSourceFile(str(file.path), file.size) for file in files.all]
     tail = Session(records, id=files.id, files=own, prices=prices)
@@ -365,7 +365,7 @@ def _cuts(records: Sequence[Record], tip: str | None, has_agents: bool) -> Itera
     left behind to tell where the conversation stands."""
     first = max(0, len(records) - _FAR)
     needs = _needs(records, first, tip, has_agents)
-    last = next((i for i in reversed(range(len(records))) if _tells_the_end(records[i])), 0)
+    last = next((i for i in reversed(range(len(records))) if _sets_the_end(records[i])), 0)
     reach = len(records)
     for cut in range(len(records) - 1, first, -1):
         reach = min(reach, needs[cut - first])
@@ -389,7 +389,7 @@ def _needs(records: Sequence[Record], first: int, tip: str | None, has_agents: b
         asked = {*_ids(record), *_named(record)}
         if tip is not None and record.parent_uuid == tip:
             asked.discard(tip)
-        is_plain = _can_stand_behind(record) and not (has_agents and _may_tell_of_agents(record))
+        is_plain = _can_stand_behind(record) and not (has_agents and _may_name_agents(record))
         found.append(min((i, *(places.get(name, -1) for name in asked))) if is_plain else -1)
         if record.uuid is not None and not record.is_sidechain:
             tip = record.uuid
@@ -429,7 +429,7 @@ def _can_stand_behind(record: Record) -> bool:
     return not isinstance(record, Assistant) or (record.time is not None and all(use.id for use in _uses(record)))
 
 
-def _may_tell_of_agents(record: Record) -> bool:
+def _may_name_agents(record: Record) -> bool:
     """Whether a line may say by whom an agent was started."""
     if isinstance(record, Assistant):
         return any(use.name in AGENT_TOOLS for use in _uses(record))
@@ -440,7 +440,7 @@ def _uses(record: Assistant) -> list[ToolUse]:
     return [block for block in record.blocks if isinstance(block, ToolUse)]
 
 
-def _tells_the_end(record: Record) -> bool:
+def _sets_the_end(record: Record) -> bool:
     """Whether a line tells where a conversation stands."""
     if isinstance(record, LastPrompt):
         return record.leaf_uuid is not None

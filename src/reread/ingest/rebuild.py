@@ -23,7 +23,7 @@ from reread.index.machines import id_by_name
 from reread.index.places import PLACE, adopt_places
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, SessionBatch
-from reread.index.safe_reader import Piece, as_last_taken, order_of
+from reread.index.safe_reader import Piece, newest_pieces, order_of
 from reread.index.session_files import DiskAndSafe, KeptSession, SessionFileReader, kept_session, source_file
 from reread.index.write import StoreWriter
 from reread.loading import INDEX, FileReader, OrphanAgentFiles
@@ -138,7 +138,7 @@ class Held:
         pending: list[SessionBatch] = []
         weight = done = 0
         taken = in_order_by_shares(
-            _taken, map(self._job, jobs), lambda each: _work_of(each.job.size), SHARE, AHEAD, total
+            _read_packed, map(self._job, jobs), lambda each: _work_of(each.job.size), SHARE, AHEAD, total
         )
         for position, (each, batch) in enumerate(taken, 1):
             pending.append(unpacked(batch))
@@ -164,7 +164,7 @@ class Held:
         return _KeptJob(mine, {each.key for each in job.changed} & self._torn)
 
 
-def _taken(kept: _KeptJob) -> Packed:
+def _read_packed(kept: _KeptJob) -> Packed:
     """In a worker or not. Where the source of a file with a hole is still there, nothing it begins with is known: a
     sync imports it again."""
     batch = take(kept.job, is_kept=True)
@@ -224,7 +224,7 @@ def _kept(safe: Safe) -> tuple[dict[str, Kept], list[PieceHeader]]:
     for header, place_ in resolved([piece for piece in pieces if PLACE not in piece[0].more]):
         kept.setdefault(header.file, Kept(header, [])).pieces.append((header, place_))
     for entry in kept.values():
-        entry.pieces = as_last_taken(entry.pieces, partial(is_part, safe))
+        entry.pieces = newest_pieces(entry.pieces, partial(is_part, safe))
         entry.last = max((header for header, _ in entry.pieces), key=lambda header: (header.generation, header.start))
     return kept, [header for header in places if header.file in kept]
 
@@ -388,7 +388,7 @@ def recount(
         if report is not None:
             report(Progress(done, size, phase="counting again"))
         for file, told in zip(job.changed, answers, strict=False):
-            kept = read.responses_told(connection, file.key)
+            kept = read.responses_of_file(connection, file.key)
             total += len(told)
             if kept != told:
                 count = sum(kept.get(key) != told.get(key) for key in kept.keys() | told.keys())

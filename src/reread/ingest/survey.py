@@ -270,7 +270,9 @@ def kept_job(file: SourceFile, row: FileRow) -> FileJob:
     )
 
 
-def put_away(connection: sqlite3.Connection, machine: str, waiting: Sequence[SourceFile], names: Sequence[str]) -> None:
+def remove_kept_captures(
+    connection: sqlite3.Connection, machine: str, waiting: Sequence[SourceFile], names: Sequence[str]
+) -> None:
     """Removes captures whose bytes are in the safe, once a crash of the machine could not lose the rows that say so.
 
     Also those that somebody had forgotten. What cannot be removed now is met by the next sync.
@@ -351,7 +353,7 @@ class PlaceSurvey:
             files = own_files(session, own)
             is_known = not files or any(os.path.normcase(file.location) in self._paths for file in files)
             (kept if is_known else new).append((session, own))
-        shared = _told_twice(claims.names_of(session) for session, _ in new)
+        shared = _shared_names(claims.names_of(session) for session, _ in new)
         leaders: dict[str, list[Owned]] = {}
         copies: list[Owned] = []
         for session, own in sorted(new, key=largest_first):
@@ -485,7 +487,7 @@ def original_beside(
     return []
 
 
-def _told_twice(names: Iterable[Iterable[str]]) -> set[str]:
+def _shared_names(names: Iterable[Iterable[str]]) -> set[str]:
     """Those of several sessions: only these can be copies of each other."""
     seen: set[str] = set()
     twice: set[str] = set()
@@ -657,10 +659,10 @@ class Survey:
         for session, own in sorted(owned, key=lambda pair: pair[0].mtime_ns, reverse=True):
             changed = self._changed((*session.all, *own))
             if changed:
-                gone = self._gone(
+                gone = self._missing(
                     session, {file.location for file in (*session.all, *own)}, homes.get(session.id) is session
                 )
-                whole = _with_gone(session, gone) if gone else session
+                whole = _with_missing(session, gone) if gone else session
                 taken = {job.file.path for job in changed}
                 changed = self._claimed(whole, changed)
                 kept = remade((file for file in whole.captures if file.path not in taken), self.keys)
@@ -670,7 +672,7 @@ class Survey:
                         gone={each.file.path: each.pieces for each in gone},
                         safe=self._safe,
                         strays=own,
-                        of_others=claims.of_others(session) | self._of_gone(session, claims),
+                        of_others=claims.of_others(session) | self._ids_of_missing(session, claims),
                         changed=(*changed, *kept),
                         known_agents=self._known_agents((*whole.all, *own), changed),
                         prices=self._prices,
@@ -679,7 +681,7 @@ class Survey:
         aside = [file for file in files if file.kind in _KEPT_ASIDE and file.session is None]
         return jobs + [SessionJob(files=None, changed=(job,)) for job in self._changed(aside)]
 
-    def _of_gone(self, session: SessionFiles, claims: Claims) -> frozenset[str]:
+    def _ids_of_missing(self, session: SessionFiles, claims: Claims) -> frozenset[str]:
         """The ids it tells that belong to a file of its folder which is gone and was something else: two transcripts
         are no session."""
         if session.trunk is None or has_own_name(session):
@@ -767,7 +769,7 @@ class Survey:
         if not others or all(job.file.kind not in _NAMES_AGENTS for job in changed):
             return ()
         rows = {row.key: row.id for file in others if (row := self.keys.row(file.location)) is not None}
-        told = read.agents_told(self._connection, rows.values())
+        told = read.agents_of_responses(self._connection, rows.values())
         return tuple(replace(job, agents=told.get(rows[job.key], _NONE)) for job in self._again(others))
 
     def _again(self, files: Iterable[SourceFile]) -> Iterator[FileJob]:
@@ -794,7 +796,7 @@ class Survey:
         is_joined = bool(session.captures)
         return self._has_captures(session), is_joined, session.trunk is not None, session.mtime_ns
 
-    def _gone(self, session: SessionFiles, there: set[str], is_home: bool) -> tuple[GoneFile, ...]:
+    def _missing(self, session: SessionFiles, there: set[str], is_home: bool) -> tuple[GoneFile, ...]:
         """Files the session had when it was last read, and has no more; captures also while they were alone."""
         if session.trunk is None and session.captures:
             # The transcript may be gone, or lie outside the folders of this walk: the safe has it.
@@ -864,7 +866,7 @@ class Survey:
         return any(parent in self.folders or parent in self.missing for parent in row.path.parents)
 
 
-def _with_gone(session: SessionFiles, gone: tuple[GoneFile, ...]) -> SessionFiles:
+def _with_missing(session: SessionFiles, gone: tuple[GoneFile, ...]) -> SessionFiles:
     files = [each.file for each in gone]
 
     def only(kind: FileKind) -> tuple[SourceFile, ...]:

@@ -27,7 +27,7 @@ from reread.workers import give_back_memory, in_shares, is_alone, worker_pool
 from . import Progress, Report, SyncResult
 from .extract import LARGE, prepare_friction, take
 from .growth import can_go_on, growth
-from .survey import SessionJob, Survey, put_away
+from .survey import SessionJob, Survey, remove_kept_captures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def sync(
         writer.remember_folders(survey.folders, unread)
     else:  # what could not be read is not as it is remembered, so that every sync tries it again
         writer.remember_grown(grown.known)
-    put_away(connection, machine, survey.waiting, survey.names)
+    remove_kept_captures(connection, machine, survey.waiting, survey.names)
     result.seconds = time.monotonic() - began
     return result
 
@@ -154,7 +154,7 @@ def run(
     pending: list[SessionBatch] = []
     read: set[int] = set()
     weight = done = newest = 0
-    for position, (number, size, batch) in enumerate(_taken(jobs, total), 1):
+    for position, (number, size, batch) in enumerate(_read(jobs, total), 1):
         done += size
         read.add(number)
         if isinstance(batch, SourceError):
@@ -185,20 +185,20 @@ def weight_of(batch: SessionBatch) -> int:
     )
 
 
-Taken = tuple[int, int, SessionBatch | SourceError]
+ReadSession = tuple[int, int, SessionBatch | SourceError]
 """Which job it was, its size, and what came of it."""
 
 
-def _taken(jobs: deque[SessionJob], total: int) -> Iterator[Taken]:
+def _read(jobs: deque[SessionJob], total: int) -> Iterator[ReadSession]:
     waiting = _used_up(jobs)
     if is_alone(total):
         for number, job in waiting:
-            yield number, job.size, _take_or_tell(job)
+            yield number, job.size, _take_or_error(job)
         return
     if any(job.with_friction and job.files is not None for job in jobs):
         prepare_friction()
     expect_many()
-    yield from _taken_by_workers(waiting)
+    yield from _read_by_workers(waiting)
 
 
 def _used_up(jobs: deque[SessionJob]) -> Iterator[tuple[int, SessionJob]]:
@@ -208,7 +208,7 @@ def _used_up(jobs: deque[SessionJob]) -> Iterator[tuple[int, SessionJob]]:
         number += 1
 
 
-def _taken_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Taken]:
+def _read_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[ReadSession]:
     """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
     running: dict[Answers, list[tuple[int, int]]] = {}
     # `futures.wait` would look at all that run whenever one is done.
@@ -232,7 +232,7 @@ def _taken_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Tak
                 found = future.result()[::-1]
                 del future
                 for number, size in about:
-                    answer = _unpacked_or_told(found.pop())  # the encoded bytes go, which are as large as the batch
+                    answer = _unpacked_or_error(found.pop())  # the encoded bytes go, which are as large as the batch
                     ahead -= _ahead(size)
                     yield number, size, answer
                     del answer
@@ -258,16 +258,16 @@ def _batch_decoder() -> msgspec.msgpack.Decoder[SessionBatch]:
     return msgpack_decoder(SessionBatch)
 
 
-def _unpacked_or_told(answer: Packed | SourceError) -> SessionBatch | SourceError:
+def _unpacked_or_error(answer: Packed | SourceError) -> SessionBatch | SourceError:
     return answer if isinstance(answer, SourceError) else unpacked(answer)
 
 
 def take_packed(jobs: bytes) -> list[Packed | SourceError]:
     """In a worker."""
-    return [_packed_or_told(_take_or_tell(job), job.size) for job in pickle.loads(jobs)]
+    return [_packed_or_error(_take_or_error(job), job.size) for job in pickle.loads(jobs)]
 
 
-def _packed_or_told(answer: SessionBatch | SourceError, size: int) -> Packed | SourceError:
+def _packed_or_error(answer: SessionBatch | SourceError, size: int) -> Packed | SourceError:
     return answer if isinstance(answer, SourceError) else packed(answer, size)
 
 
@@ -282,7 +282,7 @@ def packed(batch: SessionBatch, size: int) -> Packed:
     return encoded
 
 
-def _take_or_tell(job: SessionJob) -> SessionBatch | SourceError:
+def _take_or_error(job: SessionJob) -> SessionBatch | SourceError:
     try:
         return take(job)
     except SourceError as problem:

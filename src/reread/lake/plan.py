@@ -204,13 +204,13 @@ def make_plan(
     jobs, there, unchanged = [], set(), 0
     for session, own in kept:
         job = ShareJob(key=_key(session), files=session, strays=own, of_others=claims.of_others(session))
-        if all(reader.is_unchanged(file) and _is_taken(known[key_of(file.path)], job) for file in job.all):
+        if all(reader.is_unchanged(file) and _belongs_to(known[key_of(file.path)], job) for file in job.all):
             there.add(job.key)
             unchanged += any(key_of(file.path) in listed for file in job.all)
         else:
             jobs.append(_present(job, elsewhere))
     copies = [
-        CopiedFile(file, key_of(original.path), sorted(reader.recorded_ids(file)) if _is_told(file) else [])
+        CopiedFile(file, key_of(original.path), sorted(reader.recorded_ids(file)) if _is_conversation(file) else [])
         for file, original in copied
         if not reader.is_unchanged(file) or known[key_of(file.path)].copy_of != key_of(original.path)
     ]
@@ -241,11 +241,11 @@ def _present(job: ShareJob, elsewhere: Collection[str]) -> ShareJob:
     return replace(job, files=replace(files, trunk=trunk, **left), strays=strays)
 
 
-def _is_told(file: SourceFile) -> bool:
+def _is_conversation(file: SourceFile) -> bool:
     return file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
 
 
-def _is_taken(row: KnownFile, job: ShareJob) -> bool:
+def _belongs_to(row: KnownFile, job: ShareJob) -> bool:
     return row.session == job.key and row.copy_of is None
 
 

@@ -452,7 +452,7 @@ class LakeAnswers:
         )
         return pa.RecordBatchReader.from_batches(RESPONSE.schema, parts)
 
-    def keys_told_by(self, files: Collection[str]) -> pa.Table:
+    def keys_in_files(self, files: Collection[str]) -> pa.Table:
         """The responses that some source files tell; an advisor's goes with the one it was asked in."""
         self._connection.register("chosen", pa.table({"file": pa.array(sorted(files), pa.string())}))
         return self._connection.sql(

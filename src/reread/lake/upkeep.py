@@ -271,7 +271,7 @@ class Recount:
 
     def _replace(self, answers: LakeAnswers, gone: Collection[str], new: Collection[str]) -> bool:
         """Only what differs; False where that is so much that the table is better written again."""
-        keys = pa.concat_tables([self._before.keys_told_by(gone), answers.keys_told_by(new)])
+        keys = pa.concat_tables([self._before.keys_in_files(gone), answers.keys_in_files(new)])
         with self._before.only(keys) as then, answers.only(keys) as now:
             old, fresh = _differences(_table(then), _table(now))
         if old.num_rows > _MOST_REPLACED:

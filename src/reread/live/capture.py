@@ -66,7 +66,7 @@ class Capture:
         run = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
         self.path = folder / f"{run}.part"
         self._file: io.FileIO | None = None
-        with self._trouble_is_told():
+        with self._reporting_trouble():
             make_private(folder)
             self._file = io.FileIO(os.open(self.path, _NEW, 0o600), "wb")
             _lock(self._file.fileno())
@@ -88,10 +88,10 @@ class Capture:
         file, self._file = self._file, None
         if file is None:
             return self.path
-        with self._trouble_is_told():
+        with self._reporting_trouble():
             os.fsync(file.fileno())
         file.close()
-        with self._trouble_is_told():
+        with self._reporting_trouble():
             self.path = _settle(self.path, session)
         return self.path
 
@@ -102,19 +102,19 @@ class Capture:
             return
         line = b"%s %s %s\n" % (_now(), mark, raw.removesuffix(b"\n"))
         written = 0
-        with self._trouble_is_told():
+        with self._reporting_trouble():
             while written < len(line):
                 written += self._file.write(line[written:])
         if written == len(line):
             self._size += written
             return
         self.lost += 1
-        with self._trouble_is_told():  # half a line would spoil the next one
+        with self._reporting_trouble():  # half a line would spoil the next one
             self._file.truncate(self._size)
             self._file.seek(self._size)
 
     @contextlib.contextmanager
-    def _trouble_is_told(self) -> Iterator[None]:
+    def _reporting_trouble(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

@@ -301,7 +301,7 @@ class Client:
         if self._cwd is not None and not is_folder(self._cwd):
             raise BadInput(f"{str(self._cwd)!r} is not a folder to work in")
         if self._capture_folder is not None:
-            self.capture = Capture(self._capture_folder, on_problem=lambda problem: self._tell("capture", problem))
+            self.capture = Capture(self._capture_folder, on_problem=lambda problem: self._report("capture", problem))
             about = {"claude": command[0], "arguments": command[1:], "cwd": str(self._cwd or Path.cwd())}
             self.capture.note({**about, "pid": os.getpid()})
         try:
@@ -493,13 +493,13 @@ class Client:
                 await transport.write(line)
             except ConnectionError as error:
                 await asyncio.wait([self._reader] if self._reader is not None else [], timeout=LISTENS)
-                raise self._gone() from error
+                raise self._ended_error() from error
 
     def _running(self) -> Transport:
         if self._transport is None or self._reader is None:
             raise BadInput(NOT_STARTED)
         if self._reader.done() or self._is_closing:
-            raise self._gone()
+            raise self._ended_error()
         return self._transport
 
     # What it says
@@ -524,7 +524,7 @@ class Client:
             self._errands.cancel()
             for answered in self._asked.values():
                 if not answered.done():
-                    answered.set_exception(self._gone())
+                    answered.set_exception(self._ended_error())
             self._mailbox.end()
 
     def _deliver(self, events: Sequence[Event], weight: int = 0) -> None:
@@ -573,7 +573,7 @@ class Client:
             line = outgoing.success(callback.request_id, await self._hooks.answer(callback))
         except Exception as error:  # noqa: BLE001  whatever it is, the client waits for an answer
             self.hook_errors.append(error)
-            self._tell("hook", f"{type(error).__name__}: {error}")
+            self._report("hook", f"{type(error).__name__}: {error}")
             line = outgoing.failure(callback.request_id, f"{type(error).__name__}: {error}")
         await self._say(line)
 
@@ -593,7 +593,7 @@ class Client:
             line = outgoing.decision(permission.request_id, decision, permission.input)
         except Exception as error:  # noqa: BLE001  whatever it is, the client waits for an answer
             self.hook_errors.append(error)
-            self._tell("permission", f"{type(error).__name__}: {error}")
+            self._report("permission", f"{type(error).__name__}: {error}")
             refused = Deny(reason=f"The host could not decide: {type(error).__name__}: {error}")
             line = outgoing.decision(permission.request_id, refused, permission.input)
         await self._say(line)
@@ -602,7 +602,7 @@ class Client:
         if self.capture is not None:
             self.capture.error(line)
 
-    def _tell(self, what: Literal["hook", "capture", "permission"], text: str) -> None:
+    def _report(self, what: Literal["hook", "capture", "permission"], text: str) -> None:
         self._deliver([Trouble(session=self._stream.session, what=what, text=text)])
 
     def _end_capture(self, note: Mapping[str, Any]) -> None:
@@ -621,7 +621,7 @@ class Client:
             return self._error("Claude Code ended in the middle of a turn")
         return self._error("Claude Code ended") if self.exit_code and not self._has_failed_turn else None
 
-    def _gone(self) -> Exception:
+    def _ended_error(self) -> Exception:
         ended = "Claude Code has ended" if self.exit_code is not None else "Claude Code does not listen any more"
         return self._failure or self._error(ended)
 

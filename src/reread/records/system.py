@@ -54,14 +54,14 @@ class StopHookSummary(System, tag="system", frozen=True):
     @property
     def failures(self) -> list[str]:
         """What hooks said that failed and held nothing up."""
-        return [error for place, error in self._told() if self._is_failure(place, error)]
+        return [error for place, error in self._errors_by_place() if self._is_failure(place, error)]
 
     @property
     def blocks(self) -> list[str]:
         """What hooks said that kept the turn from ending."""
-        return [error for place, error in self._told() if not self._is_failure(place, error)]
+        return [error for place, error in self._errors_by_place() if not self._is_failure(place, error)]
 
-    def _told(self) -> list[tuple[int, str]]:
+    def _errors_by_place(self) -> list[tuple[int, str]]:
         return [(place, error) for place, error in enumerate(self.hook_errors or ()) if isinstance(error, str)]
 
     def _is_failure(self, place: int, error: str) -> bool:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
         is_of_one_file,
         requests_in,
         requests_of,
+        responses_in,
         scope_of,
         spoken_groups,
-        told_in,
     )
     from .session import Copies, FindOutput, Session, SessionBuilder
     from .speaker import Speaker, kind_of
@@ -82,7 +82,7 @@ _HOME = {
     "requests_of": ".requests",
     "split_tool_name": ".calls",
     "spoken_groups": ".requests",
-    "told_in": ".requests",
+    "responses_in": ".requests",
     "with_final_counts": ".captured",
 }
 
@@ -126,10 +126,10 @@ __all__ = [
     "prompt_of",
     "requests_in",
     "requests_of",
+    "responses_in",
     "scope_of",
     "split_tool_name",
     "spoken_groups",
-    "told_in",
     "with_final_counts",
 ]
 

@@ -239,7 +239,7 @@ def agent_line(line: Record) -> Spoken | None:
     )
 
 
-def as_said(record: Record) -> Record:
+def of_agent(record: Record) -> Record:
     """The line of an agent that a progress line repeats; every other line itself."""
     return agent_line(record) or record
 

@@ -176,10 +176,10 @@ def _completed(record: Record, finals: Mapping[str, Final]) -> Record:
 def _over(start: Usage, end: Usage) -> Usage:
     """What the end of a message leaves unsaid was said at its start: the split of the cache, the tier."""
     told = {name: getattr(end, name) for name in Usage.__struct_fields__}
-    return msgspec.structs.replace(start, **{name: value for name, value in told.items() if _is_told(value)})
+    return msgspec.structs.replace(start, **{name: value for name, value in told.items() if _is_present(value)})
 
 
-def _is_told(value: object) -> bool:
+def _is_present(value: object) -> bool:
     return value is not None and value != ABSENT
 
 

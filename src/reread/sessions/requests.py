@@ -194,7 +194,7 @@ def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterat
         yield request
 
 
-def told_in(
+def responses_in(
     file: str, requests: Sequence[Request], scope: str | None = None, head: str = ""
 ) -> Iterator[tuple[Request, Response]]:
     """Each request with what the file says about it, without the lines; then with each advisor it asked.
@@ -220,7 +220,7 @@ _counts, _others = attrgetter(*_FIELDS[:_KEY]), attrgetter(*_FIELDS[_TIME:])
 
 def collapse(files: Iterable[Sequence[Request]], prices: Prices) -> Tokens:
     """The sum of what several files of a session tell, each response once; the session's own file comes first."""
-    told = (response for number, requests in enumerate(files) for _, response in told_in(f"{number:09}", requests))
+    told = (response for number, requests in enumerate(files) for _, response in responses_in(f"{number:09}", requests))
     return _sum(settle_all(told), prices)
 
 

@@ -179,7 +179,7 @@ class TurnWriter:
 
     def _add_reply(self, draft: Draft, record: Assistant) -> None:
         if record.is_api_error_message or record.is_synthetic:
-            told = told_by_client(record)
+            told = client_steps(record)
             if told is not None:
                 draft.steps += told
                 return
@@ -216,7 +216,7 @@ def _withdrawn(record: WithdrawnBlock) -> Step:
     return Notice(what="withdrawn", text=f"{name or 'a block'}, {record.reason}", record=record, detail=record.text)
 
 
-def told_by_client(record: Assistant) -> list[Step] | None:
+def client_steps(record: Assistant) -> list[Step] | None:
     """A failure or a filler in the model's name; None for what the model did say.
 
     The partial text of an interrupted answer stands under the client's own name too (2.1.197).

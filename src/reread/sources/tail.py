@@ -213,14 +213,14 @@ class SessionTail:
             file, old = self._files[path]
             for item in tail.look():
                 if isinstance(item, Reset):
-                    self._begin_anew()
+                    self._restart()
                     return item
                 found.append(AppendedLine(file, item, item.offset + len(item.raw) < old))
         if any(not each.is_old for each in found):
             self.grew = time.time()
         return found
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         files, self._files, self._tails = self._files, {}, {}
         for path, (file, _) in files.items():
             if path.exists():

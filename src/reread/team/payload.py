@@ -26,7 +26,7 @@ from reread.archive.listing import passing_ids
 from reread.errors import RereadError, printable
 from reread.features.search_text import Field, texts_of
 from reread.index import custody
-from reread.index.ledger import asker, told_in_session
+from reread.index.ledger import asker, responses_in_session
 from reread.index.machines import machines
 from reread.index.meta import as_path, file_key
 from reread.index.places import role_of
@@ -155,7 +155,7 @@ class Parcels:
     def ledger(self, each: Waiting, known: Known = NOTHING) -> Document:
         """Numbers alone; see the module."""
         connection, row = self.archive.connection, each.stored.row
-        told = told_in_session(connection, each.stored.id)
+        told = responses_in_session(connection, each.stored.id)
         numbers: dict[int, int] = {}
         places = [numbers.setdefault(response.circumstance, len(numbers)) for response in told]
         if self._contexts is None or not numbers.keys() <= self._contexts.keys():

@@ -223,7 +223,7 @@ def listed(store: Store, filters: Filter) -> list[TeamSession]:
 def _all_copies(store: Store, filters: Filter, which: LiteralString = "true") -> list[TeamSession]:
     """Text may have been pushed with a copy that does not count."""
     _refuse_unanswered(filters)
-    condition, values = _told_condition(store, filters)
+    condition, values = _response_condition(store, filters)
     rows = store.rows(
         f"""SELECT {_SESSION} FROM reread.session WHERE {which} AND {condition}
             ORDER BY (numbers->>'ended')::bigint DESC NULLS LAST, uuid""",  # noqa: S608  our own text
@@ -232,7 +232,7 @@ def _all_copies(store: Store, filters: Filter, which: LiteralString = "true") ->
     return [each for each in map(_team_session, rows) if _passes(each.listed.stored, filters)]
 
 
-def _told_condition(store: Store, filters: Filter) -> tuple[LiteralString, list[Any]]:
+def _response_condition(store: Store, filters: Filter) -> tuple[LiteralString, list[Any]]:
     """What of a filter is no number of a session: its machine, and branches and tools of its responses."""
     condition, values = _condition(store, Filter(git_branch=filters.git_branch, tool=filters.tool))
     machine, more = _condition(store, Filter(machine=filters.machine))
@@ -450,7 +450,7 @@ def without_text(store: Store) -> int:
 _PLAIN = re.compile(r"[\w.-]{1,120}")
 
 
-def sessions_telling(store: Store, name: str) -> list[str]:
+def sessions_with_response(store: Store, name: str) -> list[str]:
     """Ids of the sessions that tell of a response by the beginning of its id."""
     rows = store.rows(
         """SELECT DISTINCT uuid FROM reread.session JOIN reread.file ON file.session = session.id

@@ -71,7 +71,11 @@ def _rebuilt_document(caching: Caching) -> Document:
 
 
 def _cause_document(cause: RebuildCause) -> Document:
-    return {"cause": cause.name, "source": told_or_inferred(is_told=cause.is_told), **_rebuilt_document(cause.caching)}
+    return {
+        "cause": cause.name,
+        "source": reported_or_inferred(is_told=cause.is_told),
+        **_rebuilt_document(cause.caching),
+    }
 
 
 def _session_document(session: SessionCaching) -> Document:
@@ -96,7 +100,7 @@ def _session_document(session: SessionCaching) -> Document:
                 "rebuilt_tokens": each.tokens,
                 "premium_usd": dollars(nano(each.nanodollars)),
                 "cause": each.cause,
-                "source": told_or_inferred(is_told=each.is_told),
+                "source": reported_or_inferred(is_told=each.is_told),
             }
             for each in session.rebuilds
         ],
@@ -110,7 +114,7 @@ def _session_document(session: SessionCaching) -> Document:
     }
 
 
-def told_or_inferred(*, is_told: bool) -> str:
+def reported_or_inferred(*, is_told: bool) -> str:
     return "told" if is_told else "inferred"
 
 
@@ -192,7 +196,7 @@ def _causes(report: CacheReport, view: View) -> Iterator[str]:
     yield ""
     rows = [("why the cache was rebuilt", "as", "rebuilds", "tokens", "premium")]
     rows += [
-        (cause_words(each.name), told_or_inferred(is_told=each.is_told), *_rebuilt(each.caching))
+        (cause_words(each.name), reported_or_inferred(is_told=each.is_told), *_rebuilt(each.caching))
         for each in report.causes
     ]
     yield from _aligned(rows, view, words=2)
@@ -230,7 +234,7 @@ def _rebuild_rows(rebuilds: Iterable[FoundRebuild], view: View) -> Iterator[tupl
         yield (
             when(each.time, view.timezone) + one_line(agent),
             cause_words(each.cause),
-            told_or_inferred(is_told=each.is_told),
+            reported_or_inferred(is_told=each.is_told),
             tokens(each.prompt_tokens),
             tokens(each.tokens),
             money(nano(each.nanodollars), is_partial=each.nanodollars is None),

@@ -8,13 +8,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 from reread.archive.explain import (
+    CopyInFile,
     CostPart,
     Explained,
     ExplainedResponse,
     ExplainedSession,
     ResponseCost,
     SeveralResponses,
-    ToldCopy,
     Verdict,
 )
 from reread.billing import Component, Derivation
@@ -86,7 +86,7 @@ def _response(explained: ExplainedResponse) -> Document:
     }
 
 
-def _copy(told: ToldCopy) -> Document:
+def _copy(told: CopyInFile) -> Document:
     return {
         "file": told.path,
         "session": told.session,
@@ -333,7 +333,7 @@ _MEANING = {
 }
 
 
-def _copy_lines(copy: ToldCopy, view: View) -> Iterator[str]:
+def _copy_lines(copy: CopyInFile, view: View) -> Iterator[str]:
     roles = [role for role, holds in (("home", copy.is_home), ("counted", copy.is_winner)) if holds] or ["a copy"]
     kind = f"agent {copy.agent}" if copy.agent is not None else "sidechain" if copy.is_sidechain else "main"
     requests = {row.request_id for row in copy.rows}
@@ -349,7 +349,7 @@ def _copy_lines(copy: ToldCopy, view: View) -> Iterator[str]:
     yield from _row_lines(copy, view, with_requests=len(requests) > 1)
 
 
-def _row_lines(copy: ToldCopy, view: View, *, with_requests: bool) -> Iterator[str]:
+def _row_lines(copy: CopyInFile, view: View, *, with_requests: bool) -> Iterator[str]:
     """A line of the file per line; what has no room beside it stands below it."""
     with_sessions = any(row.session != copy.session for row in copy.rows)
     names = ["line", "output", "", "time", *["session"] * with_sessions, *["request"] * with_requests]

@@ -162,7 +162,7 @@ def tags_lines(tags: Sequence[tuple[str, int]], view: View) -> Iterator[str]:
     yield from table([(name, f"{number:,}") for name, number in tags], view.width, flexible=0, right=frozenset({1}))
 
 
-def change_told(change: MarkChange) -> str:
+def change_sentence(change: MarkChange) -> str:
     """What will be noted, as the question says it."""
     told = [
         _WORDS[name, bool(value)]

@@ -321,10 +321,10 @@ class _Teller:
 
     def text(self, number: int) -> str:
         if number not in self._told:
-            self._told[number] = self._tell(self._way.pieces[number], is_found=number == self._found)
+            self._told[number] = self._piece_text(self._way.pieces[number], is_found=number == self._found)
         return self._told[number]
 
-    def _tell(self, piece: Piece, *, is_found: bool) -> str:
+    def _piece_text(self, piece: Piece, *, is_found: bool) -> str:
         """Nothing for what says nothing, such as a thought that the client did not keep."""
         most = max(_LEAST, (_FOUND_LINE if is_found else _LINE) // len(piece.said))
         prompts = [prompt_block(said) for said in piece.said if isinstance(said, Prompt)]

@@ -210,12 +210,12 @@ def overview_lines(sessions: list[Session], total: int, view: View) -> Iterator[
     yield view.style.paint(f"{count(total, 'session')}, newest first", "bold")
     rows = [_overview_row(position, session, view.timezone) for position, session in enumerate(sessions, 1)]
     yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
-    yield from _where_it_stands(sessions, view)
+    yield from _last_turn(sessions, view)
     yield ""
     yield from _wrapped("reread show @last    reread thinking    reread tools    reread --help", view, "dim")
 
 
-def _where_it_stands(sessions: list[Session], view: View) -> Iterator[str]:
+def _last_turn(sessions: list[Session], view: View) -> Iterator[str]:
     """The last turn of the newest session that has one, cut to a glance."""
     newest = next((session for session in sessions if session.turns), None)
     if newest is None:

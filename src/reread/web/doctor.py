@@ -60,13 +60,13 @@ class BackgroundScan(Generic[Found]):
 
     def _run(self) -> None:
         try:
-            self.found = self._look(self._library, self._tell)
+            self.found = self._look(self._library, self._set_progress)
         except RereadError as problem:
             self.problem = str(problem)
         except Exception as problem:  # noqa: BLE001  else every look at the page would begin again, and none would end
             self.problem = f"{type(problem).__name__}: {problem}"
 
-    def _tell(self, done: int, of: int) -> None:
+    def _set_progress(self, done: int, of: int) -> None:
         self.progress = (done, of)
 
 

@@ -260,10 +260,10 @@ def _last_moment(stored: StoredSession) -> float:
     """When its files last told anything: each is as old as its last line, however young a copy of it is."""
     states = [(path, status) for path in stored.files if path.endswith(".jsonl") and (status := _status(path))]
     newest = sorted(states, key=lambda state: state[1].st_mtime, reverse=True)[:_MOST_LOOKED_INTO]
-    return max((_told_last(path, status) for path, status in newest), default=0.0)
+    return max((_last_heard(path, status) for path, status in newest), default=0.0)
 
 
-def _told_last(path: str, status: os.stat_result) -> float:
+def _last_heard(path: str, status: os.stat_result) -> float:
     try:
         ended = _last_of(path, status.st_mtime_ns, status.st_size).ended
     except (RereadError, OSError):

@@ -18,7 +18,7 @@ from reread.archive.filters import Filter
 from reread.archive.status import DAYS_BACK, PERIODS, SECONDS, dollars_to_nano, read_limits, spending, write_limits
 from reread.archive.usage_report import GROUPINGS, FiveHourBlock, block
 from reread.errors import BadInput
-from reread.views.cache_table import cause_words, signed_money, told_or_inferred
+from reread.views.cache_table import cause_words, reported_or_inferred, signed_money
 from reread.views.charts import Chart
 from reread.views.charts.chart import fold_names
 from reread.views.charts.svg import Sheet, chart_svg
@@ -322,7 +322,7 @@ def _beside(site: pages.Site, chosen: UsageFilters, sheet: Sheet) -> dict[str, A
         "projects_chart": pages.drawn(projects_chart(projects), replace(sheet, links=links)) if projects.rows else "",
         "cache": cache,
         "cache_rows": [
-            (cause_words(each.name), told_or_inferred(is_told=each.is_told), each.caching) for each in cache.causes
+            (cause_words(each.name), reported_or_inferred(is_told=each.is_told), each.caching) for each in cache.causes
         ],
         "premium": money(nano(cache.caching.premium), is_partial=cache.caching.unpriced_rebuilds > 0),
         "money": money,

@@ -36,7 +36,7 @@ from .phrases import (
     Sign,
 )
 from .prompt_text import Paste, paste_of, prose_of, quoted_error, words_of
-from .refusals import is_by_person, is_said_by_hook
+from .refusals import is_by_person, is_from_hook
 from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, SceneStretch, prefix_of
 
 _LOOKED_AT = 700
@@ -530,7 +530,7 @@ def judge(scene: Scene) -> list[Judged]:
         if stretch.before is None:
             wishes = []
         prompt = stretch.prompt
-        if prompt is not None and prompt.kind is Speaker.PROMPT and not is_said_by_hook(prompt.text):
+        if prompt is not None and prompt.kind is Speaker.PROMPT and not is_from_hook(prompt.text):
             names = features(_around(stretches, place))
             wish = wish_of(prompt.text, stretch, names)
             more, back = wished_again(wish, [each for each, _ in wishes[-_WISHES_LOOKED_AT:]])
@@ -538,7 +538,7 @@ def judge(scene: Scene) -> list[Judged]:
             found.append(Judged(prompt.record, prompt.text, stretch, (*names, *more), _after(names), again))
             wishes.append((wish, prompt.uuid))
         for notice in stretch.notices:
-            if notice.what == "queued" and stretch.is_answered and not is_said_by_hook(notice.text):
+            if notice.what == "queued" and stretch.is_answered and not is_from_hook(notice.text):
                 around = Around(notice.text, stretch, True, stretch, is_busy=True)
                 names = features(around)
                 found.append(Judged(notice.record, notice.text, stretch, tuple(names), "busy"))

@@ -18,7 +18,7 @@ from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
 
 from .prompt_text import PackedSketches, Sketch, grouped, sketch_of_words, words_of
-from .refusals import is_by_person, is_said_by_hook, reason_given
+from .refusals import is_by_person, is_from_hook, reason_given
 from .repeats import FEWEST_WORDS, decisions, rule_of, was_asked
 from .scene import EDITS, SHELLS, Cause, DetectedCall, FrictionKind, Moment, Scene, prefix_of, quote, steps_in
 
@@ -152,7 +152,7 @@ def _prompts(scene: Scene) -> Iterator[AskedPrompt]:
 
 def is_of_person(text: str) -> bool:
     """Whether a prompt is a person's own: hooks and the client write some in their name."""
-    return not is_said_by_hook(text) and not text.startswith(_OF_THE_CLIENT)
+    return not is_from_hook(text) and not text.startswith(_OF_THE_CLIENT)
 
 
 def _done(calls: list[DetectedCall], project: str | None) -> Iterator[str]:
@@ -365,7 +365,7 @@ class RepeatedPattern(Struct, frozen=True, kw_only=True):
         ]
 
 
-class _Said(NamedTuple):
+class _Utterance(NamedTuple):
     """What somebody said, without its sketch."""
 
     session: str
@@ -375,22 +375,22 @@ class _Said(NamedTuple):
     steps: tuple[str, ...] = ()
 
 
-class _SaidTexts:
+class _Utterances:
     """Everything of one sort that was said, with the sketches packed beside it."""
 
     def __init__(self) -> None:
-        self._said: list[_Said] = []
+        self._said: list[_Utterance] = []
         self._sketches = PackedSketches()
 
-    def add(self, said: _Said, sketch: Sketch) -> None:
+    def add(self, said: _Utterance, sketch: Sketch) -> None:
         """What says too little to be told from others has no sketch, and is like nothing."""
         if sketch:
             self._said.append(said)
             self._sketches.append(sketch)
 
-    def only(self, uuids: Container[str]) -> _SaidTexts:
+    def only(self, uuids: Container[str]) -> _Utterances:
         """What stands at some lines."""
-        found = _SaidTexts()
+        found = _Utterances()
         for said, sketch in zip(self._said, self._sketches, strict=True):
             if said.uuid in uuids:
                 found.add(said, sketch)
@@ -467,7 +467,7 @@ class _Gathered:
     """The materials of many sessions, put together by what patterns are made of: one goes before the next is read."""
 
     def __init__(self, materials: Iterable[Material]) -> None:
-        self.rules, self.prompts = _SaidTexts(), _SaidTexts()
+        self.rules, self.prompts = _Utterances(), _Utterances()
         self.chains, self.after_edits = _PhraseTally(), _PhraseTally()
         self.permissions, self.shell_lines = _PhraseTally(), _PhraseTally()
         self.lines: dict[str, Counter[str]] = {}
@@ -479,9 +479,9 @@ class _Gathered:
     def _add(self, each: Material) -> None:
         session = each.session
         for rule in each.rules:
-            self.rules.add(_Said(session, rule.uuid, rule.time, rule.text), rule.sketch)
+            self.rules.add(_Utterance(session, rule.uuid, rule.time, rule.text), rule.sketch)
         for asked in each.prompts:
-            self.prompts.add(_Said(session, asked.uuid, asked.time, asked.example, asked.steps), asked.sketch)
+            self.prompts.add(_Utterance(session, asked.uuid, asked.time, asked.example, asked.steps), asked.sketch)
         if each.chains:  # most have none of these, and this is done for very many
             self.chains.add(session, each.chains)
         if each.after_edits:
@@ -521,12 +521,12 @@ def find_patterns(
     return sorted(found, key=lambda pattern: (-len(pattern.sessions), -pattern.count, pattern.about))
 
 
-def _shown(said: Sequence[_Said]) -> list[PatternMoment]:
+def _shown(said: Sequence[_Utterance]) -> list[PatternMoment]:
     quoted = {text: quote(text) for text in {each.text for each in said}}  # most say the same
     return [PatternMoment(session=e.session, uuid=e.uuid, time=e.time, text=quoted[e.text]) for e in said]
 
 
-def _steps_of(said: Sequence[_Said]) -> dict[str, str | int]:
+def _steps_of(said: Sequence[_Utterance]) -> dict[str, str | int]:
     """What was done for most of the prompts that opened a session so, in the order it was done."""
     opened = [each.steps for each in said if each.steps]
     if len(opened) < _FEWEST_CORRECTED:

@@ -31,7 +31,7 @@ _STOPPED_BY_HOOK = "Operation stopped by hook"
 _BLOCKED_BY_HOOK = " operation blocked by hook"
 
 
-def is_said_by_hook(text: str) -> bool:
+def is_from_hook(text: str) -> bool:
     """Whether a line in the person's name is a hook's: the client writes some of them as prompts."""
     return text.startswith((_STOPPED_BY_HOOK, STOP_FEEDBACK))
 
@@ -160,7 +160,7 @@ class HookBlock(Detector):
         for speaker in (Speaker.PROMPT, Speaker.META):
             for record in scene.lines_of(speaker):
                 text = record.text
-                if is_said_by_hook(text):
+                if is_from_hook(text):
                     is_stop = text.startswith(STOP_FEEDBACK)
                     said = text.partition(":")[2].strip()
                     told.add(said)
@@ -277,7 +277,7 @@ _STATED = 0.75
 """Of the words of a rule, how many must stand in one line for it to be said there."""
 
 
-def said_in(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
+def statement_of(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
     """The file that says most of a rule in one line, and when it was last changed."""
     words = set(words_of(rule))
     for name, text, changed in stated.memory:

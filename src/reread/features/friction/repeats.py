@@ -137,7 +137,7 @@ def _runs(calls: Sequence[DetectedCall]) -> Iterator[_Run]:
     for start, end, period in sorted(_periodic(tokens)):
         run = _Run(start, end, period)
         wanted = _SINGLE_REPEATS if period == 1 else _SEQUENCE_REPEATS
-        if start >= end_of_last and run.repeats >= wanted and _goes_nowhere(calls[start : start + period]):
+        if start >= end_of_last and run.repeats >= wanted and _makes_no_progress(calls[start : start + period]):
             end_of_last = end
             yield run
 
@@ -155,7 +155,7 @@ def _periodic(tokens: Sequence[int]) -> Iterator[tuple[int, int, int]]:
             length = 0
 
 
-def _goes_nowhere(once: Sequence[DetectedCall]) -> bool:
+def _makes_no_progress(once: Sequence[DetectedCall]) -> bool:
     """Many edits of one file are ordinary work, and so is a list of things to do that grows."""
     names = {call.name for call in once}
     return not names <= EDITS | {"TodoWrite", "TaskUpdate", "TaskCreate"}

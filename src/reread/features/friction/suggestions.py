@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from .patterns import PatternKind, PatternMoment, RepeatedPattern
 from .prompt_text import words_of
-from .refusals import Stated, said_in
+from .refusals import Stated, statement_of
 from .scene import FrictionKind, Moment
 
 MOST = 5
@@ -185,7 +185,7 @@ def _covers(stated: Stated, each: Suggestion) -> bool:
     if each.kind is SuggestionKind.HOOK:
         return each.title.partition(" was run")[0] in stated.hooks
     if each.kind is SuggestionKind.MEMORY:
-        return not each.draft.startswith(_STRESSED) and said_in(stated, each.draft) is not None
+        return not each.draft.startswith(_STRESSED) and statement_of(stated, each.draft) is not None
     return _name_in(each.place) in stated.commands
 
 
@@ -209,7 +209,7 @@ def _rule(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     )
     projects = {basis.projects.get(session) for session in pattern.sessions}
     for project in [*(each for each in projects if each), ""]:
-        said = said_in(basis.stated.get(project, _NOTHING), rule)
+        said = statement_of(basis.stated.get(project, _NOTHING), rule)
         if said is not None:
             return _still_broken(made, pattern, *said)
     return made

@@ -126,11 +126,11 @@ class KnownTexts:
     def other_names(self, fields: dict[str, Any]) -> set[str]:
         """The names that are not known as such; takes note of those that are from now on."""
         others = fields.keys() - self._names
-        self._names.update(name for name in others if name in self.texts and not _is_telling(name))
+        self._names.update(name for name in others if name in self.texts and not _marks_secret(name))
         return others
 
 
-def _is_telling(name: str) -> bool:
+def _marks_secret(name: str) -> bool:
     return name in _BYTES or _is_naming(name)
 
 

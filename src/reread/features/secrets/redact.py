@@ -199,7 +199,7 @@ class Redactor:
                 for part in (line, line[1:]):  # a plus before it may be that of a diff
                     self._names.setdefault(part, self._names[value])
                     self._look_for(part, kind)
-        elif _is_telling(kind, value):
+        elif _is_distinctive(kind, value):
             self._look_for(value, kind)
 
     def _look_for(self, value: str, kind: str) -> None:
@@ -244,7 +244,7 @@ def _whole(value: str) -> str:
     return f"{letters}{before}{after}"
 
 
-def _is_telling(kind: str, value: str) -> bool:
+def _is_distinctive(kind: str, value: str) -> bool:
     """Whether a value is a secret wherever it stands, and no word that also has another meaning."""
     if kind == USER:
         return len(value) >= _SHORTEST_NAME and value.lower() not in GENERIC_NAMES

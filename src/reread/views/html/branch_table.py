@@ -117,11 +117,11 @@ def _side(session: Session, made: SessionParts, way: ComparedWay) -> Side:
 def in_short(turn: Turn) -> Turn:
     """Its calls, its last words, and what broke it off."""
     last = next((step for step in reversed(turn.steps) if isinstance(step, Said) and step.text.strip()), None)
-    steps = [_shortened(step) if step is last else step for step in turn.steps if step is last or _is_told(step)]
+    steps = [_shortened(step) if step is last else step for step in turn.steps if step is last or _is_listed(step)]
     return replace(turn, steps=tuple(steps))
 
 
-def _is_told(step: Step) -> bool:
+def _is_listed(step: Step) -> bool:
     return isinstance(step, ToolCall) or (isinstance(step, Notice) and step.what in _TOLD)
 
 

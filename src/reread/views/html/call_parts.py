@@ -315,7 +315,7 @@ def asking_of(permission: Permission, project: str | None) -> Asking:
         tool=tool_label(permission.tool)[:80],
         point=one_line(tool_point(permission.tool, permission.input, project)[: LONGEST_POINT * 4])[:LONGEST_POINT],
         is_agent=permission.agent is not None,
-        reasons=[one_line(why)[:500] for why in reasons(permission, project) if not _is_said(why, permission)],
+        reasons=[one_line(why)[:500] for why in reasons(permission, project) if not _is_repeated(why, permission)],
         diffs=diffs,
         parts=arguments_of(permission.tool, permission.input, has_diff=bool(diffs)) if kind == "permission" else [],
         always=suggested.pop(permission.narrowest, "") if permission.narrowest is not None else "",
@@ -326,7 +326,7 @@ def asking_of(permission: Permission, project: str | None) -> Asking:
     )
 
 
-def _is_said(why: str, permission: Permission) -> bool:
+def _is_repeated(why: str, permission: Permission) -> bool:
     """Whether the tool or its input, which stand there, say the same: descriptions often repeat them."""
     return why == permission.tool or (isinstance(permission.input, dict) and why in permission.input.values())
 
