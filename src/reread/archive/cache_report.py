@@ -300,11 +300,11 @@ def _is_wanted(each: Response, found: SessionResponses, filters: Filter) -> bool
     return filters.keeps_time(each.at) and is_place(where, filters) and is_manner(how, filters)
 
 
-def cells_of(told: SessionResponses, session: str, ask: UsageQuestion) -> Iterator[CacheCell]:
+def cells_of(responses: SessionResponses, session: str, ask: UsageQuestion) -> Iterator[CacheCell]:
     """A cell for every response."""
     keys = Keys(ask)
-    for each in told.responses:
-        where = told.circumstances[each.place]
+    for each in responses.responses:
+        where = responses.circumstances[each.place]
         project = name_of(where.project, ask.filters.moves, folds_worktrees=ask.folds_worktrees)
         key = keys.of(quarter(each.time), session=session, model=each.model, project=project)
         yield CacheCell(UsageCell(key, each.model, sums_of(each)), each.cause, bool(each.is_told), caching_of(each))
@@ -324,22 +324,22 @@ def caching_of(row: Response) -> Caching:
     )
 
 
-def _contexts(told: SessionResponses) -> Iterator[Context]:
+def _contexts(responses: SessionResponses) -> Iterator[Context]:
     """Of the conversation first, then of its agents; an advisor's call has a context of its own and is left out."""
     by_agent: dict[str | None, list[tuple[datetime | None, int]]] = {}
-    for each in told.responses:
+    for each in responses.responses:
         if each.rows:
-            by_agent.setdefault(told.agent(each), []).append((each.at, each.prompt))
+            by_agent.setdefault(responses.agent(each), []).append((each.at, each.prompt))
     for agent in sorted(by_agent, key=lambda name: name is not None):
         yield Context(agent=agent, prompts=tuple(by_agent[agent]))
 
 
-def _rebuilds(told: SessionResponses) -> Iterator[FoundRebuild]:
-    for each in told.responses:
+def _rebuilds(responses: SessionResponses) -> Iterator[FoundRebuild]:
+    for each in responses.responses:
         if each.rebuilt is not None and each.cause is not None:
             yield FoundRebuild(
                 time=each.at,
-                agent=told.agent(each),
+                agent=responses.agent(each),
                 model=each.model,
                 prompt_tokens=each.prompt,
                 tokens=each.rebuilt,

@@ -692,10 +692,10 @@ class _Retrospect:
         wanted = {kind.value for kind in ask.kinds}
         return [pattern for pattern in found if pattern.kind.value in wanted]
 
-    def _keeps(self, said: AskedPrompt | Rule) -> bool:
-        kind = FrictionKind.REPEATED_INSTRUCTION if isinstance(said, Rule) else FrictionKind.RE_ASK
-        is_wrong = self._labels.is_wrong(said.uuid, kind) and not self._ask.with_wrong
-        return not is_wrong and (self._ask.session is not None or self._ask.filters.keeps_time(said.time))
+    def _keeps(self, repeated: AskedPrompt | Rule) -> bool:
+        kind = FrictionKind.REPEATED_INSTRUCTION if isinstance(repeated, Rule) else FrictionKind.RE_ASK
+        is_wrong = self._labels.is_wrong(repeated.uuid, kind) and not self._ask.with_wrong
+        return not is_wrong and (self._ask.session is not None or self._ask.filters.keeps_time(repeated.time))
 
     def _repeated_instructions(self, patterns: Sequence[RepeatedPattern]) -> list[tuple[int, Moment]]:
         """Instructions that are repeated are found over many sessions, so no session has them by itself."""

@@ -186,18 +186,18 @@ def required_parts(pattern: str, *, is_caseless: bool = False) -> list[list[Requ
     return rows if len(rows) <= _MOST_OPTIONS and all(rows) else []
 
 
-def _is_no_letter(said: str) -> bool:
+def _is_no_letter(text: str) -> bool:
     """Whether a part of a pattern stands for something that is part of no word, in the index as elsewhere."""
-    if said[0] == "\\":
-        return said[1:] in _SPACES or (said[1:].isascii() and not said[1:].isalnum())
-    return len(said) == 1 and said.isascii() and not said.isalnum() and said not in _SPECIAL
+    if text[0] == "\\":
+        return text[1:] in _SPACES or (text[1:].isascii() and not text[1:].isalnum())
+    return len(text) == 1 and text.isascii() and not text.isalnum() and text not in _SPECIAL
 
 
-def _is_sign(said: str) -> bool:
+def _is_sign(text: str) -> bool:
     """Whether a part of a pattern stands for one sign that a writer of JSON puts into a line as it is, if not by its
     number; at most with a backslash before it."""
-    is_said = said[0] == "\\" if len(said) > 1 else said not in _SPECIAL and said not in "^$"
-    return is_said and len(said) <= 2 and "!" <= said[-1] <= "~" and not said[-1].isalnum()
+    is_literal = text[0] == "\\" if len(text) > 1 else text not in _SPECIAL and text not in "^$"
+    return is_literal and len(text) <= 2 and "!" <= text[-1] <= "~" and not text[-1].isalnum()
 
 
 def _needles(rows: Sequence[Sequence[RequiredWord]]) -> tuple[tuple[bytes, ...], ...]:
@@ -313,12 +313,12 @@ class BoundedPattern:
     def has_given_up(self) -> bool:
         return self.skipped >= MOST_SKIPPED
 
-    def is_ruled_out(self, said: bytes) -> bool:
+    def is_ruled_out(self, line: bytes) -> bool:
         """Whether it certainly matches nothing of what is said."""
-        said = said.lower() if self._is_caseless else said
+        line = line.lower() if self._is_caseless else line
         for row in self.required:
             for word in row:
-                if word not in said:
+                if word not in line:
                     break
             else:
                 return False

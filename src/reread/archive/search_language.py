@@ -273,10 +273,10 @@ def _any_of(nodes: list[_Node]) -> _Node | None:
     return _Node(" OR ".join(node.grouped() for node in nodes), frozenset().union(*(node.fields for node in nodes)))
 
 
-def _all_of(wanted: list[_Node], unwanted: list[_Node]) -> _Node | None:
-    if not wanted:
+def _all_of(nodes: list[_Node], unwanted: list[_Node]) -> _Node | None:
+    if not nodes:
         return None
-    node = wanted[0] if len(wanted) == 1 else _both(wanted)
+    node = nodes[0] if len(nodes) == 1 else _both(nodes)
     if unwanted:
         left_out = " OR ".join(each.grouped() for each in unwanted)
         node = _Node(f"{node.grouped()} NOT ({left_out})", node.fields)

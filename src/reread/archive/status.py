@@ -169,16 +169,16 @@ _PER_HOUR = 4
 _PER_WINDOW = 5 * _PER_HOUR
 
 
-def separate_windows(told: Iterable[int]) -> list[int]:
+def separate_windows(windows: Iterable[int]) -> list[int]:
     """Windows by their beginning in seconds, without those that begin inside another: somebody changed accounts."""
     kept: list[int] = []
-    for start in sorted(told):
+    for start in sorted(windows):
         if not kept or start // QUARTER >= kept[-1] // QUARTER + _PER_WINDOW:
             kept.append(start)
     return kept
 
 
-def window_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int, int]:
+def window_starts(quarters: Iterable[int], windows: Sequence[int] = ()) -> dict[int, int]:
     """When the window began that each quarter of an hour lies in, in seconds; they come in the order of time.
 
     `told` are windows as `separate_windows` gives them. A quarter that one begins in is all its own; an estimated
@@ -187,11 +187,11 @@ def window_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int
     starts: dict[int, int] = {}
     position, earliest, estimate = 0, 0, -_PER_WINDOW
     for quarter in quarters:
-        while position < len(told) and told[position] // QUARTER + _PER_WINDOW <= quarter:
-            earliest = told[position] // QUARTER + _PER_WINDOW
+        while position < len(windows) and windows[position] // QUARTER + _PER_WINDOW <= quarter:
+            earliest = windows[position] // QUARTER + _PER_WINDOW
             position += 1
-        if position < len(told) and told[position] // QUARTER <= quarter:
-            starts[quarter] = told[position]
+        if position < len(windows) and windows[position] // QUARTER <= quarter:
+            starts[quarter] = windows[position]
             continue
         if quarter >= estimate + _PER_WINDOW or estimate < earliest:
             estimate = max(quarter - quarter % _PER_HOUR, earliest, estimate + _PER_WINDOW)
@@ -199,10 +199,10 @@ def window_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int
     return starts
 
 
-def window_end(start: int, told: Sequence[int] = ()) -> int:
+def window_end(start: int, windows: Sequence[int] = ()) -> int:
     """When a window ends, in seconds; an estimated one at the latest where a told one begins."""
-    after = [each for each in told if start < each < start + SECONDS]
-    return min([start + SECONDS, *after]) if start not in told else start + SECONDS
+    after = [each for each in windows if start < each < start + SECONDS]
+    return min([start + SECONDS, *after]) if start not in windows else start + SECONDS
 
 
 def last_window(back: Iterable[tuple[int, int | None, int, int]]) -> list[tuple[int, int | None, int, int]]:

@@ -103,13 +103,13 @@ class FiveHourBlock(Struct, frozen=True, kw_only=True):
     """At the end of the block, if it goes on like this; only for the open one."""
 
 
-def block_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int, str | None]:
+def block_starts(quarters: Iterable[int], windows: Sequence[int] = ()) -> dict[int, str | None]:
     """The start of the block each quarter lies in; they come in the order of time.
 
     `told` are the windows that are known, by their beginning in seconds, as `windows.separate_windows` gives them.
     """
     numbers = list(quarters)
-    starts = status.window_starts((number for number in numbers if 0 <= number < LAST_QUARTER), told)
+    starts = status.window_starts((number for number in numbers if 0 <= number < LAST_QUARTER), windows)
     texts = {start: _text(start) for start in set(starts.values())}
     return {number: texts[starts[number]] if number in starts else None for number in numbers}
 
@@ -118,13 +118,13 @@ def _text(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
-def block(row: UsageRow, now: datetime, told: Sequence[int] = ()) -> FiveHourBlock | None:
+def block(row: UsageRow, now: datetime, windows: Sequence[int] = ()) -> FiveHourBlock | None:
     """The block of a row; None for requests without a time."""
     if row.key is None or row.first is None or row.last is None:
         return None
     start = datetime.fromisoformat(row.key)
     seconds = int(start.timestamp())
-    end = datetime.fromtimestamp(status.window_end(seconds, told), UTC)
+    end = datetime.fromtimestamp(status.window_end(seconds, windows), UTC)
     minutes = (row.last - row.first).total_seconds() / 60
     left = (end - now).total_seconds() / 60
     is_open = now < end
@@ -134,7 +134,7 @@ def block(row: UsageRow, now: datetime, told: Sequence[int] = ()) -> FiveHourBlo
         start=start,
         end=end,
         is_open=is_open,
-        is_estimate=seconds not in told,
+        is_estimate=seconds not in windows,
         dollars_per_hour=money / 1e9 / minutes * 60 if money is not None and minutes else None,
         tokens_per_minute=used / minutes if minutes else None,
         projected_nanodollars=money + round(money / minutes * left) if money is not None and goes_on else None,
@@ -207,7 +207,7 @@ class Quarter(NamedTuple):
     sums: Sums
 
 
-def archive_cells(connection: sqlite3.Connection, ask: UsageQuestion, told: Sequence[int]) -> Iterator[UsageCell]:
+def archive_cells(connection: sqlite3.Connection, ask: UsageQuestion, windows: Sequence[int]) -> Iterator[UsageCell]:
     """What the archive has; `told` are the five-hour windows that are known, which only blocks need."""
     if ask.by == "block":
         whole = UsageQuestion(filters=Filter(sources=ask.filters.sources))
@@ -216,7 +216,7 @@ def archive_cells(connection: sqlite3.Connection, ask: UsageQuestion, told: Sequ
             if _needs_ledger(whole)
             else usage_sums.quarters_used(connection)
         )
-        return _periodic(_quarters(connection, ask), ask, everything, told)
+        return _periodic(_quarters(connection, ask), ask, everything, windows)
     if ask.by not in (*PERIODS, "model"):
         return _placed(connection, ask)
     # While a sync runs the sums are added up here, and to do that once for each question is most of what it costs.
@@ -229,9 +229,9 @@ def can_be_ahead(ask: UsageQuestion) -> bool:
     return ask.by in (*PERIODS, "model", "block") and not _needs_ledger(ask)
 
 
-def cells_ahead(counted: Sequence[tuple[Any, ...]], ask: UsageQuestion, told: Sequence[int]) -> Iterator[UsageCell]:
+def cells_ahead(counted: Sequence[tuple[Any, ...]], ask: UsageQuestion, windows: Sequence[int]) -> Iterator[UsageCell]:
     """Of sums by quarter that were counted from the sources before a sync has taken them in."""
-    return _periodic(_inside(counted, ask.filters), ask, [cell[0] for cell in counted], told)
+    return _periodic(_inside(counted, ask.filters), ask, [cell[0] for cell in counted], windows)
 
 
 def _from_sums(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[UsageCell]:
@@ -255,13 +255,13 @@ def _edges(filters: Filter) -> tuple[int, int]:
 
 
 def _periodic(
-    found: Iterable[Quarter], ask: UsageQuestion, everything: Iterable[int] = (), told: Sequence[int] = ()
+    found: Iterable[Quarter], ask: UsageQuestion, everything: Iterable[int] = (), windows: Sequence[int] = ()
 ) -> Iterator[UsageCell]:
     """Blocks begin where `everything` that was used makes them begin, whatever part of it is asked for."""
     if ask.by == "model":
         yield from (UsageCell(each.model, each.model, each.sums) for each in found)
     elif ask.by == "block":
-        starts = block_starts(everything, told)
+        starts = block_starts(everything, windows)
         yield from (UsageCell(starts[each.number], each.model, each.sums) for each in found)
     else:
         calendar, name = Calendar(ask.zone), PERIODS[ask.by]

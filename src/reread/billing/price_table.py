@@ -258,8 +258,8 @@ class _Reader:
             self._refuse(field, f"{_shown(above)} is no positive whole number")
         return LongContext(above_prompt_tokens=above, **self._prices(said, where, "long_context."))
 
-    def _prices(self, said: Mapping[str, Any], where: str, prefix: str) -> dict[str, Any]:
-        found = {name: self._price(said.get(name), f"{where}, field '{prefix}{name}'") for name in PER_TOKEN}
+    def _prices(self, table: Mapping[str, Any], where: str, prefix: str) -> dict[str, Any]:
+        found = {name: self._price(table.get(name), f"{where}, field '{prefix}{name}'") for name in PER_TOKEN}
         for name in ("input", "output"):
             if found[name] is None:
                 self._refuse(f"{where}, field '{prefix}{name}'", "the price is missing")

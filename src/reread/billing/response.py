@@ -101,7 +101,7 @@ class Response(Rated, frozen=True, gc=False, array_like=True):
         return self.key.partition(ADVISOR)[0]
 
 
-def advice(asked: Response, usage: Usage) -> Iterator[Response]:
+def advice(response: Response, usage: Usage) -> Iterator[Response]:
     """The calls of other models inside a response; its own counts do not include them."""
     number = 0
     for call in usage.iterations or ():
@@ -110,14 +110,14 @@ def advice(asked: Response, usage: Usage) -> Iterator[Response]:
             yield Response.of(
                 _as_usage(call, usage),
                 0,
-                key=f"{asked.key}{ADVISOR}{number}",
-                file=asked.file,
-                began=asked.began,
-                ended=asked.ended,
-                time=asked.time,
-                is_sidechain=asked.is_sidechain,
-                is_abandoned=asked.is_abandoned,
-                request_id=asked.request_id,
+                key=f"{response.key}{ADVISOR}{number}",
+                file=response.file,
+                began=response.began,
+                ended=response.ended,
+                time=response.time,
+                is_sidechain=response.is_sidechain,
+                is_abandoned=response.is_abandoned,
+                request_id=response.request_id,
                 model=call.model,
                 rows=0,
             )
@@ -185,16 +185,16 @@ def settle(copies: Sequence[Response]) -> Response:
     )
 
 
-def settle_advice(advised: Response, asked: Response) -> Response:
+def settle_advice(advised: Response, response: Response) -> Response:
     """An advisor's call inside the copy that counts: it goes where its response goes."""
     return replace(
         advised,
-        owner=asked.owner,
-        time=asked.time,
-        is_sidechain=asked.is_sidechain,
-        is_abandoned=asked.is_abandoned,
-        place=asked.place,
-        files=asked.files,
+        owner=response.owner,
+        time=response.time,
+        is_sidechain=response.is_sidechain,
+        is_abandoned=response.is_abandoned,
+        place=response.place,
+        files=response.files,
     )
 
 

@@ -333,14 +333,14 @@ def questions_in(tool_input: Any, answers: Mapping[str, Any]) -> Iterator[AskedQ
             yield _question(each, str(answers.get(str(each.get("question")), "")))
 
 
-def _question(asked: Mapping[str, Any], answer: str) -> AskedQuestion:
-    offered = asked.get("options")
+def _question(question: Mapping[str, Any], answer: str) -> AskedQuestion:
+    offered = question.get("options")
     options = [_option(each, answer) for each in offered] if isinstance(offered, list) else []
     return AskedQuestion(
-        text=str(asked.get("question") or ""),
-        header=str(asked.get("header") or ""),
+        text=str(question.get("question") or ""),
+        header=str(question.get("header") or ""),
         options=tuple(options),
-        is_several=asked.get("multiSelect") is True,
+        is_several=question.get("multiSelect") is True,
         answer="" if any(option.is_chosen for option in options) else answer,
     )
 

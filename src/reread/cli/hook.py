@@ -58,13 +58,13 @@ def run_hook_run(arguments: list[str]) -> int:
     return 0
 
 
-def _start(arguments: list[str], told: HookInput) -> None:
+def _start(arguments: list[str], hook_input: HookInput) -> None:
     import subprocess
 
     # -P: the working directory is the person's project, and nothing there may pass for a module of ours.
     command = [sys.executable, "-P", "-m", "reread", "hook", "take", *arguments]
-    command += [f"--session={told.session}"] if told.session else []
-    command += [f"--transcript={told.transcript}"] if told.transcript else []
+    command += [f"--session={hook_input.session}"] if hook_input.session else []
+    command += [f"--transcript={hook_input.transcript}"] if hook_input.transcript else []
     quiet = subprocess.DEVNULL
     if sys.platform == "win32":
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP

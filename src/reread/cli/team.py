@@ -243,8 +243,8 @@ def _audit(args: argparse.Namespace, config: Config, url: str) -> int:
     return 0
 
 
-def _show_change(args: argparse.Namespace, config: Config, said: str, **fields: Any) -> int:
-    options.show_answer(args, config, lambda: {"schema": "reread.team_change/1", **fields}, lambda _: [said])
+def _show_change(args: argparse.Namespace, config: Config, sentence: str, **fields: Any) -> int:
+    options.show_answer(args, config, lambda: {"schema": "reread.team_change/1", **fields}, lambda _: [sentence])
     return 0
 
 

@@ -211,8 +211,8 @@ def _feedback(call: ToolCall) -> str:
     return told[1].strip() if told else ""
 
 
-def _is_canned(said: str) -> bool:
-    return said.startswith(_CANNED)
+def _is_canned(text: str) -> bool:
+    return text.startswith(_CANNED)
 
 
 def _options(value: Any) -> Iterator[Option]:

@@ -97,21 +97,21 @@ def _encoded(models: dict[str, dict[str, int]]) -> str:
     return msgspec.json.encode(models).decode()
 
 
-def keep(connection: sqlite3.Connection, said: StatusLine, machine: str, now: int) -> bool:
+def keep(connection: sqlite3.Connection, line: StatusLine, machine: str, now: int) -> bool:
     """Keeps what a status line said, and gives whether there was anything new in it.
 
     Waits for nobody when the connection does not: raises sqlite3.Error where another writes.
     """
-    if said.session is None or not any(said.kept_values) or not _is_news(connection, said, machine):
+    if line.session is None or not any(line.kept_values) or not _is_news(connection, line, machine):
         return False
     connection.execute("BEGIN IMMEDIATE")
     try:
-        number, _ = _row_of(connection, said)  # again: another may have been faster
+        number, _ = _row_of(connection, line)  # again: another may have been faster
         if number is None:
-            known = (said.session, machine, None, STATUS_LINE, said.began, now)
-            connection.execute(_INSERT, (*known, said.nanodollars, said.nanodollars, None, *said.kept_values[1:]))
+            known = (line.session, machine, None, STATUS_LINE, line.began, now)
+            connection.execute(_INSERT, (*known, line.nanodollars, line.nanodollars, None, *line.kept_values[1:]))
         else:
-            connection.execute(_UPDATE, (now, said.nanodollars, *said.kept_values, number))
+            connection.execute(_UPDATE, (now, line.nanodollars, *line.kept_values, number))
         connection.execute("COMMIT")
     except sqlite3.Error:
         if connection.in_transaction:
@@ -120,41 +120,41 @@ def keep(connection: sqlite3.Connection, said: StatusLine, machine: str, now: in
     return True
 
 
-def _is_news(connection: sqlite3.Connection, said: StatusLine, machine: str) -> bool:
-    number, before = _row_of(connection, said)
+def _is_news(connection: sqlite3.Connection, line: StatusLine, machine: str) -> bool:
+    number, before = _row_of(connection, line)
     if number is None:
-        return not _is_forgotten(connection, said, machine)
-    is_more = (said.nanodollars or 0) > (before[0] or 0)  # a count never falls: a smaller total was only slow to come
-    return is_more or any(new not in (None, old) for new, old in zip(said.kept_values[1:], before[1:], strict=True))
+        return not _is_forgotten(connection, line, machine)
+    is_more = (line.nanodollars or 0) > (before[0] or 0)  # a count never falls: a smaller total was only slow to come
+    return is_more or any(new not in (None, old) for new, old in zip(line.kept_values[1:], before[1:], strict=True))
 
 
-def _row_of(connection: sqlite3.Connection, said: StatusLine) -> tuple[int | None, Sequence[Any]]:
+def _row_of(connection: sqlite3.Connection, line: StatusLine) -> tuple[int | None, Sequence[Any]]:
     """The row this status line goes on with, and what it says: that of the same count and five-hour window."""
     rows = connection.execute(
         """SELECT rowid, began, nanodollars, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets,
            context_tokens, context_size FROM client_said WHERE session = ? AND file IS NULL ORDER BY time DESC""",
-        (said.session,),
+        (line.session,),
     )
     for number, began, *told in rows:
-        is_same_window = said.five_hour.resets in (None, told[2]) or told[2] is None
-        if is_same_window and _is_same_count(said, began, told[0]):
+        is_same_window = line.five_hour.resets in (None, told[2]) or told[2] is None
+        if is_same_window and _is_same_count(line, began, told[0]):
             return number, told
     return None, ()
 
 
-def _is_same_count(said: StatusLine, began: int | None, total: int | None) -> bool:
-    if said.began is not None and began is not None:
-        return abs(said.began - began) <= SAME_COUNT_MS
-    return said.nanodollars is None or total is None or said.nanodollars >= total
+def _is_same_count(line: StatusLine, began: int | None, total: int | None) -> bool:
+    if line.began is not None and began is not None:
+        return abs(line.began - began) <= SAME_COUNT_MS
+    return line.nanodollars is None or total is None or line.nanodollars >= total
 
 
-def _is_forgotten(connection: sqlite3.Connection, said: StatusLine, machine: str) -> bool:
+def _is_forgotten(connection: sqlite3.Connection, line: StatusLine, machine: str) -> bool:
     """A session that was forgotten stays so, though the client that runs it still draws status lines."""
     if connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone() is None:
         return False
-    keys = [session_mark(said.session or "")]
-    if said.transcript is not None:
-        keys += [file_key(name, said.transcript) for name in (machine, *machine_names(connection, machine))]
+    keys = [session_mark(line.session or "")]
+    if line.transcript is not None:
+        keys += [file_key(name, line.transcript) for name in (machine, *machine_names(connection, machine))]
     marks = ", ".join("?" * len(keys))
     return connection.execute(f"SELECT 1 FROM forgotten WHERE key IN ({marks})", keys).fetchone() is not None  # noqa: S608
 

@@ -164,13 +164,13 @@ def mark_places_vanished(connection: sqlite3.Connection, machine: str, paths: It
     )
 
 
-def adopt_places(connection: sqlite3.Connection, told: Iterable[PieceHeader]) -> None:
+def adopt_places(connection: sqlite3.Connection, headers: Iterable[PieceHeader]) -> None:
     """Places as the safe tells them; whether they are there still, the next sync sees."""
     rows = connection.execute("SELECT key, id, machine, path FROM file").fetchall()
     files = {key: number for key, number, *_ in rows}
     taken = {(machine, as_path(path)) for *_, machine, path in rows}
     with transaction(connection):
-        for header in told:
+        for header in headers:
             file = files[header.file]
             if (header.machine, header.path) not in taken:
                 seen = (0, 0, -1, header.mtime_ns)

@@ -126,10 +126,10 @@ def _judge(action: int, first: str | None, _second: str | None, _database: str |
     return sqlite3.SQLITE_OK if is_fine else sqlite3.SQLITE_DENY
 
 
-def _sentence(said: str) -> str:
-    if "authoriz" in said or "readonly" in said or "prohibited" in said:
+def _sentence(text: str) -> str:
+    if "authoriz" in text or "readonly" in text or "prohibited" in text:
         return "`reread sql` only reads; the archive is changed by `reread sync` and `reread archive forget` alone"
     schema = (
-        "; `reread sql --schema` describes what there is" if said.startswith("no such") or 'near "."' in said else ""
+        "; `reread sql --schema` describes what there is" if text.startswith("no such") or 'near "."' in text else ""
     )
-    return f"the query cannot be answered: {said}{schema}"
+    return f"the query cannot be answered: {text}{schema}"

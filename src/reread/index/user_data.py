@@ -150,12 +150,12 @@ def mark_notes(connection: sqlite3.Connection) -> list[MarkNote]:
     ]
 
 
-def keep_notes(connection: sqlite3.Connection, told: Iterable[MarkNote]) -> int:
+def keep_notes(connection: sqlite3.Connection, notes: Iterable[MarkNote]) -> int:
     """What was noted later than here, of equal times what sorts last, on all machines the same; gives how many marks
     changed. Inside the caller's transaction."""
     known = {note.session: note for note in mark_notes(connection)}
     changed = 0
-    for note in told:
+    for note in notes:
         row = _row({"session": note.session, **note.mark}) if note.mark is not None else None
         if (note.mark is not None and row is None) or not _is_later(note, known.get(note.session)):
             continue

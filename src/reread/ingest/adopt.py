@@ -75,11 +75,11 @@ def adopt_tail(
     return len(adopted)
 
 
-def _adopt_places(connection: sqlite3.Connection, told: Sequence[PieceHeader]) -> None:
+def _adopt_places(connection: sqlite3.Connection, headers: Sequence[PieceHeader]) -> None:
     """Places that the safe records and no row does."""
-    if told:
+    if headers:
         ids, known = id_by_name(connection), {key for key, _ in known_keys(connection)}
-        new = [each for each in told if each.more[PLACE] not in known and read.file_by_key(connection, each.file)]
+        new = [each for each in headers if each.more[PLACE] not in known and read.file_by_key(connection, each.file)]
         adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in new])
 
 

@@ -593,7 +593,7 @@ def _side_rows(job: FileJob, disk: FileReader) -> ExtractedRows:
     )
 
 
-def _file_batch(job: FileJob, rows: ExtractedRows, taken: _NewBytes) -> FileBatch:
+def _file_batch(job: FileJob, rows: ExtractedRows, new: _NewBytes) -> FileBatch:
     file = job.file
     return FileBatch(
         key=job.key,
@@ -608,13 +608,13 @@ def _file_batch(job: FileJob, rows: ExtractedRows, taken: _NewBytes) -> FileBatc
         mtime_ns=file.mtime_ns,
         generation=job.generation,
         is_rewritten=job.is_rewritten,
-        taken=taken.end,
-        indexed=rows.indexed if rows.indexed is not None else taken.end,
+        taken=new.end,
+        indexed=rows.indexed if rows.indexed is not None else new.end,
         lines=rows.lines,
         malformed=rows.malformed,
-        head=taken.head,
-        tail=taken.tail,
-        pieces=taken.pieces,
+        head=new.head,
+        tail=new.tail,
+        pieces=new.pieces,
         blocks=rows.blocks,
         withdrawn=list(rows.withdrawn),
         calls=list(rows.calls),

@@ -238,10 +238,10 @@ class _ListeningReader(DiskAndSafe):
             yield record
 
 
-def _words_of(left: _Left, lines: SafeLines, told: dict[int, bytes]) -> Words:
+def _words_of(left: _Left, lines: SafeLines, words: dict[int, bytes]) -> Words:
     """What a session's lines did not tell is read by itself: outputs in files of their own, captures."""
     return [
-        (place.id, told[place.id] if place.id in told else _words(lines, file, place))
+        (place.id, words[place.id] if place.id in words else _words(lines, file, place))
         for file in left.texts
         for place in file.places
     ]

@@ -138,10 +138,10 @@ class HookInput:
 
     __slots__ = ("reason", "session", "transcript")
 
-    def __init__(self, said: dict[str, Any]) -> None:
-        self.session = _text(said.get("session_id"))
-        self.transcript = _text(said.get("transcript_path"))
-        self.reason = _text(said.get("reason"))
+    def __init__(self, line: dict[str, Any]) -> None:
+        self.session = _text(line.get("session_id"))
+        self.transcript = _text(line.get("transcript_path"))
+        self.reason = _text(line.get("reason"))
 
 
 def read_hook_input(raw: bytes) -> HookInput:

@@ -153,13 +153,13 @@ def decode(raw: AnyBytes | str) -> Record:
     return record
 
 
-def as_bytes(given: AnyBytes | str) -> bytes:
+def as_bytes(line: AnyBytes | str) -> bytes:
     """Text as UTF-8, and bytes as they are now: a buffer may be filled again. Raises BadInput for anything else."""
-    if isinstance(given, str):
-        return given.encode("utf-8", "surrogatepass")
-    if not isinstance(given, AnyBytes):
-        raise BadInput(f"{type(given).__name__} is not a line; give bytes or text")
-    return bytes(given)
+    if isinstance(line, str):
+        return line.encode("utf-8", "surrogatepass")
+    if not isinstance(line, AnyBytes):
+        raise BadInput(f"{type(line).__name__} is not a line; give bytes or text")
+    return bytes(line)
 
 
 def decode_all(raw: bytes, line: int = 0, offset: int = 0) -> list[Record]:

@@ -335,8 +335,8 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
     return []
 
 
-def _hook_notice(record: Record, outcome: str, hook: str | None, said: str | None) -> Notice:
-    reason = f": {said.strip()}" if said and said.strip() else ""
+def _hook_notice(record: Record, outcome: str, hook: str | None, text: str | None) -> Notice:
+    reason = f": {text.strip()}" if text and text.strip() else ""
     return Notice(what="hook", text=f"{outcome} by {hook or 'a hook'}{reason}", record=record)
 
 

@@ -86,15 +86,15 @@ def _response(explained: ExplainedResponse) -> Document:
     }
 
 
-def _copy(told: CopyInFile) -> Document:
+def _copy(copy: CopyInFile) -> Document:
     return {
-        "file": told.path,
-        "session": told.session,
-        "agent": told.agent,
-        "is_sidechain": told.is_sidechain,
-        "time": utc(told.time),
-        "is_home": told.is_home,
-        "is_winner": told.is_winner,
+        "file": copy.path,
+        "session": copy.session,
+        "agent": copy.agent,
+        "is_sidechain": copy.is_sidechain,
+        "time": utc(copy.time),
+        "is_home": copy.is_home,
+        "is_winner": copy.is_winner,
         "rows": [
             {
                 "line": row.line,
@@ -106,7 +106,7 @@ def _copy(told: CopyInFile) -> Document:
                 "output_tokens": row.output_tokens,
                 "verdict": row.verdict.value,
             }
-            for row in told.rows
+            for row in copy.rows
         ],
     }
 

@@ -100,20 +100,21 @@ def bounded(head: str, blocks: Iterable[str], rest: Callable[[int], str]) -> str
     return "\n".join(shown)
 
 
-def summary_text(told: SessionSummary, recall: Recall) -> str:
+def summary_text(summary: SessionSummary, recall: Recall) -> str:
     """What a session was for, what came of it, what was refused and what is left open."""
-    project = recall.line(last_part(told.project), _TITLE)
-    head = f"session {short(told.id)} {recall.at(told.started)} {project}: {recall.line(told.title, _TITLE)} {RECORD}"
+    project = recall.line(last_part(summary.project), _TITLE)
+    title = recall.line(summary.title, _TITLE)
+    head = f"session {short(summary.id)} {recall.at(summary.started)} {project}: {title} {RECORD}"
     lines = [
-        f"goal: {recall.line(told.goal, _POINT)}" if told.goal else "",
-        f"outcome: {recall.prose(told.outcome, 2 * _SNIPPET)}" if told.outcome else "",
-        *(f"commit {each.hash[:SHORT_ID]} {recall.line(each.message, _PROMPT)}".rstrip() for each in told.commits),
-        *(_tests_line(each, recall) for each in told.test_runs[-_LAST:]),
-        *(f"changed {recall.line(diff.path, _POINT)} ({diff.status})" for diff in told.files),
-        *(_decided(each, recall) for each in told.decisions),
-        *(f"plan approved: {recall.line(plan, _PROMPT)}" for plan in told.plans),
-        *(_refused_line(each, recall) for each in told.refusals),
-        *(f"left open ({point.source}): {recall.line(point.text, _POINT)}" for point in told.open),
+        f"goal: {recall.line(summary.goal, _POINT)}" if summary.goal else "",
+        f"outcome: {recall.prose(summary.outcome, 2 * _SNIPPET)}" if summary.outcome else "",
+        *(f"commit {each.hash[:SHORT_ID]} {recall.line(each.message, _PROMPT)}".rstrip() for each in summary.commits),
+        *(_tests_line(each, recall) for each in summary.test_runs[-_LAST:]),
+        *(f"changed {recall.line(diff.path, _POINT)} ({diff.status})" for diff in summary.files),
+        *(_decided(each, recall) for each in summary.decisions),
+        *(f"plan approved: {recall.line(plan, _PROMPT)}" for plan in summary.plans),
+        *(_refused_line(each, recall) for each in summary.refusals),
+        *(f"left open ({point.source}): {recall.line(point.text, _POINT)}" for point in summary.open),
     ]
     rest = "… {} left out: read the session itself"
     return bounded(head, [line for line in lines if line], lambda left: rest.format(count(left, "line")))
@@ -294,16 +295,16 @@ def _read_on(how: str, way: PathToLine, numbers: Iterable[int]) -> str:
     return f': {how}="{short(name)}"' if name is not None else ""
 
 
-def _stretch(way: PathToLine, told: Callable[[int], str], room: int, *, is_onward: bool) -> range:
+def _stretch(way: PathToLine, text_of: Callable[[int], str], room: int, *, is_onward: bool) -> range:
     """The pieces that fit: the first one in any case, then by turns one after and one before, or only those after."""
     first = last = way.at
-    room -= len(told(way.at))
+    room -= len(text_of(way.at))
     waiting = deque([+1] if is_onward else [+1, -1])
     while waiting:
         step = waiting.popleft()
         place = last + 1 if step > 0 else first - 1
-        if 0 <= place < len(way.pieces) and len(told(place)) < room:
-            room -= len(told(place)) + 1
+        if 0 <= place < len(way.pieces) and len(text_of(place)) < room:
+            room -= len(text_of(place)) + 1
             first, last = min(first, place), max(last, place)
             waiting.append(step)
     return range(first, last + 1)

@@ -356,14 +356,14 @@ def output_lines(
         yield paint(RESULT + _gist(said, output, view.width - cells(RESULT)), "dim")
 
 
-def _gist(said: str, output: OutputBlock, width: int) -> str:
+def _gist(text: str, output: OutputBlock, width: int) -> str:
     """The first line of a result, and how many more there are."""
     found = [line for line in harmless(output.text).split("\n") if line.strip()]
     pictures = [count(output.images, "image")] if output.images else []
     more = [f"… {count(len(found) - 1, 'more line')}"] if len(found) > 1 else []
     end = "  ".join([*pictures, *more])
     first = found[0] if found else "" if pictures else "(nothing)"
-    return "  ".join(part for part in (shorten(said + first, width - cells(end) - 2), end) if part)
+    return "  ".join(part for part in (shorten(text + first, width - cells(end) - 2), end) if part)
 
 
 def failed_lines(text: str, view: View, lead: str = "  ✗ ") -> Iterator[str]:

@@ -382,10 +382,10 @@ class _Utterances:
         self._said: list[_Utterance] = []
         self._sketches = PackedSketches()
 
-    def add(self, said: _Utterance, sketch: Sketch) -> None:
+    def add(self, utterance: _Utterance, sketch: Sketch) -> None:
         """What says too little to be told from others has no sketch, and is like nothing."""
         if sketch:
-            self._said.append(said)
+            self._said.append(utterance)
             self._sketches.append(sketch)
 
     def only(self, uuids: Container[str]) -> _Utterances:
@@ -521,14 +521,14 @@ def find_patterns(
     return sorted(found, key=lambda pattern: (-len(pattern.sessions), -pattern.count, pattern.about))
 
 
-def _shown(said: Sequence[_Utterance]) -> list[PatternMoment]:
-    quoted = {text: quote(text) for text in {each.text for each in said}}  # most say the same
-    return [PatternMoment(session=e.session, uuid=e.uuid, time=e.time, text=quoted[e.text]) for e in said]
+def _shown(utterances: Sequence[_Utterance]) -> list[PatternMoment]:
+    quoted = {text: quote(text) for text in {each.text for each in utterances}}  # most say the same
+    return [PatternMoment(session=e.session, uuid=e.uuid, time=e.time, text=quoted[e.text]) for e in utterances]
 
 
-def _steps_of(said: Sequence[_Utterance]) -> dict[str, str | int]:
+def _steps_of(utterances: Sequence[_Utterance]) -> dict[str, str | int]:
     """What was done for most of the prompts that opened a session so, in the order it was done."""
-    opened = [each.steps for each in said if each.steps]
+    opened = [each.steps for each in utterances if each.steps]
     if len(opened) < _FEWEST_CORRECTED:
         return {}
     often = Counter(step for steps in opened for step in steps)

@@ -187,8 +187,8 @@ class HookBlock(Detector):
             if record.prevented_continuation or untold:
                 yield self._at(scene, record, record.stop_reason or " ".join(untold), "Stop", "")
 
-    def _at(self, scene: Scene, record: Record, said: str, hook: str, tool: str) -> Moment:
-        evidence = said.strip() or f"blocked by a {hook} hook"
+    def _at(self, scene: Scene, record: Record, text: str, hook: str, tool: str) -> Moment:
+        evidence = text.strip() or f"blocked by a {hook} hook"
         return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, tool=tool or None)
 
 
@@ -214,8 +214,8 @@ class HookError(Detector):
                 for error in record.failures:
                     yield self._at(scene, record, error, "Stop", None)
 
-    def _at(self, scene: Scene, record: Record, said: str, hook: str, command: str | None) -> Moment:
-        evidence = said.removeprefix(HOOK_FAILED).strip() or f"a {hook} hook failed"
+    def _at(self, scene: Scene, record: Record, text: str, hook: str, command: str | None) -> Moment:
+        evidence = text.removeprefix(HOOK_FAILED).strip() or f"a {hook} hook failed"
         return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, command=command)
 
 

@@ -364,9 +364,9 @@ def without_overlaps(text: str, found: Iterable[FoundSecret]) -> list[FoundSecre
 _start = attrgetter("start")
 
 
-def _left_of(claimed: FoundSecret, text: str, taken: list[FoundSecret]) -> list[FoundSecret]:
+def _left_of(claimed: FoundSecret, text: str, secrets: list[FoundSecret]) -> list[FoundSecret]:
     """The parts of a find that no other has; not those of signs alone, which nobody would miss."""
-    inside = [each for each in taken if each.start < claimed.end and each.end > claimed.start]
+    inside = [each for each in secrets if each.start < claimed.end and each.end > claimed.start]
     starts, ends = [claimed.start, *(each.end for each in inside)], [*(each.start for each in inside), claimed.end]
     gaps = zip(starts, ends, strict=True)
     parts = [FoundSecret(claimed.kind, start, end, text[start:end], is_rest=True) for start, end in gaps]

@@ -106,7 +106,7 @@ def line(name: str, colour: str, x1: float, y1: float, x2: float, y2: float) -> 
 def text(
     x: float,
     y: float,
-    said: str,
+    text: str,
     *,
     look: str = "ink",
     size: int = BODY,
@@ -125,7 +125,7 @@ def text(
     more += f' text-anchor="{anchor}"' if anchor else ""
     more += f' stroke="{LIGHT.paper}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
     title = _title(tip) if tip else ""
-    inner = f'{e(said)}<tspan class="muted" fill="{LIGHT.muted}" dx="7">{e(after)}</tspan>' if after else e(said)
+    inner = f'{e(text)}<tspan class="muted" fill="{LIGHT.muted}" dx="7">{e(after)}</tspan>' if after else e(text)
     names = f"{look} halo" if halo else look
     return f'<text class="{names}" fill="{getattr(LIGHT, look)}" x="{n(x)}" y="{n(y)}"{more}>{title}{inner}</text>'
 
@@ -144,8 +144,8 @@ def n(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
-def e(said: str) -> str:
-    return escape(said, quote=True)
+def e(text: str) -> str:
+    return escape(text, quote=True)
 
 
 def squarified(values: Sequence[float], box: Box) -> list[Box | None]:

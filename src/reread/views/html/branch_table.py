@@ -125,13 +125,13 @@ def _is_listed(step: Step) -> bool:
     return isinstance(step, ToolCall) or (isinstance(step, Notice) and step.what in _TOLD)
 
 
-def _shortened(said: Step) -> Step:
+def _shortened(step: Step) -> Step:
     """Up to the paragraph that is too much; a fence that is cut open ends with the text, as Markdown has it."""
-    if not isinstance(said, Said) or len(said.text) <= LONGEST_ANSWER:
-        return said
-    end = said.text.rfind("\n\n", 0, LONGEST_ANSWER)
-    cut = said.text[: end if end > LONGEST_ANSWER // 3 else LONGEST_ANSWER].rstrip()
-    return replace(said, block=Text(text=f"{cut} …"))
+    if not isinstance(step, Said) or len(step.text) <= LONGEST_ANSWER:
+        return step
+    end = step.text.rfind("\n\n", 0, LONGEST_ANSWER)
+    cut = step.text[: end if end > LONGEST_ANSWER // 3 else LONGEST_ANSWER].rstrip()
+    return replace(step, block=Text(text=f"{cut} …"))
 
 
 def _ordered(files: Sequence[PartedFile]) -> list[PartedFile]:
