@@ -178,6 +178,19 @@ SAME_IN_LIVE_AND_SAVED = {"Notice", "Prompt", "Text", "Thinking", "ToolCall", "T
 """Events of a stream carry the names of what they become in a session."""
 
 
+VAGUE = {"asked", "given", "said", "taken", "told", "wanted"}
+"""As the whole name of a function they say neither what it does nor what it returns."""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_a_function_is_named_after_what_it_returns_or_does(path: Path) -> None:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.name.strip("_") not in VAGUE, (
+                f"{place(path)}:{node.lineno}: {node.name} of what? name the thing"
+            )
+
+
 def test_no_public_class_name_is_used_twice() -> None:
     repeated = HOUSE.repeated_classes()
     found = {name: modules for name, modules in repeated.items() if name not in SAME_IN_LIVE_AND_SAVED}

@@ -693,11 +693,11 @@ def _unreadable(job: FileJob, error: OSError) -> SourceError:
 
 
 def _kept_bytes(disk: FileReader) -> Callable[[FileJob], _NewBytes]:
-    def taken(job: FileJob) -> _NewBytes:
+    def nothing_new(job: FileJob) -> _NewBytes:
         content = disk.content(job.file)
         return _NewBytes([], len(content), digest(content[:EDGE]), digest(content[-EDGE:]))
 
-    return taken
+    return nothing_new
 
 
 def _is_unfinished(record: Record) -> bool:

@@ -257,7 +257,7 @@ class Flow:
         self._take(text[: len(text) - len(self._held)])
         if self._is_live:
             self._draw()
-        return self._taken()
+        return self._drained()
 
     def _take(self, text: str) -> None:
         for piece in _PIECES.findall(tabbed(text)):
@@ -280,7 +280,7 @@ class Flow:
         self._take(self._held)
         self._held = ""
         self._end_word()
-        return self._taken()
+        return self._drained()
 
     def _grow(self, piece: str) -> None:
         """Chinese, Japanese and Korean have no spaces: a line may end after any of their characters."""
@@ -356,11 +356,11 @@ class Flow:
         if text:
             self._out.append(self._paint(text))
 
-    def _taken(self) -> str:
+    def _drained(self) -> str:
         self._flush()
-        taken = "".join(self._out)
+        text = "".join(self._out)
         self._out.clear()
-        return taken
+        return text
 
 
 def partial_input(text: str) -> Any:
