@@ -35,8 +35,9 @@ def test_no_planted_secret_reaches_the_files_of_the_database(team: Team, tmp_pat
         rows = "\n".join(all_rows(store, name) for name in tables(store))
         [(own,)] = store.rows("SELECT oid FROM pg_database WHERE datname = current_database()")
     others = {path for path in (team.server.data / "base").iterdir() if path.name != str(own)}  # of other tests
-    files = [path for path in team.server.data.rglob("*") if path.is_file() and path.parent not in others]
-    stored = [path.read_bytes() for path in files]
+    # A server removes and rewrites its caches of the catalog (`pg_internal.init`) at any time; they hold no rows.
+    files = [path for path in team.server.data.rglob("*") if path.is_file() and path.name != "pg_internal.init"]
+    stored = [path.read_bytes() for path in files if path.parent not in others]
     assert any(b"a findable lantern" in content for content in stored)
     for kind, part in PARTS:
         assert part not in rows, kind
