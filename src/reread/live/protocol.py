@@ -459,7 +459,7 @@ class Stream:
         return ()
 
     def _ended(self, thread: _Thread, event: MessageDelta) -> Iterator[Event]:
-        """Ends a message if there is a stop reason; the closing events that the client makes after an interrupt have none."""
+        """Ends a message that has a stop reason; the closing events the client makes after an interrupt have none."""
         message = thread.current
         reason = event.delta.stop_reason if event.delta is not None else None
         if message is None or reason is None:

@@ -408,10 +408,7 @@ class Transport:
 
     async def _drain(self) -> None:
         """Waits for the end of both outputs, or for `LINGER` seconds of silence."""
-        seen, looks = (
-            self._chunks,
-            0,
-        )  # looks, not seconds: a reader slow over one line would use up the next one's time
+        seen, looks = self._chunks, 0  # not seconds: a slow reader of one line would use up the next line's time
         while not (self._is_drained and self._errors.done()) and looks * GLANCE < LINGER:
             await asyncio.sleep(GLANCE)
             seen, looks = self._chunks, looks + 1 if seen == self._chunks else 0
