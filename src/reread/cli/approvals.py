@@ -280,9 +280,7 @@ class _AtTerminal:
     async def _send_decision(self, approval: Approval, decision: Decision) -> None:
         try:
             await asyncio.to_thread(_send, self._server, approval, decision)
-        except (
-            BadInput
-        ) as problem:  # just answered in the browser, or the server is gone: the next look shows which
+        except BadInput as problem:  # answered in the browser, or the server is gone: the next look shows it
             self._showing.note(f"  ✗ {problem}", "red")
 
     async def _idle(self) -> None:

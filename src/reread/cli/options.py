@@ -186,7 +186,7 @@ class Parser(argparse.ArgumentParser):
         return given
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Checks options only. `_checked` does words: here the value of an unknown option would count as a wrong word."""
+        """Checks options only. `_checked` does words: here the value of an unknown option would be a wrong word."""
         if action.option_strings:
             super()._check_value(action, value)
 
