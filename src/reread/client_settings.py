@@ -466,7 +466,7 @@ class SettingsFile:
             raise BadInput(f"{printable(str(self.path))} was changed in the meantime; nothing was written, try again")
 
     def _settings_before_us(self, kept: bytes | None) -> ClientSettings | None:
-        """The backup's settings, which show what was empty before us; None if unreadable or if they have our entries."""
+        """The backup's settings, which show what was empty before us; None if unreadable or with our entries in it."""
         if kept is None:
             return None
         try:
