@@ -419,7 +419,7 @@ class Transport:
             self._on_error(line)
 
     async def _framed(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-        """Lines of any length, split at `\n` only: texts may hold other characters that count as line ends."""
+        """Lines of any length, split only at line feeds: texts may hold other characters that count as line ends."""
         begun: list[bytes] = []
         with contextlib.suppress(ConnectionResetError):  # Windows: the child was killed
             while chunk := await reader.read(CHUNK):
