@@ -1,6 +1,6 @@
-"""The settings file of Claude Code: the one file of its own that reread changes, and only when asked to.
+"""Changes Claude Code's settings file, and its memory and project files for suggestions, only when asked to.
 
-Our hook and status line are put in and taken out; every other character stays as it was.
+Our hook and status line are added and removed; every other character of the settings stays as it was.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 class JsonPlace(NamedTuple):
-    """One member of an object or one element of an array, by its positions in the text."""
+    """The positions in the text of one member of an object or one element of an array."""
 
     key: str | None
     start: int
     value: int
-    """Where the value begins: behind the key, if there is one."""
+    """Where the value begins, after the key if there is one."""
     end: int
 
 
@@ -64,12 +64,12 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def start_of(text: str) -> int:
-    """Where the outermost value begins."""
+    """The position of the outermost value."""
     return _skip(text, len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0)
 
 
 def parse(text: str) -> Any:
-    """The values of a whole text; ValueError where it is not JSON or nested too deeply to be read."""
+    """The value of a whole text. Raises ValueError if it is not JSON or is nested too deeply."""
     try:
         value, end = _DECODER.raw_decode(text, start_of(text))
     except RecursionError as error:
@@ -80,7 +80,7 @@ def parse(text: str) -> Any:
 
 
 def find(text: str, *path: str | int) -> JsonPlace | None:
-    """The place a path leads to; of a key that is there twice the last one, as every parser takes it."""
+    """The place that a path leads to; of a repeated key the last one, as in every parser."""
     opening = start_of(text)
     place = None
     for step in path:
@@ -96,7 +96,7 @@ def find(text: str, *path: str | int) -> JsonPlace | None:
 
 
 def append(text: str, opening: int, key: str | None, value: object) -> str:
-    """With one more member at the end of the object or array that opens there, laid out like the others."""
+    """The text with a member added at the end of the object or array that opens there, laid out like the others."""
     places, closing = _members(text, opening)
     if places:
         last = places[-1]
@@ -112,12 +112,12 @@ def append(text: str, opening: int, key: str | None, value: object) -> str:
 
 
 def replace(text: str, place: JsonPlace, value: object) -> str:
-    """With another value at a place."""
+    """The text with another value at a place."""
     return text[: place.start] + _member(text, place.key, value, _lead(text, place.start)) + text[place.end :]
 
 
 def remove(text: str, opening: int, place: JsonPlace) -> str:
-    """Without one member: the opposite of `append` for the last one, to the character."""
+    """The text without a member; for the last one this undoes `append` to the character."""
     places, closing = _members(text, opening)
     index = places.index(place)
     if len(places) == 1:
@@ -128,14 +128,14 @@ def remove(text: str, opening: int, place: JsonPlace) -> str:
 
 
 def _members(text: str, opening: int) -> tuple[list[JsonPlace], int]:
-    """What the object or array holds that opens here, and where it closes; the text was parsed before."""
+    """The members of the object or array that opens here, and where it closes. The text must be valid JSON."""
     found = []
     at = _skip(text, opening + 1)
     while text[at] not in "}]":
         start, key = at, None
         if text[opening] == "{":
             key, at = _DECODER.raw_decode(text, at)
-            at = _skip(text, _skip(text, at) + 1)  # over the colon
+            at = _skip(text, _skip(text, at) + 1)  # skips the colon
         value = at
         _, at = _DECODER.raw_decode(text, at)
         found.append(JsonPlace(key, start, value, at))
@@ -151,7 +151,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _member(text: str, key: str | None, value: object, lead: str | None) -> str:
-    """A member as it is written: over several lines below a lead, or on one."""
+    """The text of a member: over several lines indented by `lead`, or on one line if that is None."""
     is_spaced = lead is not None or _gap(text) == " "
     name = "" if key is None else json.dumps(key, ensure_ascii=False) + (": " if is_spaced else ":")
     if lead is None:
@@ -162,7 +162,7 @@ def _member(text: str, key: str | None, value: object, lead: str | None) -> str:
 
 
 def _lead(text: str, at: int) -> str | None:
-    """The indentation of what stands at the beginning of its line; None where something stands before it."""
+    """The indentation of an item at the beginning of its line; None if other text comes before it."""
     before = text[text.rfind("\n", 0, at) + 1 : at]
     return before if "\n" in text[:at] and not before.strip() else None
 
@@ -173,7 +173,7 @@ def _indent_of_line(text: str, at: int) -> str:
 
 
 def _unit(text: str) -> str:
-    """One step of indentation: that of the outermost members, else the two spaces Claude Code writes itself."""
+    """One step of indentation: that of the outermost members, else the two spaces that Claude Code writes."""
     places, _ = _members(text, start_of(text))
     return (_lead(text, places[0].start) if places else None) or "  "
 
@@ -188,14 +188,14 @@ def _newline(text: str) -> str:
 
 EVENT = "SessionEnd"
 TIMEOUT = 10
-"""Seconds. All hooks of this event share 1.5 unless one asks for more (2.1); Python on a cold disk may need that."""
+"""Seconds. All hooks of this event share 1.5 unless one asks for more (2.1); Python on a cold disk may need more."""
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:+~@%,-]+")
 
 Json = dict[str, Any]
 
 
 class Entries(NamedTuple):
-    """What is put into the settings."""
+    """What we add to the settings."""
 
     hook: Json
     status_line: Json | None
@@ -204,9 +204,9 @@ class Entries(NamedTuple):
 def entries_running(program: list[str], options: list[str], home: list[str], *, is_windows: bool) -> Entries:
     """The hook and the status line that run this program.
 
-    Claude Code hands commands to a POSIX shell; on Windows to Git Bash, or to PowerShell where there is none. Plain
-    words with forward slashes are the same to all of them. Others go without a shell there, as a program with
-    arguments (a hook can, 2.1.197; a status line cannot and is quoted for Git Bash).
+    Claude Code runs commands in a POSIX shell; on Windows in Git Bash, or in PowerShell if there is none. Plain words
+    with forward slashes mean the same in all of them. On Windows a hook with other words is written as a program with
+    arguments, which needs no shell (2.1.197); a status line has no such form and is quoted for Git Bash.
     """
     if is_windows:
         program, options, home = ([word.replace("\\", "/") for word in words] for words in (program, options, home))
@@ -221,7 +221,7 @@ def entries_running(program: list[str], options: list[str], home: list[str], *, 
 
 
 class ClientSettings:
-    """The settings as text and as values. BadInput, naming the file, where they cannot be understood."""
+    """The settings as text and as values. Raises BadInput, naming the file, if they are not as expected."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text = text
@@ -241,7 +241,7 @@ class ClientSettings:
 
     @property
     def hook(self) -> Json | None:
-        """Our hook, if it is there."""
+        """Our hook, if it is installed."""
         return next((hook for _, _, hook in self._ours()), None)
 
     @property
@@ -267,7 +267,7 @@ class ClientSettings:
                     yield number, position, hook
 
     def with_entries(self, entries: Entries) -> ClientSettings:
-        """With our hook, and our status line if that is wanted and no other is set."""
+        """The settings with our hook and, if requested and no other is set, our status line."""
         text = self._with_hook(entries.hook)
         line = entries.status_line
         if line is not None and self.status_line == "none":
@@ -290,7 +290,7 @@ class ClientSettings:
         return append(text, start_of(text), "hooks", {EVENT: [group]})
 
     def without_entries(self, before: ClientSettings | None) -> ClientSettings:
-        """Without anything of ours; `before` is what it was before, as far as that is known."""
+        """The settings without our entries; `before` are the settings before them, if known."""
         if before is not None and self._is_made_from(before):
             return before
         cleared = self
@@ -309,7 +309,7 @@ class ClientSettings:
         return self.text in (made.text, made.with_entries(Entries(self.hook, line)).text)
 
     def _without_hook(self, group: int, position: int, before: ClientSettings | None) -> ClientSettings:
-        """Takes a hook out, then each container around it that this leaves empty and that was not there before."""
+        """Removes a hook, then each container around it that is now empty and was not there before."""
         text = _without(self.text, "hooks", EVENT, group, "hooks", position)
         had: Json = before.values if before is not None else {}
         emptied: list[tuple[str | int, ...]] = [("hooks", EVENT, group)]
@@ -324,7 +324,7 @@ class ClientSettings:
 
 
 def command_of(entry: Json) -> str:
-    """The whole command line of an entry, for people."""
+    """The full command line of an entry, for people."""
     arguments = entry.get("args")
     return (
         shlex.join([entry["command"], *map(str, arguments)]) if isinstance(arguments, list) else str(entry["command"])
@@ -332,23 +332,23 @@ def command_of(entry: Json) -> str:
 
 
 def home_of(entry: Json) -> str | None:
-    """The archive an entry of ours names, if it names one."""
+    """The archive that an entry of ours names, if it names one."""
     words = words_of(entry)
     return words[words.index("--home") + 1] if "--home" in words[:-1] else None
 
 
 def words_of(entry: Json) -> list[str]:
-    """A command as its words; none where a shell would not understand it either."""
+    """The words of an entry's command; empty if a shell could not parse it either."""
     if isinstance(arguments := entry.get("args"), list):
         return [entry["command"], *map(str, arguments)]
     try:
         return shlex.split(entry["command"])
-    except ValueError:  # a quotation that does not end
+    except ValueError:  # an unclosed quote
         return []
 
 
 def _is_empty(value: Any, path: tuple[str | int, ...]) -> bool:
-    """Whether nothing is left there; a group of hooks is nothing without hooks, whatever its matcher."""
+    """Whether nothing is left at a path; a group without hooks counts as empty, whatever its matcher."""
     for step in path:
         if isinstance(value, dict) and step not in value:
             return False
@@ -370,7 +370,7 @@ def _without(text: str, *path: str | int) -> str:
 
 
 def _runs(entry: object, *action: str) -> bool:
-    """Whether an entry runs reread with these words, by whatever path."""
+    """Whether an entry runs reread, by any path, with these words."""
     if not isinstance(entry, dict) or not isinstance(entry.get("command"), str):
         return False
     words = words_of(entry)
@@ -386,14 +386,14 @@ NEW = "{}\n"
 
 
 class SettingsChange:
-    """What would be done to the file: from these bytes (None: no file) to those."""
+    """A change of the file: its bytes before (None: no file) and after."""
 
     def __init__(self, before: bytes | None, after: bytes | None, backup: bytes | None) -> None:
         self.before = before
         self.after = after
-        """None where the file goes: it was made by us and holds nothing else."""
+        """None to delete the file, which we made and which has nothing else."""
         self.backup = backup
-        """What the backup shall hold; None where none is needed."""
+        """The content for the backup; None if no backup is needed."""
 
     @property
     def is_none(self) -> bool:
@@ -401,24 +401,24 @@ class SettingsChange:
 
 
 class SettingsFile:
-    """One settings file. A link stays one: what it leads to is written."""
+    """One settings file. If it is a link, the link stays and its target is written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.backup = path.with_name(path.name + BACKUP)
 
     def read(self) -> bytes | None:
-        """The bytes; None where there is no file. SourceError where it cannot be read."""
+        """The bytes; None if there is no file. Raises SourceError if it cannot be read."""
         return _bytes_of(self.path)
 
     def settings(self, content: bytes | None) -> ClientSettings:
-        """What the bytes mean; BadInput where they cannot be understood."""
+        """The settings in these bytes. Raises BadInput if they are not as expected."""
         return ClientSettings(NEW if content is None else self._text(content, self.path), str(self.path))
 
     def installing(self, entries: Entries) -> SettingsChange:
         before = self.read()
         settings = self.settings(before)
-        # With ours in it, the file is no longer what it was before us: an older backup tells more.
+        # With our entries in it, the file is no longer the original: an existing backup is.
         backup = _bytes_of(self.backup) if settings.is_ours_there else before
         return SettingsChange(before, settings.with_entries(entries).text.encode(), backup or before)
 
@@ -438,7 +438,7 @@ class SettingsFile:
         return SettingsChange(before, after, None if after == kept else before)
 
     def write(self, change: SettingsChange) -> None:
-        """BadInput where the file is not what the change was made for, or cannot be written."""
+        """Writes a change. Raises BadInput if the file is no longer as in `change.before` or cannot be written."""
         target = self.path.resolve()
         try:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -466,7 +466,7 @@ class SettingsFile:
             raise BadInput(f"{printable(str(self.path))} was changed in the meantime; nothing was written, try again")
 
     def _settings_before_us(self, kept: bytes | None) -> ClientSettings | None:
-        """The backup, if it can be understood and holds nothing of ours: it tells what was empty before."""
+        """The backup's settings, which show what was empty before us; None if unreadable or with our entries in it."""
         if kept is None:
             return None
         try:
@@ -484,7 +484,7 @@ class SettingsFile:
 
 
 def has_program(hook: dict[str, Any]) -> bool:
-    """Whether what our hook runs is still there; one that is looked up in PATH is taken to be."""
+    """Whether the program of our hook still exists; a program found by PATH is assumed to."""
     program = words_of(hook)[0]
     return not Path(program).is_absolute() or Path(program).exists()
 
@@ -499,11 +499,11 @@ def _bytes_of(path: Path) -> bytes | None:
 
 
 def _write(path: Path, content: bytes, mode: int, owner: os.stat_result | None) -> None:
-    """Under another name first: a reader sees the old file or the new one, never half of one."""
+    """Writes under another name and renames, so that a reader sees the old file or the new one, never half of one."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     number = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
-        with open(number, "wb") as file:  # noqa: PTH123  a descriptor, no path
+        with open(number, "wb") as file:  # noqa: PTH123  a descriptor, not a path
             file.write(content)
             file.flush()
             os.fsync(number)
@@ -522,7 +522,7 @@ _HEADING = "## Learned from sessions"
 
 
 def stated_in(folder: Path, *, is_home: bool = False) -> Stated:
-    """What a project's folder states, or the client's own folder for all projects; nothing where there is none."""
+    """The memories, rules, hooks and commands of a project's folder or of the client's own; empty if it is missing."""
     client = folder if is_home else folder / ".claude"
     settings = [_json(client / name) for name in ("settings.json", "settings.local.json")]
     return Stated(
@@ -545,7 +545,7 @@ def _commands(client: Path) -> Iterator[str]:
     try:
         yield from (path.stem for path in client.glob("commands/**/*.md"))
         yield from (path.parent.name for path in client.glob("skills/*/SKILL.md"))
-    except OSError:  # a folder that nobody may look into states nothing
+    except OSError:  # no permission: as if it were empty
         return
 
 
@@ -564,7 +564,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _text(path: Path) -> str:
-    """The beginning of a file; empty where it cannot be read."""
+    """The beginning of a file; empty if it cannot be read."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(_LONGEST)
@@ -588,10 +588,10 @@ class Applied(NamedTuple):
 
 
 def applied(each: Suggestion, project: Path | None, home: Path) -> Applied:
-    """What would be written for a suggestion: into its project, or for all projects into the client's own folder.
+    """The change for a suggestion, in its project or, for all projects, in the client's own folder.
 
-    Raises BadInput where its place is no file of Claude Code's, where the project is not on this machine, or where
-    the file cannot be understood.
+    Raises BadInput if its place is not a file of Claude Code's, if the project is not on this machine, or if the file
+    is not as expected.
     """
     if each.place.startswith("~"):
         raise BadInput(f"{each.place} is not a file of Claude Code's: copy the line into it yourself")
@@ -619,7 +619,7 @@ def _after(each: Suggestion, before: bytes | None, path: Path) -> bytes:
 
 
 def _with_line(text: str, line: str) -> str:
-    """Below our own heading, which is put at the end where there is none."""
+    """The text with a line added below our own heading, which is added at the end if missing."""
     lines = text.rstrip("\n").split("\n") if text.strip() else []
     if _HEADING not in lines:
         return "\n".join([*lines, *([""] if lines else []), _HEADING, "", line, ""])
@@ -632,7 +632,7 @@ def _with_line(text: str, line: str) -> str:
 
 
 def _with_settings(text: str, changes: dict[str, Any], path: Path) -> str:
-    """With the members of the draft added to the lists that are there; every other character stays."""
+    """The text with the draft's values added to its lists; every other character stays."""
     try:
         parse(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Environment and options -> one `Config`, made once by a surface and passed down."""
+"""Makes one `Config` of environment and options; a surface makes it once and passes it down."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ else:
 
 FALLBACK_WIDTH = 80
 _STREAMS = (-11, -12)
-"""Standard output and standard error, as Windows numbers them."""
+"""The numbers of standard output and standard error on Windows."""
 _OBEY_SEQUENCES = 4
 
 
 class Config:
-    """What a command needs to know about the world around it."""
+    """The settings and surroundings of a command."""
 
     def __init__(
         self,
@@ -45,21 +45,21 @@ class Config:
         can_redraw: bool = False,
     ) -> None:
         self.sources = sources
-        """Where transcripts are looked for."""
+        """Where to look for transcripts."""
         self.is_source_named = is_source_named
-        """Whether they were given as options; otherwise they are the usual places."""
+        """Whether the sources were given as options; otherwise they are the usual places."""
         self.home = home
-        """Where the archive lies."""
+        """The archive's folder."""
         self.is_home_named = is_home_named
         self.prices = prices
-        """The user's price file; None where there is none."""
+        """The user's price file, if there is one."""
         self.timezone = timezone
-        """None is the machine's own."""
+        """None for the machine's own."""
         self.now = now
         self.width = width
         self.colour = colour
         self.can_redraw = can_redraw
-        """Whether standard output is a terminal that can move and erase."""
+        """Whether standard output is a terminal that can move the cursor and erase."""
 
 
 def make_config(
@@ -89,8 +89,8 @@ def make_config(
 
 
 def console_obeys(system: str) -> bool:
-    """Whether colours and movements would be obeyed. A console of Windows does so only when it is asked to, and one
-    before Windows 10 never."""
+    """Whether the console obeys colours and cursor movements. On Windows this first has to be switched on, which fails
+    before Windows 10."""
     if system != "win32":
         return True
     console = ctypes.windll.kernel32
@@ -106,7 +106,7 @@ def _ask(console: Any, stream: int) -> bool:
 
 
 def _is_coloured(environ: Mapping[str, str], *, can_redraw: bool) -> bool:
-    """`NO_COLOR` wins over `FORCE_COLOR`, which wins over what standard output is; `FORCE_COLOR=0` says no, too."""
+    """`NO_COLOR` overrides `FORCE_COLOR`, which overrides what standard output is; `FORCE_COLOR=0` means no colour."""
     forced = environ.get("FORCE_COLOR", "")
     if environ.get("NO_COLOR") or forced in ("0", "false"):
         return False
@@ -114,7 +114,7 @@ def _is_coloured(environ: Mapping[str, str], *, can_redraw: bool) -> bool:
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """The config directories to read: those the environment names, else the usual ones that exist."""
+    """The config directories to read: those named in the environment, else the usual ones that exist."""
     named = environ.get("CLAUDE_CONFIG_DIR", "").strip()
     if named:
         return list(dict.fromkeys(_expand(name, home) for name in _separated(named)))
@@ -125,13 +125,13 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except OSError:  # a home that may not be entered, as under su
+    except OSError:  # no permission to enter the home, as under su
         return False
 
 
 def _separated(names: str) -> list[str]:
     if Path(names).is_dir():
-        return [names]  # a folder whose name holds a separator
+        return [names]  # a folder whose name contains a separator
     parts = re.split(f"[,{re.escape(os.pathsep)}]", names)
     return [part.strip() for part in parts if part.strip()]
 
@@ -148,33 +148,33 @@ def archive_home(environ: Mapping[str, str], system: str, user: Path) -> Path:
 
 
 def price_file(named: str | None, environ: Mapping[str, str], home: Path) -> Path | None:
-    """The one that is named, else `REREAD_PRICES`, else `prices.json` in the archive's folder where it exists."""
+    """The named file, else `REREAD_PRICES`, else `prices.json` in the archive's folder if it exists."""
     named = named if named is not None else environ.get("REREAD_PRICES", "").strip() or None
     if named is not None:
         return expanded(named)
     usual = home / "prices.json"
     try:
         return usual if usual.exists() else None
-    except OSError:  # below a folder that may not be entered
+    except OSError:  # no permission to enter the folder
         return None
 
 
 def terminal_width(environ: Mapping[str, str] = os.environ, stream: TextIO | None = None) -> int:
-    """What `shutil` would say; importing that, with all its archivers, takes longer than most of our modules.
+    """The width of the terminal of a stream, by default standard output.
 
-    Of the terminal a stream goes to, by default standard output.
+    The same as `shutil` gives; but importing `shutil` takes longer than importing most of our modules.
     """
     columns = environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
     try:
         return os.get_terminal_size(stream.fileno() if stream else 1).columns or FALLBACK_WIDTH
-    except OSError:  # no terminal
+    except OSError:  # not a terminal
         return FALLBACK_WIDTH
 
 
 def _user_folder() -> Path:
-    """The person's home; where nobody knows it, the working directory."""
+    """The person's home; the working directory if it is unknown."""
     try:
         return Path.home()
     except RuntimeError:
@@ -182,7 +182,7 @@ def _user_folder() -> Path:
 
 
 def expanded(path: str) -> Path:
-    """With `~` resolved where there is such a user."""
+    """The path with `~` expanded, if there is such a user."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -190,7 +190,7 @@ def expanded(path: str) -> Path:
 
 
 def local_zone(environ: Mapping[str, str] = os.environ, link: str = "/etc/localtime") -> str:
-    """The name of the machine's own zone: such as Europe/Berlin where it has one, else the short form of the clock."""
+    """The name of the machine's time zone, such as Europe/Berlin; if it has none, the abbreviation, such as CET."""
     now = datetime.now().astimezone()
     short = now.tzname() or str(now.tzinfo)
     given = environ.get("TZ")
@@ -208,9 +208,9 @@ def _is_zone(name: str) -> bool:
 def zone_called(name: str | None) -> tzinfo | None:
     if name is None:
         return None
-    if name.upper() in ("UTC", "Z"):  # there, whether or not the machine has a database of zones
+    if name.upper() in ("UTC", "Z"):  # works without a time zone database
         return UTC
-    from zoneinfo import ZoneInfo  # costs 6 ms to import and is rarely asked for
+    from zoneinfo import ZoneInfo  # takes 6 ms to import and is rarely needed
 
     try:
         return ZoneInfo(name)

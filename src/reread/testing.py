@@ -1,4 +1,4 @@
-"""Builders of transcripts, for testing tools that read them.
+"""Builders of transcripts, for tests of tools that read them.
 
     from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 
@@ -9,9 +9,9 @@
         a_reply("one file"),
     )
     transcript.build()          # a reread Session
-    transcript.write(folder)    # the files a client would have left
+    transcript.write(folder)    # the files that a client would have written
 
-Ids and times come from counters: the same call gives the same bytes. The product itself never imports this.
+Ids and times come from counters, so the same call gives the same bytes. The product itself never imports this module.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ Json = dict[str, Any]
 
 
 class ContentBlock(Struct, frozen=True):
-    """One content block; an id that is UNSET is numbered when the session is written."""
+    """One content block; an UNSET id gets a number when the session is written."""
 
     fields: Json
 
 
 def as_block(content: str | ContentBlock | Json) -> ContentBlock:
-    """A string is a text block; a dict is taken as it stands."""
+    """A string becomes a text block; a dict is used as it is."""
     if isinstance(content, ContentBlock):
         return content
     return ContentBlock({"type": "text", "text": content} if isinstance(content, str) else content)
 
 
 def a_thought(text: str = "", *, signature: str = "c2ln", **fields: Any) -> ContentBlock:
-    """A thinking block; without text it is what clients store since 2.1.70."""
+    """A thinking block; without text, as clients store it since 2.1.70."""
     return ContentBlock({"type": "thinking", "thinking": text, "signature": signature, **fields})
 
 
@@ -87,7 +87,7 @@ def a_tool_call(
     id: str | UnsetType = UNSET,  # noqa: A002
     **fields: Any,
 ) -> ContentBlock:
-    """A tool_use block; it may also stand in a session by itself, as a reply that says nothing else."""
+    """A tool_use block. Given to a session directly, it becomes a reply with nothing else."""
     return ContentBlock({"type": "tool_use", "id": id, "name": name, "input": input or {}, **fields})
 
 
@@ -127,25 +127,25 @@ Name = str | None | UnsetType
 Where = Literal["below", "beside", "inside"]
 
 NODES = frozenset({"user", "assistant", "system", "attachment", "progress"})
-"""Types whose lines carry a uuid and hang from each other; all others only apply to what follows them."""
+"""Types whose lines have a uuid and a parent; all others only apply to the lines after them."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One thing that happened, as one line of the file or several."""
+    """One thing that happened, as one or several lines of the file."""
 
     lines: tuple[Json, ...]
-    """Without ids, parents and times; fields that are UNSET are filled in with them."""
+    """The lines without ids, parents and times; these are added, and UNSET fields are filled in."""
     uuid: str | None = None
     to: Name = UNSET
     text: str | None = None
-    """What `to=` of other entries may call it by."""
+    """A name by which `to=` of other entries may refer to it."""
     names: tuple[tuple[str, str | None], ...] = ()
-    """Fields that name another entry the way `to=` does."""
+    """Fields that refer to another entry in the way of `to=`."""
     is_node: bool = True
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """A subagent with a file of its own, or (`inside`, clients of 1.0) as sidechain lines of the trunk."""
+    """A subagent with its own file, or (`inside`, clients of 1.0) as sidechain lines of the trunk."""
 
     entries: tuple[Entry | ContentBlock, ...]
     id: str
@@ -155,13 +155,13 @@ class Agent(Struct, frozen=True, kw_only=True):
 
 
 def a_line(type: str, *, uuid: str | None = None, to: Name = UNSET, **fields: Any) -> Entry:  # noqa: A002
-    """A line of any type; it has a uuid if its type usually has one, or if one is given."""
+    """A line of any type. It has a uuid if its type usually has one or if one is given."""
     is_node = type in NODES or uuid is not None
     return Entry(lines=({"type": type, **fields},), uuid=uuid, to=to, is_node=is_node)
 
 
 def a_prompt(*parts: str | ContentBlock | Json, uuid: str | None = None, to: Name = UNSET, **fields: Any) -> Entry:
-    """What a person typed: one string is written as a string, everything else as a list of blocks."""
+    """A prompt that a person typed: a single string is written as a string, anything else as a list of blocks."""
     is_plain = len(parts) == 1 and isinstance(parts[0], str)
     content: Any = parts[0] if is_plain else [as_block(part).fields for part in parts]
     return _user(content, uuid, to, text=_first_text(parts), **fields)
@@ -178,7 +178,7 @@ def a_reply(
     to: Name = UNSET,
     **fields: Any,
 ) -> Entry:
-    """One API response: a line per block, all with its id and usage, or each with its own usage if a list is given."""
+    """One API response: a line per block, all with the same id and usage; with a list, each line has its own usage."""
     thoughts = [] if thinking is None else [a_thought(thinking)]
     blocks = [*thoughts, *(as_block(part) for part in parts)]
     calls = any(block.fields.get("type") == "tool_use" for block in blocks)
@@ -212,7 +212,7 @@ def a_tool_result(
     to: Name = UNSET,
     **fields: Any,
 ) -> Entry:
-    """The result of a call, by default of the first one still open; it hangs from the line of its call."""
+    """The result of a call, by default of the first open one; its parent is the line of the call."""
     content: Any = output if isinstance(output, str) else [as_block(part).fields for part in output]
     block: Json = {"type": "tool_result", "tool_use_id": of, "content": content}
     if is_error is not None:
@@ -232,7 +232,7 @@ def a_command(name: str, arguments: str = "", *, uuid: str | None = None, to: Na
 
 
 def an_interrupt(*, for_tool: bool = False, uuid: str | None = None, to: Name = UNSET, **fields: Any) -> Entry:
-    """The line Esc leaves."""
+    """The line that the client writes when Esc is pressed."""
     text = f"[Request interrupted by user{' for tool use' if for_tool else ''}]"
     return _user([{"type": "text", "text": text}], uuid, to, text=text, **fields)
 
@@ -240,7 +240,7 @@ def an_interrupt(*, for_tool: bool = False, uuid: str | None = None, to: Name = 
 def a_task_notification(
     summary: str, *, task: str, call: str, uuid: str | None = None, to: Name = UNSET, **fields: Any
 ) -> Entry:
-    """A background task reporting back in the user's name."""
+    """A user line in which a background task reports its end."""
     text = (
         f"<task-notification>\n<task-id>{task}</task-id>\n<tool-use-id>{call}</tool-use-id>\n"
         f"<status>completed</status>\n<summary>{summary}</summary>\n</task-notification>"
@@ -257,7 +257,7 @@ def a_compaction(
     uuid: str | None = None,
     **metadata: Any,
 ) -> Entry:
-    """The boundary and the summary after it; `after` names the last line before, if it is not the one above."""
+    """A compact boundary and its summary; `after` names the last line before, if that is not the entry above."""
     boundary = {
         "type": "system",
         "subtype": "compact_boundary",
@@ -279,12 +279,12 @@ def a_system_line(subtype: str | None, *, uuid: str | None = None, to: Name = UN
 
 
 def an_attachment(kind: str, *, uuid: str | None = None, to: Name = UNSET, **fields: Any) -> Entry:
-    """An attachment of that type; the fields are its own, not the line's."""
+    """An attachment of this type; the fields are the attachment's, not the line's."""
     return a_line("attachment", uuid=uuid, to=to, attachment={"type": kind, **fields})
 
 
 def a_queued_prompt(text: str, *, uuid: str | None = None, to: Name = UNSET) -> Entry:
-    """Text sent while the agent was busy, as clients since 2.1.107 record it."""
+    """A prompt sent while the client was busy, as recorded since 2.1.107."""
     return an_attachment("queued_command", prompt=text, commandMode="prompt", uuid=uuid, to=to)
 
 
@@ -293,12 +293,12 @@ def a_title(text: str, *, by: Literal["person", "model"] = "person") -> Entry:
 
 
 def a_summary(text: str, *, of: str | None) -> Entry:
-    """A summary line; `of` names the entry it is about, which may be in another file."""
+    """A summary line; `of` names the last entry of what it summarises, which may be in another file."""
     return Entry(lines=({"type": "summary", "summary": text},), names=(("leafUuid", of),), is_node=False)
 
 
 def an_ending(at: str | None = None, *, prompt: str | None = None) -> Entry:
-    """The `last-prompt` line that says where the conversation stands."""
+    """The `last-prompt` line, which names the conversation's current leaf."""
     return Entry(
         lines=({"type": "last-prompt", "lastPrompt": prompt},),
         names=() if at is None else (("leafUuid", at),),
@@ -314,7 +314,7 @@ def a_subagent(
     where: Where = "below",
     workflow: str | None = None,
 ) -> Agent:
-    """An agent's own conversation; `of` names its call in a `.meta.json`, as clients since 2.1.197 do."""
+    """An agent's own conversation; `of` names its call in a `.meta.json`, as in clients since 2.1.197."""
     if of is not None:
         meta = {"agentType": "general-purpose", "toolUseId": of, **(meta or {})}
     return Agent(entries=entries, id=id, meta=meta, where=where, workflow=workflow)
@@ -340,14 +340,14 @@ def encoded(value: object) -> bytes:
 
 
 class Writer:
-    """Takes entries in order; `trunk` and `agents` hold the lines so far."""
+    """Turns entries, in order, into lines; `trunk` and `agents` have the lines so far."""
 
     def __init__(self, session: str, cwd: str, version: str) -> None:
         self.trunk: list[bytes] = []
         self.agents: dict[str, list[bytes]] = {}
         self._session = session
         self._mark = sha256(session.encode()).hexdigest()[:12]
-        """Keeps ids of different sessions apart: readers take equal ids for copies of one line or response."""
+        """Makes ids of different sessions differ: readers take equal ids for copies of one line or response."""
         self._place = {"cwd": cwd, "version": version, "userType": "external", "gitBranch": "main"}
         self._file = self.trunk
         self._side: Json = {"isSidechain": False}
@@ -364,7 +364,7 @@ class Writer:
             self._add_entry(a_reply(entry) if isinstance(entry, ContentBlock) else entry)
 
     def _add_agent(self, agent: Agent) -> None:
-        """An agent has a root of its own, and the trunk goes on as if it were not there."""
+        """Adds an agent, which has its own root; the trunk then goes on as if the agent were not there."""
         before = self._file, self._side, self._above
         if agent.where == "inside":
             self._side = {"isSidechain": True}
@@ -420,7 +420,7 @@ class Writer:
         return self._line_of_call.get(results[0], self._above) if results else self._above
 
     def _find(self, name: str | None) -> str | None:
-        """The last line of the entry called so; a name nobody has is taken as a uuid."""
+        """The last line of the entry with this name; an unknown name is taken as a uuid."""
         return None if name is None else self._named.get(name, name)
 
     def _filled(self, line: Json, uuid: str | None) -> Json:
@@ -470,14 +470,14 @@ Raw = bytes  # `Transcript.bytes` hides the name inside its class
 
 
 class Transcript(Struct, frozen=True, kw_only=True):
-    """A session as a client would have written it."""
+    """A session in the form a client would have written."""
 
     entries: tuple[Entry | ContentBlock | Agent, ...]
     id: str
     cwd: str
     version: str
     outputs: Mapping[str, str]
-    """Spilled tool outputs by file name."""
+    """Spilled tool outputs, by file name."""
     last_newline: bool = True
 
     @property
@@ -491,15 +491,15 @@ class Transcript(Struct, frozen=True, kw_only=True):
 
     @property
     def agent_lines(self) -> dict[str, list[Raw]]:
-        """The lines of every agent that has a file, by its id."""
+        """The lines of every agent with a file, by agent id."""
         return self._written().agents
 
     def records(self) -> list[Record]:
-        """The trunk's lines, decoded and placed."""
+        """The trunk's lines, decoded, with their line numbers and offsets."""
         return _decoded(self.lines)
 
     def build(self, prices: Prices | None = None) -> Session:
-        """The session these lines amount to, read without touching a disk."""
+        """The session that these lines make, without using the disk."""
         builder = SessionBuilder(self.id, prices=prices, find_output=self.outputs.get)
         for record in self.records():
             builder.add(record)
@@ -515,7 +515,7 @@ class Transcript(Struct, frozen=True, kw_only=True):
         return builder.session()
 
     def write(self, folder: str | PathLike[str]) -> Path:
-        """Writes every file below `folder`, which stands for `projects`, and gives the trunk's path."""
+        """Writes all files below `folder`, which takes the place of `projects`, and returns the trunk's path."""
         project = Path(folder) / project_folder_name(self.cwd)
         own = project / self.id
         lines = self.agent_lines
@@ -550,7 +550,7 @@ def a_session(
     outputs: Mapping[str, str] | None = None,
     last_newline: bool = True,
 ) -> Transcript:
-    """A session of these entries, in this order."""
+    """A session of these entries in this order."""
     return Transcript(
         entries=entries, id=id, cwd=cwd, version=version, outputs=outputs or {}, last_newline=last_newline
     )

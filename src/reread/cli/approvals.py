@@ -1,4 +1,4 @@
-"""`reread approvals`: what waits for the person, over all sessions that the running server holds."""
+"""`reread approvals`: the open permission requests of all sessions that the running server has started."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ EXAMPLES = """\
   reread approvals --log                    what was answered"""
 NOBODY = "no `reread serve` is running on this archive, so nothing waits here"
 LOOK_EVERY = 1.0
-"""Seconds until the server is asked again: somebody may answer in the browser, and another session may ask."""
+"""Seconds between requests to the server: a request may be answered in the browser, or another session may ask."""
 _QUEUE = "/live/approvals"
 
 
@@ -144,7 +144,7 @@ def _one(server: server_state.Standing, args: argparse.Namespace, config: Config
 
 
 def _decision(permission: Permission, args: argparse.Namespace) -> Decision:
-    """Raises BadInput where that is no answer to what is asked."""
+    """The decision that the options state. Raises BadInput if they do not answer this request."""
     questions = permissions.questions_of(permission) if permission.is_question else []
     if args.deny is not None:
         return Deny(reason=args.deny.strip())
@@ -182,19 +182,19 @@ def _chosen(permission: Permission, answers: list[str]) -> Decision:
     return outgoing.answers(permission.input, chosen)
 
 
-# One after the other, at the terminal
+# The queue at the terminal
 
 
 class _Left(Exception):
-    """The person goes."""
+    """The person leaves the queue."""
 
 
 class _Later(Exception):
-    """The person wants to see the next one first."""
+    """The person skips to the next request."""
 
 
 class _QueueAnswerer(TerminalAnswerer):
-    """The same keys as in a run; but here it is the queue that is left, and the client goes on waiting."""
+    """The same keys as in a run, but `q` only leaves the queue: the client goes on waiting."""
 
     leaves = (("s", "kip"), ("q", "uit"))
 
@@ -248,7 +248,7 @@ class _AtTerminal:
 
     @property
     def _fresh(self) -> list[Approval]:
-        """What waits and was not skipped."""
+        """The waiting requests that were not skipped."""
         return [each for each in self._queue.waiting if each.key not in self._later]
 
     async def _look(self) -> None:
@@ -256,7 +256,7 @@ class _AtTerminal:
         self._later &= {each.key for each in self._queue.waiting}
 
     async def _decided(self, approval: Approval) -> Decision | None:
-        """None where it was answered elsewhere, or is not asked any more."""
+        """Asks the person; None if it was answered elsewhere or became void."""
         total = len(self._queue.waiting)
         head = permissions.approval_head(approval)
         self._showing.heading(f"{head} · {total} waiting" if total > 1 else head, approval.project)
@@ -280,13 +280,11 @@ class _AtTerminal:
     async def _send_decision(self, approval: Approval, decision: Decision) -> None:
         try:
             await asyncio.to_thread(_send, self._server, approval, decision)
-        except (
-            BadInput
-        ) as problem:  # it was answered in the browser a moment ago, or the server has gone: the next look says
+        except BadInput as problem:  # answered in the browser, or the server is gone: the next look shows it
             self._showing.note(f"  ✗ {problem}", "red")
 
     async def _idle(self) -> None:
-        """Until something new waits: says what there is, and hears the keys all the while, so that none is lost."""
+        """Shows the state until something new waits. It reads keys all the time, so that none is lost."""
         told: list[str] = []
         with self._keyboard.listening():
             while not self._fresh:

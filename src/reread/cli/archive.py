@@ -1,4 +1,4 @@
-"""`reread archive`, `machine`, `doctor`: what is kept and can be read, restoring, forgetting; whose it is."""
+"""`reread archive`, `machine`, `doctor`: status, verify, restore, forget and rebuild; machines; what can be read."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _rewritten_lines(status: ArchiveStatus) -> list[str]:
 
 
 def _waiting_lines(status: ArchiveStatus) -> list[str]:
-    """What quick syncs left for later."""
+    """What quick syncs left to do."""
     friction = f"friction of {count(status.friction_waiting, 'session')} is still to be found"
     told = [results_waiting(status.results_waiting)] if status.results_waiting else []
     told += [friction] if status.friction_waiting else []
@@ -249,7 +249,7 @@ def _check_generation(kept: Sequence[Generation], generation: int | None) -> Non
 
 
 def _earlier_lines(kept: Sequence[Generation]) -> list[str]:
-    """What the same session held before its files were rewritten."""
+    """The contents of the same session before its files were rewritten."""
     earlier = [
         f"  --generation {each.generation}  {printable(each.path.name)}, {size(each.bytes)}"
         for each in kept
@@ -259,7 +259,7 @@ def _earlier_lines(kept: Sequence[Generation]) -> list[str]:
 
 
 def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Config, *, is_forced: bool) -> None:
-    """Sources are never written to, not even through a link; the archive itself overwrites nothing."""
+    """Refuses a target below a source, even through a link, and one that would overwrite something."""
     targets = archive.safe.restore_targets(stored, to)
     known = [Path(source) for source in archive.known_sources()]
     for target in targets:
@@ -300,7 +300,7 @@ def _forget(arguments: list[str]) -> int:
         ):
             tell_lines("nothing was removed")
             return 0
-        # By its whole id: what `@last` means may have changed while the person thought.
+        # By its full id: `@last` may mean another session by the time the person has answered.
         done = archive.safe.forget(stored.name)
     document = {
         "schema": "reread.forget/1",
@@ -316,7 +316,7 @@ def _forget(arguments: list[str]) -> int:
 
 
 def _still_elsewhere(home: Path, session: str) -> Iterator[str]:
-    """Where this machine may have sent a session, and what takes it from there."""
+    """Where this machine may have sent a session, and how to remove it there."""
     folder = exchange.last_folder(home)
     if folder is not None:
         yield f"if it was pushed to {folder}, the next `reread push` there forgets it for all machines that pull"
@@ -394,7 +394,7 @@ PARSERS: dict[str, Callable[[], options.Parser]] = {
     "forget": _forget_parser,
     "rebuild": _rebuild_parser,
 }
-"""By action, for completion."""
+"""The parsers by action, for completion."""
 _ACTIONS: dict[str, Callable[[list[str]], int]] = {
     "status": _status,
     "verify": _verify,
@@ -472,8 +472,8 @@ def run_doctor(arguments: list[str]) -> int:
 
 
 def _kept(config: Config, sessions: list[str]) -> tuple[dict[str, int] | None, set[str], int]:
-    """What the archive has, which of some sessions it is not to take, and of how many it has tool results that are not
-    indexed yet; the doctor looks and makes none."""
+    """The archive's counts, which of these sessions it must not import, and how many have tool results that are not yet
+    indexed. The doctor never creates an archive."""
     with archives.Archive(config.home) as archive:
         if not archive.exists:
             return None, set(), 0

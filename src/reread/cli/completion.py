@@ -1,6 +1,6 @@
-"""`reread completion`: a script that lets the shell finish commands, options and their values, made from the parsers.
+"""`reread completion`: a shell script, made from the parsers, that completes commands, options and their values.
 
-What can be said beforehand stands in the script; ids, projects, tags and the like it asks for when a key is pressed.
+Fixed words are in the script; ids, projects, tags and the like are looked up when the key is pressed.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ examples:
   reread completion --values projects
 """
 _ASIDE = ["--help", "--version"]
-"""What stands alone."""
+"""Options that are used without a command."""
 _NO_PARSER = ("demo", "completion")
-"""Commands that take other commands or a word."""
+"""Commands without a parser: they take another command or a word."""
 _KINDS = {
     **dict.fromkeys(("session", "sessions", "resume", "id"), "sessions"),
     **dict.fromkeys(("tag", "tagged", "untag"), "tags"),
@@ -54,23 +54,23 @@ _KINDS = {
     "machine": "machines",
     "git_branch": "branches",
 }
-"""What an argument is called, and what the archive knows of the sort."""
+"""Names of arguments, and the kind of value that the archive completes for each."""
 _NEWEST = ("@last", "@2", "@3")
 _WITH_ACTIONS = "archive"
-"""The command whose actions take sessions and options of their own: scripts call them `archive_restore`."""
+"""The command whose actions have their own options and arguments; scripts call them `archive_restore` etc."""
 
 
 class Completed(NamedTuple):
-    """What may follow a command."""
+    """The words that may follow a command."""
 
     words: list[str]
-    """Options, and words that are no free text."""
+    """Options and fixed words."""
     values: dict[str, list[str]]
-    """By option, where these are all there are."""
+    """All possible values, by option."""
     asked: dict[str, str]
-    """By option, what the archive is asked for."""
+    """The kind of value that the archive completes, by option."""
     free: list[str]
-    """Options behind which anything may stand: a file, if the shell finds one."""
+    """Options with any value: the shell completes file names."""
     takes_sessions: bool
 
 
@@ -88,7 +88,7 @@ def run_completion(arguments: list[str]) -> int:
 
 
 def _home(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """Read by hand: a key that is pressed waits for no parser."""
+    """The `--home` option and the other arguments. No parser: importing one would delay each key press."""
     if "--home" not in arguments[:-1]:
         return None, arguments
     at = arguments.index("--home")
@@ -104,7 +104,7 @@ def _print_values(arguments: list[str], home: str | None) -> int:
     archive = archives.Archive(Path(archive_home(environ, sys.platform, str(Path.home()))))
     try:
         found = archive.known_values(kind, beginning)
-    except RereadError:  # a shell cannot tell anybody; the command itself will
+    except RereadError:  # completion cannot show it; the command itself will
         return 0
     newest = [(name, "") for name in _NEWEST if kind == "sessions" and name.startswith(beginning) and found]
     parts = [[views.text.one_line(printable(part)) for part in pair if part] for pair in [*newest, *found]]
@@ -113,12 +113,12 @@ def _print_values(arguments: list[str], home: str | None) -> int:
 
 
 def _unquoted(word: str) -> str:
-    """A word that is not finished, as the shell hands it over: `my\\ pro` or `'my pro`."""
+    """An unfinished word as the shell passes it: `my\\ pro` or `'my pro`."""
     return re.sub(r"\\(.)", r"\1", word.lstrip("'\""))
 
 
 def completed() -> dict[str, Completed]:
-    """By command or action, what may follow it."""
+    """What may follow each command or action."""
     found = {name: _completed(getattr(main.module_of(name), f"{name}_parser")()) for name in _with_parser()}
     actions: dict[str, Callable[[], options.Parser]] = main.module_of(_WITH_ACTIONS).PARSERS
     found |= {f"{_WITH_ACTIONS}_{action}": _completed(make()) for action, make in actions.items()}
@@ -177,12 +177,12 @@ def _choices(action: argparse.Action, program: str) -> list[str]:
 
 
 def _first_words() -> str:
-    """What may stand before a command."""
+    """The words that may come before a command."""
     return " ".join([*main.WITH_VALUE, *main.FLAGS, *_ASIDE])
 
 
 def _of_options(found: dict[str, Completed], answer: Callable[[str, str], str]) -> Iterator[tuple[str, str]]:
-    """For a `case`: commands and options that are answered alike, and the answer."""
+    """Branches of a `case`: commands and options with the same answer, and that answer."""
     by_answer: dict[str, list[str]] = {}
     for name, each in found.items():
         for option, values in each.values.items():
@@ -389,7 +389,7 @@ def _fish_word(word: str, each: Completed) -> str:
 
 
 def _commands(found: dict[str, Completed]) -> list[str]:
-    """Without the actions."""
+    """The commands without actions."""
     return [name for name in found if name in main.COMMANDS]
 
 

@@ -48,7 +48,7 @@ THINKING_EXAMPLES = """\
 
 
 MOST_THOUGHTS = 200
-"""Thoughts of all sessions that are shown as text unless a limit is named: thousands would only scroll by."""
+"""How many thoughts of all sessions are shown as text without `--limit`: thousands would only scroll by."""
 
 
 def thinking_parser() -> options.Parser:
@@ -104,7 +104,7 @@ PROMPTS_EXAMPLES = """\
 
 
 MOST_SHOWN = 200
-"""Prompts of all sessions that are shown as text unless a limit is named; how many there are is told."""
+"""How many prompts of all sessions are shown as text without `--limit`; the output also gives their number."""
 
 
 def prompts_parser() -> options.Parser:
@@ -360,7 +360,7 @@ def _show(opened: Opened, args: argparse.Namespace, config: Config) -> None:
 
 
 class _Chosen(NamedTuple):
-    """What of a session is shown."""
+    """The part of a session to show."""
 
     branches: list[Branch]
     turns: range | None
@@ -409,5 +409,5 @@ def chosen_branches(session: Session, name: str) -> list[Branch]:
 
 
 def _is_called(name: str, wanted: str) -> bool:
-    """By the whole id, its beginning, or the part after the @."""
+    """Whether a name matches: the full id, its beginning, or the part after the @."""
     return name == wanted or name.startswith(wanted) or name.rpartition("@")[2].startswith(wanted.lstrip("@"))

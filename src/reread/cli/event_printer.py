@@ -1,4 +1,4 @@
-"""Prints what happens as it happens: events of a stream, a session that grows, or every one that runs."""
+"""Prints events as they happen: of a stream, of a growing session, or of all running sessions."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ else:
 
 
 class Showing:
-    """Where the events of a stream are shown."""
+    """Writes events to standard output: text for people, JSON lines for programs."""
 
     def __init__(self, args: argparse.Namespace, config: Config) -> None:
         self.is_json: bool = args.jsonl
         self._is_terminal = sys.stdout.isatty()
         view = options.make_view(config, thinking=args.thinking)
         self._told: set[str] = set()
-        """Keys of blocks of growing sessions that were told."""
+        """Keys of the blocks of growing sessions that were printed."""
         self.screen = Screen(view, is_terminal=config.can_redraw)
 
     def show(self, events: Iterable[Event]) -> None:
-        """Everything that came together; it is on the screen when this returns."""
+        """Shows these events and flushes, so that they are on the screen when it returns."""
         if self._is_terminal:
             self.screen.resize(terminal_width())
         for event in events:
@@ -64,7 +64,7 @@ class Showing:
         sys.stdout.flush()
 
     def write(self, blocks: Iterable[ShownBlock], session: Session) -> None:
-        """Blocks of a session that grows on disk; for programs as the events a stream would have had."""
+        """Shows blocks of a session that grows on disk; programs get the events that a stream would have had."""
         if self.is_json:
             self.show(event for block in blocks for event in self._events(block, session))
             return
@@ -75,12 +75,12 @@ class Showing:
         sys.stdout.flush()
 
     def learn(self, block: ShownBlock) -> None:
-        """Of something that was there before and is not to be shown."""
+        """Remembers a block that was there before and is not to be shown."""
         self._told.add(block.key)
         self.screen.learn(block)
 
     def _events(self, block: ShownBlock, session: Session) -> Iterator[Event]:
-        """A call comes once more with its result, and was told before."""
+        """The events of a block. A call's block comes again with its result: the call itself is not repeated then."""
         is_told = block.key in self._told
         self._told.add(block.key)
         return (
@@ -88,23 +88,23 @@ class Showing:
         )
 
     def note(self, text: str, *looks: str) -> None:
-        """A line of our own, for a person only."""
+        """Prints a line of reread's own, for people only."""
         if not self.is_json:
             sys.stdout.write(self.screen.note(text, *looks))
             sys.stdout.flush()
 
     def heading(self, text: str, project: str | None) -> None:
-        """Names the one who speaks from here on, for a person only."""
+        """Names the session of the following lines, for people only."""
         if not self.is_json:
             sys.stdout.write(self.screen.heading(text, project))
 
     def ask(self, lines: Iterable[str]) -> None:
-        """Puts a question: on the screen, or beside it where that is no terminal or not for people."""
+        """Asks a question: on the screen, or on standard error if the output is not a terminal or is JSON."""
         harmless = list(map(printed, lines))
         self.put(self.screen.question(harmless) if self._is_for_people else "".join(f"{line}\n" for line in harmless))
 
     def put(self, text: str) -> None:
-        """A word of ours behind a question."""
+        """Writes text of reread's own after a question, such as the answer that was chosen."""
         stream = sys.stdout if self._is_for_people else sys.stderr
         stream.write(text)
         stream.flush()
@@ -114,7 +114,7 @@ class Showing:
         return self._is_terminal and not self.is_json
 
     def end(self) -> None:
-        """Nothing more comes: the line that is open ends."""
+        """Ends the open line."""
         if not self.is_json:
             sys.stdout.write(self.screen.rest())
             sys.stdout.flush()
@@ -133,7 +133,7 @@ def follow_session(args: argparse.Namespace, config: Config) -> int:
 
 
 def _mark_of(session: str, config: Config) -> Mark:
-    """What a person noted on it, a title of their own above all; a session can be followed without an archive."""
+    """The person's mark on the session, for its title. It is empty without an archive."""
     try:
         with archives.Archive(config.home) as archive:
             return archive.marks.all().get(session, NO_MARK) if archive.exists else NO_MARK
@@ -159,7 +159,7 @@ def _text_printer(args: argparse.Namespace, config: Config) -> Callable[[Session
 
 
 def _json_printer() -> Callable[[Session], None]:
-    """One document per line: a prompt, or a step as `show --json` has it, each with the number of its turn."""
+    """Prints one document per line: a prompt or a step as in `show --json`, each with the number of its turn."""
     shown = _Shown()
 
     def show(session: Session) -> None:
@@ -198,15 +198,15 @@ def trunk_of(session: str, config: Config) -> Path:
 
 
 def _watch(path: Path, show: Callable[[Session], None], begin: Callable[[], SessionBuilder] | None = None) -> int:
-    """Feeds every new line to a builder and shows what it amounts to; ends with the person's Ctrl-C."""
-    read_head(path)  # what is no file is refused
+    """Adds every new line to a builder and shows the session, until Ctrl-C."""
+    read_head(path)  # raises if it is not a file
     tail = SessionTail(path.stem)
     read = _ReadSoFar(tail, begin or partial(SessionBuilder, path.stem))
     for is_due in chain([True], pace(None)):
         if is_due:
             tail.look_around(path)
         news = tail.look()
-        if isinstance(news, list) and news:  # an agent whose result has come has its file by now
+        if isinstance(news, list) and news:  # when an agent's result has come, its file exists
             tail.look_around(path)
             later = tail.look()
             news = later if isinstance(later, Reset) else news + later
@@ -220,7 +220,7 @@ def _watch(path: Path, show: Callable[[Session], None], begin: Callable[[], Sess
 
 
 class _ReadSoFar:
-    """A session and its agents, as far as their files were read."""
+    """A session and its agents, built from the lines read so far."""
 
     def __init__(self, tail: SessionTail, begin: Callable[[], SessionBuilder]) -> None:
         self._tail = tail
@@ -232,7 +232,7 @@ class _ReadSoFar:
         self._beside: set[Path] = set()
 
     def take(self, lines: Iterable[AppendedLine]) -> bool:
-        """Whether there were any."""
+        """Adds lines; returns whether there were any."""
         for file in self._tail.side_files:
             if file.path not in self._beside:
                 self._beside.add(file.path)
@@ -249,7 +249,7 @@ class _ReadSoFar:
 
 
 class _Shown:
-    """What has been printed already."""
+    """The keys of what has been printed."""
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
@@ -260,7 +260,7 @@ class _Shown:
         return is_new
 
     def fresh(self, session: Session) -> Iterator[tuple[TurnBlocks, bool]]:
-        """Turns with their new steps, and whether they are new; a call waits for its result."""
+        """Turns with their new steps, and whether the turn is new. A call is not new until it has its result."""
         made = SessionBlocks(session)
         for turn in session.turns:
             if turn.prompt is None and not turn.steps:
@@ -277,7 +277,7 @@ def _is_pending(step: StepBlock) -> bool:
 
 
 def follow_running(args: argparse.Namespace, config: Config) -> int:
-    """Shows what is new until Ctrl-C."""
+    """Shows what is new in all running sessions, until Ctrl-C."""
     showing = _Speakers(Showing(args, config))
     only = trunk_of(args.session, config) if args.session is not None else None
     if only is not None and not only.exists():
@@ -291,14 +291,14 @@ def follow_running(args: argparse.Namespace, config: Config) -> int:
 
 
 class _Notices:
-    """Says when a session begins to wait for the person, or is done: a line, and the terminal's own notification."""
+    """Reports that a session begins to wait for the person or is done: by a line and a notification of the terminal."""
 
     def __init__(self) -> None:
         self._doing: dict[str, Doing] = {}
         self._next = 0.0
 
     def look(self, sessions: Iterable[_Growing]) -> None:
-        """Once a second at most: how long a session is silent says something, too."""
+        """Compares the sessions' states, at most once a second; how long a session is silent is part of its state."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + 1
@@ -317,7 +317,7 @@ class _Notices:
 
 
 class _Speakers:
-    """Shows what happens in many sessions, each under a line that names it."""
+    """Shows the events of many sessions, each under a line that names the session."""
 
     def __init__(self, showing: Showing) -> None:
         self._showing = showing
@@ -339,7 +339,7 @@ class _Speakers:
 
 
 class _Watch:
-    """Every session that grows, shown."""
+    """Shows every session that grows."""
 
     def __init__(
         self, places: tuple[Path, ...], name: str, speakers: _Speakers, notices: _Notices | None = None
@@ -353,7 +353,7 @@ class _Watch:
     def run(self) -> None:
         problems: list[SourceError] = []
         tail = Tail(self._places, problems)
-        # From here on nothing is missed, which is good to know for programs, too.
+        # Printed for programs, too: from here on no new line is missed.
         tell(f"following {self._name}; stop with Ctrl-C")
         for is_due in chain([False], pace(None)):
             for session, news in tail.look(is_due=is_due):
@@ -366,7 +366,7 @@ class _Watch:
 
 
 class _Growing:
-    """One session and its agents, as far as they were read."""
+    """One session and its agents, as read so far."""
 
     def __init__(self, tail: SessionTail) -> None:
         self._tail = tail
@@ -374,14 +374,14 @@ class _Growing:
         self._seen: set[tuple[str, bool]] = set()
         self._is_first = True
         self.session: Session | None = None
-        """As it was when it last grew."""
+        """The session when it last grew."""
 
     @property
     def grew(self) -> float:
         return self._tail.grew
 
     def show(self, news: Sequence[AppendedLine] | Reset, speakers: _Speakers) -> None:
-        if isinstance(news, Reset):  # a file is another than it was; what was shown is not shown again
+        if isinstance(news, Reset):  # a file was replaced; what was shown is not shown again
             self._read.restart()
             return
         if self._read.take(each for each in news if each.is_old):
@@ -392,7 +392,7 @@ class _Growing:
             self._is_first = False
 
     def _news(self, session: Session) -> Iterator[ShownBlock]:
-        """Blocks that are new, and calls that have their result now."""
+        """New blocks, and calls whose result has come."""
         for block in spoken_blocks(session):
             has_result = isinstance(block, CallBlock) and block.output is not None
             if (block.key, has_result) not in self._seen:

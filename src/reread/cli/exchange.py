@@ -1,5 +1,5 @@
-"""`reread push` and `reread pull`: one history on several machines of one person through a shared folder, and the
-numbers of it, or more, to a team's store."""
+"""`reread push` and `reread pull`: one history on all machines of one person through a shared folder; `push` also sends
+numbers, or more, to a team's store."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ _SERVICE = ("install", "remove")
 _FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "machine", "limit")
 _STORES = ("postgresql://", "postgres://")
 _PLAIN = "exchange"
-"""Below the archive's folder: what an encrypted folder holds, as it is."""
+"""Subfolder of the archive with the plain content of an encrypted folder."""
 _LONGEST_WAIT = 60.0
 Outcome = tuple[dict[str, Any], list[str]]
-"""Of a push: its document, and a sentence for each problem."""
+"""The result of a push: its document, and a sentence for each problem."""
 
 
 def push_parser() -> options.Parser:
@@ -138,7 +138,7 @@ def run_push(arguments: list[str]) -> int:
 
 
 def _key(archive: Archive, folder: Path, named: str | None) -> Path | None:
-    """The file with the key to a folder; that of the last time for the folder of the last time."""
+    """The key file of a folder: the named one; by default the last one used, if the folder is the last one used."""
     if named is not None:
         return expanded(named).absolute()
     return exchange.last_key(archive.home) if archive.safe.last_folder() == folder else None
@@ -149,7 +149,7 @@ def _push_to_folder(
 ) -> Pushed:
     if key is None:
         own, encrypted = folder / archive.machine, _encrypted(folder)
-        if own in encrypted or (encrypted and not own.exists()):  # nothing plain beside what others encrypt
+        if own in encrypted or (encrypted and not own.exists()):  # never plain files next to others' encrypted ones
             raise _needs_key(folder)
         return archive.safe.push(folder, filters, is_dry=args.dry_run, full=args.full)
     exchange.check_folder(folder)
@@ -157,7 +157,7 @@ def _push_to_folder(
     plain.mkdir(mode=0o700, exist_ok=True)
     if args.dry_run:
         if key.exists():
-            sealed.SealedFolder(folder, key)  # what is no key is told before, too
+            sealed.SealedFolder(folder, key)  # a dry run reports an invalid key, too
         return replace(archive.safe.push(plain, filters, is_dry=True, full=args.full), target=folder)
     if not key.exists():
         sealed.make_key(key)
@@ -169,7 +169,7 @@ def _push_to_folder(
 
 
 def _encrypted(folder: Path) -> set[Path]:
-    """The parts of a shared folder that machines encrypted."""
+    """The machines' parts of a shared folder that are encrypted."""
     return {path.parent for path in folder.glob(f"*/*{sealed.SUFFIX}")}
 
 
@@ -195,7 +195,7 @@ def _pull_from_folder(archive: Archive, folder: Path, key: Path | None, progress
 
 
 def _serve(action: str, args: argparse.Namespace, config: Config) -> int:
-    """Installs or removes a push at every log-in."""
+    """Installs or removes a service that pushes from every log-in on."""
     if action == "remove":
         return remove_service(args)
     with bare_archive(config) as archive:
@@ -206,7 +206,7 @@ def _serve(action: str, args: argparse.Namespace, config: Config) -> int:
 
 
 def _store(archive: Archive, target: str | None) -> str | None:
-    """The address of a store, where one is named or was the last target."""
+    """The address of the store, if one is named or was the last target."""
     if target is None:
         return exchange.last_store(archive.home)
     return target if target.startswith(_STORES) else None
@@ -251,7 +251,7 @@ def _show_push(document: dict[str, Any], problems: list[str], args: argparse.Nam
 
 
 def _leaving_lines(parts: dict[str, Any]) -> list[str]:
-    """The parts of a parcel for a person: the same values, without the wrapping of one in the other."""
+    """The parts of a parcel as lines: the same values as in the document, without its nesting."""
     lines = []
     for name, part in parts.items():
         rows = part.pop("lines", []) if name == "text" else []
@@ -269,7 +269,7 @@ def _follow(
     args: argparse.Namespace,
     fatal: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> None:
-    """Sends what comes until Ctrl-C. A target that is away is told once, and tried again, ever less often."""
+    """Sends what is new until Ctrl-C. An unreachable target is reported once and retried at growing intervals."""
     told: set[str] = set()
     for number, _ in enumerate(archive.watch()):
         wait = 1.0
@@ -290,7 +290,7 @@ def _follow(
 def _tried(
     send: Callable[[], Outcome], told: set[str], fatal: type[Exception] | tuple[type[Exception], ...]
 ) -> Outcome | None:
-    """None where the target is away, which is told once."""
+    """Sends; None if the target is unreachable, which is reported once."""
     try:
         return send()
     except fatal:
@@ -407,7 +407,7 @@ _AGENT = "dev.reread.push"
 
 
 class Service(NamedTuple):
-    """A file that starts a push at log-in, and what tells the system of it."""
+    """A file that starts a push at log-in, and the commands that register it with the system."""
 
     path: Path
     content: str
@@ -422,7 +422,7 @@ def service(
     system: str,
     environment: Mapping[str, str] | None = None,
 ) -> Service:
-    """What `command` becomes where it runs. Raises BadInput for a system that has neither."""
+    """The service that runs `command`: systemd or launchd. Raises BadInput on a system with neither."""
     if system == "darwin":
         path = user / "Library" / "LaunchAgents" / f"{_AGENT}.plist"
         content = _plist(command, environment or {})
@@ -441,7 +441,7 @@ def _unload(path: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def _unit(command: Sequence[str], environment: Mapping[str, str]) -> str:
-    quoted = " ".join(f'"{_in_unit(word)}"'.replace("$", "$$") for word in command)  # $ is obeyed in commands alone
+    quoted = " ".join(f'"{_in_unit(word)}"'.replace("$", "$$") for word in command)  # $ is special in commands only
     known = "".join(f'Environment="{_in_unit(f"{name}={value}")}"\n' for name, value in environment.items())
     return f"""# {_MARK}
 [Unit]
@@ -459,7 +459,7 @@ WantedBy=default.target
 
 
 def _in_unit(word: str) -> str:
-    """systemd replaces % wherever it stands."""
+    """Escapes text for a unit file: systemd expands % everywhere."""
     return word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
 
 
@@ -483,7 +483,7 @@ def _plist(command: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def install_service(args: argparse.Namespace, config: Config, target: str) -> int:
-    """Shows the file, asks, writes it and starts it."""
+    """Shows the file, asks, writes it and starts the service."""
     command = [sys.executable, "-P", "-m", "reread", "push", target, "--watch"]
     if config.is_home_named or os.environ.get("REREAD_HOME") or os.environ.get("XDG_DATA_HOME"):
         command += ["--home", str(config.home.absolute())]
@@ -509,14 +509,14 @@ def install_service(args: argparse.Namespace, config: Config, target: str) -> in
 
 
 def _filter_words(args: argparse.Namespace) -> list[str]:
-    """What is to be sent, as it was given: a service must not send more than that."""
+    """The filters as they were given: the service must not send more than they allow."""
     named = {name: getattr(args, name) for name in _FILTERS}
     words = [f"--{name}={value}" for name, value in named.items() if value is not None]
     return [*words, *(["--starred"] if args.starred else []), *(f"--tag={name}" for name in args.tagged or ())]
 
 
 def _known_now(config: Config) -> dict[str, str]:
-    """What the environment says now about sources and prices: a service is not started by the person's shell."""
+    """The environment's sources and prices, because a service does not get the environment of the person's shell."""
     known = {}
     if not config.is_source_named and (os.environ.get("CLAUDE_CONFIG_DIR") or os.environ.get("XDG_CONFIG_HOME")):
         known["CLAUDE_CONFIG_DIR"] = os.pathsep.join(str(source.absolute()) for source in config.sources)
@@ -526,7 +526,7 @@ def _known_now(config: Config) -> dict[str, str]:
 
 
 def remove_service(args: argparse.Namespace) -> int:
-    """Takes out what `install` wrote, and nothing else."""
+    """Removes what `install` wrote and nothing else."""
     made = service((), Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform)
     if not made.path.exists():
         options.print_lines([f"{printable(str(made.path))} is not there; nothing to take out"])
@@ -553,7 +553,7 @@ def _refuse_others(path: Path) -> None:
 
 
 def _run(commands: Sequence[Sequence[str]]) -> None:
-    """Where the system's own program is missing or fails, the person is told what to run."""
+    """Runs the commands; if the system's program is missing or fails, tells the person what to run."""
     for command in commands:
         program = shutil.which(command[0])
         done = subprocess.run([program, *command[1:]], capture_output=True, check=False) if program else None  # noqa: S603

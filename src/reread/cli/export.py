@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from reread.views.values import Document
 
     from .session_source import Opened
-else:  # their patterns take a tenth of a second, and most exports are of somebody's own
+else:  # loading the patterns takes 0.1 s, and most exports do not redact
     secrets = lazy.module("reread.features.secrets")
     redact = lazy.module("reread.features.secrets.redact")
     secret_list = lazy.module("reread.views.secret_list")
@@ -48,7 +48,7 @@ else:  # their patterns take a tenth of a second, and most exports are of somebo
 
 
 class ExportSource(NamedTuple):
-    """A session, its own file, and what the archive knows of it."""
+    """A session, its transcript, and the archive's fields for it."""
 
     session: Session
     transcript: Callable[[], bytes]
@@ -56,21 +56,21 @@ class ExportSource(NamedTuple):
 
 
 class ExportReport(NamedTuple):
-    """What is printed after an export."""
+    """What is printed about an export."""
 
     session: str
     size: int
     taken: Counter[str]
-    """What was taken out, by kind: how often."""
+    """How many occurrences were redacted, by kind."""
     distinct: Counter[str]
-    """How many different ones."""
+    """How many different values were redacted, by kind."""
     left: Counter[str]
-    """What is secret and still there; empty where nobody asked."""
+    """Secrets that remain, by kind; empty if they were not looked for."""
     has_images: bool
 
 
 class Export(NamedTuple):
-    """A session in the form that was asked for."""
+    """A session in the chosen format."""
 
     session: Session
     content: bytes
@@ -78,7 +78,7 @@ class Export(NamedTuple):
 
 
 class Exporter:
-    """Makes exports as the options say."""
+    """Makes exports according to the options."""
 
     def __init__(self, args: argparse.Namespace, config: Config) -> None:
         self.args = args
@@ -92,7 +92,7 @@ class Exporter:
         return SUFFIXES[self.form]
 
     def export(self, source: ExportSource) -> Export:
-        """One session. Without `--redact` and `--check` nothing is looked for."""
+        """Exports one session. Secrets are looked for only with `--redact` or `--check`."""
         if not (self.args.redact or self.args.check):
             return _export(source.session, self._content(source))
         redactor = secrets.Redactor(addresses=self.args.redact_ips)
@@ -104,7 +104,7 @@ class Exporter:
         return _export(clean.session if self.args.redact else source.session, content, taken, distinct, left)
 
     def _redacted(self, source: ExportSource, redactor: secrets.Redactor) -> ExportSource:
-        """All of it, whether shown or not: what one part tells may be a secret of another."""
+        """Redacts the whole session, even parts that are not shown: one part may reveal what is secret in another."""
         lines = source.transcript().split(b"\n") if self.form == "jsonl" else []
         redact.learn_lines(redactor, lines)
         session = secrets.redacted_session(source.session, redactor)
@@ -148,7 +148,7 @@ class Exporter:
         return msgspec.json.format(encoded(document), indent=2) + b"\n"
 
     def _turn(self, turn: Document) -> Document:
-        """A turn with the sections that were asked for."""
+        """A turn with the chosen sections."""
         left_out = {
             *(() if self.args.thinking else ("thinking",)),
             *(() if self.args.tools else ("tool", "agent")),
@@ -275,7 +275,7 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
 
 @contextmanager
 def _opened(args: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
-    args.json, asked = args.json or args.format == "json", args.json  # what the archive knows is asked for JSON
+    args.json, asked = args.json or args.format == "json", args.json  # JSON includes the archive's fields
     with open_session(args, config) as opened:
         kept = session_list.kept_fields(opened.kept) if opened.kept is not None else None
         yield ExportSource(opened.session, lambda: transcript_of(opened, args.session), kept)
@@ -292,13 +292,13 @@ def transcript_of(opened: Opened, name: str) -> bytes:
 
 
 def source_in(archive: Archive, listed: Listed) -> ExportSource:
-    """Of copies of a session that very one."""
+    """The listed session, even if copies of it have the same name."""
     stored = listed.stored
     return ExportSource(archive.session(stored), lambda: archive.transcript(stored), session_list.kept_fields(listed))
 
 
 def report_secrets(exports: list[ExportReport], args: argparse.Namespace) -> bool:
-    """Says what was taken out, never what it was; gives False where something is left that must not be."""
+    """Reports kinds and counts of redacted secrets, never the values. False if a secret remains that must not."""
 
     if not (args.redact or args.check):
         return True
@@ -316,8 +316,8 @@ def report_secrets(exports: list[ExportReport], args: argparse.Namespace) -> boo
 
 
 def file_name(made: Export, suffix: str) -> str:
-    """`2026-11-13-fix-the-flaky-retry-test-3f2a9c10.html`: by day, then by what it is about, in letters that names of
-    files can have here."""
+    """`2026-11-13-fix-the-flaky-retry-test-3f2a9c10.html`: day, title and id, in characters that file names can have on
+    this system."""
     import re
 
     from reread.views.values import utc
@@ -332,7 +332,7 @@ def file_name(made: Export, suffix: str) -> str:
 
 
 def report_written(written: list[tuple[Path, ExportReport]], exporter: Exporter) -> None:
-    """What was written, on standard output."""
+    """Lists the written files on standard output."""
     if not exporter.args.json:
         options.print_lines([printable(str(path)) for path, _ in written])
         return
@@ -344,7 +344,7 @@ def report_written(written: list[tuple[Path, ExportReport]], exporter: Exporter)
 
 
 def refuse_no_folder(output: Path | None) -> Path:
-    """Many sessions need a folder of their own."""
+    """The output folder. Raises BadInput if it is missing or a file."""
     if output is None:
         raise BadInput("name a SESSION, or a folder for many with --output DIR")
     if output.exists() and not output.is_dir():
@@ -353,7 +353,7 @@ def refuse_no_folder(output: Path | None) -> Path:
 
 
 class Made(NamedTuple):
-    """A session that was exported, without its content: a project may hold gigabytes."""
+    """An exported session without its content: a project may have gigabytes."""
 
     name: str
     report: ExportReport
@@ -365,7 +365,7 @@ class Made(NamedTuple):
 
 
 def export_folder(exporter: Exporter, output: Path | None) -> int:
-    """Writes every session that passes the filters; one that would tell a secret stops the others, too."""
+    """Exports every session that passes the filters; if a secret would remain in one, none is written."""
     folder = refuse_no_folder(output)
     args, config = exporter.args, exporter.config
     filters = options.make_filter(args, config)
@@ -382,7 +382,7 @@ def export_folder(exporter: Exporter, output: Path | None) -> int:
 
 
 class _FolderJob(NamedTuple):
-    """A session of a folder, and where its export waits until all are made."""
+    """A session of a folder export, and the place where its file waits until all are made."""
 
     exporter: Exporter
     chosen: Listed
@@ -404,7 +404,7 @@ def _all_made(archive: Archive, exporter: Exporter, waiting: Path, chosen: list[
 
 
 def _made(archive: Archive, job: _FolderJob) -> Made:
-    """In a worker or not."""
+    """Makes one export; runs in this process or in a worker."""
     export = job.exporter.export(source_in(archive, job.chosen))
     job.place.write_bytes(export.content)
     name, session = file_name(export, job.exporter.suffix), export.session
@@ -431,7 +431,7 @@ def _put(made: list[Made], waiting: Path, folder: Path, index: bytes | None, suf
 
 
 def export_database(args: argparse.Namespace, config: Config, output: Path | None) -> int:
-    """All that passes the filters, or one session, as one database; nothing where something secret would remain."""
+    """Writes one session, or all that pass the filters, as one database; writes nothing if a secret would remain."""
     if output is None:
         raise BadInput("a database is a file: name it with --output OUT.db")
     if output.is_dir():
@@ -457,7 +457,7 @@ def export_database(args: argparse.Namespace, config: Config, output: Path | Non
 
 
 def _index(made: list[Made], exporter: Exporter) -> bytes | None:
-    """The list, for forms that people read."""
+    """The index page, for formats that people read."""
     title = f"{exporter.args.project or 'All'} sessions"
     if exporter.form == "html":
         from reread.views.html.page import IndexRow, index_page

@@ -31,7 +31,7 @@ else:
 
 
 def trace_file(archive: Archive, args: argparse.Namespace, config: Config) -> Traced:
-    """The history of the file that was named, up to `--at`; that it is another path than the name says is told."""
+    """The history of the named file up to `--at`. Tells the person if the name means another path."""
     file = archive.file(args.file)
     if shell.key_of(shell.absolute(str(expanded(args.file)), str(Path.cwd()))) != shell.key_of(file.path):
         tell(f"using {file.path}")
@@ -49,7 +49,7 @@ def add_at(parser: argparse.ArgumentParser) -> None:
 
 
 def report_gaps(traced: Traced, config: Config) -> None:
-    """On standard error: what is shown may not be the whole truth."""
+    """Reports gaps on standard error: the content shown may be incomplete."""
     view = options.make_view(config)
     for text in views.file_tables.gap_texts(traced.history.gaps, view):
         tell(text)
@@ -164,7 +164,7 @@ def run_restore(arguments: list[str]) -> int:
 
 
 def _target(args: argparse.Namespace, traced: Traced, config: Config, archive: Archive) -> Path | None:
-    """Where to write: nothing is overwritten unasked, and nothing is written below a folder of Claude Code."""
+    """The path to write; raises BadInput below a source, and for an existing file without `--force`."""
     if args.to is None:
         return None
     to = expanded(args.to)
@@ -250,7 +250,7 @@ def _branches(session: Session, text: str) -> tuple[Branch, Branch | None]:
 
 
 def _chosen(found: list[FileDiff], args: argparse.Namespace) -> list[FileDiff]:
-    """The files asked for; one that the session never changed is a mistake."""
+    """The chosen files. Raises BadInput for one that the session never changed."""
     shown = [diff for diff in found if diff.is_change]
     if args.file is None:
         return shown

@@ -1,4 +1,4 @@
-"""`reread hook`: imports sessions as they end, by a hook in Claude Code's settings, and what that hook does."""
+"""`reread hook`: installs a hook in Claude Code's settings that imports sessions as they end; also the hook itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOG = "hook.log"
 MOST_LOG_BYTES = 64_000
 KEPT_LINES = 100
 SETTLE = 2.0
-"""Seconds until the transcript is looked at again: the client may still write while its hooks run."""
+"""Seconds until the transcript is synced again: the client may still write while its hooks run."""
 
 
 def hook_run_parser() -> options.Parser:
@@ -46,7 +46,7 @@ def hook_run_parser() -> options.Parser:
 
 
 def run_hook_run(arguments: list[str]) -> int:
-    """Starts `take` and leaves it behind. Always 0: a session has ended, and nobody is there to help."""
+    """Starts `take` in the background. Always returns 0: the session has ended, and nobody could react to an error."""
     home = make_config(None, None).home
     try:
         home = options.make_config(hook_run_parser().parse_args(arguments)).home
@@ -61,7 +61,7 @@ def run_hook_run(arguments: list[str]) -> int:
 def _start(arguments: list[str], hook_input: HookInput) -> None:
     import subprocess
 
-    # -P: the working directory is the person's project, and nothing there may pass for a module of ours.
+    # -P: the working directory is the person's project, whose modules must not shadow ours.
     command = [sys.executable, "-P", "-m", "reread", "hook", "take", *arguments]
     command += [f"--session={hook_input.session}"] if hook_input.session else []
     command += [f"--transcript={hook_input.transcript}"] if hook_input.transcript else []
@@ -74,7 +74,7 @@ def _start(arguments: list[str], hook_input: HookInput) -> None:
 
 
 def take(arguments: list[str]) -> int:
-    """Imports what changed, and once more when the client has had time to write its last lines."""
+    """Imports what changed, and again after the client has had time to write its last lines."""
     args = hook_run_parser().parse_args(arguments)
     config = options.make_config(args)
     session = args.session or "a session"
@@ -100,13 +100,13 @@ def _sync(config: Config, transcript: str | None) -> list[str]:
 
 
 def _source_of(transcript: Path) -> Path:
-    """CONFIG for CONFIG/projects/PROJECT/SESSION.jsonl; anywhere else the file alone."""
+    """CONFIG for CONFIG/projects/PROJECT/SESSION.jsonl; for any other path the file itself."""
     projects = transcript.parent.parent
     return projects.parent if projects.name == "projects" else transcript
 
 
 def note(home: Path, what: str) -> None:
-    """Adds a line to the log; one that cannot be written is nothing to stop for."""
+    """Adds a line to the log; a failure to write is ignored."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     path = home / LOG
     try:
@@ -121,7 +121,7 @@ def note(home: Path, what: str) -> None:
 
 
 def noted(home: Path) -> list[str]:
-    """The lines of the log, oldest first; none where there is no log."""
+    """The lines of the log, oldest first; empty if there is no log."""
     try:
         return (home / LOG).read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -140,7 +140,7 @@ ask first. The rest of the file is not touched, and a copy is kept beside it (.r
 at once and works in the background."""
 ACTIONS = ("status", "install", "remove")
 HIDDEN = ("run", "take")
-"""What Claude Code starts, and what that leaves behind."""
+"""Internal actions: what Claude Code starts, and the background process that this starts."""
 SHOWN_NOTES = 5
 PROGRAM_GONE = (
     "  that program is gone, and Claude Code will complain; `reread hook install` names the one that runs now"
@@ -179,7 +179,7 @@ def run_hook(arguments: list[str]) -> int:
 
 
 def _settings_path(args: argparse.Namespace, config: Config) -> Path:
-    """The file that is named, else that of the first config directory."""
+    """The named settings file, by default that of the first config directory."""
     if args.settings is not None:
         return expanded(args.settings).absolute()
     folders = [source.parent if source.name == "projects" else source for source in config.sources]
@@ -191,7 +191,7 @@ def _settings_path(args: argparse.Namespace, config: Config) -> Path:
 
 
 def _entries(args: argparse.Namespace, config: Config) -> client_settings.Entries:
-    """Ours, running this reread, with what it was told now about archive and sources."""
+    """Our entries: they run this reread with the archive and sources given now."""
     if any(is_protected(config.home, source) for source in config.sources):
         raise BadInput(f"the archive {config.home} would lie below a source; choose another --home")
     is_home_told = config.is_home_named or bool(os.environ.get("REREAD_HOME", "").strip())
@@ -204,13 +204,13 @@ def _entries(args: argparse.Namespace, config: Config) -> client_settings.Entrie
 
 
 def _program() -> list[str]:
-    """This reread, wherever the hook will be run from."""
+    """The command that runs this reread from any folder."""
     beside = Path(sys.executable).with_name("reread.exe" if sys.platform == "win32" else "reread")
     return [str(beside)] if beside.is_file() else [sys.executable, "-P", "-m", "reread"]
 
 
 def _make(args: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange) -> int:
-    """Shows the change and makes it, if that is wanted."""
+    """Shows the change and makes it if the person agrees."""
     if args.yes:
         file.write(change)
         _report(args, config, file, change, is_done=True)
@@ -231,7 +231,7 @@ def _make(args: argparse.Namespace, config: Config, file: SettingsFile, change: 
 def _report(
     args: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange, *, is_done: bool
 ) -> None:
-    """The change and what came of it, in one go."""
+    """Prints the change and its outcome together."""
     if args.json:
         options.print_json(_document(args, config, file, change, is_done=is_done))
         return
@@ -253,7 +253,7 @@ def _outcome(args: argparse.Namespace, file: SettingsFile, change: SettingsChang
 
 
 def _remarks(args: argparse.Namespace, file: SettingsFile) -> list[str]:
-    """What the person should know beside the change."""
+    """What the person should know besides the change."""
     settings = file.settings(file.read())
     said = []
     if args.action == "install" and args.statusline and settings.status_line == "other":
@@ -290,7 +290,7 @@ def _status(config: Config, file: SettingsFile) -> list[str]:
 
 
 def _notes(config: Config, settings: ClientSettings) -> list[str]:
-    """The newest lines of the hook's log, from the archive it works for."""
+    """The newest lines of the hook's log, in the archive that the hook imports into."""
     named = client_settings.home_of(settings.hook) if settings.hook is not None else None
     return noted(expanded(named) if named else config.home)[-SHOWN_NOTES:]
 

@@ -1,4 +1,4 @@
-"""The person at the terminal: single keys, lines and Ctrl-C, read while the event loop goes on."""
+"""Single keys, lines and Ctrl-C from the terminal, read while the event loop runs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Interrupts:
 
     @contextlib.contextmanager
     def caught(self, callback: Callable[[], None], ended: Callable[[], None]) -> Iterator[None]:
-        """Calls back for every one, inside the loop; `ended` when somebody asks the process to end."""
+        """Calls `callback` inside the loop for every Ctrl-C, and `ended` for SIGTERM."""
         self._callback, self._ended = callback, ended
-        # Not the loop's own way, which Windows does not have. The loop wakes up for what another thread says.
+        # Not `loop.add_signal_handler`, which Windows lacks. `call_soon_threadsafe` wakes the loop.
         before = [
             (signal.SIGINT, signal.signal(signal.SIGINT, self._came)),
             (signal.SIGTERM, signal.signal(signal.SIGTERM, lambda *_: self._soon(ended))),
@@ -41,7 +41,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def left_alone(self) -> Iterator[None]:
-        """While another program has the terminal: Ctrl-C is meant for that one."""
+        """Ignores Ctrl-C while another program has the terminal."""
         self._is_deaf = True
         try:
             yield
@@ -50,7 +50,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def raised(self) -> Iterator[None]:
-        """As a KeyboardInterrupt, while the loop stands still for a line to be typed; so is being asked to end."""
+        """Raises KeyboardInterrupt for Ctrl-C and SIGTERM while a line is typed, which blocks the loop."""
         before = [
             (signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler)),
             (signal.SIGTERM, signal.signal(signal.SIGTERM, self._end_line)),
@@ -73,33 +73,33 @@ def _put_back(handlers: list[tuple[signal.Signals, Any]]) -> Iterator[None]:
 
 
 def _ignore() -> None:
-    """Before anybody wants to know."""
+    """The callback until `caught` sets one."""
 
 
 _POLL = 0.05
 _END = "\x04"
-"""Ctrl-D, which says as a key what it says on a line: nothing more will be typed."""
+"""Ctrl-D as a single key: no more input, as on a line."""
 
 if sys.platform == "win32":
     import msvcrt
 
     class Keyboard:
-        """The keys of a Windows console, which can only be looked at now and then."""
+        """The keys of a Windows console, which must be polled."""
 
         @contextlib.contextmanager
         def quiet(self) -> Iterator[None]:
-            """A console shows a key only when it is read."""
+            """Does nothing: a console shows a key only when it is read."""
             yield
 
         @contextlib.contextmanager
         def listening(self) -> Iterator[None]:
-            """From here on a key counts; what was typed before was not meant for what is asked."""
+            """Discards keys typed before: they were not meant for this question."""
             while msvcrt.kbhit():
                 msvcrt.getwch()
             yield
 
         async def key(self) -> str:
-            """One character, empty for Ctrl-D; the keys that send two, such as arrows, count as none."""
+            """One character, empty for Ctrl-D; keys that send two, such as arrows, are ignored."""
             while True:
                 while not msvcrt.kbhit():
                     await asyncio.sleep(_POLL)
@@ -113,7 +113,7 @@ if sys.platform == "win32":
 
         @contextlib.contextmanager
         def typing(self) -> Iterator[None]:
-            """Lines with echo for a while: a console has no other mode."""
+            """Does nothing: a console always reads lines with echo."""
             yield
 
     def _line() -> str:
@@ -140,19 +140,19 @@ else:
 
         @contextlib.contextmanager
         def quiet(self) -> Iterator[None]:
-            """What is typed while nothing is asked does not show between the lines, nor does `^C`."""
+            """Turns echo off, so that keys typed while nothing is asked, and `^C`, do not show between the lines."""
             with self._mode(0, termios.ECHO):
                 yield
 
         @contextlib.contextmanager
         def listening(self) -> Iterator[None]:
-            """From here on a key counts; what was typed before was not meant for what is asked."""
+            """Discards keys typed before: they were not meant for this question."""
             self._ahead = b""
             with self._mode(0, termios.ECHO | termios.ICANON, termios.TCSAFLUSH):
                 yield
 
         async def key(self) -> str:
-            """One character, empty for Ctrl-D and where the terminal is gone; keys that send several count as none."""
+            """One character, empty for Ctrl-D or when the terminal is gone; keys that send several are ignored."""
             if self._is_line_wise:
                 return (await self.line())[:1] or "\n"
             while True:
@@ -166,7 +166,7 @@ else:
                     return "" if text[0] == _END else text[0]
 
         async def line(self) -> str:
-            """What is typed up to Enter, with the terminal's own editing."""
+            """A line up to Enter, with the terminal's own editing."""
             with self.typing():
                 typed, self._ahead = self._ahead, b""
                 while b"\n" not in typed:
@@ -178,7 +178,7 @@ else:
 
         @contextlib.contextmanager
         def typing(self) -> Iterator[None]:
-            """Lines with echo for a while."""
+            """Line mode with echo."""
             with self._mode(termios.ECHO | termios.ICANON, 0):
                 yield
 
@@ -189,12 +189,12 @@ else:
                 wanted = termios.tcgetattr(self._terminal)
                 wanted[3] = wanted[3] & ~off | on
                 termios.tcsetattr(self._terminal, when, wanted)
-            except termios.error:  # it is no terminal that can do that: keys need Enter
+            except termios.error:  # the terminal has no such mode: keys need Enter
                 self._is_line_wise = True
                 yield
                 return
             stops: Any = signal.getsignal(signal.SIGTSTP)
-            if stops != signal.SIG_IGN:  # a shell without jobs
+            if stops != signal.SIG_IGN:  # ignored in a shell without job control
                 signal.signal(signal.SIGTSTP, self._stop)
             try:
                 yield
@@ -203,18 +203,18 @@ else:
                 termios.tcsetattr(self._terminal, termios.TCSADRAIN, before)
 
         def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  what `signal` calls
-            """Ctrl-Z: the shell sets the terminal as it wants it, and does not put it back at `fg`. After `bg` it stays
-            the shell's."""
+            """Handles Ctrl-Z. The shell changes the terminal mode and does not restore it at `fg`, so we do. After `bg`
+            the terminal is the shell's and is left alone."""
             mode = termios.tcgetattr(self._terminal)
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-            signal.raise_signal(signal.SIGTSTP)  # we stand here until we are continued
+            signal.raise_signal(signal.SIGTSTP)  # returns when the process is continued
             signal.signal(signal.SIGTSTP, self._stop)
             with contextlib.suppress(termios.error, OSError):
                 if os.tcgetpgrp(self._terminal) == os.getpgrp():
                     termios.tcsetattr(self._terminal, termios.TCSADRAIN, mode)
 
         async def _read(self) -> bytes:
-            """Empty when the terminal is gone."""
+            """The next bytes; empty when the terminal is gone."""
             loop = asyncio.get_running_loop()
             ready: asyncio.Future[None] = loop.create_future()
             loop.add_reader(self._terminal, _set, ready)
@@ -233,13 +233,13 @@ else:
 
 
 def typed_line(prompt: str, text: str = "") -> str:
-    """A line with editing and history where Python has them, beginning with a text. Raises EOFError at the end."""
+    """A line, prefilled with `text`, with editing and history if Python has readline. Raises EOFError at Ctrl-D."""
     try:
         import readline
     except ImportError:  # Windows
         return input(prompt)
     if "libedit" not in (readline.__doc__ or ""):
-        # Python (3.10 and later) turns it off; without it each line of what is pasted would be a prompt of its own.
+        # Python (3.10 and later) turns it off; without it each pasted line would become a prompt of its own.
         readline.parse_and_bind("set enable-bracketed-paste on")
     readline.set_startup_hook(lambda: readline.insert_text(text))
     try:

@@ -91,9 +91,9 @@ def _add_sources(made: options.Parser) -> None:
 
 
 def _opened(place: str, extra: str = "lake") -> delta.DeltaLake:
-    """A lake; a package of the extra that is missing is told in a sentence."""
+    """The lake at a place. Raises BadInput, naming the extra, if one of its packages is missing."""
     try:
-        opened, _ = delta.DeltaLake, query.LakeAnswers  # all that may be missing
+        opened, _ = delta.DeltaLake, query.LakeAnswers  # imports every package that may be missing
     except ImportError as missing:
         needed = f"a lake needs {missing.name}, which is not installed"
         raise BadInput(f"{needed}: pip install 'reread[{extra}]'") from missing
@@ -101,14 +101,14 @@ def _opened(place: str, extra: str = "lake") -> delta.DeltaLake:
 
 
 def _kept(place: str) -> delta.DeltaLake:
-    """The same, and it must be there."""
+    """The lake at a place, which must exist."""
     lake = _opened(place)
     lake.require()
     return lake
 
 
 def _share_options(args: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> share.ShareOptions:
-    """What was asked for, else what the lake holds already."""
+    """The options as given, else as the lake was built before."""
     what = args.what or lake.last.get("what") or "all"
     redact = args.redact or lake.last.get("redact") or "secrets"
     return share.ShareOptions(what=what, redact=redact, prices=config.prices)
@@ -258,7 +258,7 @@ _FILTERS = ("project", "since", "until", "model", "branch", "tool", "limit")
 
 
 def _narrowed(args: argparse.Namespace, *filters: str) -> bool:
-    """Whether one of these filters was given: a question that has no use for it says so."""
+    """Whether one of these filters was given."""
     return any(getattr(args, name) is not None for name in filters)
 
 
@@ -329,9 +329,9 @@ def _friction(args: argparse.Namespace, config: Config, lake: delta.DeltaLake) -
 
 
 _HITS = 20
-"""Hits of a search that are shown unless said otherwise."""
+"""How many hits a search shows without `--limit`."""
 _MUCH = 1_000_000_000
-"""Bytes of text that are not read without asking: some minutes, and in object storage some money."""
+"""A search of more bytes than this asks first: it takes minutes and, in object storage, costs money."""
 
 
 def _search(args: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
@@ -368,7 +368,7 @@ def _search(args: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> 
 
 
 def _by_month(costs: Sequence[query.ScanCost]) -> str:
-    """The newest months, and the rest of them together."""
+    """The newest months, and all earlier ones together."""
     last = [f"{each.month} {size(each.bytes)}" for each in costs[-_MOST_MONTHS:]]
     rest = sum(each.bytes for each in costs[:-_MOST_MONTHS])
     return ", ".join([f"before {size(rest)}", *last] if rest else last) or "nothing"
@@ -467,7 +467,7 @@ def _forget(arguments: list[str]) -> int:
 def _chosen(
     args: argparse.Namespace, config: Config, lake: delta.DeltaLake, prices: billing.Prices
 ) -> tuple[upkeep.Chosen, str]:
-    """What is to be forgotten, and in words."""
+    """What to forget, and its description for the person."""
     if args.session is not None:
         chosen = upkeep.by_session(lake, args.session)
         return chosen, f"session {printable(chosen.ids[0])}"

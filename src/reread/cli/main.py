@@ -1,6 +1,6 @@
-"""`reread`: finds the command, runs it, and turns what goes wrong into one sentence and an exit code.
+"""`reread`: finds the command, runs it, and turns errors into one sentence and an exit code.
 
-Plain tables: the general help and the way to a command must not wait for the import of a parser.
+It uses plain tables, because the general help and finding a command must not wait for the import of a parser.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ WITH_VALUE = {
 }
 STORE = "--store"
 OVER_STORE = ("usage", "list", "search", "show", "team")
-"""Commands that ask a team's store themselves."""
+"""Commands that query a team's store directly."""
 OVER_COPIES = ("retro", "explain", "export", "serve")
-"""Commands that are given what was pushed as text, as files that are gone afterwards."""
+"""Commands that run on temporary files made of the text that was pushed to the store."""
 FLAGS = {
     "--no-sync": "do not import new transcripts first",
     "--json": "print one JSON document",
     "--jsonl": "print one JSON document per event",
 }
 SHORT = {"--json": "-j"}
-"""What people type for them without looking; the filters have `-n` and `-p`."""
+"""Short forms of common options; the filters have `-n` and `-p`."""
 
 
 def word_first(arguments: list[str]) -> list[str]:
-    """With the first word, a command or an action, before the common options that it was given behind."""
+    """Moves the first word, a command or an action, before the common options that precede it."""
     end = 0
     while end < len(arguments) and arguments[end].startswith("-"):
         option, equals, _ = arguments[end].partition("=")
@@ -56,7 +56,7 @@ def word_first(arguments: list[str]) -> list[str]:
 
 
 def store_of(name: str, arguments: list[str], environ: Mapping[str, str]) -> str | None:
-    """The team's store that a command is to be asked of, by an option or the environment."""
+    """The team's store to use, from the option or, for commands of `OVER_COPIES`, from the environment."""
     for place, argument in enumerate(arguments):
         option, equals, value = argument.partition("=")
         if option == STORE:
@@ -65,7 +65,7 @@ def store_of(name: str, arguments: list[str], environ: Mapping[str, str]) -> str
 
 
 def without_store(arguments: list[str]) -> list[str]:
-    """The same arguments for a command that knows no store."""
+    """The arguments without the store option."""
     kept = [argument for argument in arguments if not argument.startswith(f"{STORE}=")]
     if STORE in kept:
         place = kept.index(STORE)
@@ -78,7 +78,7 @@ def common_help() -> dict[str, str]:
 
 
 def help_lines(named: dict[str, str], width: int) -> list[str]:
-    """Names, and beside them what they are; no wider than the terminal."""
+    """Names with their descriptions, in the width of the terminal."""
     from textwrap import wrap
 
     beside = max(map(len, named)) + 4
@@ -133,7 +133,7 @@ COMMANDS: dict[str, str] = {
     "demo": "try any command on sample sessions",
     "completion": "print a completion script for bash, zsh or fish",
 }
-"""Every command with its help. Its module is imported only when it is asked for: start-up is a feature."""
+"""Every command with its help. A command's module is imported only when it runs, to keep start-up fast."""
 
 MODULES = {
     **dict.fromkeys(("blame", "restore", "diff"), "files"),
@@ -148,7 +148,7 @@ MODULES = {
     "doctor": "archive",
     "demo": "overview",
 }
-"""Commands that share a module; every other one has a module of its own name."""
+"""Commands that share a module; every other command has a module of its own name."""
 
 OTHER_NAMES = {
     **dict.fromkeys(("ls", "sessions", "history", "log"), "list"),
@@ -173,7 +173,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("schema", "tables"), "sql --schema"),
     **{name: f"usage {name}" for name in ("daily", "weekly", "monthly", "blocks")},
 }
-"""What people of other programs try first; letters alone would lead `sessions` to `decisions`."""
+"""Names that users of other programs try first; by spelling alone `sessions` would suggest `decisions`."""
 
 OVERVIEW = "overview"
 
@@ -182,14 +182,14 @@ EXIT_INTERRUPTED = 130
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command, by default the one this process was started for; the return value is the exit code."""
+    """Runs one command, by default that of the process's arguments; returns the exit code."""
     if arguments is None:
         sys.excepthook = _print_fault
         sys.meta_path.insert(0, _WithoutExtensions)
         try:
             code = main(sys.argv[1:])
         finally:
-            # Before it ends the interpreter would look for cycles in all that lives: 4 ms of a sync, 13 of a search.
+            # At its end the interpreter would look for cycles in all live objects: 4 ms of a sync, 13 ms of a search.
             gc.freeze()
         if "pyarrow" in sys.modules or _leaves_nothing_to_do():
             _end_now(code)
@@ -205,12 +205,12 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except OSError as error:
-        # Python would complain again when it closes stdout at exit.
+        # Otherwise Python would report the error again when it closes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if is_closed_pipe(error):
             return 0
         reason = error.strerror or error
-        if isinstance(error, FileNotFoundError) and error.filename is None:  # nothing else is missing without a name
+        if isinstance(error, FileNotFoundError) and error.filename is None:  # only a missing current folder has no name
             reason = "the current folder is gone; go to another one"
         tell(f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes) else reason)
         return EXIT_USAGE
@@ -243,7 +243,7 @@ def run(arguments: list[str]) -> int:
 
 
 def module_of(name: str) -> ModuleType:
-    """Where a command lives; it has `run_NAME` and, unless it takes other commands, `NAME_parser`."""
+    """The module of a command. It has `run_NAME` and, unless the command takes other commands, `NAME_parser`."""
     return import_module(f"reread.cli.{MODULES.get(name, name)}")
 
 
@@ -271,60 +271,59 @@ def _meant(name: str) -> str:
 
 
 def spelled_like(word: str, words: Iterable[str]) -> str | None:
-    """The one somebody misspelt, and none that is another word: `claude` is no `lake`, and `order` no `store`."""
+    """The most similar word; None below a similarity that keeps `claude` from `lake` and `order` from `store`."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word, words, n=1, cutoff=0.65)), None)
 
 
 class _WithoutExtensions:
-    """msgspec takes `typing_extensions` where it is installed, and is as well served by `typing`, which has all of it
-    that msgspec asks for since 3.11. With `inspect`, `ast` and `tokenize` it takes 14 ms, a fifth of a `list`."""
+    """Hides `typing_extensions` from msgspec, which imports it if installed. Since 3.11 `typing` has all that msgspec
+    needs, and the import costs 14 ms with `inspect`, `ast` and `tokenize`, a fifth of a `list`."""
 
     @staticmethod
     def find_spec(name: str, *_: object) -> None:
         half = sys.modules.get("msgspec") if name == "typing_extensions" else None
-        if half is not None and not hasattr(half, "Struct"):  # it is msgspec that asks; others get it
+        if half is not None and not hasattr(half, "Struct"):  # msgspec is half imported: it is asking
             raise ModuleNotFoundError(name=name)
 
 
 def _leaves_nothing_to_do() -> bool:
-    """Whether this process was started for one command, which is done, and neither threads nor functions of `atexit`
-    have to come to their end."""
+    """Whether this process was started for this one command and has no threads or `atexit` functions left to finish."""
     main, threading = sys.modules["__main__"], sys.modules.get("threading")
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None) or ""
-    # Not a profiler, nor somebody's script, that calls us.
+    # False under a profiler or a script that calls us.
     is_ours = spec.name == "reread.__main__" if spec is not None else os.path.basename(file) == "reread"  # noqa: PTH119
     return is_ours and not atexit._ncallbacks() and (threading is None or threading.active_count() == 1)
 
 
 def _end_now(code: int) -> None:
-    """Without the interpreter's own end, which takes apart every module that was loaded, 4 ms of each command. And
-    threads of Arrow and Delta that ask for it meanwhile abort the process (seen once in a few hundred commands), after
-    all was done and written."""
+    """Exits without the interpreter's shutdown, which takes 4 ms of each command to take apart the loaded modules.
+    Threads of Arrow and Delta that use the interpreter during shutdown also abort the process after all was written
+    (seen once in a few hundred commands)."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
 def _print_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """A fault of ours, with its traceback as Python has it: it may quote the text that brought it about."""
+    """Prints the traceback of a bug with control characters escaped: it may quote text of a transcript."""
     from traceback import format_exception
 
     tell_lines("".join(format_exception(kind, error, trace)), end="")
 
 
 def _stand_in_for_closed_streams() -> None:
-    """A process may be started without them, as by `<&-`; nobody types then, and nobody reads."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # the first free number is the next one's
+    """Opens the null device for standard streams that the process was started without, as by `<&-`."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # each gets the lowest free descriptor
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  lives as long as we do
 
 
 def _speak_utf8() -> None:
-    """Transcripts hold every character there is; a Windows console or a C locale does not.
+    """Makes standard streams safe for any character: a Windows console or a C locale cannot encode all of them.
 
-    What goes into a file or a program is UTF-8 whatever the locale says: JSON and our pages promise it.
+    Output to a file or a program is UTF-8 in any locale: JSON and our pages promise it.
     """
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)

@@ -1,4 +1,4 @@
-"""`reread mark` and `projects`: what a person notes on sessions, and says about folders that were moved."""
+"""`reread mark` and `projects`: a person's marks on sessions, and folders that were moved."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ machine. Worktrees count as part of their main project. After renaming a folder,
 to the new one in lists, filters and reports; transcripts are not changed. A session counts for the folder it
 started in; `reread usage project` counts each response where it was made."""
 _ELSEWHERE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
-"""How a full path begins on any system; the folder may be one of another machine."""
+"""The beginning of a full path on any system: the folder may be on another machine."""
 
 
 def projects_parser() -> options.Parser:
@@ -62,7 +62,7 @@ def projects_parser() -> options.Parser:
 
 
 def run_projects(arguments: list[str]) -> int:
-    args = projects_parser().parse_intermixed_args(arguments)  # folders may stand before and behind options
+    args = projects_parser().parse_intermixed_args(arguments)  # folders may come before and after options
     config = options.make_config(args)
     named = {"move": 2, "unmove": 1}.get(args.action, 0)
     if len(args.folders) != named:
@@ -77,7 +77,7 @@ def run_projects(arguments: list[str]) -> int:
 
 
 def _full(folder: str) -> str:
-    """As it is where it is a full path, wherever that may lead; else from here."""
+    """A full path as it is; any other path relative to the working directory."""
     if not folder.strip():
         raise BadInput("a folder needs a name")
     path = folder if _ELSEWHERE.match(folder) else str(Path.cwd() / expanded(folder))
@@ -85,7 +85,7 @@ def _full(folder: str) -> str:
 
 
 def _normal(path: str) -> str:
-    """Without `..`, and without a slash at its end, by the rules of the system it is of."""
+    """The path without `..` and without a final slash, by the rules of its own system."""
     return ntpath.normpath(path) if "\\" in path or path[1:2] == ":" else posixpath.normpath(path)
 
 
@@ -131,7 +131,7 @@ ABOUT = """Star, tag, annotate, rename or hide sessions. Name the sessions, or c
 reread says how many match and asks. Without an option, show the marks of the sessions. Marks are stored in the
 archive only."""
 MOST_SHOWN = 5
-"""How many sessions are shown after they were marked; of more it is only said how many there are."""
+"""Up to this many marked sessions are listed; of more, only the number is given."""
 FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "machine", "limit", "starred", "tagged")
 
 
@@ -164,7 +164,7 @@ def _text_or_none(group: argparse._ArgumentGroup, name: str, about: str) -> None
 
 
 def run_mark(arguments: list[str]) -> int:
-    args = mark_parser().parse_intermixed_args(arguments)  # sessions may stand before and behind options
+    args = mark_parser().parse_intermixed_args(arguments)  # sessions may come before and after options
     config = options.make_config(args)
     change = _change(args)
     is_filtered = any(getattr(args, name) not in (None, False) for name in FILTERS)
@@ -215,7 +215,7 @@ def _refuse_nonsense(args: argparse.Namespace, *, is_change: bool, is_filtered: 
 
 
 def _is_agreed(chosen: list[StoredSession], change: MarkChange) -> bool:
-    """Says how many sessions there are and what will be noted, and asks; of none there is nothing to ask."""
+    """Shows how many sessions will be marked and how, and asks. True without asking if there are none."""
     if not chosen:
         return True
     number = count(len({each.row.uuid for each in chosen}), "session")
@@ -226,7 +226,7 @@ def _is_agreed(chosen: list[StoredSession], change: MarkChange) -> bool:
 
 
 def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[views.mark_list.MarkedSession]:
-    """What is noted on these now, each once."""
+    """The current marks of these sessions, each session once."""
     rows = {each.stored.row.uuid: each.stored for each in reversed(archive.sessions())}
     names = dict.fromkeys(each.row.uuid for each in sessions)
     return [

@@ -46,7 +46,7 @@ imported so far and say so.
 Keys, tokens and passwords are redacted, because an answer becomes part of a new transcript. `--redact all` also
 removes e-mail addresses and user names in home paths; `--redact none` removes nothing."""
 PATIENCE = 3.0
-"""Seconds that a question waits for the first import: a short history is imported by then."""
+"""Seconds that a tool call waits for the first import, which is enough for a short history."""
 UNFINISHED = (
     "\n\n(Past sessions are still being imported, the newest first; this answer may lack some. Ask again later.)"
 )
@@ -68,7 +68,7 @@ def run_mcp(arguments: list[str]) -> int:
         for name, tool in server_of_tools.tools_of(_memory(first)).items()
     }
     server = server_of_tools.Server(tools, server_of_tools.INSTRUCTIONS, _complain)
-    # What ends a client's servers is SIGTERM; it ends this one as Ctrl-C does: without a word.
+    # The client ends its servers with SIGTERM, which here ends the process silently, as Ctrl-C does.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for line in sys.stdin.buffer:
@@ -81,7 +81,7 @@ def run_mcp(arguments: list[str]) -> int:
 
 
 class FirstImport:
-    """The first import, which may take minutes: a process of its own makes it, and goes on when this one ends."""
+    """The first import, which may take minutes. A separate process makes it and goes on when this one ends."""
 
     def __init__(self, args: argparse.Namespace, config: Config) -> None:
         self.args = args
@@ -91,7 +91,7 @@ class FirstImport:
 
     @contextmanager
     def opened(self) -> Iterator[Archive]:
-        """The archive, up to date; while the first import goes on, as far as that has come."""
+        """The archive, up to date; during the first import, with what is imported so far."""
         self.is_unfinished = not self.args.no_sync and self._still_importing()
         if self.is_unfinished:
             with bare_archive(self.config) as archive:
@@ -126,7 +126,7 @@ class FirstImport:
 
 
 def _with_warning(answer: Callable[[Any], str], first: FirstImport) -> Callable[[Any], str]:
-    """An answer that says so where it may lack something."""
+    """Wraps a tool so that its answer warns when it may be incomplete."""
 
     def warned(arguments: Any) -> str:
         text = answer(arguments)
@@ -139,7 +139,7 @@ def _memory(first: FirstImport) -> server_of_tools.Memory:
     args, config = first.args, first.config
     return server_of_tools.Memory(
         opened=first.opened,
-        # Both are set by Claude Code 2.1.197 and 2.1.325. The session is that of the start: `/clear` begins another.
+        # Claude Code 2.1.197 and 2.1.325 set both. The session is that of the start: `/clear` begins another.
         folder=archives.listing.project_of(os.environ.get("CLAUDE_PROJECT_DIR") or str(Path.cwd())),
         running=os.environ.get("CLAUDE_CODE_SESSION_ID"),
         timezone=config.timezone,
@@ -149,10 +149,10 @@ def _memory(first: FirstImport) -> server_of_tools.Memory:
 
 
 def _cleaner(redaction: str) -> Callable[[str], str]:
-    """A new one for every answer: it keeps the texts that it has seen."""
+    """Makes a redactor. Each answer needs a new one, because it keeps the texts that it has seen."""
     if redaction == "none":
         return str
-    # Paths and authors are what an agent works with, and no secret to it.
+    # Not secret to an agent: user names in paths and the addresses of authors, which it works with.
     return secrets.Redactor(
         spared=frozenset({shapes.EMAIL, shapes.USER}) if redaction == "secrets" else frozenset()
     ).redact

@@ -1,4 +1,4 @@
-"""Options that several commands share, what they turn into, and a yes-or-no question."""
+"""Options that several commands share, what they are parsed into, output functions, and a yes-or-no question."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ else:
 
 
 def is_agreed(question: str, otherwise: str = "nothing was changed:") -> bool:
-    """A person at a terminal says yes; anything else is no. Raises BadInput where standard input is no terminal, which
-    begins with what that means."""
+    """Asks a person at a terminal: only yes is True. If standard input is not a terminal, raises BadInput; its message
+    begins with `otherwise`."""
     if not sys.stdin.isatty():
         raise BadInput(f"{otherwise} standard input is not a terminal to ask at; pass --yes")
     tell_lines(f"{question} [yes/no] ", end="")
@@ -45,7 +45,7 @@ def is_agreed(question: str, otherwise: str = "nothing was changed:") -> bool:
 MOST_PROBLEMS = 5
 
 COMMON_GROUP, FILTER_GROUP = SHARED_GROUPS = ("common options", "filters")
-"""What many commands have; a short help leaves it out."""
+"""Groups of options that many commands have; the short help omits them."""
 
 
 OTHER_OPTIONS = {
@@ -93,22 +93,22 @@ OTHER_OPTIONS = {
     "serve": {"-p": "--port"},
     "export": {"-f": "--format"},
 }
-"""What people of other programs (ccusage, gh, ripgrep, sqlite-utils) type, by command: an option of ours, or what to
-know. Letters alone would lead `--order` to `--store`."""
+"""Options of other programs (ccusage, gh, ripgrep, sqlite-utils), by command: our option for it, or a hint. By spelling
+alone `--order` would suggest `--store`."""
 
 
 _LEAST_COLUMN = 12
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """argparse makes one for every option it is given, and would import shutil to size it."""
+    """Sets its width itself: argparse makes a formatter for every option and would import shutil for the width."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=terminal_width() - 2)
-        self._action_max_length = _LEAST_COLUMN  # argparse forgets that actions are indented, and breaks their lines
+        self._action_max_length = _LEAST_COLUMN  # argparse ignores that actions are indented, and breaks their lines
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """What a command is about fits the terminal; examples, whose lines are indented, stay as they are."""
+        """Wraps descriptions to the terminal's width; examples, whose lines are indented, stay as they are."""
         if "\n  " in text:
             return super()._fill_text(text, width, indent)
         from textwrap import fill
@@ -117,7 +117,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class _ShortHelp(argparse.Action):
-    """`-h`: what is special to the command; `--help` adds the options that many commands share."""
+    """`-h` shows only the command's own options; `--help` adds those that many commands share."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         if isinstance(parser, Parser):
@@ -126,7 +126,7 @@ class _ShortHelp(argparse.Action):
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence, without repeating the usage."""
+    """Reports a wrong argument in one sentence, without repeating the usage."""
 
     _usage_words = ""
 
@@ -134,11 +134,11 @@ class Parser(argparse.ArgumentParser):
         sys.stdout.write(self.format_help(is_short=is_short))
 
     def print_help(self, _file: object = None) -> None:
-        """argparse would pass over a disk that is full."""
+        """Prints help. argparse would ignore a full disk."""
         self.show_help(is_short=False)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """After help: what is written goes out where a closed pipe or a full disk can still be told."""
+        """Ends after help. It flushes first, while a closed pipe or a full disk can still be reported."""
         sys.stdout.flush()
         super().exit(status, message)
 
@@ -159,7 +159,7 @@ class Parser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def _words(self) -> str:
-        """The arguments that are no options, as the usage line has them."""
+        """The positional arguments as the usage line shows them."""
         formatter = argparse.HelpFormatter("", width=10_000)
         formatter.add_usage(None, [action for action in self._actions if not action.option_strings], [], prefix="")
         return formatter.format_help().rstrip()
@@ -167,11 +167,11 @@ class Parser(argparse.ArgumentParser):
     def parse_intermixed_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: None = None
     ) -> argparse.Namespace:
-        """argparse (3.11) hides all words from the usage line while it looks for options, `--help` among them."""
+        """Keeps words in the usage line: argparse (3.11) hides them while it parses options, `--help` among them."""
         self._usage_words = self._words()
         return self._checked(*self.parse_known_intermixed_args(args, namespace), args or ())
 
-    def parse_args(  # type: ignore[override]  # nobody gives a namespace of a type of their own
+    def parse_args(  # type: ignore[override]  # nobody passes a namespace of another type
         self, args: Sequence[str] | None = None, namespace: None = None
     ) -> argparse.Namespace:
         return self._checked(*self.parse_known_args(args, namespace), args or ())
@@ -186,12 +186,12 @@ class Parser(argparse.ArgumentParser):
         return given
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Not of words, which `_checked` looks at: what stands behind an unknown option would be called a wrong one."""
+        """Checks options only. `_checked` does words: here the value of an unknown option would be a wrong word."""
         if action.option_strings:
             super()._check_value(action, value)
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """argparse (3.11) takes the `--` of `--note=--` for the end of options, and gives an empty list for it."""
+        """Accepts `--note=--`: argparse (3.11) takes that `--` for the end of options and returns an empty list."""
         if not action.option_strings or action.nargs is not None or arg_strings != ["--"]:
             return super()._get_values(action, arg_strings)
         value = self._get_value(action, "--")
@@ -199,7 +199,7 @@ class Parser(argparse.ArgumentParser):
         return value
 
     def _meant(self, unknown: list[str], args: Sequence[str]) -> str:
-        """What does here what the first unknown option does in another program, or the option most like it."""
+        """A hint for the first unknown option: ours for what it means in other programs, else the most similar one."""
         wrong = next((each.partition("=")[0] for each in unknown if each.startswith("-")), "")
         if not wrong:
             return self._meant_word(unknown[0], args)
@@ -233,9 +233,9 @@ class Parser(argparse.ArgumentParser):
 def make_parser(
     name: str, description: str, examples: str, *, syncs: bool = True, is_stream: bool = False, has_json: bool = True
 ) -> Parser:
-    """A parser with the options every command has; one that reads the archive can be told not to sync first.
+    """A parser with the options that every command has; with `syncs`, also `--no-sync`.
 
-    A command that shows things as they happen has `--jsonl` instead of `--json`.
+    With `is_stream`, it has `--jsonl` instead of `--json`.
     """
     parser = Parser(
         prog=f"reread {name}".strip(),
@@ -262,12 +262,12 @@ def make_parser(
 
 
 def store_of(args: argparse.Namespace) -> str | None:
-    """The team's store that is asked; None for the person's own archive."""
+    """The team's store to use; None for the person's own archive."""
     return args.store or os.environ.get("REREAD_STORE") or None
 
 
 def make_group_parser(name: str, description: str, examples: str, actions: Mapping[str, str], *, syncs: bool) -> Parser:
-    """Of a command that has actions, for its help and for completion; each action has a parser of its own."""
+    """The parser of a command with actions, for help and completion; each action has its own parser."""
     parser = make_parser(name, description, examples, syncs=syncs)
     listed = parser.add_subparsers(title="actions", metavar="ACTION")
     for action, about in actions.items():
@@ -278,9 +278,9 @@ def make_group_parser(name: str, description: str, examples: str, actions: Mappi
 def chosen_action(
     arguments: list[str], actions: Mapping[str, str], make: Callable[[], Parser], passes: tuple[str, ...] = ()
 ) -> tuple[str, list[str]] | None:
-    """The action that is named, and the other arguments; None after help was shown. Raises BadInput if none is named.
+    """The named action and the other arguments; None after help was shown. Raises BadInput if none is named.
 
-    Words that begin with one of `passes` may stand before it.
+    Words that begin with one of `passes` may come before it.
     """
     arguments = main.word_first(arguments)
     action = next((word for word in arguments if not word.startswith(("-", *passes))), None)
@@ -331,12 +331,12 @@ def add_filters(
 
 
 def add_hidden(parser: argparse.ArgumentParser) -> None:
-    """For commands that list sessions; all others take them as they are."""
+    """Adds the option of commands that list sessions; all other commands include hidden sessions."""
     parser.add_argument("--hidden", action="store_true", help="include sessions hidden with `reread mark --hide`")
 
 
 def add_prices(parser: argparse.ArgumentParser) -> None:
-    """For commands that show money."""
+    """Adds the option of commands that show money."""
     about = "use the prices in FILE (default: REREAD_PRICES, or prices.json in the archive folder)"
     parser.add_argument("--prices", metavar="FILE", help=about)
 
@@ -351,7 +351,7 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
 
 
 _MOST = (1 << 62) - 1
-"""SQLite takes no number much beyond; a larger one means everything."""
+"""The largest limit passed on: SQLite takes no number much larger, and such a limit means everything."""
 
 
 def positive(text: str) -> int:
@@ -394,7 +394,7 @@ def _tag_name(text: str) -> str:
 
 
 def named_sources(config: Config) -> tuple[str, ...]:
-    """The folders or files that answers are to come from; empty for all."""
+    """The folders or files that answers are limited to; empty for all."""
     return tuple(place for source in config.sources for place in _spellings(source)) if config.is_source_named else ()
 
 
@@ -403,7 +403,7 @@ def _spellings(place: Path) -> list[str]:
 
 
 def open_shelf(config: Config, prices: Prices | None = None) -> loading.SourceTree:
-    """The transcripts of the sources. Having none is told, and no error: an empty answer is an answer."""
+    """The transcripts of the sources. If there are none, says so on standard error; the answer is then empty."""
     refuse_no_sources(config)
     shelf = loading.SourceTree(config.sources, prices)
     if not shelf.sessions and not shelf.files:
@@ -421,13 +421,13 @@ def make_config(args: argparse.Namespace) -> Config:
 
 
 def has_transcripts(config: Config) -> bool:
-    """Whether the usual places hold any session at all."""
+    """Whether there is any transcript in the sources."""
     places = [place for place in config.sources if place.exists()]
     return any(file.kind is sources.FileKind.TRANSCRIPT for place in places for file in sources.find(place))
 
 
 def as_path(session: str) -> Path | None:
-    """The path a session argument names; None when it is an id."""
+    """The path that a session argument names; None if it is an id."""
     path = expanded(session)
     looks_like_one = path.suffix in (".jsonl", ".json") or "/" in session or "\\" in session
     return path if looks_like_one or (session and _exists(path)) else None
@@ -436,7 +436,7 @@ def as_path(session: str) -> Path | None:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # no file system takes such a name
+    except (OSError, ValueError):  # not a possible file name
         return False
 
 
@@ -447,28 +447,28 @@ def make_view(config: Config, **choices: Any) -> views.values.View:
 
 
 def zone_name(named: str | None) -> str:
-    """The zone the days of a report are those of, by the name it was asked for or the machine's own."""
+    """The name of the time zone of a report's days: the named one or the machine's own."""
     if named is not None:
         return named
     return local_zone()
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Nothing in a line reaches the terminal but letters and our own colours."""
+    """Prints lines; only printable characters and our own colours reach the terminal."""
     for line in lines:
-        if line.isprintable():  # most are, and `sync` need not load what makes the others so
+        if line.isprintable():  # most are; so `sync` need not import `views`
             sys.stdout.write(f"{line}\n")
         else:
             sys.stdout.write(f"{views.text.printed(line)}\n")
 
 
 def print_text(text: str) -> None:
-    """Text without colours, such as comma-separated values: its lines, and nothing else that a terminal obeys."""
+    """Prints text without colours, such as CSV, with all control characters except line ends made harmless."""
     sys.stdout.write(views.text.without_controls(text))
 
 
 def print_bytes(raw: bytes, text: str) -> None:
-    """A file as it is, into a pipe or a file; a terminal gets its text, and nothing of it that a terminal obeys."""
+    """Prints a file: a pipe or file gets the exact bytes, a terminal the text without control characters."""
     if sys.stdout.isatty():
         print_text(text)
     else:
@@ -478,7 +478,7 @@ def print_bytes(raw: bytes, text: str) -> None:
 
 
 def print_bytes_or_text(raw: bytes, *, is_exact: bool) -> None:
-    """A document of ours as text; what has to be exact goes into a pipe or a file as it is."""
+    """Prints a document; if it has to be exact, a pipe or file gets the bytes unchanged."""
     text = raw.decode("utf-8", "replace")
     if is_exact:
         print_bytes(raw, text)
@@ -491,7 +491,7 @@ def print_json(document: object) -> None:
 
 
 def print_json_list(head: dict[str, object], name: str, rows: Iterable[object]) -> None:
-    """One document whose last field is a list of any length: each row is written as it comes."""
+    """Prints a document whose last field is a list of any length; each row is written as it comes."""
     text = views.values.indented
 
     sys.stdout.write(f'{text(head)[:-2]},\n  "{name}": [')
@@ -503,19 +503,19 @@ def print_json_list(head: dict[str, object], name: str, rows: Iterable[object]) 
 
 
 def print_json_line(document: object) -> None:
-    """One document of a stream, on one line."""
+    """Prints one document of a stream on one line."""
     sys.stdout.write(views.values.encoded(document).decode() + "\n")
 
 
 def send_json_line(document: object) -> None:
-    """The same for a program that waits for it: UTF-8 and a plain line feed on every system, and at once."""
+    """The same for a program that waits for it: flushed, in UTF-8, with a plain line feed on every system."""
     sys.stdout.flush()
     sys.stdout.buffer.write(views.values.encoded(document) + b"\n")
     sys.stdout.buffer.flush()
 
 
 def refuse_two_answers(args: argparse.Namespace) -> None:
-    """What is printed is JSON, or CSV, or a chart: a script that asks for two must not be given one silently."""
+    """Raises BadInput if more than one of JSON, CSV and a chart is to be printed."""
     asked = {"--json": args.json, "--csv": args.csv, "--plot -": getattr(args, "plot", None) == "-"}
     names = [name for name, is_asked in asked.items() if is_asked]
     if len(names) > 1:
@@ -528,7 +528,7 @@ def show_answer(
     document: Callable[[], object],
     lines: Callable[[View], Iterable[str]],
 ) -> None:
-    """An answer as the person wants it: one JSON document, or text for the terminal."""
+    """Prints an answer as one JSON document or as text for the terminal."""
     if args.json:
         print_json(document())
     else:
@@ -537,9 +537,9 @@ def show_answer(
 
 @contextmanager
 def paged(config: Config, *, is_wanted: bool) -> Iterator[None]:
-    """What is printed meanwhile goes through the pager, as with git: `PAGER`, else `less -FRX` where there is one.
+    """Sends output through the pager, as git does: `PAGER`, else `less -FRX` if there is one.
 
-    Only where a person sits at a terminal that can do more than print.
+    Only if input and output are a terminal that can redraw.
     """
     pager = _pager() if is_wanted and config.can_redraw and sys.stdin.isatty() else None
     if pager is None or pager.stdin is None:
@@ -550,7 +550,7 @@ def paged(config: Config, *, is_wanted: bool) -> Iterator[None]:
 
     terminal = sys.stdout
     pipe = io.TextIOWrapper(pager.stdin, encoding="utf-8", errors="backslashreplace", newline="\n")
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's: it stops a search in it
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager, where it stops a search
     sys.stdout = pipe
     try:
         with _until_closed():
@@ -566,7 +566,7 @@ def paged(config: Config, *, is_wanted: bool) -> Iterator[None]:
 
 @contextmanager
 def _until_closed() -> Iterator[None]:
-    """Up to where the person has seen enough."""
+    """Ends quietly when the person closes the pager."""
     try:
         yield
     except OSError as error:
@@ -575,8 +575,8 @@ def _until_closed() -> Iterator[None]:
 
 
 def command_words(command: str) -> list[str]:
-    """A command that somebody set in the environment; raises BadInput for half a quotation. On Windows a backslash is
-    part of a path, and a path with spaces stands in quotes, which `shlex` would leave there."""
+    """The words of a command from the environment. Raises BadInput for an unclosed quote. On Windows a backslash is
+    part of a path, and the quotes around a path with spaces, which `shlex` would keep, are removed."""
     import shlex
 
     is_posix = sys.platform != "win32"
@@ -595,13 +595,13 @@ def _pager() -> Popen[bytes] | None:
     words = command_words(named) if named is not None else ["less"]
     if not words or words == ["cat"] or shutil.which(words[0]) is None:
         return None
-    # We write UTF-8; without a locale, as in many containers, `less` would show its bytes as numbers.
+    # We write UTF-8; without a locale, as in many containers, `less` would show it as hexadecimal bytes.
     environ = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
     return subprocess.Popen(words, stdin=subprocess.PIPE, env=environ)  # noqa: S603  the person's own
 
 
 def warn(problems: Iterable[Exception]) -> None:
-    """One line each, and how many more there are."""
+    """Prints the first problems, one line each, and the number of the others."""
     told = list(problems)
     for problem in told[:MOST_PROBLEMS]:
         tell(problem)

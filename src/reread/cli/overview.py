@@ -1,4 +1,4 @@
-"""`reread` alone and `reread demo`: recent usage and the newest sessions, of your own or of samples."""
+"""`reread` without a command and `reread demo`: recent usage and the newest sessions, your own or samples."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run_overview(arguments: list[str]) -> int:
 
 
 class EarlyOverview(ProgressBar):
-    """Shows the overview as soon as the newest sessions are in, and then how far the others have come."""
+    """Shows the overview as soon as the newest sessions are imported, then the progress of the others."""
 
     def __init__(self, show: Callable[[int], None]) -> None:
         super().__init__()
@@ -82,8 +82,8 @@ class EarlyOverview(ProgressBar):
 
 
 def _show_early(archive: Archive, args: argparse.Namespace, config: Config) -> bool:
-    """Before a long first sync: what was used is counted straight from the sources, the newest sessions are imported,
-    and both are shown while the sync goes on. Only for a person at a terminal, who sees that more is to come."""
+    """Before a long first sync, counts usage straight from the sources, imports the newest sessions, and shows both
+    while the sync goes on. Only at a terminal, where a person sees that more is to come."""
     if args.json or not sys.stdout.isatty() or archive.is_read_only or not archive.is_empty:
         return False
     report = archive.billing.usage_ahead("day", timezone=config.timezone)
@@ -98,7 +98,7 @@ def _show_early(archive: Archive, args: argparse.Namespace, config: Config) -> b
 
 
 def _finish(archive: Archive) -> None:
-    """What the first sync left for later, while the person reads the overview; what a stop leaves, the next does."""
+    """Does what the first sync left for later, while the person reads the overview; if stopped, the next sync does."""
     with closing(ProgressBar()) as progress:
         archive.finish(progress)
 
@@ -115,7 +115,7 @@ def _show_newest(archive: Archive, config: Config, report: UsageReport, total: i
 
 
 def _has_anything(config: Config) -> bool:
-    """Whether there is a transcript in the sources or in the archive; looking makes no archive."""
+    """Whether the sources or the archive have a transcript. It does not create an archive."""
     if options.has_transcripts(config):
         return True
     with archives.Archive(config.home) as archive:
@@ -184,7 +184,7 @@ def run_demo(arguments: list[str]) -> int:
         scratch = ["--source", str(place), "--home", str(home)]
         if arguments:
             if arguments[0] == "statusline":
-                scratch = scratch[2:]  # it reads no sources
+                scratch = scratch[2:]  # the command reads no sources
             code = main.run([*arguments, *scratch])
             if sys.stdout.isatty() and code == 0:
                 tell("run the commands shown here as `reread demo COMMAND`")
@@ -197,7 +197,7 @@ def run_demo(arguments: list[str]) -> int:
 
 
 def _fill(place: Path, home: Path) -> None:
-    """Takes the samples in; then old ones go, as the client would have deleted them."""
+    """Imports the samples, then deletes old ones as the client would have."""
     with archives.Archive(home, [place]) as archive:
         archive.sync()
     oldest = time.time() - timedelta(days=archives.CLEANUP_DAYS).total_seconds()
@@ -207,18 +207,18 @@ def _fill(place: Path, home: Path) -> None:
 
 
 _NEWEST = timedelta(minutes=12)
-"""So long ago the newest sample ended."""
+"""How long ago the newest sample ended."""
 _TIME = re.compile(rb"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 def _lay_out(place: Path, now: datetime) -> None:
-    """Copies the samples out of the package, all moved by the same time; a file is as old as its last line."""
+    """Copies the samples from the package, all times shifted by the same amount; a file is as old as its last line."""
     with resources.as_file(resources.files("reread").joinpath("samples")) as samples:
         for sample in samples.rglob("*"):
             if sample.is_file() and sample.suffix not in (".py", ".pyc"):
                 copy = place / sample.relative_to(samples)
                 copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_bytes(sample.read_bytes())  # not its mode: a package may be installed to be read only
+                copy.write_bytes(sample.read_bytes())  # without its mode: an installed package may be read-only
     written = {path: path.read_bytes() for path in place.rglob("*.jsonl")}
     last = {path: max(map(_moment, _TIME.findall(content))) for path, content in written.items()}
     moved = now - _NEWEST - max(last.values())

@@ -1,4 +1,4 @@
-"""`reread list`, `search` and `sql`: sessions by filters, what was said by its words, questions of one's own."""
+"""`reread list`, `search` and `sql`: sessions by filters, full text search, and any SQL query."""
 
 from __future__ import annotations
 

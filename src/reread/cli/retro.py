@@ -96,7 +96,7 @@ def run_retro(arguments: list[str]) -> int:
     path = options.as_path(args.session) if args.session is not None else None
     with asked_archive(args, config, [] if path is None else [path]) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
-            filters = filters._replace(sources=())  # they are all there is
+            filters = filters._replace(sources=())  # the archive has nothing else
         with closing(ProgressBar()) as progress:
             found = archive.friction.retro(
                 filters,
@@ -136,14 +136,14 @@ def run_retro(arguments: list[str]) -> int:
 
 
 def _only_session(archive: Archive, path: Path) -> str:
-    """What a path holds, in an archive made of it. Raises SourceError where that is not one session."""
+    """The only session of an archive made from a path. Raises SourceError if it does not have exactly one."""
     if len(archive) != 1:
         raise loading.not_one_session(path, len(archive))
     return "@last"
 
 
 def _subject(args: argparse.Namespace, config: Config, found: Retro) -> str:
-    """By which the answer is found again: the period and what narrows it."""
+    """The key under which the answer is kept: the period and the filters."""
     narrowed = [f"{name}={getattr(args, name)}" for name in ("project", "kind", "model", "machine", "tagged")]
     title = views.retro_report.title(found, options.make_view(config))
     return " ".join([title, *(each for each in narrowed if not each.endswith("=None"))])
@@ -167,7 +167,7 @@ _APPLY = "apply"
 
 
 def _number(args: argparse.Namespace) -> int | None:
-    """The number behind `apply`, which stands where a session would; None where nothing is to be applied."""
+    """The number after `apply`, which is in the place of a session; None if nothing is to be applied."""
     if args.session != _APPLY:
         if args.number is not None:
             raise BadInput("one session at a time; `reread retro apply N` takes a number")
@@ -181,7 +181,7 @@ def _number(args: argparse.Namespace) -> int | None:
 def _apply(
     args: argparse.Namespace, config: Config, archive: Archive, suggestions: list[Suggestion], number: int
 ) -> int:
-    """Shows what a suggestion would change and makes it so, if that is wanted."""
+    """Shows the change that a suggestion makes, and writes it if the person agrees."""
     if number > len(suggestions):
         there = f"there are {len(suggestions)}" if suggestions else "there is none"
         raise BadInput(f"there is no suggestion {number}; {there}")

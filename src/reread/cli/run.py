@@ -1,4 +1,4 @@
-"""`reread run` and `live`: what Claude Code does as it does it, started here or anywhere else."""
+"""`reread run` and `live`: show Claude Code at work, started here or anywhere else."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def run_run(arguments: list[str]) -> int:
 
 
 def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Ours, and what stands behind `--`: the client's."""
+    """Our arguments, and the client's after `--`."""
     if "--" not in arguments:
         return arguments, []
     end = arguments.index("--")
@@ -108,7 +108,7 @@ def _read_prompt() -> str:
 
 
 def _find_session(args: argparse.Namespace, config: Config) -> None:
-    """The whole id of the session to resume; the client knows it only in the folder it was held in."""
+    """Finds the full id of the session to resume, and its folder: the client finds the session only from there."""
     with bare_archive(config) as archive:
         freshen(archive)
         stored = archive.find(args.resume)
@@ -119,7 +119,7 @@ def _find_session(args: argparse.Namespace, config: Config) -> None:
 
 
 def import_run(config: Config) -> None:
-    """The transcript of the run into the archive, where there is one: a first sync may take minutes."""
+    """Imports the run's transcript if there is an archive already: a first sync may take minutes."""
     try:
         with bare_archive(config) as archive:
             if archive.exists and archive.sources:
@@ -166,7 +166,7 @@ def run_live(arguments: list[str]) -> int:
 
 
 def _read_stream(args: argparse.Namespace, config: Config) -> int:
-    """Until the stream ends; the exit code is that of the last result."""
+    """Shows standard input until it ends; the exit code is that of the last result."""
     stream, showing = protocol.Stream(), event_printer.Showing(args, config)
     has_failed = False
 
@@ -177,7 +177,7 @@ def _read_stream(args: argparse.Namespace, config: Config) -> int:
         showing.show(events)
 
     try:
-        # What is there, not a whole line: a fragment must be seen before the next one comes.
+        # Reads what is there, not whole lines: a fragment must be shown before the next one comes.
         while chunk := os.read(sys.stdin.fileno(), _CHUNK):
             show(stream.feed(chunk))
         show(stream.close())

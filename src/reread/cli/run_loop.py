@@ -1,4 +1,4 @@
-"""A run at the terminal: a client from its first prompt to its last; what happens is shown, keys become answers.
+"""A run at the terminal, from the client's first prompt to its last: events are shown, keys become answers.
 
 A program answers with JSON lines on standard input (`reread run --jsonl`):
 
@@ -46,18 +46,18 @@ NOBODY = "Nobody is there to answer: standard input has ended."
 
 
 class ProgramAnswerer:
-    """Who answers by lines instead of keys."""
+    """Answers permission requests with the JSON lines of a program."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[str, asyncio.Future[Decision]] = {}
         self._early: dict[str, Decision] = {}
         self._has_ended = False
-        # Its number, not `sys.stdin`, whose lock nobody could take any more when the process ends meanwhile; and asked
-        # for here: by the time the thread reads, a program that runs us inside itself may have put back its own.
+        # The descriptor, not `sys.stdin`: at the end of the process nobody could take its lock from the waiting thread.
+        # Taken here, not in the thread: a program that runs us inside itself may have restored its own stdin by then.
         self._input = sys.stdin.fileno()
-        # Not a task of the loop: standard input may be a file, which no loop can wait for. It may block for ever, and
-        # must not keep the process from ending.
+        # A thread, because standard input may be a file, which no loop can wait for; a daemon, because it may block for
+        # ever and must not keep the process from ending.
         threading.Thread(target=self._read, daemon=True).start()
 
     async def decide(self, permission: Permission) -> Decision:
@@ -74,7 +74,7 @@ class ProgramAnswerer:
 
     def _read(self) -> None:
         rest = b""
-        with contextlib.suppress(RuntimeError):  # the loop has ended before the input
+        with contextlib.suppress(RuntimeError):  # the loop ended before the input
             while chunk := self._chunk():
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in filter(bytes.strip, lines):
@@ -86,7 +86,7 @@ class ProgramAnswerer:
     def _chunk(self) -> bytes:
         try:
             return os.read(self._input, 1 << 16)
-        except OSError:  # a terminal that was hung up, or an input that was closed: nobody answers any more
+        except OSError:  # the terminal was hung up or the input closed: no more answers
             return b""
 
     def _take(self, line: bytes) -> None:
@@ -128,7 +128,7 @@ PROMPT = "> "
 def talk(
     args: argparse.Namespace, config: Config, prompt: str | None, arguments: Sequence[str], *, can_answer: bool
 ) -> int:
-    """`can_answer` says that standard input is not used up by the prompt. Gives the exit code."""
+    """Runs the client and returns the exit code. `can_answer`: standard input was not read for the prompt."""
     return asyncio.run(_Run(args, config, prompt, arguments, can_answer=can_answer).to_its_end())
 
 
@@ -210,7 +210,7 @@ class _Run:
                 prompt = None
 
     def _next_prompt(self) -> str | None:
-        """None at Ctrl-D. Nothing happens meanwhile: a turn ends when nothing works in the background."""
+        """Reads the next prompt; None at Ctrl-D. It may block, because after a turn nothing works in the background."""
         while True:
             try:
                 with self._interrupts.raised(), self._keyboard.typing():
@@ -224,7 +224,7 @@ class _Run:
                 return typed
 
     async def _steered(self, typed: str) -> bool:
-        """Whether it was one of the commands that are ours; all others are the client's."""
+        """Runs one of our commands; False for any other text, which goes to the client."""
         name, _, value = typed.partition(" ")
         value = value.strip()
         if name == "/help":
@@ -252,7 +252,7 @@ class _Run:
         return True
 
     def _end(self, talk: PermissionLoop) -> None:
-        """Where the session is found again."""
+        """Prints the command that shows the session."""
         self._showing.end()
         if talk.session is not None:
             self._showing.note(f"reread show {talk.session}", "dim")
@@ -275,13 +275,13 @@ UNASKED = "Permission was denied: there is no terminal to ask at."
 
 
 class Answerer(Protocol):
-    """Answers permissions: a person with keys, or a program with lines."""
+    """Answers permission requests: a person with keys, or a program with lines."""
 
     async def decide(self, permission: Permission) -> Decision: ...
 
 
 class PermissionLoop:
-    """One run of the client, turn by turn."""
+    """Runs the client turn by turn, shows events and asks permission requests one after the other."""
 
     def __init__(self, client: Client, showing: Showing, policy: Policy, answerer: Answerer | None) -> None:
         self._client = client
@@ -300,7 +300,7 @@ class PermissionLoop:
         self.result: TurnResult | None = None
 
     async def turn(self, text: str, images: Sequence[Path] = (), *, is_typed: bool = False) -> None:
-        """One prompt until it is done. `is_typed` says that the person sees it already."""
+        """Runs one prompt until it is done. `is_typed`: the prompt is on the screen already."""
         self._is_busy, self._presses, self.result = True, 0, None
         try:
             async for event in self._client.turn(text, images):
@@ -312,7 +312,7 @@ class PermissionLoop:
             self._showing.end()
 
     def press(self, main: asyncio.Task[int]) -> None:
-        """Ctrl-C: the first one of a turn interrupts it, the next one ends the run."""
+        """Handles Ctrl-C: the first in a turn interrupts it, the next ends the run."""
         self._presses += 1
         if self._presses == 1 and self._is_busy:
             self._run(self._interrupt())
@@ -321,11 +321,11 @@ class PermissionLoop:
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether the last turn was broken off by Ctrl-C."""
+        """Whether Ctrl-C interrupted the last turn."""
         return self._presses > 0
 
     async def _interrupt(self) -> None:
-        with contextlib.suppress(ClientRefused):  # it has nothing to stop
+        with contextlib.suppress(ClientRefused):  # it was idle
             await self._client.interrupt()
 
     def _saw(self, event: Event) -> None:
@@ -341,7 +341,7 @@ class PermissionLoop:
             self._show(event)
 
     def _is_shown(self, event: Event) -> bool:
-        """What was decided is on the screen already, where a person decided it."""
+        """Whether to show an event; a decision that a person made at the keys is on the screen already."""
         if self._showing.is_json or not isinstance(event, PermissionAnswered):
             return True
         return event.decision != "allow" and (self._answerer is None or self._policy != "ask")
@@ -366,7 +366,7 @@ class PermissionLoop:
             self._asking = asyncio.create_task(self._ask_each())
 
     def _unasked(self, permission: Permission) -> Decision | None:
-        """The decision that needs nobody, or that there is nobody to make."""
+        """The decision by policy, or a refusal if there is nobody to ask; None if the person must be asked."""
         decision = by_policy(self._policy, permission)
         if decision is not None or self._answerer is not None:
             return decision
@@ -385,7 +385,7 @@ class PermissionLoop:
                 decision = await self._answerer.decide(permission)
                 await self._client.decide(permission, decision)
             except ClientError:
-                self._waiting.clear()  # it has ended; the loop over events sees that
+                self._waiting.clear()  # the client has ended; the loop over events reports it
             finally:
                 self._open = None
                 if is_edit(permission.tool):
@@ -394,7 +394,7 @@ class PermissionLoop:
                 self._showing.show(held)
 
     def _void(self, event: PermissionVoid) -> None:
-        """The question need not be answered any more: it goes from the screen, or is never put."""
+        """Withdraws a void request: the open question is left, a waiting one is never asked."""
         if self._showing.is_json:
             self._showing.show([event])
         is_open = self._open is not None and self._open.request_id == event.request_id
@@ -404,7 +404,7 @@ class PermissionLoop:
             self._run(self._ask_on(self._asking))
 
     async def _ask_on(self, stopped: asyncio.Task[None]) -> None:
-        """Leaves the question that is open, and puts those that still wait."""
+        """Leaves the open question and asks those that still wait."""
         stopped.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await stopped
@@ -417,12 +417,12 @@ class PermissionLoop:
             await self._ask_on(self._asking)
 
     def _run(self, errand: Coroutine[Any, Any, None]) -> None:
-        """Beside the loop over the events, which must not wait for an answer of the client."""
+        """Runs in its own task: the loop over the events must not wait for the client's answer."""
         self._errands.send(_quietly(errand))
 
 
 async def _quietly(errand: Coroutine[Any, Any, None]) -> None:
-    """A client that has ended needs no answer; the loop over its events ends, too."""
+    """Awaits, ignoring ClientError: a client that has ended needs no answer, and the loop over its events ends too."""
     with contextlib.suppress(ClientError):
         await errand
 
@@ -431,10 +431,10 @@ STOPPED = "The user stopped here."
 
 
 class TerminalAnswerer:
-    """Somebody who can be asked."""
+    """Asks a person at the terminal."""
 
     leaves: tuple[tuple[str, str], ...] = (("q", "uit turn"),)
-    """Keys that answer nothing, as they are offered."""
+    """Keys that leave a question without an answer: the key and the rest of its word."""
 
     def __init__(
         self,
@@ -496,7 +496,7 @@ class TerminalAnswerer:
                 self._put("\r")
 
     def _left(self, key: str) -> Decision | None:
-        """What to tell the client when a key leaves the question, or the terminal is gone; None for any other key."""
+        """The answer if a key leaves the question or the terminal is gone; None for any other key."""
         if key not in ("q", ""):
             return None
         self._put("quit\n")
@@ -535,7 +535,7 @@ class TerminalAnswerer:
         return outgoing.answers(permission.input, chosen)
 
     async def _choice(self, question: AskedQuestion) -> str | Decision:
-        """The label, several of them, or own words; what to tell the client where it is left without one."""
+        """One or several labels, or a text in the person's words; a decision if the question was left."""
         labels = [option.label for option in question.options]
         by_key = len(labels) < 10 and not question.is_several
         several = " (several: 1,3)" if question.is_several else ""
@@ -558,10 +558,10 @@ class TerminalAnswerer:
                 return found
             self._put("\r" if by_key else "")
 
-    # Another input
+    # Editing the input
 
     async def _edited(self, permission: Permission) -> Any:
-        """The input as the person changed it; None where they did not."""
+        """The input as the person edited it; None if unchanged."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         if not editor and permission.tool == "Bash" and isinstance(permission.input, dict):
             command = self._edited_line(str(permission.input.get("command") or ""))
@@ -583,7 +583,7 @@ class TerminalAnswerer:
         return edited
 
     async def _in_editor(self, editor: str | None, text: str) -> str | None:
-        """None where the editor did not start, or ended as one does that was told to forget it (`:cq`)."""
+        """The edited text; None if the editor did not start or ended with an error, as by `:cq`."""
         usual = "notepad" if sys.platform == "win32" else "vi"
         with tempfile.TemporaryDirectory(prefix="reread-") as folder:
             path = Path(folder) / "input.json"
@@ -604,7 +604,7 @@ class TerminalAnswerer:
             return path.read_text("utf-8")
 
     def _edited_line(self, text: str) -> str:
-        """The line with what is there to change; the loop stands still, as does the client, which waits for us."""
+        """A line to edit. It blocks the loop, which does no harm because the client waits for the answer."""
         with self._interrupts.raised(), self._keyboard.typing():
             try:
                 return typed_line("  $ ", text).strip()
@@ -614,7 +614,7 @@ class TerminalAnswerer:
 
 
 def picked(typed: str, labels: list[str], *, is_several: bool) -> str | None:
-    """`2` or `1,3` as labels; None where a number is not there."""
+    """`2` or `1,3` as labels; None if a number is out of range."""
     numbers = [part.strip() for part in typed.split(",")]
     if not all(number.isdecimal() and 1 <= int(number) <= len(labels) for number in numbers):
         return None

@@ -1,4 +1,4 @@
-"""`reread serve` and `open`: the local web application, and a page of it."""
+"""`reread serve` and `open`: start the local web application, or open one of its pages."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def run_serve(arguments: list[str]) -> int:
     if args.lan and args.host != "127.0.0.1":
         raise BadInput("--lan listens everywhere; it does not go with --host")
     if args.lan:
-        args.host = "0.0.0.0"  # noqa: S104  it was asked for
+        args.host = "0.0.0.0"  # noqa: S104  `--lan` asks for it
     if not args.host.isprintable() or not args.host:
         raise BadInput(f"--host {args.host!r} is not an address")
     terminal = server.Terminal(announce=_announce_to_phone if args.lan else _announce, complain=tell_lines)
@@ -81,12 +81,12 @@ def run_serve(arguments: list[str]) -> int:
 
 
 def session_path(stored: StoredSession) -> str:
-    """Of its page."""
+    """The path of the session's page."""
     return f"/s/{archive_pool.link_name(stored)}"
 
 
 def open_page(config: Config, path: str, *, opens_browser: bool) -> None:
-    """In the server that runs on the archive; where there is none, one starts and stays."""
+    """Opens a page in the archive's running server; if there is none, starts one, which keeps running."""
     found = None if is_straight(config) else server_state.standing(config.home)
     if found is not None:
         _announce(found.address(path), is_open=False)
@@ -107,7 +107,7 @@ def _announce(address: str, *, is_open: bool) -> None:
 
 
 def _announce_to_phone(address: str, *, is_open: bool) -> None:
-    """The address, and the same for a camera; the token is in both."""
+    """Prints the address, also as a QR code; both contain the token."""
     _announce(address, is_open=is_open)
     try:
         import segno
@@ -122,7 +122,7 @@ def _announce_to_phone(address: str, *, is_open: bool) -> None:
 
 @contextmanager
 def _settings(config: Config) -> Iterator[archive_pool.ServerSettings]:
-    """The archive to serve; sources that are only looked at get one that is gone afterwards."""
+    """The settings for the archive to serve; sources that are read straight get a temporary archive."""
     from tempfile import TemporaryDirectory
 
     days = cleanup_days_of(config)
@@ -171,11 +171,11 @@ def run_open(arguments: list[str]) -> int:
 
 
 def _path(config: Config, named: str) -> str:
-    """Of the page; raises where the archive has no such session or message."""
+    """The path of the page. Raises if the archive has no such session or message."""
     from urllib.parse import quote
 
     session, _, message = named.partition("#")
-    if is_straight(config):  # nothing of it is kept: the page looks for it
+    if is_straight(config):  # not in the archive: the page finds it
         return f"/s/{quote(session, safe='@')}" + (f"?at={quote(message)}" if message else "")
     with bare_archive(config) as archive:
         stored = archive.find(session)

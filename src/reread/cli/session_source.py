@@ -1,7 +1,7 @@
-"""Where a command's sessions come from: a file, named sources read straight, or the archive, made fresh first.
+"""Where a command's sessions come from: a file, named sources read straight, or the archive, synced first.
 
-Named sources without a named archive are read straight and kept nowhere, unless the archive already keeps them:
-looking into a folder must not quietly take it in.
+Sources named without naming an archive are read straight and not imported, unless the archive has them already:
+looking into a folder must not silently import it.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ else:
 
 @contextmanager
 def open_archive(args: argparse.Namespace, config: Config, *, only_reads: bool = False) -> Iterator[Archive]:
-    """The archive, after an import of what changed in the sources unless `--no-sync`.
+    """The archive, after importing what changed in the sources unless `--no-sync`.
 
-    For one who only reads it need not be there, nor be possible: the sources answer by themselves then.
+    With `only_reads`, a temporary archive of the sources is used if there is none and none can be made.
     """
     with readable_archive(config) if only_reads else bare_archive(config) as archive:
         if not args.no_sync and archive.home == config.home:
@@ -53,14 +53,14 @@ def open_archive(args: argparse.Namespace, config: Config, *, only_reads: bool =
 
 
 def refuse_nothing(archive: Archive, config: Config) -> None:
-    """Where there are neither sources nor sessions, an empty answer would not help."""
+    """Raises BadInput if there are neither sources nor sessions: an empty answer would not help."""
     if not config.sources and archive.holds_nothing:
         raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
 
 
 @contextmanager
 def bare_archive(config: Config, *, to_import: bool = False) -> Iterator[archives.Archive]:
-    """The archive as it is."""
+    """The archive, without a sync."""
     for source in config.sources:
         if is_protected(config.home, source):
             raise BadInput(f"the archive {config.home} would lie below the source {source}; choose another --home")
@@ -72,7 +72,7 @@ def bare_archive(config: Config, *, to_import: bool = False) -> Iterator[archive
 
 @contextmanager
 def readable_archive(config: Config) -> Iterator[Archive]:
-    """The archive as it is; if there is none and none can be made, a temporary one of the sources."""
+    """The archive, without a sync; if there is none and none can be made, a temporary one of the sources."""
     with bare_archive(config) as archive:
         problem = _why_there_is_none(archive)
         if problem is None:
@@ -86,18 +86,18 @@ def readable_archive(config: Config) -> Iterator[Archive]:
 
 
 def can_be_made(archive: Archive) -> bool:
-    """Whether there is an archive; an empty one is made where there was none."""
+    """Whether there is an archive or an empty one could be made, which this does."""
     return _why_there_is_none(archive) is None
 
 
 def _why_there_is_none(archive: Archive) -> RereadError | None:
-    """A home that is read-only, or missing and not to be made, as in a container; None where there is an archive."""
+    """Why no archive can be made, as in a read-only container; None if there is one now, which this may make."""
     if archive.exists:
         return None
     try:
         _ = archive.connection
     except RereadError as problem:
-        if _is_file(archive.home):  # a slip of the pen, and no home at all
+        if _is_file(archive.home):  # a mistyped path
             raise
         return problem
     return None
@@ -106,13 +106,13 @@ def _why_there_is_none(archive: Archive) -> RereadError | None:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # below a folder that may not be entered
+    except OSError:  # no permission to enter the folder
         return False
 
 
 @contextmanager
 def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archives.Archive]:
-    """An archive of some sources that is gone afterwards, for what is looked at and not kept."""
+    """A temporary archive of some sources."""
     from tempfile import TemporaryDirectory
 
     for source in sources:
@@ -129,15 +129,14 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archive
 
 @contextmanager
 def asked_archive(args: argparse.Namespace, config: Config, files: Sequence[Path] = ()) -> Iterator[Archive]:
-    """The archive; files that somebody pointed at, and sources that are only looked into, go into one that is gone
-    afterwards."""
+    """The archive, or a temporary one of the named files or of sources that are read straight."""
     looked_into = files or (config.sources if is_straight(config) else ())
     with passing_archive(config, looked_into) if looked_into else open_archive(args, config, only_reads=True) as found:
         yield found
 
 
 def is_protected(path: Path, source: Path) -> bool:
-    """Whether a path lies in a folder of Claude Code; a folder that merely holds transcripts may hold more."""
+    """Whether a path is in a folder of Claude Code. Other folders with transcripts may have other content, too."""
     is_claude = source.name in (".claude", "projects") or (source / "projects").is_dir()
     return is_claude and is_below(path, source)
 
@@ -147,8 +146,8 @@ def is_below(path: Path, folder: Path) -> bool:
 
 
 def _existing(archive: Archive, config: Config, *, to_import: bool) -> Iterator[Path]:
-    """Sources to sync. A missing one is told. If nothing was ever taken from it, it is a mistake where it was named
-    for this command, and where there is nothing else to import or to tell of."""
+    """Sources to sync. A missing one is reported; it raises SourceError if nothing was ever imported from it and either
+    it was named for this command or there is nothing else to import or to answer from."""
     there = [source for source in archive.sources if source.exists()]
     can_do_without = bool(there) or (archive.has_lost_index if to_import else not archive.holds_nothing)
     for source in archive.sources:
@@ -163,7 +162,7 @@ def _existing(archive: Archive, config: Config, *, to_import: bool) -> Iterator[
 
 
 READER_PATIENCE = 1.0
-"""A command that reads does not wait for another sync to end: what is kept can be told at once."""
+"""Seconds that a reading command waits for another sync to end; then it answers from what is in the archive."""
 
 
 def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
@@ -175,7 +174,7 @@ def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
         raise
     except RereadError as problem:
         progress.close()
-        if not archive.is_open:  # nor can it answer
+        if not archive.is_open:  # it cannot answer either
             raise
         tell(f"not up to date: {problem}")
     else:
@@ -186,7 +185,7 @@ def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
 
 
 def warn_outdated(archive: Archive) -> None:
-    """Until the rows of an older version are rebuilt, answers lack what this version has learned to find."""
+    """Warns if the index is incomplete or has rows of an older version, which lack what this version finds."""
     if archive.has_lost_index:
         tell("the index does not have all that is kept, answers may be incomplete; run `reread sync`")
         return
@@ -220,17 +219,17 @@ class Opened:
         self.session = session
         self.kept = kept
         self.archive = archive
-        """The one it came from."""
+        """The archive that it came from."""
 
     @property
     def kept_backups(self) -> ReadBackup | None:
-        """What reads backups of files whose source is gone."""
+        """Reads file backups whose source is gone, from the archive."""
         return self.archive.kept_backups() if self.archive is not None else None
 
 
 @contextmanager
 def open_session(args: argparse.Namespace, config: Config) -> Iterator[Opened]:
-    """A session by path, id, beginning of an id, `@last` or `@2`. Outputs of tools are read while this is open."""
+    """A session by path, id, beginning of an id, `@last` or `@2`. Tool outputs can be read only while this is open."""
     path = options.as_path(args.session)
     if path is not None:
         yield Opened(loading.load(path, billing.load_prices(config.prices)), None)
@@ -245,7 +244,7 @@ def open_session(args: argparse.Namespace, config: Config) -> Iterator[Opened]:
 
 
 def find(archive: Archive, name: str) -> StoredSession:
-    """The session that a person named; where copies answer to it, too, they are told which one it is."""
+    """The session that a person named. If copies have the same name, tells the person which one it is."""
     found = archive.find(name)
     copies = archive.copies(found)
     if copies and not name.endswith(f"~{found.sign}"):
@@ -256,7 +255,7 @@ def find(archive: Archive, name: str) -> StoredSession:
 
 @contextmanager
 def open_rows(args: argparse.Namespace, config: Config) -> Iterator[Archive | None]:
-    """The archive, where a question is about many sessions and its rows can answer; else None."""
+    """The archive, if the command is about many sessions and the archive's rows can answer; else None."""
     if args.session is not None or is_straight(config):
         yield None
     else:
@@ -268,8 +267,8 @@ def open_rows(args: argparse.Namespace, config: Config) -> Iterator[Archive | No
 def open_sessions(
     args: argparse.Namespace, config: Config, filters: Filter
 ) -> Iterator[tuple[Iterable[Session], list[SourceError], Filter]]:
-    """One session, or all that may be asked for, oldest first; the list fills with what could not be read. The filter
-    comes back with what the archive knows of folders that were moved."""
+    """One session, or all that may match, oldest first; a list that fills with errors of reading; and the filter, with
+    the archive's moved folders added."""
     if args.session is not None:
         with open_session(args, config) as opened:
             yield [opened.session], [], knowing(filters, opened.archive)
@@ -282,26 +281,26 @@ def open_sessions(
 
 
 def without_needless_sources(filters: Filter, archive: Archive) -> Filter:
-    """Sources that are all the archive has keep nothing out, and sums answer faster than single responses."""
+    """Drops a source filter that excludes nothing: without it, stored sums answer, faster than single responses."""
     if filters.sources and archive.known_sources() <= {str(source) for source in archive.sources}:
         return filters._replace(sources=())
     return filters
 
 
 def knowing(filters: Filter, archive: Archive | None) -> Filter:
-    """With the names that a project is found under, too."""
+    """The filter with the archive's moved folders, so that a project is found by its other names, too."""
     return filters if archive is None else filters._replace(moves=archive.marks.moves())
 
 
 QUICK = 0.3
-"""Seconds nobody minds waiting without a word."""
+"""Seconds without a progress bar."""
 REDRAW = 0.1
 PLAIN_EVERY = 5.0
-"""A log needs fewer words, and a busy machine must not make a quick sync look like a long one."""
+"""Seconds between lines of progress in a log; long enough that a quick sync on a busy machine prints none."""
 
 
 class ProgressBar:
-    """Told how far something has come that takes long, shows it. Close it to have the line back."""
+    """Shows the progress of a long task. Closing it clears its line."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -313,7 +312,7 @@ class ProgressBar:
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
-        if progress.phase != self._phase:  # which begins at nothing, and goes at a rate of its own
+        if progress.phase != self._phase:  # a phase starts at zero and has its own rate
             self._phase, self._began = progress.phase, now
         if now < self._next:
             return
@@ -322,11 +321,11 @@ class ProgressBar:
 
     def _show(self, progress: Progress, seconds: float) -> None:
         done, total = progress.bytes_done, progress.bytes_total
-        # Sessions that are only read again have no new bytes.
+        # Sessions that are only re-read have no new bytes.
         again = None if total else f"{progress.sessions_done:,} of {progress.sessions_total:,} sessions"
         phase = f"{progress.phase}: " if progress.phase else ""
         if self._is_terminal:
-            room = terminal_width(stream=self._stream) - len(phase)  # the answer may go into a pipe
+            room = terminal_width(stream=self._stream) - len(phase)  # of this stream: standard output may be a pipe
             self._stream.write(f"\r{phase}{again or views.text.bar_line(done, total, seconds, room)}\x1b[K")
             self._is_drawn = True
         else:
@@ -342,15 +341,15 @@ class ProgressBar:
 
 
 def refuse_sources(path: Path, config: Config) -> None:
-    """Raises `BadInput` where nothing may be written."""
+    """Raises BadInput for a path below a source."""
     for source in config.sources:
         if is_protected(path, source):
             raise BadInput(f"{printable(str(path))} lies below the source {source}, where reread writes nothing")
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Beside its place first, then moved there: a file that was there stays until the new one is whole. A device or a
-    pipe, such as `/dev/null`, is written to."""
+    """Writes a temporary file and moves it into place, so that an earlier file stays until the new one is complete. A
+    device or a pipe, such as `/dev/null`, is written directly."""
     if not _is_device(path):
         with made_whole(path) as unfinished:
             unfinished.write_bytes(content)
@@ -369,10 +368,10 @@ def _is_device(path: Path) -> bool:
 
 @contextmanager
 def made_whole(path: Path) -> Iterator[Path]:
-    """A temporary file that becomes the file when all went well; until then the earlier file stays as it is."""
+    """A temporary file that replaces the file if all goes well; until then the earlier file stays."""
     if _is_device(path):
         raise BadInput(f"{printable(str(path))} is not a file")
-    place = path.resolve()  # what a link points to is replaced, not the link
+    place = path.resolve()  # replaces what a link points to, not the link
     unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         try:

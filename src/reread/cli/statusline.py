@@ -1,6 +1,6 @@
-"""`reread statusline`: one line for Claude Code to show under its prompt, and what it told for it kept.
+"""`reread statusline`: prints one line for Claude Code to show under its prompt, and keeps the input it gets for it.
 
-Start-up is all it costs, so nothing is imported that a plain line does not need; `parser` only with options.
+Start-up is nearly all of its cost, so it imports only what a plain line needs; a parser only for options.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def run_statusline(arguments: list[str]) -> int:
     line = read_status_line(piped_input(), now)
     shown = status_line(line, spent(_folder(home), line, now), now, template)
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(encoding="utf-8")  # what Claude Code reads, whatever the console of Windows speaks
+        sys.stdout.reconfigure(encoding="utf-8")  # Claude Code reads UTF-8, whatever the Windows console uses
     sys.stdout.write(f"{shown}\n")
     return 0
 
 
 def _home_and_format(arguments: list[str]) -> tuple[str | None, str | None]:
-    """The home and the format. Pairs are read by hand: argparse and what its options need take longer than the rest."""
+    """The home and the format. Pairs are parsed by hand: argparse and its options take longer than all the rest."""
     pairs = dict(zip(arguments[::2], arguments[1::2], strict=False))
     is_plain = len(arguments) == 2 * len(pairs) and not any(value.startswith("-") for value in pairs.values())
     if is_plain and pairs.keys() <= {"--home", "--format"}:
@@ -96,12 +96,12 @@ PARTS = {
     "five_hour": "5h {five_hour}",
     "seven_day": "7d {seven_day}",
 }
-"""What a line shows of each field, in this order, where it is known."""
+"""The parts of a line in their order; each is shown if its fields are known."""
 _FIELD = rf"{{({'|'.join(PARTS)})}}"
 
 
 def status_line(line: StatusLine | None, spent: SpentToday, now: int, template: str | None) -> str:
-    """The line; where nothing at all is known, the name of the program, for an empty one would be taken for broken."""
+    """The line; just the program's name if nothing is known, because an empty line would look broken."""
     known = _fields(line, spent, now)
     if template is None:
         template = " · ".join(part for name, part in PARTS.items() if name in known) or "reread"
@@ -120,7 +120,7 @@ def _fields(line: StatusLine | None, spent: SpentToday, now: int) -> dict[str, s
 
 
 def _budget(spent: SpentToday) -> str | None:
-    """`day 82% of $10`; a mark where it is nearly used up."""
+    """`day 82% of $10`, with a mark if the budget is nearly used up."""
     found = spent.budget
     if found is None:
         return None

@@ -1,6 +1,6 @@
-"""What a person is told on standard error, and what Claude Code hands over on standard input.
+"""Messages to the person on standard error, and the input that Claude Code passes on standard input.
 
-Imports little: `reread --help` and `reread statusline` go through here.
+It imports little, because `reread --help` and `reread statusline` use it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from reread.errors import printable
 
 
 def tell(sentence: object) -> None:
-    """One sentence, on one line: a name or a reason from outside can neither draw nor begin a line of its own."""
+    """Prints one sentence on one line. Control characters in names or reasons from outside are escaped."""
     sys.stderr.write(f"reread: {printable(str(sentence))}\n")
 
 
 def notify(sentence: str) -> None:
-    """On standard error; a terminal also rings, and shows it outside its window where it can (OSC 9)."""
+    """Prints to standard error; a terminal also rings and, if it can, shows a desktop notification (OSC 9)."""
     tell(sentence)
     if sys.stderr.isatty():
         sys.stderr.write(f"\x1b]9;reread: {printable(sentence)}\x07\x07")
@@ -26,19 +26,19 @@ def notify(sentence: str) -> None:
 
 
 def is_closed_pipe(error: OSError) -> bool:
-    """Whether the reader has seen enough; Windows calls that an invalid argument."""
+    """Whether the reader closed the pipe; Windows reports that as an invalid argument."""
     is_told_so = sys.platform == "win32" and error.errno == errno.EINVAL and error.filename is None
     return isinstance(error, BrokenPipeError) or is_told_so
 
 
 def tell_lines(text: str, end: str = "\n") -> None:
-    """Text of several lines; what else a terminal would obey is shown as an escape."""
+    """Prints text of several lines with other control characters escaped."""
     sys.stderr.write("\n".join(map(printable, text.split("\n"))) + end)
     sys.stderr.flush()
 
 
 def report_hidden(texts: int) -> None:
-    """What an answer lacks because of damage."""
+    """Reports how many texts an answer lacks because of damage."""
     if texts:
         tell(f"{texts:,} more cannot be read: the archive is damaged; run `reread archive verify`")
 
@@ -49,10 +49,10 @@ _MOST_BYTES = 4_000_000
 
 
 def piped_input() -> bytes:
-    """All of standard input, or what has come of it when patience is over: Claude Code may not be kept waiting."""
+    """All of standard input, or what has arrived after `PATIENCE`: Claude Code must not be kept waiting."""
     if sys.stdin.isatty():
         return b""
-    import _thread  # `threading` costs more, and would wait for the reader at the end
+    import _thread  # `threading` takes longer to import and would wait for the reader at exit
 
     number = sys.stdin.fileno()
     parts: list[bytes] = []

@@ -1,4 +1,4 @@
-"""`reread sync`: takes everything that changed into the archive."""
+"""`reread sync`: imports everything that changed into the archive."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
 
 
 def _watch(archive: Archive, args: argparse.Namespace) -> None:
-    """Tells every sync that imported something, and every problem once, until Ctrl-C."""
+    """Reports every sync that imported something, and every problem once, until Ctrl-C."""
     told: set[str] = set()
     for result in archive.watch():
         fresh = [problem for problem in result.problems if str(problem) not in told]

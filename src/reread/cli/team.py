@@ -1,4 +1,4 @@
-"""`reread team`: a team's store on PostgreSQL, and the commands that ask it in place of the archive."""
+"""`reread team`: a team's store on PostgreSQL, and the commands that query it instead of the archive."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ else:
     retro = lazy.module("reread.cli.retro")
 
 REMOVAL_SECONDS = 10
-"""Long enough for a sync under way to end."""
+"""Seconds to retry removing a folder; long enough for a running sync to end."""
 TEAM_EXAMPLES = """\
   reread team init postgresql://owner@db.example/team
   reread team grant ann builders
@@ -121,7 +121,7 @@ _EXAMPLES = {
 
 
 def _url(args: argparse.Namespace, config: Config, urls: list[str]) -> str:
-    """The store that is meant: named here, else by the environment, else that of the last `team init` or push."""
+    """The store: the named one, else the environment's, else that of the last `team init` or push."""
     named = [*urls, *filter(None, [args.store])]
     if len(named) > 1:
         raise BadInput("name one store, not several")
@@ -262,7 +262,7 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Config, str], int]] = {
 }
 
 
-# -- the same questions as to the archive
+# -- the archive's commands on the store
 
 
 def usage_of_store(url: str, args: argparse.Namespace, config: Config, filters: Filter) -> UsageReport:
@@ -311,7 +311,7 @@ def search_store(url: str, args: argparse.Namespace, config: Config, filters: Fi
 
 
 def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: list[str], url: str) -> int:
-    """Any other command, on what was pushed as text and may be read: as files, which are gone afterwards."""
+    """Runs any other command on temporary files made of the pushed text that this user may read."""
     if "-h" in arguments or "--help" in arguments:
         return command(arguments)
     with _passing_folder() as folder:
@@ -333,9 +333,9 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
 
 @contextmanager
 def _passing_folder() -> Iterator[Path]:
-    """One that is gone afterwards, however the command ends: it holds what others wrote.
+    """A temporary folder, removed however the command ends, because it has other people's texts.
 
-    A thread of the pages may still be writing into it, which makes removing it fail for a moment.
+    A thread of the web server may still be writing into it, so removing it may fail at first and is retried.
     """
     ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.signal(number, signal.default_int_handler) for number in ends}
@@ -356,7 +356,7 @@ def _passing_folder() -> Iterator[Path]:
 
 
 def _meant(store: Store, name: str, arguments: list[str]) -> tuple[list[str], list[str] | None]:
-    """The sessions that are enough to answer, where any word names one; all others may be needed otherwise."""
+    """The arguments, and the sessions that a word in them names, which are enough; None if all may be needed."""
     for place, word in enumerate(arguments):
         found = [] if word.startswith("-") else questions.named_session(store, word)
         if len(found) == 1:
@@ -369,8 +369,8 @@ def _meant(store: Store, name: str, arguments: list[str]) -> tuple[list[str], li
 
 
 def _narrowed(store: Store, arguments: list[str]) -> tuple[list[str], list[str] | None]:
-    """The sessions that a retrospective of a project or a machine is made of: no others are copied. Machines are known
-    to the store alone. Times do not narrow it: what was before is what a period is compared with."""
+    """The arguments, and the only sessions to copy for a retrospective of a project or a machine. `--machine` is
+    removed: only the store knows machines. Times do not narrow them, because a period is compared with the past."""
     args = retro.retro_parser().parse_args(arguments)
     if args.project is None and args.machine is None:
         return arguments, None

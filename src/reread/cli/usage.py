@@ -56,8 +56,8 @@ TERMINAL = "-"
 
 
 def save_chart(chart: charts.Chart, target: str, config: Config, *, is_named: bool = True) -> None:
-    """Prints the chart for `-`, else writes the file whole or not at all, and prints its name. Raises `BadInput` for
-    what cannot be."""
+    """Prints the chart for `-`; else writes the file, complete or not at all, and prints its name. Raises BadInput if
+    that is impossible."""
     check_target(target, config)
     if target == TERMINAL:
         view = options.make_view(config)
@@ -70,7 +70,7 @@ def save_chart(chart: charts.Chart, target: str, config: Config, *, is_named: bo
 
 
 def check_target(target: str, config: Config) -> None:
-    """Raises `BadInput` for what a chart cannot be written to, before anything is worked out."""
+    """Raises BadInput, before anything is computed, if a chart cannot be written there."""
     path = expanded(target)
     if target == TERMINAL:
         return
@@ -157,8 +157,8 @@ def run_usage(arguments: list[str]) -> int:
     if args.plot is not None:
         check_target(args.plot, config)
     filters = options.make_filter(args, config)
-    args.breakdown = args.breakdown and by != "model"  # every row is its own breakdown there
-    billing.load_prices(config.prices)  # an invalid price file is refused before anything is imported
+    args.breakdown = args.breakdown and by != "model"  # by model, every row is its own breakdown
+    billing.load_prices(config.prices)  # raises for an invalid price file before anything is imported
     with readable_archive(config) as archive:
         refuse_nothing(archive, config)
         filters = without_needless_sources(filters, archive)
@@ -176,8 +176,8 @@ def run_usage(arguments: list[str]) -> int:
 
 
 def _show_ahead(args: argparse.Namespace, config: Config, archive: Archive, by: str, filters: Filter) -> bool:
-    """Before a long first sync the answer is counted straight from the sources. Who waits at a terminal sees it, and
-    then the sync; a script goes on at once."""
+    """Before a long first sync, counts the answer straight from the sources and shows it; False if not done. At a
+    terminal the sync follows; a script gets only the answer."""
     if args.cost == "recorded":
         return False
     report = archive.billing.usage_ahead(by, filters, config.timezone)
@@ -308,8 +308,8 @@ def run_explain(arguments: list[str]) -> int:
 
 
 def _trunk(name: str) -> Path | None:
-    """The file that is meant, where one is; a folder stands for the one session it is of. Raises SourceError where it
-    is of none, or of several."""
+    """The named file, if the name is a path; for a folder, the file of its only session. Raises SourceError if the
+    folder has no session or several."""
     path = options.as_path(name)
     if path is None:
         return None
@@ -365,7 +365,7 @@ def _is_wanted(text: str | None, model: ModelPrices, prices: Prices) -> bool:
 
 
 def _unpriced(args: argparse.Namespace, config: Config) -> list[UnpricedModel] | None:
-    """None where nothing was ever imported: a look at prices makes no archive."""
+    """Models without a price; None if nothing was ever imported, because showing prices creates no archive."""
     with archives.Archive(config.home) as archive:
         if not archive.exists:
             return None

@@ -1,4 +1,4 @@
-"""A running client: the frames it sends, what they amount to, and what can be said to it.
+"""Drives a running client: reads its frames, turns them into events, and sends prompts and answers.
 
-It prints nothing and knows no archive.
+It prints nothing and does not use the archive.
 """

@@ -1,4 +1,4 @@
-"""What waits for a person over all sessions of a server, as it goes from there to a terminal, and the way back."""
+"""The queue of open permission requests of all sessions of a server, as sent to a terminal and answered from there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHORT = 8
 
 
 class Approval(Struct, frozen=True, kw_only=True):
-    """A question of a client that is still open."""
+    """A permission request that is still open."""
 
     run: str
     session: str
@@ -28,7 +28,7 @@ class Approval(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Ids of requests are the client's own: two runs may use the same."""
+        """Run and request id: each client numbers its own requests, so two runs may use the same id."""
         return self.run, self.permission.request_id
 
     @property
@@ -37,7 +37,7 @@ class Approval(Struct, frozen=True, kw_only=True):
 
 
 class GivenAnswer(Struct, frozen=True, kw_only=True):
-    """A line of the log."""
+    """One answer in the log."""
 
     run: str
     session: str
@@ -52,7 +52,7 @@ class GivenAnswer(Struct, frozen=True, kw_only=True):
 
 
 class WaitingElsewhere(Struct, frozen=True, kw_only=True):
-    """A session that somebody else runs, and that waits, or may."""
+    """A session that another process runs and that is, or may be, waiting for an answer."""
 
     session: str
     title: str
@@ -62,13 +62,13 @@ class WaitingElsewhere(Struct, frozen=True, kw_only=True):
 
 class ApprovalQueue(Struct, frozen=True, kw_only=True):
     waiting: tuple[Approval, ...] = ()
-    """The oldest run first."""
+    """Oldest run first."""
     answered: tuple[GivenAnswer, ...] = ()
-    """The newest first."""
+    """Newest first."""
     elsewhere: tuple[WaitingElsewhere, ...] = ()
 
     def find(self, name: str) -> Approval:
-        """By the start of its id, or of `RUN/ID`. Raises BadInput where that is none, or several."""
+        """Finds a request by the start of its id or of `RUN/ID`. Raises BadInput if none or several match."""
         whole = [each for each in self.waiting if name in (each.permission.request_id, each.full_id)]
         begun = [each for each in self.waiting if name and self._begins(each, name)]
         found = whole if len(whole) == 1 else begun
@@ -84,7 +84,7 @@ class ApprovalQueue(Struct, frozen=True, kw_only=True):
         return each.permission.request_id.startswith(name) or each.full_id.startswith(name)
 
     def short(self, approval: Approval) -> str:
-        """As much of its id as names it alone."""
+        """The shortest of: 8 characters of its id, its id, `RUN/ID`, that names only this request."""
         request = approval.permission.request_id
         for name in (request[:_SHORT], request):
             if sum(self._begins(each, name) for each in self.waiting) == 1:
@@ -93,7 +93,7 @@ class ApprovalQueue(Struct, frozen=True, kw_only=True):
 
 
 def form_of(permission: Permission, decision: Decision) -> dict[str, str]:
-    """A decision in the words of the form that the page has for it."""
+    """A decision as the fields of the web page's form."""
     if isinstance(decision, Deny):
         return {"decision": "deny", "reason": decision.reason}
     if decision.remember:

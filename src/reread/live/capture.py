@@ -1,11 +1,11 @@
-"""The capture file of a run: every line that crossed the pipe, with its time, before anybody made sense of it.
+"""The capture file of a run: every line that crossed the pipe, with its time, written before it is parsed.
 
     2026-11-15T08:46:13.123456Z < {"type":"system",...}      from the client, its bytes untouched after the 30th
     2026-11-15T08:46:13.123456Z > {"type":"user",...}        to the client
     2026-11-15T08:46:13.123456Z ! some text                  a line of its stderr
     2026-11-15T08:46:13.123456Z = {"claude": "...", ...}     ours: how it was started, how it ended
 
-While the run lasts it is `FOLDER/RUN.part` and locked; when it has ended it is `FOLDER/SESSION/RUN.wire`.
+During the run the file is `FOLDER/RUN.part` and locked; afterwards it is `FOLDER/SESSION/RUN.wire`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from .events import Event, UnknownFrame
 from .protocol import Stream
 
 PARSED = 64 << 20
-"""A longer line is kept, but nobody tries to understand it."""
+"""Bytes. A longer line is kept but not parsed."""
 NOBODY = "unknown"
-"""The folder of runs that never named a session."""
+"""The folder for runs that never named a session."""
 LEFT_ALONE = 24 * 3600.0
-"""Where the system knows no locks, a run that wrote nothing for so many seconds is taken for dead."""
+"""On a file system without locks, a run that has written nothing for this many seconds counts as dead."""
 
 _STAMP = 27
 _MARKS = frozenset(b"<>!=")
@@ -43,17 +43,17 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 class WireLine(NamedTuple):
-    """One line of a capture file. A line that is not in its format has the mark `?`, and all of it in `raw`."""
+    """One line of a capture file. A line in any other format has the mark `?` and is kept whole in `raw`."""
 
     time: datetime | None
     mark: str
     raw: bytes
-    """As it crossed the pipe, without its newline."""
+    """The bytes that crossed the pipe, without the newline."""
     offset: int
 
 
 class Capture:
-    """Writes one run. A disk that fails does not stop the run: `on_problem` hears of it once, and `lost` counts."""
+    """Writes one run. A failing disk does not stop it: `on_problem` is called once, and `lost` counts lost lines."""
 
     def __init__(self, folder: Path, on_problem: Callable[[str], None] = lambda _: None) -> None:
         self.folder = folder
@@ -84,7 +84,7 @@ class Capture:
         self._write(b"=", json.dumps(about, default=str).encode())
 
     def close(self, session: str | None) -> Path:
-        """Gives the file its place for good, and says where that is."""
+        """Moves the file to its final place and returns the path."""
         file, self._file = self._file, None
         if file is None:
             return self.path
@@ -96,7 +96,7 @@ class Capture:
         return self.path
 
     def _write(self, mark: bytes, raw: bytes) -> None:
-        """At once, so that a kill loses nothing that was made sense of."""
+        """Writes without buffering, so that no line is lost that was already parsed when the process is killed."""
         if self._file is None:
             self.lost += 1
             return
@@ -109,7 +109,7 @@ class Capture:
             self._size += written
             return
         self.lost += 1
-        with self._reporting_trouble():  # half a line would spoil the next one
+        with self._reporting_trouble():  # half a line would corrupt the next one
             self._file.truncate(self._size)
             self._file.seek(self._size)
 
@@ -124,7 +124,7 @@ class Capture:
 
 
 def read_capture(source: Path | bytes) -> Iterator[WireLine]:
-    """The lines of a capture file, also of one that is cut off or damaged."""
+    """The lines of a capture file, which may be cut off or damaged."""
     try:
         with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
             offset = 0
@@ -136,7 +136,7 @@ def read_capture(source: Path | bytes) -> Iterator[WireLine]:
 
 
 def replay(source: Path | bytes, stream: Stream | None = None) -> Iterator[tuple[datetime | None, Event]]:
-    """What a run amounted to, each event with its time."""
+    """The events of a run, each with its time."""
     stream = stream or Stream()
     last = None
     for line in read_capture(source):
@@ -148,7 +148,7 @@ def replay(source: Path | bytes, stream: Stream | None = None) -> Iterator[tuple
 
 
 def interpreted(stream: Stream, line: bytes) -> list[Event]:
-    """What a line from the client amounts to; one of absurd length only that it was there."""
+    """The events of a line from the client; a line longer than `PARSED` becomes one `UnknownFrame`."""
     if len(line) <= PARSED:
         return stream.feed(line)
     reason = f"a line of {len(line):,} bytes is too long to be read"
@@ -157,12 +157,12 @@ def interpreted(stream: Stream, line: bytes) -> list[Event]:
 
 
 def adopt(folder: Path) -> list[Path]:
-    """Gives runs whose process is gone their place for good; says where they are now."""
+    """Moves the files of runs whose process is gone to their final places and returns the new paths."""
     return [path for part in sorted(folder.glob("*.part")) if (path := _adopt(part)) is not None]
 
 
 def session_named_last(path: Path) -> str | None:
-    """The session that the last frame of a run belongs to; `/clear` may have changed it."""
+    """The session id of the last frame that has one; `/clear` changes it during a run."""
     named = (decode(line.raw).session_id for line in read_capture(path) if line.mark == "<" and len(line.raw) <= PARSED)
     last = None
     for session in named:
@@ -174,13 +174,13 @@ def _adopt(part: Path) -> Path | None:
     try:
         with part.open("r+b") as file:
             about = os.fstat(file.fileno())
-            # Empty: just made by somebody who has not come to lock it.
+            # An empty file was just created, and its writer may not have locked it yet.
             if not about.st_size or not _is_left(file.fileno(), about.st_mtime):
                 return None
-            if sys.platform != "win32":  # there an open file keeps its name
+            if sys.platform != "win32":  # Windows cannot rename an open file
                 return _settle(part, session_named_last(part))
         return _settle(part, session_named_last(part))
-    except (FileNotFoundError, PermissionError):  # another adopted it; or, on Windows, it is still being written
+    except (FileNotFoundError, PermissionError):  # another process adopted it, or (Windows) it is still being written
         return None
 
 
@@ -213,7 +213,7 @@ def _now() -> bytes:
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 if sys.platform == "win32":
-    # An open file cannot be renamed there, and that is all a lock would be for.
+    # Windows cannot rename an open file, so the rename itself fails while the writer lives: no lock is needed.
     def _lock(_fd: int) -> None:
         return
 
@@ -223,7 +223,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    # Unlike a record lock, this one is not lost when the same process looks at the file a second time.
+    # Unlike a record lock, flock is not lost when the same process opens and closes the file a second time.
     def _lock(fd: int) -> None:
         with contextlib.suppress(OSError):  # a file system without locks: see LEFT_ALONE
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

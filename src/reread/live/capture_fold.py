@@ -1,4 +1,4 @@
-"""The capture of a run to what it adds to a session. Pure: bytes in, values out."""
+"""Turns the capture of a run into what it adds to a session. Pure: bytes in, values out."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from .events import Event
 from .protocol import Stream, answered_permission
 
 _CONTROL = (ControlRequest, ControlResponse, ControlCancelRequest)
-"""Frames about the talk, which say nothing in it."""
+"""Frames that steer the conversation and are not part of it."""
 _PREFIX = len("2026-11-15T08:46:13.123456Z < ")
 
 
 def fold(content: bytes, path: str = "") -> Captured:
-    """What the capture of a run tells; it may be cut off anywhere."""
+    """Folds a capture, which may be cut off anywhere, into one value."""
     folded = _Fold(content)
     for number, line in enumerate(read_capture(content), 1):
         folded.add(line, number)
@@ -45,7 +45,7 @@ def fold(content: bytes, path: str = "") -> Captured:
 
 
 def withdrawn_in(lines: bytes) -> tuple[str | None, str]:
-    """Name and text of a withdrawn block, from the lines of a capture that its record names: it is the last in them."""
+    """Uuid and text of a withdrawn block: the last block in the lines of the capture that its record points to."""
     stream = Stream()
     for line in read_capture(lines):
         if line.mark == "<":
@@ -63,23 +63,23 @@ def _last_index(lines: bytes) -> int | None:
 
 
 class _Message:
-    """A message as it comes over the wire."""
+    """A message while it streams."""
 
     def __init__(self, timing: MessageTiming, offset: int) -> None:
         self.timing = timing
         self.offset = offset
-        """Of its first line."""
+        """Offset of its first line."""
         self.blocks: dict[int, _Shown] = {}
 
 
 class _Shown(NamedTuple):
-    """What has come of a block."""
+    """The part of a block that has streamed so far."""
 
     began: datetime | None
     end: int | None
-    """Where the line of its last fragment ends."""
+    """Offset of the end of the line with its last fragment."""
     before: Record | None
-    """The last record that came before that."""
+    """The last record before that line."""
 
 
 class _Fold:
@@ -89,12 +89,12 @@ class _Fold:
         self._records: list[Record] = []
         self._sent: set[str] = set()
         self._homeless: list[Record] = []
-        """Prompts whose session the client has not named yet."""
+        """Prompts sent before the client has named its session."""
         self._seen: set[str] = set()
         self._messages: dict[str | None, _Message] = {}
         self._finals: dict[str, Final] = {}
         self._asked: dict[str, str] = {}
-        """Calls by the request that asks for them."""
+        """Call ids, by the id of the permission request."""
         self._permissions: dict[str, ToolPermission] = {}
         self._cwd: str | None = None
         self._version: str | None = None
@@ -130,7 +130,7 @@ class _Fold:
         )
 
     def _received(self, record: Record, line: WireLine) -> None:
-        if type(record) is StreamEvent:  # most lines of a capture are one
+        if type(record) is StreamEvent:  # first: most lines of a capture are one
             self._begin(record, line)
             self._take(record, line)
             return
@@ -165,7 +165,7 @@ class _Fold:
                 self._homeless += [] if record.session_id else self._records[-1:]
 
     def _is_repeated(self, record: Record) -> bool:
-        """Whether a line came before: what was sent comes back where the client was asked for that."""
+        """Whether a line came before. The client replays what was sent to it if it was started to do so."""
         if isinstance(record, User) and record.is_replay and record.text in self._sent:
             return True
         if record.uuid is None or not isinstance(record, Spoken):
@@ -175,7 +175,7 @@ class _Fold:
         return is_known
 
     def _dated(self, record: Record, time: datetime | None) -> Record:
-        """With what every line of a transcript says and no frame does."""
+        """The record with the fields that transcript lines have and frames lack: time, folder, version."""
         missing: dict[str, Any] = {}
         if record.timestamp is None and time is not None:
             missing["timestamp"] = _stamp(time)
@@ -227,7 +227,7 @@ class _Fold:
             message.timing = replace(message.timing, ended=time)
 
     def _withdraw(self, event: events.Withdrawn, time: datetime | None) -> None:
-        """Stands where it was shown; that it is not coming any more may be told much later."""
+        """Puts the record where the block was shown: the client may withdraw it much later."""
         message = self._messages.get(event.message_id)
         blocks = message.blocks if message is not None else {}
         shown = blocks.get(event.index or 0, _Shown(time, None, self._newest))
@@ -244,7 +244,7 @@ class _Fold:
         self._records.insert(place, record)
 
     def _is_withdrawn(self, place: int, event: events.Withdrawn) -> bool:
-        """Whether another block of the same message stands there already."""
+        """Whether this place has a withdrawn block of the same message."""
         before = self._records[place]
         return isinstance(before, WithdrawnBlock) and before.message_id == event.message_id
 
@@ -255,7 +255,7 @@ class _Fold:
 
 
 def _stamp(time: datetime | None) -> str | None:
-    """As transcripts write it."""
+    """The time in the format of transcripts."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if time is not None else None
 
 

@@ -1,4 +1,4 @@
-"""Drives Claude Code over the stream-json protocol; its hooks, and what is decided about permissions without asking."""
+"""Drives Claude Code over the stream-json protocol: `Client`, hooks, host tools, and permissions decided by policy."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ from .transport import (
 )
 
 Callback = Callable[[Any], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]
-"""Gets what the client tells (`tool_name`, `tool_input`, ...); what it returns is the answer, None means "go on"."""
+"""Gets the hook's input (`tool_name`, `tool_input`, ...) and returns the answer; None means "go on"."""
 
 
 OnPermission = Callable[[Permission], Decision | Awaitable[Decision | None] | None]
-"""Decides about a tool, a question or a plan; None leaves it to the loop over the events."""
+"""Decides about a tool, a question or a plan; None leaves the decision to the loop over the events."""
 
 
 class Hook(Struct, frozen=True):
@@ -68,13 +68,13 @@ class Hook(Struct, frozen=True):
 
     callback: Callback
     matcher: str | None = None
-    """Which tools, as in the client's settings; None for all."""
+    """Which tools, in the syntax of the client's settings; None for all."""
     timeout: float | None = None
     """Seconds after which the client goes on without an answer."""
 
 
 class Hooks:
-    """The hooks of a run by the ids under which the client knows them."""
+    """The hooks of a run, by the ids that the client calls them with."""
 
     def __init__(self, hooks: Mapping[str, Sequence[Hook]]) -> None:
         self._callbacks: dict[str, Callback] = {}
@@ -85,11 +85,11 @@ class Hooks:
 
     @property
     def announced(self) -> dict[str, list[dict[str, Any]]]:
-        """As `initialize` wants them."""
+        """The hooks in the form that `initialize` needs."""
         return self._announced
 
     async def answer(self, callback: HookCallback) -> Mapping[str, Any]:
-        """What the hook says. Raises whatever it raises, and LookupError where nobody was to be called."""
+        """Calls the hook and returns its answer. Raises what the hook raises, and LookupError if the id is unknown."""
         if callback.callback not in self._callbacks:
             raise LookupError(f"there is no hook {callback.callback!r}")
         said = self._callbacks[callback.callback](callback.input)
@@ -103,24 +103,24 @@ class Hooks:
 
 
 class HostTool(Struct, frozen=True):
-    """A function, plain or async, of this process that the model can call, as `mcp__host__NAME`."""
+    """A function of this process, plain or async, that the model can call as `mcp__host__NAME`."""
 
     name: str
     description: str
     run: Callable[[Any], Any]
-    """Gets the input; gives text, or an MCP result with its own `content`. What it raises is told to the model."""
+    """Gets the input; returns text, or an MCP result with its own `content`. The model is shown any exception."""
     input_schema: Mapping[str, Any] = {}
-    """JSON Schema of the object that `run` gets."""
+    """JSON Schema of the input."""
 
 
 TOOL_SERVER = "host"
-"""Under which the client knows the tools of this process."""
+"""The name under which the client knows the tools of this process."""
 _NO_SUCH_METHOD = -32601
 _BAD_PARAMS = -32602
 
 
 class HostTools:
-    """The tools of a run, spoken to in MCP through control requests."""
+    """The host tools of a run. The client calls them by MCP messages inside control requests."""
 
     def __init__(self, tools: Sequence[HostTool]) -> None:
         self._tools = {tool.name: tool for tool in tools}
@@ -130,7 +130,7 @@ class HostTools:
 
     @property
     def arguments(self) -> list[str]:
-        """What announces them at the start."""
+        """The flags that announce the tools to the client."""
         servers = {"mcpServers": {TOOL_SERVER: {"type": "sdk", "name": TOOL_SERVER}}}
         return [f"--mcp-config={json.dumps(servers)}"] if self._tools else []
 
@@ -170,7 +170,7 @@ async def _called(tool: HostTool, given: Any) -> dict[str, Any]:
         if isinstance(came, Mapping) and "content" in came:
             return dict(came)
         text = came if isinstance(came, str) else json.dumps(came, ensure_ascii=False, default=str)
-    except Exception as error:  # noqa: BLE001  whatever it is, the model reads it as the result of its call
+    except Exception as error:  # noqa: BLE001  any error becomes the result of the model's call
         return {"content": [{"type": "text", "text": f"{type(error).__name__}: {error}"}], "isError": True}
     return {"content": [{"type": "text", "text": text}]}
 
@@ -183,27 +183,27 @@ NOBODY_TO_ASK = "Permission was denied: this run was started without anybody to 
 NO_PLAN = "The user wants another plan."
 NOT_STARTED = "the client has not been started: use `async with`"
 LONGEST_PLAN = 1_000_000
-"""Bytes of a plan file; nobody reads more before they agree."""
+"""Bytes of a plan file that are shown."""
 
 
 def by_policy(policy: Policy, permission: Permission) -> Decision | None:
-    """The decision that needs nobody; a question for the person's opinion is never one."""
+    """The decision that the policy makes without asking; None if the person must be asked, as always for a question."""
     if policy == "ask" or permission.is_question:
         return None
     return Allow() if policy == "allow" else Deny(reason=REFUSED)
 
 
 SHOWN_LINES = 5
-"""How many of the last lines of stderr a message repeats."""
+"""How many of the last lines of stderr an error message quotes."""
 LISTENS = 1.0
-"""Seconds in which a client that closed its input should be gone, so that its end can be told instead."""
+"""Seconds to wait for a client that closed its input to end, so that the error can report how it ended."""
 
 Picture = bytes | str | os.PathLike[str]
 """An image, or the path of one."""
 
 
 class ClientArguments(TypedDict, total=False):
-    """What `Client` takes, for those who hand it on: editors and type checkers know it by this."""
+    """The arguments of `Client`, typed for functions that pass them on."""
 
     claude: Program | None
     cwd: str | os.PathLike[str] | None
@@ -226,12 +226,12 @@ class ClientArguments(TypedDict, total=False):
 
 
 class Client:
-    """A running Claude Code: send prompts, iterate over events, answer its questions, steer it. One loop at a time.
+    """A running Claude Code: send prompts, iterate over events, answer its questions, steer it.
 
-    `claude` is the program, else `claude` on PATH; `environment` takes the place of our own, as in `subprocess`;
-    `capture` is the folder that gets a file with every line of the run; `hooks` are by event, such as `PreToolUse`;
-    `on_permission` decides what the client asks, which comes as an event all the same; `tools` are functions of this
-    process that the model may call.
+    Only one loop may iterate over the events at a time. `claude` is the program, by default `claude` on PATH;
+    `environment` replaces our own, as in `subprocess`; `capture` is the folder for a file with every line of the run;
+    `hooks` are keyed by event, such as `PreToolUse`; `on_permission` decides permission requests, which are also
+    delivered as events; `tools` are functions of this process that the model may call.
     """
 
     def __init__(
@@ -289,9 +289,9 @@ class Client:
         self._is_closing = False
         self._failure: Exception | None = None
         self.capture: Capture | None = None
-        """Has the path of the file, and what went wrong with it."""
+        """The capture file: its path, and the first problem in writing it."""
         self.hook_errors: list[Exception] = []
-        """What hooks and `on_permission` raised; the client was told, and went on."""
+        """Exceptions of hooks and `on_permission`. The client got an error as the answer and went on."""
 
     async def __aenter__(self) -> Self:
         if self._reader is not None:
@@ -326,34 +326,34 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """Ends the client: by closing its input, by asking it to end, by killing it. What it still says is kept."""
+        """Ends the client: closes its input, then asks it to end, then kills it. Its last output is still read."""
         self._is_closing = True
         if self._reader is not None and self._transport is not None:
             with self._mailbox.unbounded():
                 await unhurried(asyncio.create_task(_ended(self._transport, self._reader)))
 
     def end_input(self) -> None:
-        """Tells the client that no prompt and no answer will follow: it ends when it is done, and so do the events."""
+        """Tells the client that no prompt or answer will follow. It ends when it is done, and so do the events."""
         self._running().end_input()
 
     @property
     def session(self) -> Session:
-        """The conversation so far, of the same records as one from a transcript."""
+        """The conversation so far, built from the same records as a session from a transcript."""
         return self._builder.session()
 
     @property
     def stream(self) -> Stream:
-        """Knows the session's id, and which permissions and tasks are open."""
+        """The protocol state: the session's id, open permissions and open tasks."""
         return self._stream
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; the negative number of the signal that ended it, as `subprocess` has it."""
+        """None while it runs; negative if a signal ended it, as in `subprocess`."""
         return self._transport.exit_code if self._transport is not None else None
 
     @property
     def stderr(self) -> str:
-        """The last lines of it."""
+        """The last lines of the client's stderr."""
         return "\n".join(self._transport.stderr) if self._transport is not None else ""
 
     # Events
@@ -362,7 +362,7 @@ class Client:
         return self
 
     async def __anext__(self) -> Event:
-        """The next event. Raises ClientError, once, behind the last one if the client did not end well."""
+        """The next event. If the client ended badly, raises ClientError once after the last event."""
         if self._reader is None:
             raise BadInput(NOT_STARTED)
         delivery = await self._mailbox.take()
@@ -372,9 +372,9 @@ class Client:
         raise failure or StopAsyncIteration
 
     async def turn(self, text: str, images: Sequence[Picture] = ()) -> AsyncIterator[Event]:
-        """Sends a prompt and gives events until it is answered and nothing works in the background.
+        """Sends a prompt and yields events until it is answered and nothing works in the background.
 
-        It counts on being the only open prompt: leave it early only behind an `interrupt`.
+        It assumes that no other prompt is open: leave the loop early only after an `interrupt`.
         """
         turn = RunningTurn(await self.send(text, images))
         while not turn.is_done:
@@ -390,10 +390,10 @@ class Client:
             turn.saw(delivery)
             yield delivery.event
 
-    # What can be said
+    # Requests to the client
 
     async def send(self, text: str, images: Sequence[Picture] = ()) -> str:
-        """A prompt; gives the uuid that its line will have in the transcript. A busy client puts it into a queue."""
+        """Sends a prompt and returns the uuid that its line will have in the transcript. A busy client queues it."""
         uuid = str(uuid4())
         line = outgoing.prompt(text, [_image(picture) for picture in images], uuid=uuid)
         self._is_answering = True
@@ -401,22 +401,22 @@ class Client:
         return uuid
 
     async def decide(self, permission: Permission, decision: Decision) -> None:
-        """Answers a permission request. One that is void by now may be answered all the same."""
+        """Answers a permission request. Answering one that is void by now does no harm."""
         await self._say(outgoing.decision(permission.request_id, decision, permission.input))
 
     async def allow(self, permission: Permission, input: Any = None, remember: Sequence[Any] = ()) -> None:  # noqa: A002
-        """Lets the tool run; `remember` takes from `permission.suggestions`."""
+        """Lets the tool run; `remember` takes items of `permission.suggestions`."""
         await self.decide(permission, Allow(input=input, remember=remember))
 
     async def deny(self, permission: Permission, reason: str = "", interrupt: bool = False) -> None:
         await self.decide(permission, Deny(reason=reason, interrupt=interrupt))
 
     async def answer(self, permission: Permission, chosen: Mapping[str, str]) -> None:
-        """Answers `AskUserQuestion`: the label chosen, or own words, by question."""
+        """Answers `AskUserQuestion`: for each question the chosen label or a text of one's own."""
         await self.decide(permission, outgoing.answers(permission.input, chosen))
 
     async def interrupt(self) -> None:
-        """Stops what the client does; a result follows. Harmless when it does nothing."""
+        """Stops the client's work; a result follows. Harmless when it is idle."""
         await self.ask("interrupt")
 
     async def set_model(self, model: str | None) -> None:
@@ -426,7 +426,7 @@ class Client:
         await self.ask("set_permission_mode", mode=mode)
 
     async def set_thinking_budget(self, tokens: int | None) -> None:
-        """From the next request on; 0 turns thinking off, None leaves it to the client."""
+        """Applies from the next request on; 0 turns thinking off, None leaves it to the client."""
         await self.ask("set_max_thinking_tokens", max_thinking_tokens=tokens)
 
     async def about(self) -> dict[str, Any]:
@@ -453,21 +453,21 @@ class Client:
         await self.ask("mcp_toggle", serverName=name, enabled=enabled)
 
     async def stop_task(self, task: str) -> None:
-        """Ends what works in the background; `stream.open_tasks` has the ids."""
+        """Ends a background task; `stream.open_tasks` has the ids."""
         await self.ask("stop_task", task_id=task)
 
     async def rewind_files(self, prompt: str, *, dry_run: bool = False) -> dict[str, Any]:
-        """Puts files back to where they were before a prompt, by the uuid that `send` gave.
+        """Restores files to their state before a prompt, named by the uuid that `send` returned.
 
-        The client keeps what it needs for it where `CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1` is in its environment.
+        The client keeps the needed backups only if its environment has `CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1`.
         """
         extra = {"dry_run": True} if dry_run else {}
         return _object(await self.ask("rewind_files", user_message_id=prompt, **extra))
 
     async def ask(self, subtype: str, **fields: Any) -> Any:
-        """Any control request; gives the response, {} where there is none.
+        """Sends any control request and returns the response, {} if it is empty.
 
-        Raises ClientRefused where the answer is an error, ClientError where the client ends before it answers.
+        Raises ClientRefused if the answer is an error, ClientError if the client ends before it answers.
         """
         request_id = str(uuid4())
         answered: asyncio.Future[ControlAnswer] = asyncio.get_running_loop().create_future()
@@ -502,10 +502,10 @@ class Client:
             raise self._ended_error()
         return self._transport
 
-    # What it says
+    # Reading the client
 
     async def _read(self, transport: Transport) -> None:
-        """All the client ever writes. It waits for room, never for an answer of the host."""
+        """Reads everything the client writes. It waits for room in the mailbox, never for the host to answer."""
         line = b"\n"
         try:
             async for line in transport.lines():
@@ -551,7 +551,7 @@ class Client:
         self._mailbox.add(events, bool(self._stream.open_tasks), weight)
 
     def _note_permission(self, event: Permission | PermissionAnswered | PermissionVoid) -> None:
-        """For the session: a transcript tells only what came of it."""
+        """Adds the permission to the session: a transcript has only its outcome."""
         now = datetime.now(UTC)
         if isinstance(event, Permission):
             if event.id is not None:
@@ -565,13 +565,13 @@ class Client:
             self._builder.add_permission(call, answered)
 
     def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
-        """In a task of its own: the reader must not wait for room in the client's input."""
+        """Runs in its own task: the reader must not wait for room in the client's input."""
         self._errands.send(_suppressing_the_end(errand))
 
     async def _call_hook(self, callback: HookCallback) -> None:
         try:
             line = outgoing.success(callback.request_id, await self._hooks.answer(callback))
-        except Exception as error:  # noqa: BLE001  whatever it is, the client waits for an answer
+        except Exception as error:  # noqa: BLE001  the client must get an answer to any error
             self.hook_errors.append(error)
             self._report("hook", f"{type(error).__name__}: {error}")
             line = outgoing.failure(callback.request_id, f"{type(error).__name__}: {error}")
@@ -580,7 +580,7 @@ class Client:
     async def _answer_tools(self, question: ControlQuestion) -> None:
         try:
             line = outgoing.success(question.request_id, await self._tools.answer(question.data))
-        except BadInput as error:  # a result that is no JSON
+        except BadInput as error:  # the tool's result is not JSON
             line = outgoing.failure(question.request_id, str(error))
         await self._say(line)
 
@@ -591,7 +591,7 @@ class Client:
             if decision is None:
                 return
             line = outgoing.decision(permission.request_id, decision, permission.input)
-        except Exception as error:  # noqa: BLE001  whatever it is, the client waits for an answer
+        except Exception as error:  # noqa: BLE001  the client must get an answer to any error
             self.hook_errors.append(error)
             self._report("permission", f"{type(error).__name__}: {error}")
             refused = Deny(reason=f"The host could not decide: {type(error).__name__}: {error}")
@@ -614,7 +614,7 @@ class Client:
     # How it ended
 
     def _trouble(self) -> ClientError | None:
-        """What to say of its end, if that was not as it should be."""
+        """The error that describes a bad end of the client; None if it ended well."""
         if self._is_closing:
             return None
         if self._is_answering:
@@ -632,9 +632,9 @@ class Client:
 
 
 async def query(prompt: str, images: Sequence[Picture] = (), **client: Unpack[ClientArguments]) -> AsyncIterator[Event]:
-    """The events of one prompt in a client of its own, which ends with them; `client` is what `Client` takes.
+    """The events of one prompt in its own client, which ends with them; `client` are arguments of `Client`.
 
-    Without `on_permission` whatever the client asks is denied: there is nobody who could answer.
+    Without `on_permission` all permission requests are denied, because nobody could answer them.
     """
     client["on_permission"] = client.get("on_permission") or _nobody
     async with Client(**client) as running:
@@ -656,19 +656,19 @@ async def _ended(transport: Transport, reader: asyncio.Task[None]) -> None:
 
 
 def _is_heard(answered: asyncio.Future[ControlAnswer]) -> None:
-    """Nobody waits for the answer to a request that could not be sent, and asyncio would complain of it."""
+    """Retrieves the exception of a request that could not be sent: asyncio warns about one that nobody retrieves."""
     if not answered.cancelled():
         answered.exception()
 
 
 async def _suppressing_the_end(errand: Coroutine[Any, Any, None]) -> None:
-    """A client that has ended needs no answer; the loop over its events ends, too."""
+    """Awaits, ignoring ClientError: a client that has ended needs no answer, and the loop over its events ends too."""
     with contextlib.suppress(ClientError):
         await errand
 
 
 def _unanswerable(event: Event) -> bytes | None:
-    """The answer to a question that only a newer host could answer: one left open would stop the client for ever."""
+    """The error answer to a request that this host does not know: unanswered, it would block the client for ever."""
     if isinstance(event, ControlQuestion):
         return outgoing.failure(event.request_id, f"this host does not know {event.subtype!r}")
     if isinstance(event, UnknownFrame) and isinstance(event.record, ControlRequest) and event.record.request_id:
@@ -677,7 +677,7 @@ def _unanswerable(event: Event) -> bytes | None:
 
 
 def _plan_file(path: str) -> str | None:
-    """What the client will go by; None where it cannot be read, as on another machine."""
+    """The text of the plan file; None if it cannot be read, as on another machine."""
     try:
         with Path(path).open("rb") as file:
             return file.read(LONGEST_PLAN).decode("utf-8", "replace")

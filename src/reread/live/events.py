@@ -1,8 +1,8 @@
-"""What a stream amounts to, one event after the other.
+"""The events of a stream.
 
-Every block of a message comes whole exactly once (`Thinking`, `Text`, `ToolCall`, `OtherBlock`), after its deltas where
-the client sends them; or it comes as `Withdrawn`, when it was shown but taken back. Nothing is dropped: a frame that no
-event describes is an `UnknownFrame`.
+Every block of a message is delivered whole exactly once (`Thinking`, `Text`, `ToolCall`, `OtherBlock`), after its
+deltas if the client sends them; or, if it was shown and taken back, as `Withdrawn`. Nothing is dropped: a frame that
+no other event describes becomes an `UnknownFrame`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reread.sessions.captured import Withdrawal as Withdrawal
 
 
 class EventPlace(TypedDict):
-    """Whose event it is."""
+    """The session and agent that an event belongs to."""
 
     session: str | None
     agent: str | None
@@ -26,14 +26,14 @@ class EventPlace(TypedDict):
 class Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="event"):
     session: str | None = None
     agent: str | None = None
-    """The call that started the subagent this came from; None for the conversation itself."""
+    """The call that started the subagent this event is from; None for the main conversation."""
     message_id: str | None = None
     index: int | None = None
-    """Which block of the message."""
+    """Number of the block in its message."""
 
 
 class SessionStarted(Event, tag="session", frozen=True, kw_only=True):
-    """The first frame of a session, and again where what it says has changed."""
+    """The first frame of a session; sent again when its content changes."""
 
     model: str | None = None
     cwd: str | None = None
@@ -56,18 +56,18 @@ class TextDelta(Delta, tag="text_delta", frozen=True, kw_only=True):
 
 
 class ToolDelta(Delta, tag="tool_delta", frozen=True, kw_only=True):
-    """A fragment of the JSON of a call's input."""
+    """A fragment of a call's input, as JSON text."""
 
     id: str | None = None
     name: str | None = None
 
 
 class Whole(Event, frozen=True, kw_only=True):
-    """A block that is complete. `uuid` is that of its line in the transcript."""
+    """A complete block. `uuid` is that of its line in the transcript."""
 
     uuid: str | None = None
     record: Record | None = None
-    """The frame it came in; None where only its fragments came."""
+    """The frame it came in; None if only its fragments came."""
 
 
 class Thinking(Whole, tag="thinking", frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ class Thinking(Whole, tag="thinking", frozen=True, kw_only=True):
 class Text(Whole, tag="text", frozen=True, kw_only=True):
     text: str
     is_synthetic: bool = False
-    """In the model's name, but said by the client: an API error, for example."""
+    """Whether the client wrote it in the model's name, for example an API error."""
 
 
 class ToolCall(Whole, tag="tool", frozen=True, kw_only=True):
@@ -88,21 +88,21 @@ class ToolCall(Whole, tag="tool", frozen=True, kw_only=True):
     name: str
     input: Any
     is_server: bool = False
-    """Whether the API runs it by itself."""
+    """Whether the API itself runs the tool."""
 
 
 class OtherBlock(Whole, tag="block", frozen=True, kw_only=True):
-    """Any other block: a server tool's result, an image, or one of an unknown type."""
+    """Any other block: a server tool's result, an image, or a block of unknown type."""
 
     type: str
     value: Any
 
 
 class Withdrawn(Event, tag="withdrawn", frozen=True, kw_only=True):
-    """What was shown of a block that the client took back: it is in no transcript and counts nothing."""
+    """The shown part of a block that the client took back: it is in no transcript and in no sum."""
 
     kind: str
-    """`thinking`, `text`, `tool` or another type of block."""
+    """`thinking`, `text`, `tool` or another block type."""
     text: str
     reason: Withdrawal
     id: str | None = None
@@ -110,7 +110,7 @@ class Withdrawn(Event, tag="withdrawn", frozen=True, kw_only=True):
 
     @property
     def uuid(self) -> str | None:
-        """Made up: it has no line in a transcript, and so none of the client's."""
+        """Made by us: the block has no line in a transcript, so the client gave it no uuid."""
         return f"{self.message_id}.{self.index}" if self.message_id is not None else None
 
 
@@ -120,13 +120,13 @@ class ToolResult(Event, tag="tool_result", frozen=True, kw_only=True):
     is_error: bool
     uuid: str | None = None
     result: Any = None
-    """The structured twin: a patch, an exit code, answers, ..."""
+    """The structured form of the result: a patch, an exit code, answers, ..."""
     images: int = 0
     record: Record | None = None
 
 
 class Prompt(Event, tag="prompt", frozen=True, kw_only=True):
-    """A user line that is no tool result: a prompt that was sent, a prompt of an agent, a note of the client."""
+    """A user line other than a tool result: a prompt that was sent, an agent's prompt, or a note of the client."""
 
     text: str
     uuid: str | None = None
@@ -138,36 +138,36 @@ class Prompt(Event, tag="prompt", frozen=True, kw_only=True):
 
 PLAN_TOOL = "ExitPlanMode"
 RULE_PLACES = ("session", "localSettings", "projectSettings", "userSettings")
-"""Where a rule may be kept, the one that reaches least first."""
+"""Where a rule may be kept, narrowest scope first."""
 
 
 class Permission(Event, tag="permission", frozen=True, kw_only=True):
-    """The client asks whether a tool may run; `AskUserQuestion` and `ExitPlanMode` come the same way."""
+    """The client asks whether a tool may run. `AskUserQuestion` and `ExitPlanMode` arrive the same way."""
 
     request_id: str
     tool: str
     input: Any
     id: str | None = None
-    """Of the call."""
+    """Id of the call."""
     description: str | None = None
     suggestions: tuple[Any, ...] = ()
-    """What may be remembered, as the client puts it."""
+    """Rules and other changes that may be remembered, in the client's own format."""
     blocked_path: str | None = None
     reason: str | None = None
     plan: str | None = None
-    """The plan that `ExitPlanMode` is about. 2.1.325 asks without it: then it is what the call, the plan file or the
-    reply before said."""
+    """The plan that `ExitPlanMode` asks about. 2.1.325 asks without it: then it is taken from the plan file, the call
+    or the reply before."""
     plan_file: str | None = None
-    """Where the client keeps the plan, as far as the stream tells."""
+    """The client's plan file, if the stream names it."""
 
     @property
     def narrowest(self) -> int | None:
-        """Which suggestion opens least: a rule, best one for this very call; None where only wider ones are there."""
+        """Index of the suggested rule that allows least, ideally only this call; None if none is an allow rule."""
         found = [(width, number) for number, each in enumerate(self.suggestions) if (width := self._width(each))]
         return min(found)[1] if found else None
 
     def _width(self, suggestion: Any) -> tuple[bool, int, int, int] | None:
-        """How much a rule opens; None for a folder, a mode or whatever else is no rule."""
+        """How much an allow rule allows, for sorting; None for any other suggestion, such as a folder or a mode."""
         if not isinstance(suggestion, dict) or suggestion.get("type") != "addRules":
             return None
         rules = suggestion.get("rules")
@@ -192,13 +192,13 @@ class Permission(Event, tag="permission", frozen=True, kw_only=True):
 
 
 class PermissionVoid(Event, tag="permission_void", frozen=True, kw_only=True):
-    """The question needs no answer any more: withdraw it from the screen."""
+    """The permission request needs no answer any more: remove it from the screen."""
 
     request_id: str
 
 
 class PermissionAnswered(Event, tag="permission_answered", frozen=True, kw_only=True):
-    """What the host answered."""
+    """The host's answer to a permission request."""
 
     request_id: str
     decision: Literal["allow", "deny", "error"]
@@ -206,7 +206,7 @@ class PermissionAnswered(Event, tag="permission_answered", frozen=True, kw_only=
     id: str | None = None
     message: str | None = None
     is_edited: bool = False
-    """Whether the tool ran with another input than the model gave it."""
+    """Whether the host changed the model's input."""
     edited_input: Any = None
     remembered: tuple[Any, ...] = ()
 
@@ -219,7 +219,7 @@ class HookCallback(Event, tag="hook", frozen=True, kw_only=True):
 
 
 class ControlQuestion(Event, tag="control_request", frozen=True, kw_only=True):
-    """A question of the client that is neither about a tool nor a hook."""
+    """A control request of the client that is neither a permission request nor a hook."""
 
     request_id: str
     subtype: str | None
@@ -227,7 +227,7 @@ class ControlQuestion(Event, tag="control_request", frozen=True, kw_only=True):
 
 
 class ControlAnswer(Event, tag="control_response", frozen=True, kw_only=True):
-    """The answer to a question of ours."""
+    """The client's answer to a control request of ours."""
 
     request_id: str
     ok: bool
@@ -236,7 +236,7 @@ class ControlAnswer(Event, tag="control_response", frozen=True, kw_only=True):
 
 
 class MessageUsage(Event, tag="usage", frozen=True, kw_only=True):
-    """The final counts of a message."""
+    """The final token counts of a message."""
 
     usage: Usage
     stop_reason: str | None = None
@@ -245,7 +245,7 @@ class MessageUsage(Event, tag="usage", frozen=True, kw_only=True):
 
 
 class Notice(Event, tag="notice", frozen=True, kw_only=True):
-    """Something else happened: `interrupted`, `compacted`, `retry`, `status`, `task`, `hook`, `thinking_tokens`, ..."""
+    """Anything else: `interrupted`, `compacted`, `retry`, `status`, `task`, `hook`, `thinking_tokens`, ..."""
 
     what: str
     text: str = ""
@@ -253,21 +253,21 @@ class Notice(Event, tag="notice", frozen=True, kw_only=True):
 
     @property
     def data(self) -> dict[str, Any]:
-        """All that the frame says."""
+        """All fields of the frame."""
         return self.record.data
 
 
 class TurnResult(Event, tag="result", frozen=True, kw_only=True):
-    """The end of a turn. There may be several for one prompt, where agents work in the background."""
+    """The end of a turn. One prompt may have several if agents work in the background."""
 
     is_error: bool
     subtype: str | None = None
     text: str = ""
     terminal_reason: str | None = None
     cost_usd: Decimal | None = None
-    """The client's own count, for the whole process so far."""
+    """The client's own total for the process so far."""
     turn_cost_usd: Decimal | None = None
-    """The same count, since the result before."""
+    """The increase of that total since the previous result."""
     usage: Usage | None = None
     models: Any = None
     duration_ms: float | None = None
@@ -278,14 +278,14 @@ class TurnResult(Event, tag="result", frozen=True, kw_only=True):
 
 
 class UnknownFrame(Event, tag="unknown", frozen=True, kw_only=True):
-    """A frame that no other event describes, or a line that is no JSON; the record has its bytes."""
+    """A frame that no other event describes, or a line that is not JSON; the record has its bytes."""
 
     record: Record
     reason: str
 
 
 class Trouble(Event, tag="trouble", frozen=True, kw_only=True):
-    """Something of ours failed, not of the client's: a hook raised, the capture file cannot be written."""
+    """A failure on our side, not the client's: a hook raised, or the capture file cannot be written."""
 
     what: Literal["hook", "capture", "permission"]
     text: str

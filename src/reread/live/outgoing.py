@@ -1,4 +1,4 @@
-"""Frames we send, each as one line. A line that is not JSON kills the client, so all of them are made here."""
+"""The frames we send, each as one line. A line that is not JSON kills the client, so all are made here."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from msgspec import Struct
 from reread.errors import BadInput
 
 IMAGE_TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
-"""What the API takes, by the first bytes of a file."""
+"""Image types that the API accepts, by the first bytes of a file."""
 
 
 class Allow(Struct, frozen=True, kw_only=True):
-    """Lets a tool run: with its own input, or with another."""
+    """Lets a tool run, with the model's input or another."""
 
     input: Any = None
-    """None leaves it as the model gave it."""
+    """None keeps the model's input."""
     remember: Sequence[Any] = ()
-    """Suggestions of the client to be applied from now on."""
+    """The client's suggestions to apply from now on."""
 
 
 class Deny(Struct, frozen=True, kw_only=True):
-    """Refuses a tool; the model reads the reason."""
+    """Refuses a tool; the model sees the reason."""
 
     reason: str = ""
     interrupt: bool = False
-    """Ends the turn, too."""
+    """Whether to end the turn, too."""
 
 
 Decision = Allow | Deny
 NO_REASON = "The user does not want this tool to run."
-"""A refusal without a message is invalid, and the model would see a failure of the tool instead."""
+"""A refusal without a message is invalid: the model would see a failed tool instead."""
 
 
 def line(frame: Mapping[str, Any]) -> bytes:
-    """A frame as bytes. ASCII only, so that no character of a text can end the line early for any reader."""
+    """A frame as bytes. ASCII only, so that no reader takes a character of a text for the end of the line."""
     try:
         return json.dumps(frame, separators=(",", ":"), allow_nan=False).encode() + b"\n"
     except (TypeError, ValueError, RecursionError) as error:
@@ -46,7 +46,7 @@ def line(frame: Mapping[str, Any]) -> bytes:
 
 
 def prompt(text: str, images: Sequence[bytes] = (), *, uuid: str | None = None, session: str = "") -> bytes:
-    """A user line; the client keeps its uuid."""
+    """A prompt as a user line; the client keeps its uuid."""
     content = [{"type": "text", "text": text}, *map(_image, images)] if images else text
     frame: dict[str, Any] = {
         "type": "user",
@@ -66,7 +66,7 @@ def _image(raw: bytes) -> dict[str, Any]:
 
 
 def request(request_id: str, subtype: str, **fields: Any) -> bytes:
-    """A question of ours; an unknown one is answered with an error, so trying is safe."""
+    """A control request. The client answers an unknown one with an error, so trying is safe."""
     return line({"type": "control_request", "request_id": request_id, "request": {"subtype": subtype, **fields}})
 
 
@@ -76,14 +76,14 @@ def success(request_id: str, response: Mapping[str, Any]) -> bytes:
 
 
 def failure(request_id: str, message: str) -> bytes:
-    """The answer to a question that we cannot answer: one that is left open would stop the client for ever."""
+    """The answer to a request that we cannot answer: left unanswered, it would block the client for ever."""
     return line(
         {"type": "control_response", "response": {"subtype": "error", "request_id": request_id, "error": message}}
     )
 
 
 def decision(request_id: str, decided: Decision, given: Any) -> bytes:
-    """The answer to a permission request about `given`. Older clients refuse an answer that leaves anything out."""
+    """The answer to a permission request with the input `given`. Older clients reject one with a missing field."""
     if not isinstance(decided, Allow | Deny):
         raise BadInput(f"{decided!r} is no decision; give an Allow or a Deny")
     if isinstance(decided, Allow):
@@ -101,6 +101,6 @@ def decision(request_id: str, decided: Decision, given: Any) -> bytes:
 
 
 def answers(given: Any, chosen: Mapping[str, str]) -> Allow:
-    """The answer to `AskUserQuestion`: what was chosen, by question."""
+    """The answer to `AskUserQuestion`: the chosen label or text, by question."""
     asked = given if isinstance(given, dict) else {}
     return Allow(input={**asked, "answers": dict(chosen)})

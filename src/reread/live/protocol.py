@@ -1,4 +1,4 @@
-"""The stream-json protocol as a pure state machine: bytes in, events out. It does no I/O and knows no clock."""
+"""The stream-json protocol as a pure state machine: bytes in, events out. It does no I/O and reads no clock."""
 
 from __future__ import annotations
 
@@ -79,23 +79,23 @@ from .events import (
 from .streamed_message import StreamedMessage
 
 ReadFile = Callable[[str], str | None]
-"""The text of a file; None where it cannot be read."""
+"""Returns the text of a file; None if it cannot be read."""
 
 
 def _unread(path: str) -> str | None:  # noqa: ARG001
-    """For a stream of another time or machine."""
+    """For a stream recorded at another time or on another machine."""
     return None
 
 
 class Questions:
-    """The permissions that wait for an answer. Frames of an unexpected shape give no event: None."""
+    """The permission requests that wait for an answer. A frame of an unexpected shape gives None, not an event."""
 
     def __init__(self, read_file: ReadFile) -> None:
         self.open: dict[str, Permission] = {}
         self.plans = PlanTrail(read_file)
 
     def of_client(self, frame: ControlRequest, session: str | None, agents: Mapping[str, str]) -> Event | None:
-        """A question of the client; `agents` are the calls that started them, by agent."""
+        """The event of a control request; `agents` maps each agent to the call that started it."""
         asked = question_of(frame)
         where = EventPlace(session=session, agent=None)
         if frame.request_id is None or asked is None:
@@ -116,7 +116,7 @@ class Questions:
         return ControlQuestion(**where, request_id=frame.request_id, subtype=asked.subtype, data=data)
 
     def void(self, frame: ControlCancelRequest, session: str | None) -> Event | None:
-        """A question that needs no answer any more; it may be a hook's, or have been answered by now."""
+        """The event of a cancelled request, which may be a hook's or one that was answered already."""
         if frame.request_id is None:
             return None
         permission = self.open.pop(frame.request_id, None)
@@ -124,7 +124,7 @@ class Questions:
         return PermissionVoid(session=session, agent=agent, request_id=frame.request_id)
 
     def answer_of_client(self, frame: ControlResponse, session: str | None) -> Event | None:
-        """The client's answer to a question of ours."""
+        """The event of the client's answer to a request of ours."""
         answer = answer_of(frame)
         if answer is None or answer.request_id is None:
             return None
@@ -134,7 +134,7 @@ class Questions:
         return ControlAnswer(**where, request_id=answer.request_id, ok=is_good, response=given, error=answer.error)
 
     def answered(self, frame: ControlResponse) -> Event | None:
-        """Our answer to a permission request."""
+        """The event of our answer to a permission request; None if it answers none that is open."""
         answer = answer_of(frame)
         permission = self.open.pop(answer.request_id or "", None) if answer is not None else None
         if answer is None or permission is None:
@@ -158,14 +158,14 @@ class Questions:
 
 
 class PlanTrail:
-    """What the conversation said of a plan before the client asks about it: 2.1.325 asks with an empty input."""
+    """Collects the plan from the conversation before the client asks about it: 2.1.325 asks with an empty input."""
 
     def __init__(self, read_file: ReadFile) -> None:
         self._read_file = read_file
         self._said = ""
         self._calls: dict[str | None, str] = {}
         self._files: dict[str | None, tuple[str, str | None]] = {}
-        """Plan files that were written, by call: the path, and the text where the call had it whole."""
+        """Plan files that were written, by call: the path, and the text if the call had all of it."""
 
     def saw(self, event: Event) -> None:
         if event.agent is not None:
@@ -185,7 +185,7 @@ class PlanTrail:
             self._files[call] = path, content if isinstance(content, str) else None
 
     def completed(self, permission: Permission) -> Permission:
-        """With the plan: of the question itself, of the file as it is by now, of the calls, of the reply before."""
+        """The request with its plan: from its own input, else the file as it is now, the calls, or the last reply."""
         given = permission.input if isinstance(permission.input, dict) else {}
         path, written = next(reversed(self._files.values()), (None, None))
         told = given.get("planFilePath")
@@ -198,7 +198,7 @@ class PlanTrail:
 
 
 def _is_plan_file(path: str) -> bool:
-    """Whether it is where the client keeps plans: `~/.claude/plans/three-words.md`."""
+    """Whether the path is one of the client's plan files: `~/.claude/plans/three-words.md`."""
     parts = path.replace("\\", "/").rsplit("/", 2)
     return len(parts) == 3 and parts[1] == "plans" and parts[2].endswith(".md")
 
@@ -240,7 +240,7 @@ _WHAT = {
     "hook_response": "hook",
     "session_title_changed": "title",
 }
-"""Subtypes that go by a shorter name; all others go by their own."""
+"""Shorter names for some subtypes; the others keep their own."""
 
 
 def notice_of(frame: System, where: EventPlace) -> Notice:
@@ -283,22 +283,22 @@ def _task_status(frame: TaskEvent) -> str:
 
 
 def task_state(frame: TaskEvent) -> str | None:
-    """How a task stands, where the frame says so: in itself or in its patch."""
+    """The state of a task, if the frame or its patch has it."""
     patch: Any = parse_or_none(frame.patch)
     changed = patch.get("status") if isinstance(patch, dict) else None
     return frame.status or (changed if isinstance(changed, str) else None)
 
 
 REMEMBERED = 32
-"""Messages of a conversation that may still get a late frame."""
+"""How many messages of a conversation may still get a late frame."""
 _TASK_GOES_ON = frozenset({"pending", "running", "in_progress", "paused"})
 
 _BEFORE_A_FRAME = b" \t\r\0\xef\xbb\xbf"
-"""What a decoder passes over: white space, zeros of a torn write, a byte order mark."""
+"""Bytes that the decoder skips: white space, zeros of a torn write, a byte order mark."""
 
 
 class _Thread:
-    """One conversation in the stream: the session's own, or that of an agent."""
+    """One conversation in the stream: the main one or an agent's."""
 
     def __init__(self, session: str | None, agent: str | None) -> None:
         self.where = EventPlace(session=session, agent=agent)
@@ -309,7 +309,7 @@ class _Thread:
         return self._messages.get(id)
 
     def begin(self, message: StreamedMessage) -> Iterator[Event]:
-        """A new message; what the one before had begun and did not end is not coming any more."""
+        """Starts a message and withdraws the unfinished blocks of the one before."""
         yield from self.withdraw("error")
         self.current = self._messages[message.id] = message
         if len(self._messages) > REMEMBERED:
@@ -321,17 +321,17 @@ class _Thread:
 
 
 class Stream:
-    """Feed it what the client writes, cut anywhere; it says what that amounts to.
+    """Turns the client's output, fed in chunks cut anywhere, into events.
 
-    With a builder, every complete frame also goes into the session that is being built; `read_file` is asked for the
-    plan file that a question is about.
+    With a builder, every complete frame is also added to the session being built; `read_file` reads the plan file that
+    a permission request is about.
     """
 
     def __init__(self, builder: SessionBuilder | None = None, read_file: ReadFile = _unread) -> None:
         self.session: str | None = None
-        """The id that the last frame named; `/clear` changes it."""
+        """The session id of the last frame; `/clear` changes it."""
         self.open_tasks: set[str] = set()
-        """Agents and commands that still work in the background."""
+        """Agents and commands still working in the background."""
         self._builder = builder
         self._carried: list[bytes] = []
         self._threads: dict[tuple[str | None, str | None], _Thread] = {}
@@ -343,11 +343,11 @@ class Stream:
 
     @property
     def open_permissions(self) -> dict[str, Permission]:
-        """Those that wait for an answer, by request id."""
+        """The permission requests that wait for an answer, by request id."""
         return self._questions.open
 
     def feed(self, chunk: AnyBytes | str) -> list[Event]:
-        """Events of the frames that are complete; a frame is complete at its newline or at its last brace."""
+        """Events of the frames completed by this chunk; a frame is complete at its newline or at its last brace."""
         if type(chunk) is not bytes:
             chunk = as_bytes(chunk)
         found: list[Event] = []
@@ -356,11 +356,11 @@ class Stream:
         return found
 
     def take(self, record: Record) -> list[Event]:
-        """Events of one frame that somebody has decoded."""
+        """Events of one frame that is decoded already."""
         return list(self._received(record))
 
     def sent(self, line: AnyBytes | str) -> list[Event]:
-        """A line that was sent to the client: a prompt, or an answer, which closes what was open."""
+        """Events of a line that was sent to the client: a prompt, or an answer that closes a permission request."""
         record = decode(line)
         if isinstance(record, User):
             return list(self._user(record))
@@ -368,7 +368,7 @@ class Stream:
         return [answered] if answered is not None else []
 
     def close(self) -> list[Event]:
-        """The stream has ended: what was still open was cut off."""
+        """Ends the stream: withdraws the blocks that are still open, and clears open permissions and tasks."""
         rest = b"".join(self._carried).strip()
         self._carried = []
         found = [event for record in (decode_all(rest) if rest else ()) for event in self._received(record)]
@@ -394,7 +394,7 @@ class Stream:
         if not chunk:
             return
         self._carried.append(chunk)
-        # No beginning of a JSON object is an object itself, so one that can be read is complete without its newline.
+        # No proper prefix of a JSON object is valid JSON, so an object that parses is complete without its newline.
         if chunk.endswith(b"}"):
             whole = b"".join(self._carried)
             record = decode(whole)
@@ -405,7 +405,7 @@ class Stream:
                 yield from self._behind_noise(chunk)
 
     def _behind_noise(self, chunk: bytes) -> Iterator[Record]:
-        """A frame, when what came before it without a newline can be no beginning of one."""
+        """A frame after noise without a newline that cannot be the beginning of a frame."""
         record = decode(chunk)
         if not (isinstance(record, Unknown) and record.malformed):
             noise = b"".join(self._carried[:-1])
@@ -459,7 +459,7 @@ class Stream:
         return ()
 
     def _ended(self, thread: _Thread, event: MessageDelta) -> Iterator[Event]:
-        """The end by the API's own word; the client's own closing events after an interrupt give no reason."""
+        """Ends a message that has a stop reason; the closing events the client makes after an interrupt have none."""
         message = thread.current
         reason = event.delta.stop_reason if event.delta is not None else None
         if message is None or reason is None:
@@ -492,7 +492,7 @@ class Stream:
         message = thread.message(id)
         if message is None:
             message = StreamedMessage(id, said.model if said is not None else None)
-            # The client's own words may come in the middle of a message, which then goes on (a refusal in 2.1.197).
+            # A text of the client itself may come inside a message, which then goes on (a refusal in 2.1.197).
             yield from thread.begin(message) if not frame.is_synthetic else ()
         for block in _blocks(frame):
             whole = message.confirm(block, frame, thread.where)
@@ -501,7 +501,7 @@ class Stream:
                 yield whole
         if said is None or message.is_streamed or message.has_ended or frame.is_synthetic:
             return
-        # Without stream events some versions tell why the message ended: on its last line, or on all of them.
+        # Without stream events, some versions give the stop reason on the message's last line, others on all of them.
         if said.stop_reason is not None and said.usage is not None:
             message.has_ended = True
             yield events.MessageUsage(
@@ -545,7 +545,7 @@ class Stream:
             )
 
     def _is_repeated(self, frame: Assistant | User) -> bool:
-        """Whether this very line has come before; also tells the session that is being built."""
+        """Whether a line with this uuid came before; if not, adds the frame to the session being built."""
         if frame.uuid is not None:
             if frame.uuid in self._seen:
                 return True
@@ -554,7 +554,7 @@ class Stream:
             self._builder.add(frame)
         return False
 
-    # What the client says about itself
+    # The client's state
 
     def _system(self, frame: System) -> Iterator[Event]:
         if self._builder is not None:
@@ -577,7 +577,7 @@ class Stream:
             )
 
     def _init(self, frame: Init) -> Iterator[Event]:
-        """It is repeated at every turn; only news is news."""
+        """The client repeats `init` at every turn; only a changed one becomes an event."""
         started = SessionStarted(
             **self._where(frame),
             model=frame.model,
@@ -609,7 +609,7 @@ class Stream:
             self.open_tasks.discard(task)
 
     def _follow_all(self, tasks: Any) -> None:
-        """The whole list of what works in the background, where the client gives it."""
+        """Replaces the open tasks by the client's complete list."""
         if isinstance(tasks, list):
             named = (task.get("task_id") or task.get("id") for task in tasks if isinstance(task, dict))
             self.open_tasks = {name for name in named if isinstance(name, str)}
@@ -643,7 +643,7 @@ class Stream:
         )
 
     def _since(self, cost: Decimal | None) -> Decimal | None:
-        """What came on top of the count of the result before; a smaller one started over."""
+        """The increase since the previous result; a smaller total means that the client started counting again."""
         if cost is None:
             return None
         before, self._cost = self._cost, cost

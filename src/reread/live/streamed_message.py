@@ -1,4 +1,4 @@
-"""A message as it streams: its blocks, what has been delivered of them, what was taken back."""
+"""A message while it streams: its blocks, which of them were delivered, and which were withdrawn."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from .events import (
 
 
 class StreamedBlock(Struct):
-    """A block of which the beginning has come."""
+    """A block whose beginning has come."""
 
     index: int
     start: Block
     pieces: list[str]
     signature: str | None = None
     is_settled: bool = False
-    """Delivered whole, or withdrawn."""
+    """Whether it was delivered whole or withdrawn."""
     is_confirmed: bool = False
-    """Whether a complete frame has shown it."""
+    """Whether a complete frame had it."""
 
     @property
     def text(self) -> str:
         return "".join(self.pieces)
 
     def whole(self) -> Block:
-        """The block that the fragments make up, for a message whose end came without a complete frame."""
+        """The block made of its fragments, for a message that ended without a complete frame."""
         start = self.start
         if isinstance(start, ThinkingBlock):
             return ThinkingBlock(thinking=start.as_text + self.text, signature=self.signature or start.signature)
@@ -58,7 +58,7 @@ class StreamedBlock(Struct):
 
 
 def _input(text: str) -> Raw:
-    """Input that is no JSON is wrapped the way the client does it."""
+    """The input of a call; text that is not JSON is wrapped the way the client does it."""
     raw = text.encode("utf-8", "replace")
     if parse_or_none(raw) is not None:
         return Raw(raw)
@@ -66,7 +66,7 @@ def _input(text: str) -> Raw:
 
 
 class StreamedMessage:
-    """Takes fragments and complete frames of one message; gives every block whole exactly once."""
+    """Takes fragments and complete frames of one message and delivers every block whole exactly once."""
 
     def __init__(
         self,
@@ -80,16 +80,16 @@ class StreamedMessage:
         self.model = model
         self.is_streamed = is_streamed
         self.has_ended = False
-        """Whether the API said why it ended: from then on no block of it can be taken back."""
+        """Whether the API gave a stop reason: after that, no block can be withdrawn."""
         self.ttft_ms = ttft_ms
-        """How long its first token took, as the client measured it."""
+        """Milliseconds to the first token, measured by the client."""
         self._blocks: dict[int, StreamedBlock] = {}
 
     def start(self, index: int, block: Block) -> None:
         self._blocks[index] = StreamedBlock(index=index, start=block, pieces=[])
 
     def add(self, index: int, fragment: Fragment | None, where: EventPlace) -> Delta | None:
-        """A fragment of a block; None for one that shows nothing, or that has no beginning."""
+        """Adds a fragment to its block; None if it has nothing to show or the block's beginning is missing."""
         block = self._blocks.get(index)
         if block is None or block.is_settled or fragment is None:
             return None
@@ -109,7 +109,7 @@ class StreamedMessage:
         return None
 
     def confirm(self, block: Block, record: Assistant, where: EventPlace) -> Whole | None:
-        """A block of a complete frame, in place of what was streamed of it; None where it has been delivered."""
+        """Delivers a block of a complete frame in place of its fragments; None if it was delivered already."""
         known = self._unconfirmed(block)
         if known is None:
             if self.is_streamed and self._has_shown(block):
@@ -122,14 +122,14 @@ class StreamedMessage:
         return self._deliver(known, block, record, where)
 
     def end(self, where: EventPlace) -> Iterator[Whole]:
-        """The message is complete: blocks whose frame has not come are delivered as they were streamed."""
+        """Ends the message: blocks without a complete frame are delivered from their fragments."""
         self.has_ended = True
         for block in self._blocks.values():
             if not block.is_settled:
                 yield self._deliver(block, block.whole(), None, where)
 
     def withdraw(self, reason: Withdrawal, where: EventPlace, first: int = 0) -> Iterator[Withdrawn]:
-        """Takes back what was not delivered, from a block on."""
+        """Withdraws the blocks that were not delivered, from index `first` on."""
         for block in self._blocks.values():
             if block.is_settled or block.index < first:
                 continue
@@ -160,7 +160,7 @@ class StreamedMessage:
         return _whole(block, record, place, known.index)
 
     def _unconfirmed(self, block: Block) -> StreamedBlock | None:
-        """The oldest of its type, or the call of that id, that no complete frame has shown."""
+        """The oldest block of this type, or the call with this id, that no complete frame has confirmed."""
         kind = type_of(block)
         for known in self._blocks.values():
             if known.is_confirmed or type_of(known.start) != kind:
@@ -170,7 +170,7 @@ class StreamedMessage:
         return None
 
     def _has_shown(self, block: Block) -> bool:
-        """Whether a streamed block said the same: some clients repeat a message whole at its end."""
+        """Whether a known block is the same: some clients repeat the whole message at its end."""
         kind = type_of(block)
         return any(
             known.start.id == block.id
