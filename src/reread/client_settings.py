@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -288,6 +288,19 @@ class ClientSettings:
         if hooks := find(text, "hooks"):
             return append(text, hooks.value, EVENT, [group])
         return append(text, start_of(text), "hooks", {EVENT: [group]})
+
+    def with_values(self, outer: str, inner: str, values: Sequence[object]) -> ClientSettings:
+        """The settings with values added to the list `outer.inner`, which is made if missing."""
+        group = self._expected(self.values.get(outer, {}), dict, f"its `{outer}` is no object")
+        self._expected(group.get(inner, []), list, f"its `{outer}.{inner}` is no array")
+        text = self.text
+        if outer not in self.values:
+            text = append(text, start_of(text), outer, {})
+        if inner not in group:
+            text = append(text, _place(text, outer).value, inner, [])
+        for value in values:
+            text = append(text, _place(text, outer, inner).value, None, value)
+        return ClientSettings(text, self.name)
 
     def without_entries(self, before: ClientSettings | None) -> ClientSettings:
         """The settings without our entries; `before` are the settings before them, if known."""
@@ -601,20 +614,20 @@ def applied(each: Suggestion, project: Path | None, home: Path) -> Applied:
     place = each.place if project is not None else each.place.removeprefix(".claude/")
     file = SettingsFile(root / place)
     before = file.read()
-    return Applied(file, SettingsChange(before, _after(each, before, file.path), before))
+    return Applied(file, SettingsChange(before, _after(each, before, file), before))
 
 
-def _after(each: Suggestion, before: bytes | None, path: Path) -> bytes:
+def _after(each: Suggestion, before: bytes | None, file: SettingsFile) -> bytes:
     if each.kind is SuggestionKind.MEMORY:
         return _with_line((before or b"").decode("utf-8", "surrogateescape"), each.draft).encode(
             "utf-8", "surrogateescape"
         )
     if each.place.endswith(".json"):
-        return _with_settings(
-            (before or NEW.encode()).decode("utf-8", "replace"), json.loads(each.draft), path
-        ).encode()
+        [(outer, lists)] = json.loads(each.draft).items()
+        [(inner, values)] = lists.items()
+        return file.settings(before or None).with_values(outer, inner, values).text.encode()
     if before is not None:
-        raise BadInput(f"{printable(str(path))} is there already; nothing was written")
+        raise BadInput(f"{printable(str(file.path))} is there already; nothing was written")
     return f"{each.draft.rstrip()}\n".encode()
 
 
@@ -629,24 +642,3 @@ def _with_line(text: str, line: str) -> str:
     while not lines[at - 1].strip():
         at -= 1
     return "\n".join([*lines[:at], line, *lines[at:], ""])
-
-
-def _with_settings(text: str, changes: dict[str, Any], path: Path) -> str:
-    """The text with the draft's values added to its lists; every other character stays."""
-    try:
-        parse(text)
-    except ValueError as error:
-        raise BadInput(f"{printable(str(path))} is not valid JSON ({error}); nothing was written") from error
-    (outer, groups), *_ = changes.items()
-    (inner, values), *_ = groups.items()
-    for keys, empty in (((outer,), {}), ((outer, inner), [])):
-        if find(text, *keys) is None:
-            holder = find(text, *keys[:-1]) if len(keys) > 1 else None
-            opening = holder.value if holder is not None else start_of(text)
-            text = append(text, opening, keys[-1], empty)
-    for value in values:
-        place = find(text, outer, inner)
-        if place is None or text[place.value] != "[":
-            raise BadInput(f"{printable(str(path))} has an unexpected value under {outer}.{inner}; nothing was written")
-        text = append(text, place.value, None, value)
-    return text

@@ -111,12 +111,24 @@ def test_what_cannot_be_applied_is_said_in_one_sentence(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{ not json",
+        b"[]",
+        b'{"permissions": "x"}',
+        b'{"permissions": []}',
+        b'{"permissions": {"allow": {}}}',
+        b'{"a": "\xff"}',
+    ],
+)
 def test_settings_that_cannot_be_understood_stay_as_they_are(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes
 ) -> None:
     found = suggestions(tmp_path, capsys)
     settings = project / ".claude" / "settings.json"
     settings.parent.mkdir()
-    settings.write_text("{ not json", "utf-8")
+    settings.write_bytes(content)
     assert retro(tmp_path, "apply", number_of("permission", found), "--yes") == 2
-    assert settings.read_text("utf-8") == "{ not json"
+    assert settings.read_bytes() == content
+    assert "nothing was changed" in capsys.readouterr().err

@@ -122,6 +122,17 @@ def test_permissions_are_answered_from_inside_the_loop(
     assert [event.decision for event in found if isinstance(event, events.PermissionAnswered)] == [answer["behavior"]]
 
 
+def test_the_session_of_a_client_knows_what_a_person_made_of_a_permission() -> None:
+    async def editing(client: Client) -> None:
+        async for event in client.turn("run it"):
+            if isinstance(event, events.Permission):
+                await client.allow(event, {"command": "pwd"})
+        permission = client.session.permissions["toolu_1"]
+        assert (permission.decision, permission.edited_input) == ("allow", {"command": "pwd"})
+
+    talk("asks_permission", editing)
+
+
 def test_what_is_steered_is_asked_in_the_protocols_words() -> None:
     async def steering(client: Client) -> None:
         await client.interrupt()

@@ -38,7 +38,7 @@ from .events import (
     Withdrawn,
 )
 from .outgoing import Allow, Decision, Deny
-from .protocol import Stream
+from .protocol import Stream, answered_permission
 from .transport import (
     PATIENT,
     ClientOptions,
@@ -558,11 +558,10 @@ class Client:
                 self._permissions[event.request_id] = event.id, ToolPermission(asked=now, reason=event.reason)
         elif (known := self._permissions.pop(event.request_id, None)) is not None:
             call, permission = known
-            answered = replace(permission, answered=now, decision="void")
             if isinstance(event, PermissionAnswered):
-                said = {"decision": event.decision, "message": event.message, "remembered": event.remembered}
-                answered = replace(answered, **said)
-            self._builder.add_permission(call, answered)
+                self._builder.add_permission(call, answered_permission(permission, event, now))
+            else:
+                self._builder.add_permission(call, replace(permission, answered=now, decision="void"))
 
     def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
         """Runs in its own task: the reader must not wait for room in the client's input."""
