@@ -84,7 +84,7 @@ CREATE TABLE IF NOT EXISTS told (
     circumstance text NOT NULL,           -- digest of these columns and everything else that similar responses share
     PRIMARY KEY (file, key)
 );
-ALTER TABLE told ADD COLUMN IF NOT EXISTS digest text;   -- of this row, made by the client; if equal, the row is not sent again
+ALTER TABLE told ADD COLUMN IF NOT EXISTS digest text;   -- of this row, made by the client; if equal, it is not sent
 CREATE INDEX IF NOT EXISTS told_by_asked ON told(asked);
 
 -- The ledger: every response once, no matter who pushed it or how often. Place and time are those of the owner.
