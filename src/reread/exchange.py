@@ -597,8 +597,8 @@ def last_folder(home: Path) -> Path | None:
 
 
 def remember_folder(home: Path, folder: Path, *, is_pull: bool = False) -> None:
-    """Makes this the default folder. After a push it also replaces a remembered store; a pull leaves that as it is. A
-    key remembered for another folder is dropped."""
+    """Makes this the default folder. After a push, but not after a pull, it also drops the remembered store. A key
+    remembered for another folder is always dropped."""
     before = _remembered(home)
     gone: set[str] = set() if is_pull else {"store"}
     if before.get("folder") != str(folder):

@@ -64,7 +64,7 @@ def _range(text: str, option: str) -> range:
 
 
 class Piece(NamedTuple):
-    """What one line of a session says: a prompt, or the steps of a reply."""
+    """The content of one line of a session: a prompt, or the steps of a reply."""
 
     turn: Turn
     said: tuple[Prompt | Step, ...]
@@ -75,7 +75,7 @@ class Piece(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The line, and those of the results of its calls."""
+        """The uuids of the line and of the lines with the results of its calls."""
         outputs = (step.output for step in self.said if isinstance(step, ToolCall))
         found = (self.name, *(output.uuid for output in outputs if output is not None))
         return [name for name in found if name is not None]

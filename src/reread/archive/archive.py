@@ -401,7 +401,7 @@ class Archive(ArchiveBase):
         )
 
     def file(self, name: str | PathLike[str], here: str | PathLike[str] | None = None) -> ArchivedFile:
-        """A file that sessions touched, by its path or enough of its end; more in `archive.files`."""
+        """A file that sessions touched, by its path or the end of it, if that is unique; more in `archive.files`."""
         return self.files.find(name, here)
 
     def prompts(

@@ -241,13 +241,13 @@ def label_called(connection: sqlite3.Connection, uuid: str, kind: str | None) ->
 
 
 def put(connection: sqlite3.Connection, named: Labelled) -> None:
-    """Inside the caller's transaction."""
+    """Marks a moment as wrong, inside the caller's transaction."""
     now = int(clock.time() * 1000)
     user_data.put_label(connection, named.uuid, named.kind or "", stored_path(named.session), now)
 
 
 def take(connection: sqlite3.Connection, named: Labelled) -> None:
-    """Inside the caller's transaction."""
+    """Removes the mark of a moment, inside the caller's transaction."""
     user_data.take_label(connection, named.uuid, named.kind or "")
 
 

@@ -41,7 +41,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
     forgotten: tuple[str, ...] = ()
     """A person had them forgotten; no sync imports them again."""
     damaged: tuple[str, ...] = ()
-    """With lines or files that cannot be read."""
+    """Have lines or files that cannot be read."""
 
 
 class Health(Struct, kw_only=True):
@@ -68,7 +68,7 @@ class Health(Struct, kw_only=True):
 
     @property
     def is_damaged(self) -> bool:
-        """Whether something could not be read. New record types are no damage."""
+        """Whether something could not be read. New record types are not damage."""
         return bool(self.malformed or self.unreadable)
 
 

@@ -563,7 +563,7 @@ class ArchiveText:
         suggestions should pass `suggests=False`, because suggesting goes through all words with the same first letter.
         """
         chosen, scope, most = chosen_fields(fields), make_filter(base, filters, timezone), positive(limit, "limit")
-        if is_regex:  # which reads the texts themselves
+        if is_regex:  # this reads the texts themselves
             with BoundedPattern(_checked_query(query)) as bounded:
                 if needs_terms(bounded.words):
                     self._list_terms()

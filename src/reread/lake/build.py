@@ -213,7 +213,7 @@ class ShareDone(Struct, frozen=True):
     """Keys of the source files that were read."""
     problems: list[str]
     too_old: list[str]
-    """Marks of sessions that were not taken."""
+    """Marks of sessions that were too old and not imported."""
     sessions: int
     bytes_read: int
     cpu_seconds: float

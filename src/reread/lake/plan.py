@@ -87,7 +87,7 @@ class ForgottenMarks(Struct, frozen=True, kw_only=True):
     """Sessions that were too old, and when that was found, in milliseconds: one that was written to since then is read
     again."""
     before: int | None = None
-    """Sessions that ended before it, in milliseconds, are too old."""
+    """Sessions that ended before this, in milliseconds, are too old."""
 
     def is_place(self, file: SourceFile) -> bool:
         return bool(self.places) and not self.places.isdisjoint(marks_above(uri_of(file.path)))

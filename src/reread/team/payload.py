@@ -522,7 +522,7 @@ def _sent_whole(parcels: Parcels, store: Store, each: _Outgoing, text: _MadeText
     """Sends one session; gives its bytes, or None if the team has forgotten it."""
     made = _made(parcels, each, text)
     is_taken = is_dry or _send(store, each.session, made, each.before)
-    if is_taken is None:  # another push of the same person came in between
+    if is_taken is None:  # another push by the same person came in between
         unknown = each._replace(known=Known(since=each.known.since))
         made = _made(parcels, unknown, _made_text(parcels.archive, unknown))
         is_taken = _send(store, each.session, made)

@@ -269,7 +269,8 @@ def retain(store: Store, days: int | None) -> int:
 
 
 def forget(store: Store, name: str) -> str:
-    """Removes every copy of a session; gives its id. Raises StoreRefused if other people pushed it too."""
+    """Removes every copy of a session; gives its id. Raises StoreRefused if others pushed it too, unless the role owns
+    the store."""
     named = found_session(store, name)
     with database_errors(), store.connection.transaction():
         keys = store.one("SELECT reread.forget(%s)", (named,))
