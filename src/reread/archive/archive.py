@@ -457,7 +457,7 @@ class Archive(ArchiveBase):
     ) -> list[LostSession]:
         """Sessions that were deleted before reread could import them, found in the client's own index; with a query,
         those that match."""
-        if not meta.has_files(self.connection, "index"):  # nearly always; this check spares a list the import
+        if not meta.has_files(self.connection, "index"):  # nearly always so; checking spares a list an import
             return []
         chosen = filtering.make_filter(base, filters)
         return lost_sessions.find_lost(

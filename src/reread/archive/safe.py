@@ -277,7 +277,7 @@ class ArchiveSafe:
         with archive.locked():
             self._recover()
             found = archive.find_one(session)
-            remove_waiting(archive.wire, found.row.uuid)  # first: if killed, the rest would be imported again
+            remove_waiting(archive.wire, found.row.uuid)  # first: if a kill left them, they would be imported again
             forgotten = custody.forget(archive.connection, archive.packs, archive.reader, found, archive.prices)
             remove_set_aside(archive.home)
             model_answers.forget(archive.home, found.row.uuid)
