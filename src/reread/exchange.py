@@ -1,11 +1,11 @@
-"""Several machines of one person share a folder: each keeps its own pieces there, and takes those of the others.
+"""Several machines of one person share a folder: each puts its own pieces there and imports those of the others.
 
-    FOLDER/MACHINE/000001.pack     pieces, as they lie in the safe of that machine
-    FOLDER/MACHINE/journal.json    what the machine is called, its packs, marks, and what was forgotten
+    FOLDER/MACHINE/000001.pack     pieces, as they are in the safe of that machine
+    FOLDER/MACHINE/journal.json    the machine's label, its packs, its marks, and what was forgotten
 
-Nobody writes in the folder of another machine. A file gets its name when it is whole, and is not changed afterwards: a
-push that was stopped, or a folder that is still being synced, shows less, never something else. What both sides have
-is told by content, so that everything can be asked for again.
+A machine writes only in its own part of the folder. A file gets its final name once it is complete; a push that was
+interrupted, or a folder that is still being synced, therefore shows less but never anything wrong. Pieces are compared
+by content, so a push or pull can always be repeated.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ from reread.sources import FileKind, place
 
 JOURNAL = "journal.json"
 PACK_LIMIT = 64 << 20
-"""Smaller than those of the safe: what a folder is synced by takes whole files."""
+"""Smaller than the packs of the safe, because tools that sync folders transfer whole files."""
 _PART = ".part"
 _MACHINE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _WINDOWS = re.compile(r"[A-Za-z]:\\")
 
 PieceName = tuple[str, int, int, str]
-"""What a piece is, in whichever folder: file, generation, beginning, digest or what it stands for."""
+"""Identifies a piece in any folder: file, generation, start, and its digest or the place or digest it stands for."""
 
 
 class Pushed(Struct, frozen=True, kw_only=True):
-    """What went into the folder, in sessions of this machine."""
+    """The result of a push, counted in sessions of this machine."""
 
     target: Path
     sent: int
@@ -75,30 +75,30 @@ class Pushed(Struct, frozen=True, kw_only=True):
     failed: int
     bytes_sent: int
     problems: list[str]
-    """A sentence for what could not be sent."""
+    """One sentence for each thing that could not be sent."""
 
 
 class Pulled(Struct, frozen=True, kw_only=True):
-    """What came out of the folder."""
+    """The result of a pull."""
 
     folder: Path
     machines: list[str]
-    """Labels of the others that have pushed there."""
+    """Labels of the other machines that have pushed there."""
     sessions: int
-    """That are new here, or have grown."""
+    """How many sessions are new here, or have grown."""
     bytes_taken: int
     forgotten: int
-    """Sessions that were forgotten elsewhere, and now here."""
+    """Sessions that were forgotten elsewhere and now here too."""
     marks: int
     problems: list[str]
-    """A sentence for what could not be taken yet."""
+    """One sentence for each thing that could not be imported yet."""
 
 
 class Journal(Struct, frozen=True, kw_only=True):
     machine: str
     label: str
     packs: dict[str, int] = {}
-    """Names and sizes, to tell what is not there yet."""
+    """Names and sizes, which show what has not arrived yet."""
     marks: list[MarkNote] = []
     forgotten: list[tuple[str, int]] = []
 
@@ -109,7 +109,7 @@ def name_of(header: PieceHeader) -> PieceName:
 
 
 def check_folder(folder: Path) -> None:
-    """Raises BadInput: a folder that is not mounted must not be made in its stead."""
+    """Raises BadInput if the folder does not exist. It is not created, because it may just not be mounted."""
     if not folder.is_dir():
         raise BadInput(f"{printable(str(folder))}: no such folder; make it first, or mount what it lies on")
 
@@ -127,9 +127,9 @@ def push(
     is_dry: bool = False,
     is_full: bool = False,
 ) -> Pushed:
-    """Sends what this machine's part of the folder has not, of some sessions or all; the caller holds the lock.
+    """Sends what this machine's part of the folder lacks, of some sessions or all; the caller holds the lock.
 
-    With `is_full` every byte that is there is proved, and what is damaged is sent again.
+    With `is_full` every byte that is already there is verified, and what is damaged is sent again.
     """
     own = folder / machine.id
     try:
@@ -155,7 +155,8 @@ def push(
 
 
 class _Outgoing:
-    """Pieces of this machine that the folder has not, as they are written there; and whose they are."""
+    """The pieces of this machine that the folder lacks, encoded as they are written there; notes which sessions they
+    belong to."""
 
     def __init__(
         self,
@@ -198,7 +199,7 @@ class _Outgoing:
                 yield piece
 
     def _is_sound(self, found: FoundPiece | Damage) -> TypeGuard[FoundPiece]:
-        """A line in place of lost bytes is not sent: it is no part of the file."""
+        """Whether a piece can be sent. A line that replaces lost bytes is not part of the file, so it is not sent."""
         if isinstance(found, Damage):
             self._fail(found.file, found.path or "a piece of the safe", found.reason)
         elif LOST in found.header.more:
@@ -206,7 +207,8 @@ class _Outgoing:
         return isinstance(found, FoundPiece) and LOST not in found.header.more
 
     def _encoded(self, found: FoundPiece, donor: FoundPiece | None) -> bytes | None:
-        """Proved: damage must not spread. Bytes that another machine's backup has are sent along."""
+        """The piece, verified first so that damage does not spread. If it only refers to bytes in another machine's
+        piece (`donor`), those bytes are sent with it."""
         header = replace(found.header, machine=self._machine.id)
         try:
             _, raw = self._safe.piece((donor or found).place)
@@ -225,7 +227,7 @@ class _Outgoing:
 
 
 def _names_in(own: Path, *, is_full: bool) -> Iterator[PieceName]:
-    """Pieces of a machine's part of the folder, by their headers."""
+    """The names of the pieces in a machine's part of the folder, from their headers."""
     for number, path in _packs(own).items():
         for found in walk(path, number, proved=is_full):
             if isinstance(found, FoundPiece):
@@ -237,7 +239,7 @@ def _packs(own: Path) -> dict[int, Path]:
 
 
 def _write_packs(own: Path, pieces: Iterable[bytes]) -> int:
-    """A pack gets its name when all of it is on the disk; gives how many bytes that were."""
+    """Writes packs, each of which gets its final name once all of it is on the disk; gives how many bytes they have."""
     number, size, total = max(_packs(own), default=0) + 1, 0, 0
     writer: PackWriter | None = None
     try:
@@ -271,8 +273,8 @@ def _finish(own: Path, writer: PackWriter) -> None:
 
 
 def _clear(own: Path, forgotten: Set[str], *, is_full: bool) -> None:
-    """What a stopped push left, what was forgotten since, and what is damaged: packs are rewritten without it, then
-    they go. Stopped in between, some pieces are there twice, which harms nobody."""
+    """Removes what an interrupted push left, what was forgotten since, and what is damaged. A pack is rewritten
+    without it, then the old one is deleted; if interrupted in between, some pieces exist twice, which does no harm."""
     for left in own.glob(f"*{_PART}"):
         left.unlink()
     for number, path in _packs(own).items():
@@ -337,7 +339,7 @@ def _write_journal(own: Path, journal: Journal) -> None:
 
 
 class _Incoming(NamedTuple):
-    """What another machine has pushed."""
+    """Another machine's part of the folder, and what is wrong with it."""
 
     own: Path
     journal: Journal | None
@@ -357,9 +359,9 @@ def pull(
     price_file: Path | None,
     report: Report | None = None,
 ) -> Pulled:
-    """Takes what other machines have pushed; the caller holds the lock.
+    """Imports what other machines have pushed; the caller holds the lock.
 
-    Pieces are on disk before any row names them: what a kill leaves is found by the next sync, or the next pull.
+    Pieces are on disk before any row names them, so the next sync or pull finds what an interrupted one left.
     """
     others = [_read(own) for own in _machines(folder) if own.name != machine.id]
     problems = [problem for each in others for problem in each.problems]
@@ -434,7 +436,7 @@ def _read(own: Path) -> _Incoming:
 
 
 def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[_Incoming], problems: list[str]) -> int:
-    """Appends to the safe what it has not; gives how many bytes of files that were."""
+    """Appends to the safe what it lacks; gives how many bytes of files that is."""
     forgotten = set(read.forgotten(connection))
     known: set[PieceName] = set()
     ends: dict[tuple[str, int], int] = {}
@@ -468,7 +470,8 @@ def _take_pack(
     known: set[PieceName],
     ends: dict[tuple[str, int], int],
 ) -> tuple[int, bool]:
-    """A piece that goes on behind one that is not there yet waits for it: nothing here has a hole."""
+    """Appends the new pieces of one pack; gives their bytes, and whether the pack was complete. A piece that continues
+    one that has not arrived yet is left for later, so files in the safe never have holes."""
     size, is_whole = 0, True
     try:
         with Pack(path, number) as pack:
@@ -493,7 +496,8 @@ def _take_pack(
 
 
 def _continues(ends: Mapping[tuple[str, int], int], header: PieceHeader) -> bool:
-    """Backups may stand for others, and say nothing of their length then."""
+    """Whether the safe has everything before a piece. Always true for backups: one that stands for another has no
+    length."""
     return header.kind == FileKind.BACKUP or header.start <= ends.get((header.file, header.generation), 0)
 
 
@@ -503,7 +507,7 @@ def _reach(ends: dict[tuple[str, int], int], header: PieceHeader) -> None:
 
 
 def _here(header: PieceHeader) -> PieceHeader:
-    """A path of Windows with slashes that are understood everywhere else, too."""
+    """The header with a Windows path in forward slashes, unless this is Windows."""
     if not _WINDOWS.match(header.path) or isinstance(Path(), _windows_path()):
         return header
     return replace(header, path=header.path.replace("\\", "/"), source=header.source.replace("\\", "/"))
@@ -516,7 +520,8 @@ def _windows_path() -> type:
 
 
 def _adopt_own_ways(connection: sqlite3.Connection, safe: Safe, machine: Machine, price_file: Path | None) -> None:
-    """Copies on other machines that have grown are files of their own again; folding puts the fuller one first."""
+    """Makes copies from other machines that have grown into separate files again; folding then prefers the fuller
+    one."""
     places = {key for key, _ in known_keys(connection)}
     theirs = [
         (found.header, found.place)
@@ -533,7 +538,7 @@ def _adopt_own_ways(connection: sqlite3.Connection, safe: Safe, machine: Machine
 
 
 def _hit(connection: sqlite3.Connection, safe: Safe, keys: Set[str], only: Set[int] | None = None) -> list[int]:
-    """Sessions here that were forgotten elsewhere: by a file of theirs, by their id, or by their content."""
+    """The sessions here that `keys` of forgotten sessions match: by one of their files, by id, or by content."""
     if not keys:
         return []
     by_key = {number for key, number in read.sessions_by_key(connection).items() if key in keys and number is not None}
@@ -555,7 +560,7 @@ def _same_content(connection: sqlite3.Connection, safe: Safe, marks: Sequence[Co
 
 
 def _forget(connection: sqlite3.Connection, safe: Safe, prices: Prices, sessions: Sequence[int]) -> int:
-    """As one session after the other: a kill in between leaves the rest to the next pull."""
+    """Forgets sessions one at a time; if interrupted, the next pull forgets the rest."""
     files = SessionFileReader(connection, safe)
     for stored in [each for number in sessions for each in sessions_by_id(connection, [number])]:
         remove_waiting(safe.folder.parent / "wire", stored.row.uuid)
@@ -576,7 +581,7 @@ def _remembered(home: Path) -> dict[str, str]:
         said = {name: value for name, value in document.items() if isinstance(value, str)}
     except (OSError, ValueError, AttributeError, RecursionError):
         return {}
-    names = said.pop("names", None)  # as it was written when there was one store
+    names = said.pop("names", None)  # the older format, which knew only one store
     return {_names(said["store"]): names, **said} if names is not None and "store" in said else said
 
 
@@ -586,13 +591,14 @@ def _remember(home: Path, said: dict[str, str]) -> None:
 
 
 def last_folder(home: Path) -> Path | None:
-    """The folder that was pushed to or pulled from last."""
+    """The folder that was last pushed to or pulled from."""
     folder = _remembered(home).get("folder")
     return None if folder is None else Path(folder)
 
 
 def remember_folder(home: Path, folder: Path, *, is_pull: bool = False) -> None:
-    """The next push goes there, unless it was only pulled from. A key that was for another folder is no key to it."""
+    """Makes this the default folder. After a push, but not after a pull, it also drops the remembered store. A key
+    remembered for another folder is always dropped."""
     before = _remembered(home)
     gone: set[str] = set() if is_pull else {"store"}
     if before.get("folder") != str(folder):
@@ -601,19 +607,20 @@ def remember_folder(home: Path, folder: Path, *, is_pull: bool = False) -> None:
 
 
 def last_key(home: Path) -> Path | None:
-    """The key that the last folder was encrypted with: what was once, must not go there plain the next time."""
+    """The key that the last folder was encrypted with. It is remembered so that the next push there is not
+    unencrypted."""
     said = _remembered(home)
     return Path(said["key"]) if "key" in said else None
 
 
 def remember_key(home: Path, folder: Path, key: Path | None) -> None:
-    """Together with the folder it is for."""
+    """Remembers the key (or that there is none) together with its folder."""
     kept = {name: value for name, value in _remembered(home).items() if name != "key"}
     _remember(home, {**kept, "folder": str(folder), **({"key": str(key)} if key is not None else {})})
 
 
 def last_store(home: Path) -> str | None:
-    """The address of the team's store that was pushed to last; None where a folder was pushed to since."""
+    """The address of the team's store that was last pushed to; None if a folder was pushed to since."""
     return _remembered(home).get("store")
 
 
@@ -623,12 +630,13 @@ def known_stores(home: Path) -> list[str]:
 
 
 def names_for(home: Path, address: str) -> str | None:
-    """How names went to a store, whatever was pushed to since: what was hidden once, must not go there plain."""
+    """How names were last sent to a store. It is remembered so that names that were hidden are not sent as they are
+    later."""
     return _remembered(home).get(_names(address))
 
 
 def remember_store(home: Path, address: str, names: str) -> None:
-    """Without its password: the address is written to a file."""
+    """`address` must not contain a password, because it is written to a file."""
     _remember(home, {**_remembered(home), "store": address, _names(address): names})
 
 
@@ -637,7 +645,8 @@ def _names(address: str) -> str:
 
 
 def own_store(home: Path) -> str | None:
-    """The store that was made or updated from here last: who did that manages it, by that role."""
+    """The store that was last made or updated from here. Whoever does that manages it, with the role in this
+    address."""
     return _remembered(home).get("own_store")
 
 

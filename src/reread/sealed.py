@@ -1,7 +1,7 @@
-"""An exchange folder whose owner can read nothing: every file of it encrypted with a key that only your machines have.
+"""An exchange folder that its owner cannot read: every file is encrypted with a key that only your machines have.
 
-The plain folder is kept in the archive, and each of its files has one here, `NAME.sealed`: a nonce and what
-ChaCha20-Poly1305 (of `cryptography`, extra `reread[encrypt]`) makes of it, bound to its machine and name.
+The plain folder is kept in the archive. Each of its files has a counterpart here, `NAME.sealed`: a nonce and the
+content encrypted with ChaCha20-Poly1305 (from `cryptography`, extra `reread[encrypt]`), bound to its machine and name.
 """
 
 from __future__ import annotations
@@ -28,19 +28,21 @@ _KNOWN = "sealed.json"
 _NONCE, _TAG, _KEY = 12, 16, 32
 _MACHINE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PLAIN = re.compile(r"(\d+\.pack|journal\.json)(\.part)?")
-"""Of a folder that is not encrypted; beside ours, and beside what lies there for those who sync it."""
+"""Files of an unencrypted exchange folder, as opposed to sealed files and to those of the tool that syncs the
+folder."""
 _KEY_LINE = re.compile(r"reread-key-1 ([0-9a-f]{64})\s*")
 
 
 class Unsealed(NamedTuple):
-    """What came out of a sealed folder."""
+    """The result of opening a sealed folder."""
 
     bytes_read: int
     problems: list[str]
 
 
 def make_key(path: Path) -> None:
-    """A new key in a file that only its owner reads; raises RereadError where one is, or none can be made."""
+    """Writes a new key to a file that only its owner can read; raises RereadError if the file exists or cannot be
+    written."""
     key = os.urandom(_KEY)
     _cipher(key)
     try:
@@ -48,7 +50,7 @@ def make_key(path: Path) -> None:
         with open(number, "w", encoding="ascii", newline="\n") as file:  # noqa: PTH123  a descriptor, no path
             file.write(f"reread-key-1 {key.hex()}\n")
             file.flush()
-            os.fsync(number)  # what is sealed with it must not outlast it
+            os.fsync(number)  # the key must be on the disk before anything is sealed with it
         sync_folder(path.parent)
     except OSError as error:
         raise RereadError(f"{printable(str(path))}: the key cannot be written ({error.strerror or error})") from error
@@ -62,7 +64,7 @@ def _cipher(key: bytes) -> aead.ChaCha20Poly1305:
 
 
 class SealedFolder:
-    """A folder that machines share, and the key to it."""
+    """An encrypted folder that machines share, and its key."""
 
     def __init__(self, folder: Path, key_file: Path) -> None:
         self.folder = folder
@@ -75,7 +77,9 @@ class SealedFolder:
         self._cipher = _cipher(bytes.fromhex(found[1]))
 
     def seal(self, plain: Path, *, is_full: bool = False) -> int:
-        """Brings one machine's part up to date with its plain files; gives how many bytes were written."""
+        """Brings one machine's part up to date with its plain files; gives how many bytes were written. With `is_full`
+        it compares contents instead of relying on what was noted. Raises BadInput if the folder has unencrypted
+        files."""
         own = self.folder / plain.name
         if own.is_dir() and any(_PLAIN.fullmatch(each.name) for each in own.iterdir()):
             raise BadInput(f"{printable(str(self.folder))} has your sessions unencrypted; choose another folder")
@@ -95,7 +99,8 @@ class SealedFolder:
         return size
 
     def _seal_file(self, plain: Path, sealed: Path, known: dict[str, str], *, is_full: bool) -> int:
-        """Nothing where it is there: by what was noted when it was sealed, or by its content."""
+        """Seals one file and gives how many bytes that is: 0 if it is already there, as noted when it was sealed or as
+        its content shows."""
         status = plain.stat()
         state = f"{status.st_size} {status.st_mtime_ns}"
         name = _bound(sealed).decode()
@@ -117,7 +122,8 @@ class SealedFolder:
         return len(made)
 
     def open(self, plain: Path, without: str) -> Unsealed:
-        """Brings the plain folder up to date with what other machines sealed; what is not whole yet comes later."""
+        """Brings the plain folder up to date with what other machines sealed; incomplete files come with a later
+        pull."""
         size, problems, known = 0, [], _known(plain)
         for theirs in sorted(self.folder.iterdir()):
             if not _MACHINE.fullmatch(theirs.name) or theirs.name == without:
@@ -136,7 +142,7 @@ class SealedFolder:
                     if target.exists() and known.get(_bound(sealed).decode()) == nonce:
                         continue
                     content = self._open_file(sealed)
-                except OSError as error:  # not brought here yet, or taken away meanwhile
+                except OSError as error:  # not synced here yet, or removed in the meantime
                     problems.append(_unreadable(sealed, error))
                     continue
                 if content is None:
@@ -154,7 +160,7 @@ class SealedFolder:
         return Unsealed(size, problems)
 
     def _open_file(self, sealed: Path) -> bytes | None:
-        """None for what this key did not seal, or not as a whole."""
+        """The content; None if the file is incomplete or was sealed with another key."""
         raw = sealed.read_bytes()
         try:
             return self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _bound(sealed))
@@ -167,7 +173,7 @@ def _unreadable(path: Path, error: OSError) -> str:
 
 
 def _known(plain: Path) -> dict[str, str]:
-    """By machine and name the nonce of what was sealed or opened: a name may stand for other bytes one day."""
+    """The nonce of what was last sealed or opened, by machine and name: the same name may later have other content."""
     try:
         said = json.loads((plain / _KNOWN).read_bytes())
         return {name: nonce for name, nonce in said.items() if isinstance(nonce, str)}

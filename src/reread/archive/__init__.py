@@ -1,6 +1,6 @@
-"""The archive as people ask it: `Archive`, the one front door, and the questions behind it.
+"""Questions to the archive: `Archive`, the one front door, and the modules that answer them.
 
-SQL stays in `index`; nothing here prints.
+The SQL is in `index`; nothing here prints.
 """
 
 from reread.lazy import fetcher

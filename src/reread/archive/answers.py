@@ -1,4 +1,4 @@
-"""Questions over the texts of many sessions: thinking, prompts, tools, decisions; and the part of a session asked for.
+"""Questions over the texts of many sessions (thinking, prompts, tools, decisions), and selecting part of a session.
 
 A line that was copied from another session is reported once.
 """
@@ -44,7 +44,7 @@ _LONGEST_RANGE = 19
 
 
 def chosen_turns(text: str | None, branches: Sequence[Branch], option: str) -> range | None:
-    """The turns that `3`, `3-7` or `5-` asks for; a range that holds none of them is a mistake."""
+    """The turns that `3`, `3-7` or `5-` asks for; raises BadInput if the session has none of them."""
     wanted = None if text is None else _range(text, option)
     there = sorted({turn.index for branch in branches for turn in branch.turns})
     if wanted is not None and not any(index in wanted for index in there):
@@ -64,7 +64,7 @@ def _range(text: str, option: str) -> range:
 
 
 class Piece(NamedTuple):
-    """What one line of a session says: a prompt, or the steps of a reply."""
+    """The content of one line of a session: a prompt, or the steps of a reply."""
 
     turn: Turn
     said: tuple[Prompt | Step, ...]
@@ -75,17 +75,17 @@ class Piece(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The line, and those of the results of its calls."""
+        """The uuids of the line and of the lines with the results of its calls."""
         outputs = (step.output for step in self.said if isinstance(step, ToolCall))
         found = (self.name, *(output.uuid for output in outputs if output is not None))
         return [name for name in found if name is not None]
 
 
 class PathToLine(NamedTuple):
-    """A way through a session piece by piece, and where on it a line stands."""
+    """A path through a session, piece by piece, and the position of a line on it."""
 
     name: str
-    """Empty for the branch that is read by default."""
+    """Empty for the active branch."""
     pieces: list[Piece]
     at: int
 
@@ -99,9 +99,9 @@ def pieces_of(turns: Iterable[Turn]) -> Iterator[Piece]:
 
 
 def way_to(session: Session, uuid: str) -> PathToLine:
-    """The way that leads through a line, by its uuid or a beginning of it; for one that is no step, to the step before.
+    """The path through a line, given by its uuid or a prefix of it; for a line that is not a step, to the step before.
 
-    Raises BadInput where no turn holds it.
+    Raises BadInput if no turn contains the line.
     """
     ways = [(name, list(pieces_of(turns))) for name, turns in _ways(session)]
     for is_prefix in (False, True):
@@ -116,7 +116,7 @@ def way_to(session: Session, uuid: str) -> PathToLine:
 
 
 def _before(uuid: str, pieces: Sequence[Piece], there: Sequence[int]) -> int:
-    """The last of some pieces of a turn that does not come after a line of it; the first where all do."""
+    """The position of the last piece of a turn (`there`) at or before a line of it; the first if all come after."""
     records = pieces[there[0]].turn.records if there else ()
     places = {id(record): place for place, record in enumerate(records)}
     line = next((place for place, record in enumerate(records) if (record.uuid or "").startswith(uuid)), 0)
@@ -126,7 +126,7 @@ def _before(uuid: str, pieces: Sequence[Piece], there: Sequence[int]) -> int:
 
 
 def _ways(session: Session) -> Iterator[tuple[str, Sequence[Turn]]]:
-    """The active branch comes first, so a line that several share is read there."""
+    """The active branch comes first, so a line that several branches share is found there."""
     for branch in session.branches:
         yield _name_of(branch), branch.turns
     for agent in session.subagents:
@@ -138,8 +138,8 @@ def _name_of(branch: Branch) -> str:
 
 
 def place_of(session: Session, uuid: str) -> tuple[Branch, int]:
-    """The branch and turn of a line, by its uuid or a beginning of it. A line of an agent stands where the agent
-    was started."""
+    """The branch and turn of a line, given by its uuid or a prefix of it. A line of an agent counts as part of the
+    turn that started the agent. Raises BadInput if no turn contains the line."""
     found = _turn_with(session, {uuid}, is_prefix=False) or _turn_with(session, {uuid}, is_prefix=True)
     agent = _agent_with(session, uuid)
     while found is None and agent is not None:
@@ -154,7 +154,7 @@ def place_of(session: Session, uuid: str) -> tuple[Branch, int]:
 
 
 def _turn_with(session: Session, uuids: set[str], *, is_prefix: bool) -> tuple[Branch, int] | None:
-    """The active branch comes first, so a line that several share is shown there."""
+    """The active branch comes first, so a line that several branches share is found there."""
     for branch in session.branches:
         for turn in branch.turns:
             if any(_is_one(name, uuids, is_prefix=is_prefix) for name in _names(turn)):
@@ -188,14 +188,14 @@ class FoundThought(Struct, frozen=True):
 
 
 class ThinkingAnswer(Struct, frozen=True):
-    """The thoughts worth reading, newest first, and what was left out."""
+    """The thoughts with enough text, newest first, and how many were left out."""
 
     thoughts: list[FoundThought]
     skipped_short: int
     empty_with_signature: int
     redacted: int
     total: int
-    """Of those worth reading, beyond the limit, too."""
+    """How many have enough text, including those beyond the limit."""
 
 
 class FoundPrompt(Struct, frozen=True):
@@ -205,27 +205,27 @@ class FoundPrompt(Struct, frozen=True):
 
 
 class FoundPrompts(Struct, frozen=True):
-    """Prompts, newest first, and how many there are beyond the limit, too."""
+    """Prompts, newest first, and how many there are including those beyond the limit."""
 
     prompts: list[FoundPrompt]
     total: int
 
 
 class _Part(Struct, frozen=True):
-    """A session's trunk or the file of one of its agents, without what it copied from a session before it."""
+    """A session's trunk or the file of one of its agents, and which of its records are copies from earlier sessions."""
 
     session: Session
     agent: str | None
     conversation: Conversation
     copied: frozenset[int]
-    """`id()` of the records that an earlier session has too."""
+    """`id()` of the records that an earlier session also has."""
 
     def has(self, item: Thought | Prompt | ToolCall, filters: Filter) -> bool:
         return id(item.record) not in self.copied and filters.keeps_time(item.time)
 
 
 def thinking(sessions: Iterable[Session], filters: Filter, min_length: int) -> ThinkingAnswer:
-    """Thoughts of trunks and agents. Sessions come oldest first, so that a copy follows what it copies."""
+    """Thoughts of trunks and agents. Sessions must come oldest first, so that a copy follows its original."""
     found: list[FoundThought] = []
     short = empty = redacted = 0
     for part in _parts(sessions, filters):
@@ -258,7 +258,7 @@ def prompts(sessions: Iterable[Session], filters: Filter) -> FoundPrompts:
 
 
 def tools(sessions: Iterable[Session], filters: Filter) -> list[ToolCount]:
-    """How often each tool ran and failed, subagents included; callers that show them apply a limit."""
+    """How often each tool ran and failed, subagents included. The limit is left to the caller."""
     found: dict[object, ToolCall] = {}
     for part in _parts(sessions, filters):
         for call in part.conversation.tool_calls:
@@ -270,7 +270,7 @@ def tools(sessions: Iterable[Session], filters: Filter) -> list[ToolCount]:
 def _parts(sessions: Iterable[Session], filters: Filter) -> Iterator[_Part]:
     """Trunks and the files of their agents; agents inside the trunk's file come with the trunk.
 
-    Copies are told before the filter: a filter must not decide which of two copies counts.
+    Copies are detected before filtering: a filter must not decide which of two copies counts.
     """
     copies = Copies()
     for session in sessions:
@@ -289,12 +289,12 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 def asking(filters: Filter) -> Filter:
-    """The sessions worth reading: those that asked anything. `decisions` goes by the filter's own tool and limit."""
+    """A filter for the sessions in which Claude asked anything. `decisions` applies the original tool and limit."""
     return filters._replace(tool=ASKING, limit=None)
 
 
 def decisions(sessions: Iterable[Session], filters: Filter, topic: str | None = None) -> list[Decision]:
-    """Questions and answers, the newest first. Sessions come oldest first, so that a copy follows what it copies."""
+    """Questions and answers, newest first. Sessions must come oldest first, so that a copy follows its original."""
     copies = Copies()
     found: list[Decision] = []
     called = Filter(tool=filters.tool)
@@ -313,7 +313,7 @@ def decisions(sessions: Iterable[Session], filters: Filter, topic: str | None = 
 
 
 def _is_about(decision: Decision, topic: str | None) -> bool:
-    """All words of a topic must occur, wherever in the question, its options and the answer."""
+    """Whether all words of a topic occur anywhere in the question, its options and the answer."""
     if topic is None:
         return True
     options = (f"{option.label} {option.description}" for option in decision.options)
@@ -322,7 +322,7 @@ def _is_about(decision: Decision, topic: str | None) -> bool:
 
 
 def rows_of(connection: sqlite3.Connection, filters: Filter) -> Window:
-    """Which rows a filter leaves: those of the sessions that pass, within its times."""
+    """The rows that pass a filter: those of the sessions that pass, within its times."""
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (filters.since, filters.until))
     of_sessions = filters._replace(limit=None)
     is_narrow = of_sessions._replace(since=None, until=None) != Filter()
@@ -341,14 +341,15 @@ Told = TypeVar("Told", Prompt, Thought)
 
 
 class TalkReader:
-    """Reads prompts and thoughts that rows name. `load` folds a session whole, for what only a capture tells."""
+    """Reads the prompts, thoughts and calls that rows refer to. `load` gives a whole session, for what one line does
+    not show."""
 
     def __init__(self, connection: sqlite3.Connection, kept: SafeReader, load: Load) -> None:
         self._connection = connection
         self._kept = kept
         self._load = load
         self.hidden = 0
-        """Rows whose text cannot be read, because of damage in the safe."""
+        """Rows whose text cannot be read because the safe is damaged."""
 
     def prompts(self, filters: Filter) -> FoundPrompts:
         rows, total = conversation_rows.prompt_rows(self._connection, rows_of(self._connection, filters), filters.limit)
@@ -382,7 +383,7 @@ class TalkReader:
         return found[: filters.limit]
 
     def _call(self, stored: StoredSession, wanted: FoundCall) -> ToolCall | None:
-        """With its result; out of the whole session where their two lines alone do not tell."""
+        """A call with its result; read from the whole session if their two lines are not enough."""
         found = self._call_in_lines(wanted) if wanted.place.kind != "capture" else None
         if found is None:
             session = self._load(stored)
@@ -424,7 +425,7 @@ class TalkReader:
             self.hidden += 1
             return None
         if row.kind == "capture":
-            # What was taken back lies in several lines, and only the whole run tells why.
+            # What was retracted is spread over several lines, and only the whole run shows why.
             same = [each for each in told_by(self._load(stored)) if each.record.raw == content]
         else:
             same = responses_in(decode(content))
@@ -439,7 +440,7 @@ def _called(name: str, *records: Record) -> ToolCall | None:
 
 
 def _prompts_in(record: Record) -> list[Prompt]:
-    """What a line is that was found to hold a prompt."""
+    """The prompt in a line that is known to hold one."""
     if isinstance(record, User):
         return [prompt_of(record, Speaker.PROMPT)]
     if isinstance(record, QueueOperation):
@@ -454,7 +455,8 @@ def _thoughts_in(record: Record) -> list[Thought]:
 
 
 def window_of(filters: Filter) -> Filter:
-    """Only time and place narrow what is read: by the rest, a copy could be told in place of what it copies."""
+    """A filter that narrows only by time and source; by anything else, a copy could be reported instead of its
+    original."""
     return Filter(since=filters.since, until=filters.until, sources=filters.sources)
 
 
@@ -467,7 +469,7 @@ class ArchiveTalk:
     def prompts(
         self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> FoundPrompts:
-        """What people typed, newest first; a prompt that a fork repeats is told once."""
+        """What people typed, newest first; a prompt that a fork repeats is listed once."""
         chosen = make_filter(base, filters, timezone)
         if self.has_rows():
             return self._reader().prompts(chosen)
@@ -480,7 +482,7 @@ class ArchiveTalk:
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> ThinkingAnswer:
-        """Thoughts of sessions and their agents, newest first, each once; and how many say nothing."""
+        """Thoughts of sessions and their agents, newest first, each once; and how many were left out."""
         chosen, least = make_filter(base, filters, timezone), whole_number(min_length, "min_length")
         if self.has_rows():
             return self._reader().thinking(chosen, least)
@@ -499,7 +501,7 @@ class ArchiveTalk:
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> list[Decision]:
-        """Questions Claude asked and what was answered, the newest first; those that have all words of a topic."""
+        """Questions Claude asked and their answers, newest first; with a topic, those that contain all of its words."""
         chosen = make_filter(base, filters, timezone)
         about = None if topic is None else text_of(topic, "topic")
         if self.has_rows():
@@ -519,12 +521,13 @@ class ArchiveTalk:
         return TalkReader(self._archive.connection, self._archive.line_reader(), self._archive.session)
 
     def has_rows(self) -> bool:
-        """Whether prompts and thoughts are rows; of sessions that an earlier version imported they are made here."""
+        """Whether prompts and thoughts are in rows. Adds the rows that sessions imported by an earlier version lack;
+        False if that is not possible now."""
         archive = self._archive
         missing = conversation_rows.sessions_without_talk(archive.connection)
         if not missing or archive.is_read_only:
             return not missing
-        from reread.ingest.extract import add_talk  # with all that makes rows: once in the life of an archive
+        from reread.ingest.extract import add_talk  # a slow import, needed once in the life of an archive
 
         try:
             with archive.locked(0.0):

@@ -1,8 +1,8 @@
-"""`Archive`, the one front door: what was imported stays, and can be listed, read, searched, verified and restored.
+"""`Archive`, the one front door: lists, reads, searches, verifies and restores everything that was imported.
 
-What is asked most stands on it; the rest is grouped: `archive.billing`, `archive.files`, `archive.friction`,
-`archive.marks`, `archive.safe`, `archive.secrets`, `archive.text`. A group is imported when it is first asked for: a
-list of sessions must not wait for parsers, worker pools and the search language, which together take longer than it.
+The most common questions are its own methods; the rest is in groups: `archive.billing`, `archive.files`,
+`archive.friction`, `archive.marks`, `archive.safe`, `archive.secrets`, `archive.text`. A group is imported on first
+use, because parsers, worker pools and the search language together take longer to import than a list of sessions takes.
 """
 
 from __future__ import annotations
@@ -100,15 +100,15 @@ _NO_DAMAGE = {
     sqlite3.SQLITE_NOMEM,
     sqlite3.SQLITE_INTERRUPT,
 }
-"""What SQLite cannot do while nothing is wrong with its file; on a full disk a rebuild would make it worse."""
+"""SQLite errors that do not mean damage, so no rebuild is advised; on a full disk one would make it worse."""
 _SETTLING = 2.0
-"""Seconds in which a client may write a last line after its run has ended."""
+"""Seconds after the end of a run in which the client may still write a last line."""
 _WATCHING = 0.1
-"""The share of a processor that a watch may take: a session of 24 MB that grew all the time took 0.7 of one."""
+"""The share of one processor that a watch may use. Without a limit, a session of 24 MB that kept growing took 0.7."""
 AHEAD = 8
-"""Jobs that may be in the workers' hands, or done and not asked for."""
+"""How many jobs may be running in workers, or finished but not yet consumed."""
 CLEANUP_DAYS = 30.0
-"""When Claude Code deletes a session, unless its settings say otherwise."""
+"""After how many days Claude Code deletes a session, unless its settings say otherwise."""
 _MOVED = {
     **dict.fromkeys(
         (
@@ -146,7 +146,7 @@ _MOVED = {
     "moments_of": "friction.in_session",
     "session_of": "session",
 }
-"""Names of the release before, with what took their place."""
+"""Names from the previous release, with the group that has each now (or the full new name)."""
 
 
 class Archive(ArchiveBase):
@@ -161,14 +161,17 @@ class Archive(ArchiveBase):
         damage = self._damage_behind(error)
         self.close()
         if isinstance(error, sqlite3.Error):
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # above it stands of which kind it is
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code; the higher bits refine it
             hint = f"; {_REBUILD}" if isinstance(error, sqlite3.DatabaseError) and code not in _NO_DAMAGE else ""
             raise StoreError(f"{self.home / FILE_NAME}: {error}{hint}") from error
         if damage:
             raise StoreError(f"{self.home / FILE_NAME}: {damage}; {_REBUILD}") from error
 
     def _damage_behind(self, error: BaseException | None) -> str | None:
-        """A damaged index gives values that were never written, and code that uses them may fail anywhere."""
+        """What is wrong with the index, if damage may explain the error; None otherwise.
+
+        A damaged index returns values that were never written, so any code that uses them may fail.
+        """
         if not isinstance(error, Exception) or isinstance(error, (RereadError, OSError, sqlite3.Error)):
             return None
         if not self.is_open or not _is_ours(error):
@@ -187,10 +190,10 @@ class Archive(ArchiveBase):
         return self.count_sessions()
 
     def __bool__(self) -> bool:
-        return True  # an empty one, too
+        return True  # even when empty, where `len` is 0
 
     def __iter__(self) -> Iterator[LoadedSession]:
-        """Every session read from the safe, one at a time, the one that ended last first."""
+        """Every session, read from the safe one at a time, the one that ended last first."""
         for each in self.each_session():
             yield self.session(each)
 
@@ -203,7 +206,7 @@ class Archive(ArchiveBase):
         except UnknownSession:
             return False
 
-    if not TYPE_CHECKING:  # type checkers are to say that these names are gone
+    if not TYPE_CHECKING:  # hidden from type checkers, so that they report the old names
 
         def __getattr__(self, name: str) -> object:
             if name not in _MOVED:
@@ -219,7 +222,7 @@ class Archive(ArchiveBase):
 
     @property
     def billing(self) -> billing.ArchiveBilling:
-        """What was spent, what the cache saved, and how each cost comes about."""
+        """What was spent, what the cache saved, and how each cost is calculated."""
         return billing.ArchiveBilling(self)
 
     @property
@@ -239,12 +242,12 @@ class Archive(ArchiveBase):
 
     @property
     def safe(self) -> safe.ArchiveSafe:
-        """What is kept: proving, restoring, forgetting it, and exchanging it with other machines."""
+        """What is kept: verify, restore and forget it, and exchange it with other machines."""
         return safe.ArchiveSafe(self)
 
     @property
     def secrets(self) -> secret_scan.SecretScan:
-        """Which keys and passwords lie in past sessions."""
+        """Which keys and passwords past sessions contain."""
         return secret_scan.SecretScan(self.connection, self.line_reader(), is_read_only=self.is_read_only)
 
     @property
@@ -269,11 +272,11 @@ class Archive(ArchiveBase):
         """Imports what changed in the sources.
 
         Only one sync writes at a time: a second one waits for `patience` seconds, then raises SafeBusy.
-        `full` first rebuilds the index from the safe. `with_backups=False` skips the client's backups of files, for an
-        archive that is temporary. `is_glance` looks for changes as `is_current` does. `is_quick` leaves work for later:
-        friction, as every sync does for sessions that only grew, and, where much is new, the words of tool results. A
-        question about them does that work, and so does the next sync without `is_quick` that finds
-        nothing else to do.
+        `full` first rebuilds the index from the safe. `with_backups=False` skips the client's backups of files, for a
+        temporary archive. `is_glance` limits the check for changes, as in `is_current`. `is_quick` leaves work for
+        later: friction (which every sync defers for sessions that only grew) and, if much is new, the words of tool
+        results. That work is done by the first question that needs it, or by the next sync without `is_quick` that
+        finds nothing else to do.
         """
         self.refuse_read_only()
         self.reprice()
@@ -288,14 +291,14 @@ class Archive(ArchiveBase):
         return self.safe.import_changes(report, patience, with_backups=with_backups, is_quick=is_quick)
 
     def finish(self, report: Report | None = None) -> None:
-        """Does what quick syncs left for later: words of tool results, moments of friction. It stays undone where the
-        archive cannot be written, or another process is writing."""
+        """Does what quick syncs left for later: words of tool results, moments of friction. Does nothing if the
+        archive cannot be written or another process is writing."""
         if meta.waiting_for_results(self.connection) or meta.waiting_for_friction(self.connection):
             self.if_free(lambda: second_phase.finish(self.connection, self.packs, self.price_file, report))
 
     def is_current(self, *, is_glance: bool = False) -> bool:
-        """Whether a sync would find nothing to do; costs one stat per file and folder. A glance looks at ten thousand
-        files at most, the newest first."""
+        """Whether a sync would find nothing to do; costs one stat per file and folder. With `is_glance` it looks at
+        ten thousand files at most, the newest first."""
         unchanged = source_state.is_as_it_was(self.connection, self.machine, self.sources, is_glance=is_glance)
         if meta.is_half_made(self.connection) or meta.is_outdated(self.connection):
             return False
@@ -304,8 +307,8 @@ class Archive(ArchiveBase):
         )
 
     def watch(self, stop: threading.Event | None = None) -> Iterator[SyncResult]:
-        """Follows the sources and syncs when they change; gives the result of each sync, until `stop` is set.
-        Friction of a session that grew is looked for once nothing changed for some seconds."""
+        """Follows the sources and syncs when they change; yields the result of each sync, until `stop` is set.
+        Searches grown sessions for friction once nothing has changed for some seconds."""
         yield self.sync()
         seen = source_state.WatchedFiles(self.connection, self.machine)
         is_quiet = False
@@ -320,7 +323,7 @@ class Archive(ArchiveBase):
                 is_quiet = True
 
     def outdated(self) -> int:
-        """How many sessions have rows made by an older version of reread, which the next sync makes again."""
+        """How many sessions have rows made by an older version of reread; the next sync rebuilds them."""
         if not meta.is_outdated(self.connection):
             return 0
         return len(read.outdated_sessions(self.connection))
@@ -335,7 +338,7 @@ class Archive(ArchiveBase):
     ) -> list[Listed]:
         """Sessions that pass the filters, the one that ended last first: `archive.sessions(since="7d", tool="Edit")`.
 
-        Filters take what the command line takes, as text or as values; a ready `Filter` can be given, too.
+        Filters accept what the command line accepts, as text or as values; `base` takes a ready-made `Filter`.
         """
         return list(self.each_session(base, cleanup_days, timezone=timezone, **filters))
 
@@ -355,7 +358,7 @@ class Archive(ArchiveBase):
         return next(listing.listed_by_id(self.connection, [self.find(session).id], cleanup_days))
 
     def count_sessions(self, base: Filter | None = None, **filters: Unpack[FilterOptions]) -> int:
-        """How many sessions pass the filters; a limit among them is ignored."""
+        """How many sessions pass the filters; a limit is ignored."""
         return listing.count_passing(self.connection, filtering.make_filter(base, filters))
 
     def usage(
@@ -388,23 +391,23 @@ class Archive(ArchiveBase):
         report: Report | None = None,
         **filters: Unpack[ScopeOptions],
     ) -> SearchAnswer:
-        """The best of the newest matches, in the language of `reread search`: in all fields but tool results, unless
-        others are named, such as `fields=["thinking"]`. With `is_regex` the query is a regular expression.
-        Tool results that a quick sync left for later are indexed first, where they are asked for; `report` is called
-        with the progress.
+        """The best of the newest matches, in the language of `reread search`: in all fields except tool results, or in
+        those that `fields` names, such as `fields=["thinking"]`. With `is_regex` the query is a regular expression.
+        If the search covers tool results that a quick sync left for later, they are indexed first; `report` receives
+        the progress.
         """
         return self.text.search(
             query, fields, base, limit, is_regex=is_regex, now=now, timezone=timezone, report=report, **filters
         )
 
     def file(self, name: str | PathLike[str], here: str | PathLike[str] | None = None) -> ArchivedFile:
-        """A file that sessions touched, by its path or enough of its end; more in `archive.files`."""
+        """A file that sessions touched, by its path or the end of it, if that is unique; more in `archive.files`."""
         return self.files.find(name, here)
 
     def prompts(
         self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> FoundPrompts:
-        """What people typed, newest first; a prompt that a fork repeats is there once."""
+        """What people typed, newest first; a prompt that a fork repeats is listed once."""
         return self._talk.prompts(base, timezone, **filters)
 
     def thinking(
@@ -414,7 +417,7 @@ class Archive(ArchiveBase):
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> ThinkingAnswer:
-        """Thinking of sessions and their agents, newest first, each once; and how many are empty or redacted."""
+        """Thinking of sessions and their agents, newest first, each once; and how many blocks are empty or redacted."""
         return self._talk.thinking(base, min_length, timezone, **filters)
 
     def tools(
@@ -430,15 +433,15 @@ class Archive(ArchiveBase):
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> list[Decision]:
-        """Questions Claude asked and what was answered, newest first; with a topic, those with all of its words."""
+        """Questions Claude asked and their answers, newest first; with a topic, those that contain all of its words."""
         return self._talk.decisions(base, topic, timezone, **filters)
 
     def projects(
         self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> list[Project]:
-        """Projects of the sessions that pass the filters, the one worked in last first; a limit counts projects.
+        """Projects of the sessions that pass the filters, the most recently used first; a limit counts projects.
 
-        Worktrees are folded into the project they were made from, and folders that were moved into what they are today.
+        Worktrees count as the project they were made from, and moved folders under their present path.
         """
         self.reprice()
         return user_marks.projects(self.connection, filtering.make_filter(base, filters, timezone))
@@ -452,9 +455,9 @@ class Archive(ArchiveBase):
         is_regex: bool = False,
         **filters: Unpack[FilterOptions],
     ) -> list[LostSession]:
-        """Sessions that were deleted before reread could import them, as the client's own index lists them; with a
-        query, those that match."""
-        if not meta.has_files(self.connection, "index"):  # which is nearly always so, and costs a list no import
+        """Sessions that were deleted before reread could import them, found in the client's own index; with a query,
+        those that match."""
+        if not meta.has_files(self.connection, "index"):  # nearly always so; checking spares a list an import
             return []
         chosen = filtering.make_filter(base, filters)
         return lost_sessions.find_lost(
@@ -466,7 +469,7 @@ class Archive(ArchiveBase):
         return self._talk.read_all(filtering.make_filter(base, filters))
 
     def transcript(self, session: SessionName) -> bytes:
-        """The session's own file, byte for byte; empty where only files of its agents are left."""
+        """The session's own file, byte for byte; empty if only files of its agents are left."""
         stored = self.find(session)
         trunk = self.reader.session_files(stored.id, stored.row.uuid).trunk
         return b"" if trunk is None else self.reader.whole(trunk)
@@ -474,8 +477,8 @@ class Archive(ArchiveBase):
     def on_all_processors(
         self, work: Callable[[Archive, _J], _R], jobs: Iterable[_J], size: int
     ) -> Iterator[tuple[_J, _R]]:
-        """Each job with the result of `work(archive, job)`, in order, from worker processes that open the archive
-        themselves; `size` is the bytes of sessions to read: few are read in this process."""
+        """Each job with the result of `work(archive, job)`, in order, from worker processes that each open the archive
+        themselves. `size` is how many bytes of sessions will be read; if they are few, this process does the work."""
         if workers.is_alone(size):
             return ((job, work(self, job)) for job in jobs)
         return workers.in_order(partial(_worked, self.home, self.price_file, work), jobs, AHEAD, size)
@@ -497,9 +500,9 @@ class Archive(ArchiveBase):
         only_looks: bool = False,
         **filters: Unpack[FilterOptions],
     ) -> plain_database.PlainDatabase:
-        """Writes a SQLite database for other tools: the texts of one session or of those that pass, a full-text index,
-        ISO times and dollars. What the redactor finds is left out; with `only_looks` nothing is written, and the result
-        says what would be. The file must be new."""
+        """Writes a SQLite database for other tools: the texts of one session or of those that pass the filters, with a
+        full-text index, ISO times and dollars. Secrets that the redactor finds are left out. With `only_looks` nothing
+        is written, and the result says what would be. The file must not exist yet."""
         self._talk.has_rows()
         if sessions is None or isinstance(sessions, filtering.Filter):
             ids = listing.passing_ids(self.connection, filtering.make_filter(sessions, filters))
@@ -516,9 +519,9 @@ class Archive(ArchiveBase):
         return lambda path: listing.project_of(path, moved)
 
     def known_values(self, kind: str, beginning: str = "", limit: int = 100) -> list[tuple[str, str]]:
-        """Completions of a kind, such as `sessions`, `projects` or `tags`, described; the likeliest first.
+        """Completions of a kind, such as `sessions`, `projects` or `tags`, each with a description; likeliest first.
 
-        Made for a shell that waits after a key press: nothing is synced, and no archive is created.
+        A shell waits for this after a key press, so nothing is synced and no archive is created.
         """
         if not self.exists:
             return []
@@ -540,7 +543,8 @@ class Archive(ArchiveBase):
 
     @property
     def holds_nothing(self) -> bool:
-        """Whether the safe is empty, too: the index of one that is not may be lost. Asking creates nothing."""
+        """Whether the safe is empty as well as the index: an empty index may be one that was lost. Asking creates
+        nothing."""
         return not self.has_lost_index and (not self.exists or self.is_empty)
 
     def keeps(self, source: str | PathLike[str]) -> bool:
@@ -558,17 +562,17 @@ class Archive(ArchiveBase):
         return meta.bytes_by_path(self.connection)
 
     def forgotten_among(self, names: Iterable[str]) -> set[str]:
-        """Those of these sessions that the user told reread to forget: no sync imports them again."""
+        """The sessions among `names` that the user had reread forget; no sync imports them again."""
         known = read.forgotten(self.connection)
         return {name for name in names if meta.session_mark(name) in known} if known else set()
 
     def version(self) -> tuple[int, int]:
-        """Two numbers that change when another connection, in this process or another, changed the archive. The first
-        one changes when the index was rebuilt: this archive then has the old one open, and must be closed."""
+        """Two numbers that change when another connection, in this process or another, changes the archive. If the
+        first one changed, the index was rebuilt: this archive still has the old one open, and must be closed."""
         return version(self.connection, self.home)
 
     def prompts_since(self, moments: Sequence[datetime]) -> list[int]:
-        """How many prompts were typed since each of some moments."""
+        """How many prompts were typed since each of the moments."""
         return meta.prompts_since(self.connection, [int(moment.timestamp() * 1000) for moment in moments])
 
     def files_changed_since(self, moment: datetime) -> int:
@@ -595,7 +599,7 @@ def _worked(home: Path, prices: Path | None, work: Callable[[Archive, _J], _R], 
 
 @cache
 def _opened(home: Path, prices: Path | None) -> Archive:
-    """One for all that a worker does: that of its parent cannot be used by two processes."""
+    """One archive per worker process: it cannot share a database connection with its parent."""
     return Archive(home, price_file=prices)
 
 
@@ -603,8 +607,8 @@ def open_archive(
     home: str | PathLike[str] | None = None,
     sources: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
 ) -> Archive:
-    """The archive below `home`, over the folders or files of `sources`. Without a home it is the one that the commands
-    use, without sources those that the environment names; none at all where they are an empty list."""
+    """The archive below `home`, which imports from the folders or files in `sources`. By default it is the archive that
+    the commands use, with the sources that the environment names; an empty list means no sources."""
     config = make_config(None, None, None if home is None else _named(home))
     places = config.sources if sources is None else [expanded(_named(each)) for each in _each(sources)]
     return Archive(config.home, places, price_file=config.prices)
@@ -616,14 +620,14 @@ def _each(sources: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Seque
 
 def _named(folder: str | PathLike[str]) -> str:
     path = path_name(folder)
-    if not path or "\0" in path:  # nothing would be the working directory
+    if not path or "\0" in path:  # an empty path would mean the working directory
         raise BadInput(f"{path!r} is not a folder; give a path")
     return path
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether code of reread raised it, or called what did. What a caller's own code raises says nothing about the
-    index, which takes a second for each GB of transcripts to prove."""
+    """Whether code of reread raised the error, or called what did. An error from a caller's own code says nothing about
+    the index, and checking that takes a second per GB of transcripts."""
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_globals.get("__name__", "").startswith("reread."):
@@ -633,10 +637,11 @@ def _is_ours(error: BaseException) -> bool:
 
 
 def load(name: str | PathLike[str]) -> LoadedSession:
-    """The session in a file or a session folder, with its subagents and side files; else one that the archive keeps,
-    by its id, a unique beginning of it, `@last` or `@2`.
+    """The session in a file or a session folder, with its subagents and side files; or else a session of the archive,
+    named by its id, a unique prefix of it, `@last` or `@2`.
 
-    Raises SourceError for what cannot be read or holds several sessions, UnknownSession or AmbiguousSession for a name.
+    Raises SourceError for a path that cannot be read or holds several sessions, and UnknownSession or AmbiguousSession
+    for a name.
     """
     if not isinstance(name, str | PathLike):
         raise BadInput(f"{name!r} names no session; give a file, a folder, an id, the beginning of one, or @last")
@@ -644,7 +649,7 @@ def load(name: str | PathLike[str]) -> LoadedSession:
     with open_archive() as archive:
         if not isinstance(name, str) or place.name != name or place.suffix or _is_there(place):
             return loading.load(place, archive.prices)
-        if not archive.exists:  # looking for a session makes no archive
+        if not archive.exists:  # do not create an archive just to look for a session
             raise UnknownSession(name, [archive.home])
         return archive.session(name)
 
@@ -652,5 +657,5 @@ def load(name: str | PathLike[str]) -> LoadedSession:
 def _is_there(place: Path) -> bool:
     try:
         return place.exists()
-    except (OSError, ValueError):  # no file system takes such a name
+    except (OSError, ValueError):  # no file can have such a name
         return False

@@ -1,7 +1,7 @@
-"""An archive that is open: its folder, its database, its safe, its prices, and how a session is found in it.
+"""An open archive: its folder, its database, its safe, its prices, and how a session is found in it.
 
-Every namespace of `Archive` is built over this. What a list of sessions needs is imported at the top; what it does not
-is imported where it is first asked for: parsers, worker pools and the search language take longer than the list.
+Every group of `Archive` is built on this. Only what a list of sessions needs is imported at once; the rest is imported
+on first use, because parsers, worker pools and the search language take longer to import than the list takes.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ else:
     loading = lazy.module("reread.loading")
 
 LOCK_SECONDS = 120.0
-"""How long a writer waits for another one."""
+"""How long a writer waits for another writer."""
 _OF_THE_FOLDER = ("home", "sources", "machine", "price_file", "_file")
-"""What an archive is before anything of it is opened."""
+"""The attributes that identify an archive before anything in it is opened."""
 
 
 class ArchiveBase:
-    """An archive's folder; each thing in it is opened when it is first asked for."""
+    """An archive's folder; everything in it is opened on first use."""
 
     def __init__(
         self,
@@ -65,16 +65,16 @@ class ArchiveBase:
         if machine is not None:
             self.machine = machine
         self.price_file = price_file
-        """The user's own prices, over the packaged ones."""
+        """The user's own prices, which override the packaged ones."""
         self._file = 0
-        """Which file the database was when it was opened."""
+        """The `file_number` of the database when it was opened; it changes when a rebuild replaces the file."""
 
     def __getstate__(self) -> dict[str, object]:
-        """A copy, in another process as well, opens for itself what it needs: a database cannot be handed over."""
+        """A copy, also one in another process, opens what it needs itself: a database connection cannot be pickled."""
         return {name: value for name, value in vars(self).items() if name in _OF_THE_FOLDER}
 
     def close(self) -> None:
-        """Closes the database and the files of the safe; what is asked next opens them again."""
+        """Closes the database and the files of the safe; the next question opens them again."""
         for name in ("reader", "held_texts", "connection", "packs"):
             opened = self.__dict__.pop(name, None)
             if name in ("connection", "packs") and opened is not None:
@@ -85,13 +85,13 @@ class ArchiveBase:
         """Whether anything was ever imported here; asking creates nothing."""
         try:
             return (self.home / FILE_NAME).exists()
-        except OSError:  # below a folder that may not be entered
+        except OSError:  # in a folder we have no permission to enter
             return False
 
     @property
     def has_lost_index(self) -> bool:
-        """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or a
-        rebuild of it did not finish."""
+        """Whether the safe holds bytes but the database has no rows for them: it was deleted, belongs to another
+        archive, or a rebuild of it did not finish."""
         if not self.exists:
             return bool(self.packs.packs())
         if meta.is_half_made(self.connection):
@@ -101,12 +101,12 @@ class ArchiveBase:
 
     @property
     def is_open(self) -> bool:
-        """Whether its database could be opened, and was."""
+        """Whether the database is open."""
         return "connection" in self.__dict__
 
     @cached_property
     def connection(self) -> sqlite3.Connection:
-        """The index, opened when first asked for; without write access it is opened for reading."""
+        """The index, opened on first use; without write access it is opened read-only."""
         if self.is_read_only:
             return read_only.look_into(self.home)
         made = connect(self.home)
@@ -119,7 +119,7 @@ class ArchiveBase:
         return is_only_readable(self.home)
 
     def refuse_read_only(self) -> None:
-        """Raises ReadOnlyArchive where the archive cannot be written, and StoreError where it cannot be read either."""
+        """Raises ReadOnlyArchive if the archive cannot be written, and StoreError if it cannot be read either."""
         if self.is_read_only and self.connection:
             raise ReadOnlyArchive(self.home)
 
@@ -134,8 +134,8 @@ class ArchiveBase:
         return session_files.SessionFileReader(self.connection, self.packs)
 
     def line_reader(self, held: int = 32, *, is_backwards: bool = False) -> safe_reader.SafeReader:
-        """Reads single lines and files out of the safe. `held` pieces stay in memory for the next line; one of them
-        where lines are asked for from the last to the first."""
+        """Reads single lines and files out of the safe. `held` pieces stay in memory for the next line; only
+        one with `is_backwards`, which is for reading lines from the last to the first."""
         return safe_reader.SafeReader(self.connection, self.packs, held, is_backwards=is_backwards)
 
     @cached_property
@@ -144,14 +144,14 @@ class ArchiveBase:
         return text_index.HeldTexts()
 
     def kept_backups(self) -> backup_files.KeptBackups:
-        """Reads the client's backups of files out of the safe, by session and name of the backup; None where none was
-        kept."""
+        """Reads the client's backups of files out of the safe, by session and name of the backup; None if there is no
+        such backup."""
         return backup_files.KeptBackups(self.connection, self.reader)
 
     @contextmanager
     def locked(self, patience: float = LOCK_SECONDS) -> Iterator[None]:
-        """Holds the lock for writing. If the database was replaced while this waited for the lock, the old one is
-        closed: what is written to it would be lost."""
+        """Holds the lock for writing. If the database was replaced while waiting for the lock, the old one is closed:
+        anything written to it would be lost."""
         with safe.lock(self.home / "safe", timeout=patience):
             if self.is_open and self._file != file_number(self.home):
                 self.close()
@@ -188,30 +188,30 @@ class ArchiveBase:
 
     @cached_property
     def prices(self) -> Prices:
-        """The price table, with the user's own prices. Raises BadInput for an invalid price file."""
+        """The price table, including the user's own prices. Raises BadInput for an invalid price file."""
         return billing.load_prices(self.price_file)
 
     def reprice(self) -> None:
-        """Prices every response again if the price table changed since the last time; about a second per GB."""
+        """Prices every response again if the price table has changed; takes about a second per GB."""
         now = money.stamp(self.price_file)
         if self.is_read_only or meta.read_note(self.connection, meta.PRICE_FILES) == now:
             return
         ledger.reprice(self.connection, self.prices, now)
 
     def find(self, session: SessionName) -> StoredSession:
-        """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest.
+        """A session by its id, a unique prefix of it, `@last`, or `@2` for the second newest.
 
-        Where several folders have a copy of it, the newest; `StoredSession.name` names each of them.
-        It also takes what `sessions`, a search or this method gave.
+        If several folders have a copy of it, the newest is returned; `StoredSession.name` tells the copies apart.
+        Results of `sessions`, of a search and of this method are accepted too.
         """
         return listing.find_session(self.connection, self.home, session)
 
     def copies(self, stored: StoredSession) -> list[StoredSession]:
-        """The other places that have a session of this id, the one that ended last first."""
+        """The copies of a session in other places, the one that ended last first."""
         return listing.copies_of(self.connection, stored)
 
     def find_one(self, session: SessionName) -> StoredSession:
-        """Like `find`, for what cannot be undone: where there are copies it raises AmbiguousSession."""
+        """Like `find`, for operations that cannot be undone: raises AmbiguousSession if there are several copies."""
         return listing.find_one(self.connection, self.home, session)
 
     def session(self, session: SessionName) -> LoadedSession:
@@ -229,12 +229,12 @@ class ArchiveBase:
         )
 
     def _read_backup(self, session: str, name: str) -> bytes | None:
-        """None where none was kept."""
+        """None if there is no such backup."""
         with self._while_it_exists() as kept:
             return kept.kept_backups()(session, name) if kept is not None else None
 
     def _read_output(self, session: int, uuid: str, name: str) -> str | None:
-        """A tool output of a session that the client kept in a file of its own, by the name of that."""
+        """A tool output that the client wrote to a file of its own, by the name of that file."""
         with self._while_it_exists() as kept:
             if kept is None:
                 return None
@@ -242,8 +242,10 @@ class ArchiveBase:
 
     @contextmanager
     def _while_it_exists(self) -> Iterator[ArchiveBase | None]:
-        """For sessions, which outlive the archive they came from, and may be handed to another process: once it is
-        closed, another one is opened for as long as they ask. None where its folder is gone by then."""
+        """This archive if it is open, else a new one for the time of the call; None if the folder is gone.
+
+        Sessions need this because they outlive the archive they came from, and may be passed to another process.
+        """
         if self.is_open:
             yield self
         elif not self.exists:

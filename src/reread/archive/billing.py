@@ -1,4 +1,4 @@
-"""`archive.billing`: what sessions cost, what the cache saved, how a cost comes about, what the client counted."""
+"""`archive.billing`: what sessions cost, what the cache saved, how a cost is calculated, what the client counted."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ REASONS = (
 
 
 class Reconciled(Struct, frozen=True, kw_only=True):
-    """A session as the client counted it, and as its transcripts tell it; money in nano-dollars."""
+    """A session's cost by the client's own count and by its transcripts, in nano-dollars."""
 
     session: str
     client: int
     source: str
-    """Where the client said so: cost-state, result or statusline."""
+    """Where the client reported it: cost-state, result or statusline."""
     said: datetime | None
-    """When it did."""
+    """When the client reported it."""
     transcripts: int | None
-    """Every response in the session's own files, agents included, also those that another session has too."""
+    """Every response in the session's own files, agents included, even those that another session has too."""
 
     @property
     def difference(self) -> int | None:
@@ -65,12 +65,12 @@ class Reconciled(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float | None:
-        """The difference as a part of what the client counted."""
+        """The difference as a fraction of what the client counted."""
         return None if self.difference is None or not self.client else self.difference / self.client
 
 
 class Figure(Struct, frozen=True):
-    """What one source says about a session."""
+    """The total that one source reports for a session."""
 
     source: str
     nanodollars: int
@@ -78,7 +78,7 @@ class Figure(Struct, frozen=True):
 
 
 def reconciliation(connection: sqlite3.Connection) -> dict[str, Reconciled]:
-    """Every session the client said something about and the archive has, by its id."""
+    """Every session of the archive for which the client reported a total, by its id."""
     money = own_money(connection)
     found: dict[str, Reconciled] = {}
     for session, rows in groupby(client_totals.counts(connection), key=lambda row: row[0]):
@@ -96,7 +96,7 @@ def reconciliation(connection: sqlite3.Connection) -> dict[str, Reconciled]:
 
 
 class Count(NamedTuple):
-    """From one beginning on: the totals that were said first and last."""
+    """One run of the client's counter: when it began, and the first and last totals reported."""
 
     began: int | None
     first: int
@@ -104,9 +104,10 @@ class Count(NamedTuple):
 
 
 def figure_of(source: str, rows: Iterable[tuple[Any, ...]]) -> Figure:
-    """The totals of a source put together, in the order the client began to count.
+    """The counts of a source combined, in the order in which the client began them.
 
-    A count that began no lower than the one before ended goes on from there; any other began at zero, and is added.
+    A count whose first total is no lower than the last total before it continues that one; any other began at zero, so
+    it is added.
     """
     counts: list[Count] = []
     said_at = None
@@ -128,8 +129,8 @@ def _is_one_count(one: int | None, other: int | None) -> bool:
 
 
 def best(figures: list[Figure]) -> Figure:
-    """A source that missed a run of the client says less: the one that says most has missed least. Of equals the
-    first by name, so that a total in the transcript itself is named before one that was captured beside it.
+    """The largest figure: a source that missed a run of the client reports less, so the largest has missed least. Of
+    equal figures the first, and sources come by name, so a total in the transcript itself precedes a captured one.
     """
     return max(figures, key=lambda figure: figure.nanodollars)
 
@@ -159,8 +160,8 @@ class ArchiveBilling:
     ) -> UsageReport:
         """Tokens and money by day, week, month, session, model, project, branch, tool, block, agent or skill.
 
-        Days are those of the machine unless a zone is given. A project is a working directory, unless worktrees are
-        folded into the project they were made from.
+        Days are in the machine's time zone unless one is given. A project is a working directory; with
+        `folds_worktrees` a worktree counts as the project it was made from.
         """
         archive = self._archive
         ask = UsageQuestion(
@@ -181,9 +182,9 @@ class ArchiveBilling:
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> UsageReport | None:
-        """The same straight from the sources, while too much of them is not in the archive yet; nothing is imported.
+        """The same report directly from the sources, for when a sync would take too long; nothing is imported.
 
-        None when a sync is quick, or the question needs one.
+        None if a sync would be quick, or the question cannot be answered without one.
         """
         archive = self._archive
         ask = UsageQuestion(by=by, filters=make_filter(base, filters, timezone), zone=zone_of(timezone))
@@ -218,7 +219,7 @@ class ArchiveBilling:
         folds_worktrees: bool = False,
         **filters: Unpack[FilterOptions],
     ) -> tuple[UsageReport, CacheReport]:
-        """`usage` and `caching` of the same responses, in the time of one of them."""
+        """`usage` and `caching` of the same responses, in the time that one of them takes."""
         archive = self._archive
         ask = UsageQuestion(
             by=by,
@@ -231,9 +232,9 @@ class ArchiveBilling:
             return cache_report.with_usage(archive.connection, ask, archive.prices)
 
     def reconciliation(self) -> dict[str, Reconciled]:
-        """By session: what the client itself counted, beside what all responses in the session's files add up to.
+        """By session: what the client itself counted, and the sum of all responses in the session's files.
 
-        Only sessions that the client said something about are here.
+        Contains only sessions for which the client reported a total.
         """
         archive = self._archive
         archive.reprice()
@@ -241,7 +242,7 @@ class ArchiveBilling:
             return reconciliation(archive.connection)
 
     def limits(self, now: datetime | None = None) -> UsageLimits:
-        """How much of the five-hour and the seven-day limit is used, as far as a status line told."""
+        """How much of the five-hour and the seven-day limit is used, as the latest status line reported it."""
         return usage_report.limits(self._archive.connection, now or datetime.now(UTC))
 
     def copied_into(self, session: SessionName) -> frozenset[str]:
@@ -249,9 +250,10 @@ class ArchiveBilling:
         return usage_sums.made_elsewhere(self._archive.connection, self._archive.find(session).id)
 
     def explain(self, name: str | Path) -> Explained:
-        """How a cost comes about: of a response by message or request id, or of a session by id, `@last` or a file.
+        """How a cost is calculated: of a response by message or request id, or of a session by id, `@last` or a file.
 
-        A response tells every line that shows it and each step of its price; raises BadInput where nothing answers.
+        For a response this lists every line that shows it and each step of its price. Raises BadInput if nothing has
+        this name.
         """
         archive = self._archive
         name = name if isinstance(name, Path) else text_of(name, "the name")
@@ -260,5 +262,5 @@ class ArchiveBilling:
             return explain.Explainer(archive.connection, archive.reader, archive.prices, archive.find).explain(name)
 
     def unpriced_models(self) -> list[UnpricedModel]:
-        """Models with requests that have no price, each API response once; the one with most tokens first."""
+        """Models with requests that have no price, each API response once; the model with the most tokens first."""
         return usage_report.unpriced_models(self._archive.connection)

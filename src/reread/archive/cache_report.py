@@ -1,4 +1,4 @@
-"""What the prompt cache saved and what its rebuilds cost: over all sessions, and request by request for one of them."""
+"""What the prompt cache saved and what its rebuilds cost: over all sessions, or request by request for one session."""
 
 from __future__ import annotations
 
@@ -49,31 +49,31 @@ GROUPINGS = (*PERIODS, "model", "project", "session")
 
 
 class Caching(NamedTuple):
-    """What the cache did for some requests: the columns of `CACHE_SUMS`. Money is in nano-dollars."""
+    """What the cache did for some requests; the fields are the columns of `CACHE_SUMS`. Money is in nano-dollars."""
 
     saved: int | None = None
-    """Against sending everything as input; may be negative. None where nothing has a price."""
+    """Compared with sending everything as input; may be negative. None if nothing has a price."""
     rebuilds: int = 0
     rebuilt_tokens: int = 0
     premium: int | None = None
-    """What the rebuilt tokens cost above reading them. None where none of them has a price."""
+    """What the rebuilt tokens cost more than reading them from the cache. None if none of them has a price."""
     unpriced_rebuilds: int = 0
     thinking_tokens: int = 0
-    """As the API tells them."""
+    """As the API reported them."""
     estimated_thinking_tokens: int = 0
-    """By the stored text, where the API tells none."""
+    """Estimated from the stored text if the API reported none."""
     judged_output_tokens: int = 0
-    """Output of the requests whose thinking is told or estimated."""
+    """Output of the requests whose thinking is reported or estimated."""
 
     @property
     def thinking_share(self) -> float | None:
-        """Of the output that can be judged; None where none can."""
+        """Thinking as a share of `judged_output_tokens`; None if there are none."""
         thought = self.thinking_tokens + self.estimated_thinking_tokens
         return thought / self.judged_output_tokens if self.judged_output_tokens else None
 
 
 class CacheRow(Struct, frozen=True, kw_only=True):
-    """One line of a report. The key is None for what belongs to none."""
+    """One line of a report. The key is None for what has none."""
 
     key: str | None
     title: str | None
@@ -86,12 +86,12 @@ class RebuildCause(Struct, frozen=True, kw_only=True):
 
     name: str
     is_told: bool
-    """By the API; else inferred."""
+    """Whether the API reported the cause; otherwise it is inferred."""
     caching: Caching
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """How large the prompts of a chain of requests were, in the order of time."""
+    """The sizes of the prompts in a chain of requests, in the order of time."""
 
     agent: str | None
     """None for the conversation itself."""
@@ -110,7 +110,7 @@ class FoundRebuild(Struct, frozen=True, kw_only=True):
 
 
 class SessionCaching(Struct, frozen=True, kw_only=True):
-    """What only a session's files tell."""
+    """What only the files of a session show."""
 
     id: str
     title: str
@@ -126,13 +126,13 @@ class CacheReport(Struct, frozen=True, kw_only=True):
     totals: Tokens
     caching: Caching
     causes: tuple[RebuildCause, ...]
-    """The dearest first."""
+    """The most expensive first."""
     accounting: Accounting
     session: SessionCaching | None = None
 
 
 class CacheCell(NamedTuple):
-    """Some responses that belong together; rebuilds among them have one cause."""
+    """The sums of some responses under one key; the rebuilds among them have one cause."""
 
     cell: UsageCell
     cause: str | None
@@ -141,12 +141,12 @@ class CacheCell(NamedTuple):
 
 
 def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -> CacheReport:
-    """The answer over everything the archive keeps."""
+    """The report over all sessions of the archive."""
     return with_usage(connection, ask, prices)[1]
 
 
 def with_usage(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -> tuple[UsageReport, CacheReport]:
-    """The report of usage and that of the cache, for one look at the responses."""
+    """The report of usage and that of the cache, from reading the responses once."""
     check_grouping(ask.by)
     cells = list(_cells(connection, ask))
     plain = with_shown_models((each.cell for each in cells), prices)
@@ -162,7 +162,7 @@ def check_grouping(by: str) -> None:
 
 
 def with_caching(usage: UsageReport, cells: Sequence[CacheCell], session: SessionCaching | None = None) -> CacheReport:
-    """A report of usage with what the cache did, from the cells that it was made of."""
+    """The cache report that goes with a usage report, from the cells that it was made of."""
     by_key: dict[str | None, list[Caching]] = {}
     for each in cells:
         by_key.setdefault(each.cell.key, []).append(each.caching)
@@ -181,7 +181,7 @@ def with_caching(usage: UsageReport, cells: Sequence[CacheCell], session: Sessio
 
 
 def added(parts: Iterable[Caching]) -> Caching:
-    """The sum of sums; money is None when none of them has a price."""
+    """Adds up sums; money is None if none of them has a price."""
     columns = zip(*parts, strict=True)
     return Caching(*(_total(column) for column in columns))
 
@@ -223,14 +223,14 @@ _SUMS = len(Sums._fields)
 
 
 class Keys:
-    """What a report is by."""
+    """Names the row of a report that a response belongs to."""
 
     def __init__(self, ask: UsageQuestion) -> None:
         self._by = ask.by
         self._calendar = Calendar(ask.zone)
 
     def of(self, quarter: int, **names: str | None) -> str | None:
-        """The name of the period a quarter of an hour lies in, or the one of these names that is asked for."""
+        """The name of the period that a quarter of an hour is in, or the one of `names` that the report is by."""
         if self._by not in PERIODS:
             return names[self._by]
         day = self._calendar.day(quarter)
@@ -243,7 +243,7 @@ class SessionResponses(NamedTuple):
     responses: list[Response]
     circumstances: list[RequestContext]
     agents: dict[tuple[str, str], str | None]
-    """By file and key: the agent that asked."""
+    """The agent that made the request, by file and key."""
 
     def agent(self, response: Response) -> str | None:
         return self.agents[response.owner or response.file, response.response]
@@ -253,9 +253,9 @@ class SessionResponses(NamedTuple):
 
 
 def session_report(session: Session, ask: UsageQuestion, prices: Prices, copied: Collection[str] = ()) -> CacheReport:
-    """The whole answer for one session: every response in its files once, whichever other session has it too.
+    """The report for one session: every response in its files once, even if another session has it too.
 
-    `copied` names the responses that were made in another session, where that is known.
+    `copied` names the responses that are known to have been made in another session.
     """
     check_grouping(ask.by)
     is_kept = ask.filters.keeps_mark(session.mark) and Filter(file=ask.filters.file).keeps_session(session)
@@ -325,7 +325,8 @@ def caching_of(row: Response) -> Caching:
 
 
 def _contexts(responses: SessionResponses) -> Iterator[Context]:
-    """Of the conversation first, then of its agents; an advisor's call has a context of its own and is left out."""
+    """The context of the conversation first, then those of its agents; an advisor's call has a context of its own and
+    is left out."""
     by_agent: dict[str | None, list[tuple[datetime | None, int]]] = {}
     for each in responses.responses:
         if each.rows:
@@ -350,7 +351,7 @@ def _rebuilds(responses: SessionResponses) -> Iterator[FoundRebuild]:
 
 
 def _lines(session: Session) -> tuple[int, int]:
-    """Lines of the session's transcripts, and how many of them are no JSON."""
+    """How many lines the session's transcripts have, and how many of them are not JSON."""
     files = [session, *(agent for agent in session.subagents if not agent.is_recorded_inline)]
     lines = sum(len({record.line for record in file.records}) for file in files)
     malformed = sum(isinstance(record, Unknown) and record.malformed for file in files for record in file.records)

@@ -1,4 +1,4 @@
-"""How a cost comes about: of one API response with its copies, or of a session with its turns and agents."""
+"""How a cost is calculated: of one API response with its copies, or of a session with its agents and branches."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _KEPT = 8
-"""Conversations of files kept in memory: copies of one response lie in few."""
+"""How many files' conversations stay in memory; copies of one response are in few files."""
 
 
 class Verdict(StrEnum):
@@ -56,7 +56,7 @@ class SourceRow(Struct, frozen=True, kw_only=True):
     time: datetime | None
     request_id: str | None
     session: str | None
-    """As the line says: a fork may keep the name of what it copied."""
+    """As the line names it: a fork may keep the name of the session that it copied."""
     model: str | None
     output_tokens: int
     verdict: Verdict
@@ -76,13 +76,13 @@ class CopyInFile(Struct, frozen=True, kw_only=True):
 
 
 class CostPart(Struct, frozen=True, kw_only=True):
-    """What has a price of its own: the response itself, or an advisor it asked."""
+    """A part with a price of its own: the response itself, or an advisor that it asked."""
 
     id: str
     model: str | None
     """As the line names it."""
     path: str
-    """The file whose counts are taken."""
+    """The file whose counts are used."""
     used: Response
     derivation: Derivation
 
@@ -94,7 +94,7 @@ class CostPart(Struct, frozen=True, kw_only=True):
 class ExplainedResponse(Struct, frozen=True, kw_only=True):
     id: str
     part_of: str | None
-    """The response an advisor was asked in, when only the advisor is explained."""
+    """The response that asked an advisor, if only the advisor is explained."""
     time: datetime | None
     session: str | None
     project: str | None
@@ -103,12 +103,12 @@ class ExplainedResponse(Struct, frozen=True, kw_only=True):
     version: str | None
     stop_reason: str | None
     copies: tuple[CopyInFile, ...]
-    """Home first, then the nearest."""
+    """The home copy first, then the nearest."""
     why_home: tuple[str, ...]
     parts: tuple[CostPart, ...]
     flags: tuple[str, ...]
     recorded: int | None
-    """Nano-dollars that a client of 1.0.x wrote into the line; never counted."""
+    """The cost in nano-dollars that a client of 1.0.x wrote into the line; never counted."""
 
     @property
     def tokens(self) -> Tokens:
@@ -123,7 +123,7 @@ _FLAGS = {Doubt.SUSPECT: "suspect_output", Doubt.PROVISIONAL: "provisional"}
 
 
 class ResponseExplainer:
-    """Explains responses of one state of the archive; files that were read stay in memory for the next one."""
+    """Explains responses. Keeps the last files it read in memory, so it is valid only until the archive changes."""
 
     def __init__(self, connection: sqlite3.Connection, files: SessionFileReader, prices: Prices) -> None:
         self._connection = connection
@@ -132,7 +132,7 @@ class ResponseExplainer:
         self._requests_of = lru_cache(maxsize=_KEPT)(self._read)
 
     def explain(self, key: str) -> ExplainedResponse:
-        """A response with the advisors it asked, or by a key such as `msg_x#advisor:1` the advisor alone."""
+        """A response with the advisors that it asked, or for a key such as `msg_x#advisor:1` the advisor alone."""
         whole = key.partition(ADVISOR)[0]
         parts = ledger.parts_of(self._connection, whole)
         counted = parts[0]
@@ -201,7 +201,7 @@ class ResponseExplainer:
 
 
 def _why_home(copies: Sequence[Response]) -> Iterator[str]:
-    """The rules that decided between the copies, in their order; the owner comes first."""
+    """The rules that decided between the copies, in order; `copies` has the owner first."""
     owner, *rivals = copies
     if not rivals:
         yield "the only copy"
@@ -260,7 +260,7 @@ Key = TypeVar("Key")
 
 
 class ResponseCost(Struct, frozen=True, kw_only=True):
-    """A response in a list of such, the advisors it asked included."""
+    """A response in a list, including the advisors that it asked."""
 
     id: str
     time: datetime | None
@@ -270,7 +270,7 @@ class ResponseCost(Struct, frozen=True, kw_only=True):
 
 
 class AgentCost(Struct, frozen=True, kw_only=True):
-    """What an agent of a session used; those of 1.0.x, whose lines stand in the session's own file, have no id."""
+    """What an agent of a session used. Agents of 1.0.x, whose lines are in the session's own file, have no id."""
 
     id: str | None
     name: str | None
@@ -278,7 +278,7 @@ class AgentCost(Struct, frozen=True, kw_only=True):
 
 
 class CountedElsewhere(Struct, frozen=True, kw_only=True):
-    """Responses that a session repeats and another one is charged with."""
+    """Responses that a session repeats but that count for another session."""
 
     session: str | None
     title: str | None
@@ -292,20 +292,21 @@ class BranchCost(Struct, frozen=True, kw_only=True):
 
 
 class ExplainedSession(Struct, frozen=True, kw_only=True):
-    """The parts add up: models to the sum, own and agents to the sum, branches of a rewound session to its own."""
+    """A session's cost by parts that add up: models to `tokens`; `own` and agents to `tokens`; the branches of a
+    rewound session to `own`."""
 
     id: str
     title: str
     project: str | None
     paths: tuple[str, ...]
-    """Its transcripts, those of agents too, in every place where it is kept."""
+    """Its transcripts, including those of agents, of every copy of the session."""
     tokens: Tokens
     models: tuple[ModelUse, ...]
     own: Tokens
     agents: tuple[AgentCost, ...]
     elsewhere: tuple[CountedElsewhere, ...]
     branches: tuple[BranchCost, ...]
-    """The active branch first; empty where nothing was rewound."""
+    """The active branch first; empty if nothing was rewound."""
     dearest: tuple[ResponseCost, ...]
     responses: int
     suspect: int
@@ -315,7 +316,7 @@ class ExplainedSession(Struct, frozen=True, kw_only=True):
 def explain_session(
     connection: sqlite3.Connection, files: SessionFileReader, prices: Prices, stored: StoredSession
 ) -> ExplainedSession:
-    """A session with all its places: a copy in another folder is the same session."""
+    """Explains a session together with its copies in other folders, which are the same session."""
     places = sessions.sessions(connection, ids=sessions.ids_called(connection, stored.row.uuid))
     rows = {row.id: row for each in places for row in read.files_of(connection, each.id)}
     counted = ledger.counted_in(connection, list(rows))
@@ -341,7 +342,7 @@ def explain_session(
 
 
 def grouped_responses(counted: Iterable[Response]) -> list[ResponseCost]:
-    """Responses with what their advisors used, in the order in which they come."""
+    """Responses including what their advisors used, in the order given."""
     by_response = _by(counted, lambda each: each.response)
     return [
         ResponseCost(
@@ -381,7 +382,8 @@ def _agent_id(row: FileRow) -> str:
 def _agents(
     counted: Iterable[Response], agents: dict[str, str], known: dict[int, RequestContext]
 ) -> Iterator[AgentCost]:
-    """The dearest first. A file is an agent; lines of agents in the session's own file are told apart by name only."""
+    """Agents, the most expensive first. Each subagent file is an agent; in the session's own file, agents are
+    distinguished only by name."""
     theirs = (each for each in counted if each.owner in agents or each.is_sidechain)
     by_agent = _by(theirs, lambda each: (agents.get(each.owner), known[each.place].agent))
     found = [AgentCost(id=number, name=name, tokens=_sum(parts)) for (number, name), parts in by_agent.items()]
@@ -402,7 +404,7 @@ def _branches(
     prices: Prices,
     counted: Iterable[Response],
 ) -> Iterator[BranchCost]:
-    """Only a session that was rewound is read for this."""
+    """The costs of branches; only sessions that were rewound are read for this."""
     by_place = _by(counted, lambda each: (each.owner, each.response))
     rewound = {home for (home, _), parts in by_place.items() if any(part.is_abandoned for part in parts)}
     for each in places:
@@ -442,11 +444,11 @@ def _branches_of(
 
 _MOST_CANDIDATES = 8
 _OF_RESPONSES = ("msg_", "req_")
-"""How ids begin that are no session's."""
+"""Prefixes of ids that are not a session's."""
 
 
 class SeveralResponses(Struct, frozen=True, kw_only=True):
-    """Responses that one id was given to, as some gateways do; each can be explained by its own id."""
+    """Several responses with one id, as some gateways give; each can be explained by its own id."""
 
     id: str
     responses: tuple[ResponseCost, ...]
@@ -460,7 +462,7 @@ Explained = ExplainedResponse | SeveralResponses | ExplainedSession
 
 
 class Explainer:
-    """Explains whatever answers to a name. `find` finds a session, and raises UnknownSession where there is none."""
+    """Explains the response or session with a given name. `find` finds a session or raises UnknownSession."""
 
     def __init__(
         self,
@@ -476,7 +478,8 @@ class Explainer:
         self._responses = ResponseExplainer(connection, files, prices)
 
     def explain(self, name: str | Path) -> Explained:
-        """Raises BadInput where nothing answers to a name, or several things do that have nothing in common."""
+        """Explains what has this name. Raises BadInput if nothing has it, or several unrelated responses match, and
+        SourceError for a file that belongs to no session of the archive."""
         if isinstance(name, Path):
             return self._session(self._of_file(name))
         named = ledger.called(self._connection, name) if name else []

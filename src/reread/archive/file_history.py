@@ -1,4 +1,4 @@
-"""Files over many sessions: which were touched, what each held at any moment, and who wrote which line."""
+"""Files across sessions: which were touched, what each held at any moment, and who wrote which line."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ FILE_TOOLS = frozenset({"Read", "Write", "Edit", "MultiEdit", "NotebookEdit"})
 _SHELL = "Bash"
 _WINDOW = 500
 _TELLING = 3
-"""A word of a glob this long tells commands apart; shorter ones are mostly the endings of names."""
+"""A word of a glob must be longer than this to search commands by; shorter ones are mostly file extensions."""
 _MOST_CANDIDATES = 8
-"""How many files a sentence names."""
+"""How many files an error names."""
 _MADE_BY_API = 16
-"""Ids of calls are at least this long, and a call copied into another session keeps its own."""
+"""Ids of calls that the API made are at least this long, and a call copied into another session keeps its id."""
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """Something that was done to a file, or tried."""
+    """Something that a call did to a file, or tried to do."""
 
     session: StoredSession
     file: int
@@ -90,9 +90,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     time: datetime | None
     status: str
     uuid: str | None = None
-    """The line of the call; looked up only where it is asked for."""
+    """The line of the call; looked up only if asked for."""
     program: str | None = None
-    """What in a shell command names the file. Such an operation is guessed from words: of low confidence."""
+    """The program of the shell command that names the file. Such an operation is guessed, so its confidence is low."""
 
     @property
     def confidence(self) -> str:
@@ -119,16 +119,16 @@ class TouchedFile(Struct, frozen=True, kw_only=True):
 
 class Touched(Struct, frozen=True, kw_only=True):
     files: list[TouchedFile]
-    """The one touched last first."""
+    """The most recently touched first."""
     total: int
     has_shell: bool
-    """Whether shell commands were looked at, too."""
+    """Whether shell commands were searched as well."""
     hidden: int = 0
-    """Lines with calls that damage in the safe hides."""
+    """How many lines with calls could not be read because the safe is damaged."""
 
 
 class _ChosenSessions:
-    """Sessions that pass a filter; only those that touched a file are read."""
+    """The sessions that pass a filter; only those that touched a file are read."""
 
     def __init__(self, connection: sqlite3.Connection, ids: Iterable[int]) -> None:
         self._connection = connection
@@ -144,14 +144,14 @@ class _ChosenSessions:
         self._read |= {each.id: each for each in sessions(self._connection, ids=sorted(new))}
 
     def loaded(self, matches: Iterator[read.Match]) -> Iterator[read.Match]:
-        """The same matches, with their sessions read some hundred at a time."""
+        """The same matches, after reading their sessions, some hundred at a time."""
         while some := list(islice(matches, _WINDOW)):
             self.load(match.session for match in some)
             yield from some
 
 
 class FileIndex:
-    """Asks the archive's index which calls name which files."""
+    """Finds in the archive's index which calls name which files."""
 
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
         self._connection = connection
@@ -164,13 +164,14 @@ class FileIndex:
         return list(dict.fromkeys(found))
 
     def paths_in_commands(self, name: str) -> list[str]:
-        """Files that shell commands name and that end like a name."""
+        """Files named in shell commands whose last part equals that of `name`."""
         last = name.replace("\\", "/").rpartition("/")[2]
         return [file.path for file in self.touched(literal(last), Filter(), with_shell=True).files] if last else []
 
     def meant(self, name: str, here: str) -> str:
-        """The file a name means in the folder `here`, as transcripts know it; raises BadInput for none or several."""
-        # Since 2.1.325 a transcript tells what commands did to files that no tool ever touched.
+        """The path in transcripts of the file that a name means in the folder `here`; raises BadInput for none or
+        several."""
+        # Since 2.1.325 transcripts record what commands did to files that no tool ever touched.
         found = best_matches(name, here, self.paths()) or best_matches(name, here, self.paths_in_commands(name))
         if not found:
             raise BadInput(f"no session touched a file {printable(name)!r}")
@@ -192,7 +193,8 @@ class FileIndex:
     def touched(
         self, glob: str | None, filters: Filter, *, with_shell: bool | None = None, with_uuids: bool = False
     ) -> Touched:
-        """The files a glob fits. Shell commands are looked at if the glob has a word to find them by, or if asked."""
+        """The files that match a glob. Shell commands are searched if the glob has a word to find them by, or if
+        `with_shell` says so."""
         unnamed = filters._replace(limit=None, file=None, tool=None)
         chosen = _ChosenSessions(self._connection, passing_ids(self._connection, unnamed))
         globs = [each for each in (glob, filters.file) if each is not None]
@@ -206,7 +208,7 @@ class FileIndex:
         return Touched(files=shown, total=len(files), has_shell=has_shell, hidden=self._hidden)
 
     def _named(self, chosen: _ChosenSessions, globs: list[str]) -> Iterator[tuple[str, Operation]]:
-        """What the index itself knows; a call that is copied into another session is told once."""
+        """Operations that the index itself has; a call that was copied into another session is given once."""
         every = calls_with_files(self._connection)
         calls = [call for call in every if call.session in chosen.ids and _fits_all(call.path, globs)]
         chosen.load(call.session for call in calls)
@@ -222,7 +224,7 @@ class FileIndex:
             yield call.path, _operation(call, chosen[call.session])
 
     def _in_commands(self, words: list[str], chosen: _ChosenSessions) -> Iterator[tuple[str, Operation]]:
-        """What words of shell commands name; the search index finds the commands."""
+        """Operations guessed from the words of shell commands; the search index finds the commands."""
         for match in chosen.loaded(self._matches(words, chosen)):
             record = self._record(match.file, match)
             for call in _calls_in(record):
@@ -267,7 +269,7 @@ class FileIndex:
             below = window[-1].id
 
     def _with_uuids(self, files: list[TouchedFile]) -> list[TouchedFile]:
-        """With the line of every call, which only the transcripts know."""
+        """The same files with the line of every call, which has to be read from the transcripts."""
         times: dict[int, set[datetime | None]] = {}
         for file in files:
             for each in file.operations:
@@ -339,7 +341,7 @@ def _calls_in(record: Record) -> list[ToolUse]:
 
 
 def literal(path: str) -> str:
-    """A glob that fits this path alone."""
+    """A glob that matches only this path."""
     return re.sub(r"([*?[])", r"[\1]", path)
 
 
@@ -347,27 +349,27 @@ _WORD = re.compile(r"(?<![\w*?\]])[A-Za-z0-9]+\*?(?![?\[])")
 
 
 def _words(globs: Iterable[str]) -> list[str]:
-    """Whole words and beginnings of words in the last part of a glob, as the search index has them."""
+    """Whole words and prefixes of words in the last part of a glob, as the search index has them."""
     return [
         word for glob in globs for word in _WORD.findall(glob.replace("\\", "/").rpartition("/")[2].replace("_", " "))
     ]
 
 
 class Traced(Struct, frozen=True, kw_only=True):
-    """A file's history up to the moment asked for."""
+    """A file's history up to a given moment."""
 
     history: FileHistory
     sessions: dict[str, str]
-    """The sessions that tell of it: titles by id."""
+    """The titles by id of the sessions that show it."""
     is_end: bool = False
-    """Whether no moment was asked for: this is how the last session left it."""
+    """Whether no moment was given: the history then ends with the state in which the last session left it."""
     gap: Gap | None = None
-    """The gap the moment falls into: then what the file held is only what it was last known to hold."""
+    """The gap that the moment is in, if any: the content is then only what was last known."""
 
     @property
     def content(self) -> Content:
-        """What the file held, with signs in the place of lines that nobody told. Raises BadInput where it was not
-        there, or no line of it can be placed."""
+        """What the file held, with placeholders for unknown lines. Raises BadInput if it did not exist, or none of its
+        lines can be placed."""
         path, content = printable(self.history.path), self.history.last
         when = "in the end" if self.is_end else "at that point"
         if content is None:
@@ -380,7 +382,8 @@ class Traced(Struct, frozen=True, kw_only=True):
         return content
 
     def blame(self) -> list[BlamedLine]:
-        """Each line with the session, the prompt and the edit that wrote it; the known ones where some are not."""
+        """Each line with the session, the prompt and the edit that wrote it; only the known lines if some are unknown.
+        Raises BadInput if none is known."""
         whole = blame(self.history)
         lines = whole if whole is not None else known_parts(self.history)
         if whole is None and not lines:
@@ -400,9 +403,10 @@ def trace(
     parse_time: ParseTime,
     kept: ReadBackup | None = None,
 ) -> Traced:
-    """A file's history from the sessions that touched it, which come oldest first. `at` is a line, or a moment.
+    """A file's history from the sessions that touched it, which must come oldest first. `at` is a time, or the uuid of
+    a line.
 
-    `kept` reads backups whose source is gone. Raises BadInput where it is neither.
+    `kept` reads backups whose source is gone. Raises BadInput if `at` is neither, or no content is known.
     """
     gathered = _Gathered(key_of(path), at if isinstance(at, str) else None, kept)
     for session in sessions:
@@ -431,7 +435,7 @@ def _moment(at: str, parse_time: ParseTime) -> datetime:
 
 
 class _Gathered:
-    """What sessions tell of one file, and when the line asked for was written."""
+    """What sessions show of one file, and when the given line was written."""
 
     def __init__(self, key: str, line: str | None, kept: ReadBackup | None) -> None:
         self._kept = kept
@@ -468,7 +472,7 @@ def _time_of(parts: Iterable[Conversation], line: str) -> datetime | None:
 
 
 class ArchivedFile:
-    """A file that sessions touched, by the path that transcripts know it by."""
+    """A file that sessions touched, by its path in transcripts."""
 
     def __init__(self, archive: ArchiveBase, path: str) -> None:
         self._archive = archive
@@ -483,7 +487,7 @@ class ArchivedFile:
         return FileIndex(self._archive.connection, self._archive.packs).sessions_with(self.path)
 
     def history(self, at: Moment | None = None, timezone: Zone | None = None) -> Traced:
-        """All that is known of what it held, up to a moment: a time, or the uuid of a line, after it."""
+        """All that is known about its content up to a time, or up to just after a line, given by its uuid."""
         zone = zone_of(timezone)
         when = at if at is None or isinstance(at, str) else moment_of(at, zone, "at")
         return trace(
@@ -495,12 +499,12 @@ class ArchivedFile:
         )
 
     def at(self, when: Moment, timezone: Zone | None = None) -> str:
-        """What it held at a moment, which is a time or the uuid of a line. Raises BadInput where nobody knows."""
+        """What it held at a time, or just after a line, given by its uuid. Raises BadInput if that is not known."""
         return self.history(when, timezone).content.plain
 
     @property
     def content(self) -> str:
-        """What it held when the last session left it."""
+        """Its content as the last session left it."""
         return self.history().content.plain
 
     def blame(self, at: Moment | None = None, timezone: Zone | None = None) -> list[BlamedLine]:
@@ -531,7 +535,8 @@ class ArchiveFiles:
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
     ) -> Touched:
-        """The files a glob fits. Shell commands are looked at if the glob has a word to find them by, or if asked."""
+        """The files that match a glob. Shell commands are searched if the glob has a word to find them by, or if
+        `with_shell` says so."""
         chosen = make_filter(base, filters, timezone)
         name = None if glob is None else path_name(glob)
         return self.index.touched(name, chosen, with_shell=with_shell, with_uuids=with_uuids)
@@ -539,7 +544,7 @@ class ArchiveFiles:
     def find(self, name: str | PathLike[str], here: str | PathLike[str] | None = None) -> ArchivedFile:
         """The file that a path, or the end of one, means in the folder `here`, by default the working directory.
 
-        Raises BadInput for none or several.
+        Raises BadInput if it means none or several.
         """
         if not isinstance(name, str | PathLike):
             raise BadInput(f"{printable(repr(name))} names no file; give a path, or enough of its end")

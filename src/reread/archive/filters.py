@@ -27,12 +27,12 @@ _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 
 
 class Filter(NamedTuple):
-    """What to keep. Everything unset lets everything pass."""
+    """Which sessions to keep; a field that is unset lets everything pass."""
 
     project: str | None = None
     folder: str | None = None
-    """The folder of a project: sessions in it or below it, where its worktrees commonly lie. Of lists and searches;
-    usage has no such question, nor the one for `without`."""
+    """A project's folder: keeps sessions in it or below it, where worktrees usually are. For lists and searches; usage
+    ignores this and `without`."""
     since: datetime | None = None
     until: datetime | None = None
     """The first moment that is not kept."""
@@ -44,19 +44,19 @@ class Filter(NamedTuple):
     without: str | None = None
     """The id of a session to leave out."""
     sources: tuple[str, ...] = ()
-    """Folders or files the archive's sessions must come from; what is read straight from sources is not asked."""
+    """Folders or files that the archive's sessions must come from; ignored for sessions read directly from sources."""
     starred: bool = False
     tags: tuple[str, ...] = ()
-    """All of these must be on a session."""
+    """A session must have all of these."""
     without_hidden: bool = False
-    """Leaves out what a person hid; only lists do so."""
+    """Leaves out sessions that a person hid; only lists do so."""
     machine: str | None = None
-    """Label, earlier host name or id of the machine that sessions lie on; not asked of what is read from sources."""
+    """Label, earlier host name or id of the machine that has the sessions; ignored for sessions read from sources."""
     moves: Moves = NO_MOVES
-    """Under which names a project is found, too; the archive knows."""
+    """Moved folders, so that a project is also found under its other names; the archive fills this in."""
 
     def keeps_session(self, session: Session) -> bool:
-        """Whether anything of a session may be of interest."""
+        """Whether a session passes; `keeps_time` then decides about its parts."""
         checks = (
             self.keeps_project(session.project),
             self.since is None or (session.ended is not None and session.ended >= self.since),
@@ -80,7 +80,7 @@ class Filter(NamedTuple):
         return self.starred or bool(self.tags) or self.without_hidden
 
     def _is_met_by(self, session: Session) -> bool:
-        """What any part of a session may meet, its agents included."""
+        """Whether model, branch, tool and file each match some part of the session, its agents included."""
         parts = (session, *session.subagents)
         calls = [call for part in parts for call in part.tool_calls] if self.tool or self.file else []
         checks = (
@@ -92,7 +92,7 @@ class Filter(NamedTuple):
         return all(checks)
 
     def keeps_time(self, moment: datetime | None) -> bool:
-        """Whether a moment lies in the window; a line without a time passes only an open one."""
+        """Whether a moment is in the window; a line without a time passes only if there is no window."""
         if moment is None:
             return self.since is None and self.until is None
         return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
@@ -107,19 +107,20 @@ def is_tool(call: ToolCall, name: str) -> bool:
 
 
 def touches(call: ToolCall, pattern: str) -> bool:
-    """Whether a call names a file the glob fits, as a whole or at its end."""
-    from reread.features.tool_use import paths_of  # with all of sessions behind it: not for a mere list
+    """Whether a call names a file whose path, or the end of it, matches the glob."""
+    from reread.features.tool_use import paths_of  # imports all of `sessions`, which a list does not need
 
     return any(fnmatch(path, pattern) or fnmatch(path, f"*/{pattern}") for path in paths_of(call))
 
 
 def parse_time(text: str, now: datetime, zone: tzinfo | None, option: str) -> datetime:
-    """`2026-10-02`, `2026-10-02T14:00`, `7d`, `24h`, `today`, `yesterday`, `monday`; days begin in the zone."""
+    """Parses `2026-10-02`, `2026-10-02T14:00`, `7d`, `24h`, `today`, `yesterday`, `monday`; days begin at midnight in
+    the zone."""
     return _parsed(text, now, zone, option, days_on=0)
 
 
 def parse_end(text: str, now: datetime, zone: tzinfo | None, option: str) -> datetime:
-    """The same for the end of a window, which a day belongs to as a whole; a time or `7d` is the moment itself."""
+    """The same for the end of a window: a day is included as a whole; a time or `7d` is the moment itself."""
     return _parsed(text, now, zone, option, days_on=1)
 
 
@@ -132,7 +133,7 @@ def _parsed(text: str, now: datetime, zone: tzinfo | None, option: str, *, days_
     try:
         day = _day_called(word, now.astimezone(zone).date())
         if day is not None:
-            begins = day + timedelta(days=days_on) if day < date.max else day  # `9999-12-31` is said for no end at all
+            begins = day + timedelta(days=days_on) if day < date.max else day  # `9999-12-31` means no end
             return _in_utc(datetime.combine(begins, time()), zone)
         return _in_utc(datetime.fromisoformat(text.strip()), zone)
     except (ValueError, OverflowError) as error:
@@ -140,26 +141,27 @@ def _parsed(text: str, now: datetime, zone: tzinfo | None, option: str, *, days_
 
 
 def _day_called(word: str, today: date) -> date | None:
-    """None for what is no day, but may be a time."""
+    """The day that a word names; None if it names none, but may be a time."""
     if word in ("today", "yesterday"):
         return today - timedelta(days=int(word == "yesterday"))
     if word in _WEEKDAYS:
         return today - timedelta(days=(today.weekday() - _WEEKDAYS.index(word)) % 7)
     try:
-        return date.fromisoformat(word.upper())  # 2026-W40-5 is one, too
+        return date.fromisoformat(word.upper())  # also accepts 2026-W40-5
     except ValueError:
         return None
 
 
 def _local(moment: datetime, zone: tzinfo | None) -> datetime:
-    """What says no zone itself is meant in the one given, else in that of this machine, as its clocks stood then."""
+    """A time without a zone is taken to be in the given one, else in this machine's, with its clock at that time."""
     if moment.tzinfo is not None:
         return moment
     return moment.replace(tzinfo=zone) if zone is not None else in_zone(moment, None)
 
 
 def _in_utc(moment: datetime, zone: tzinfo | None) -> datetime:
-    """The first and last day there are lie beyond them in some zones; they are said for no limit at all."""
+    """In UTC. The first and last possible day, which mean no limit, do not fit the calendar in some zones; they are
+    taken as UTC."""
     try:
         return _local(moment, zone).astimezone(UTC)
     except (ValueError, OverflowError):
@@ -179,7 +181,7 @@ Zone = str | tzinfo
 
 
 class ScopeOptions(TypedDict, total=False):
-    """The filters by name, as the command line takes them; every question to the archive takes these keywords."""
+    """The filters by name, as on the command line; every question to the archive accepts these keywords."""
 
     project: str | None
     folder: str | PathLike[str] | None
@@ -198,7 +200,7 @@ class ScopeOptions(TypedDict, total=False):
 
 
 class FilterOptions(ScopeOptions, total=False):
-    """The same, and how many are wanted at most."""
+    """The same, and the largest number of results."""
 
     limit: int | None
 
@@ -209,7 +211,7 @@ _FIELDS = {"branch": "git_branch"}
 
 
 def make_filter(filters: Filter | None, options: FilterOptions | ScopeOptions, zone: Zone | None = None) -> Filter:
-    """A filter from keywords, over a ready one where there is one. Raises BadInput that names what is wrong."""
+    """A filter from keywords, which override those of a ready-made one. Raises BadInput that names what is wrong."""
     chosen = filters if filters is not None else Filter()
     if not isinstance(chosen, Filter):
         raise BadInput(f"{_shown(filters)} is not a Filter; give filters by name, such as project= or since=")
@@ -237,7 +239,7 @@ def zone_of(zone: Zone | None) -> tzinfo | None:
 
 
 def moment_of(value: object, zone: tzinfo | None, option: str, *, is_end: bool = False) -> datetime:
-    """The time that a text or a value means; what says no zone itself is meant in the one given."""
+    """The time that a text or a value means; without a zone of its own it is taken to be in `zone`."""
     if isinstance(value, datetime):
         try:
             return _in_utc(value, zone)

@@ -1,4 +1,4 @@
-"""`archive.friction`: what went wrong, what a person said of it, and suggestions that were put into settings."""
+"""`archive.friction`: what went wrong, which moments a person marked as wrong, and suggestions put into settings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _APPLIED = "applied.jsonl"
 
 
 def _client_home() -> Path:
-    """Where Claude Code keeps what holds for all projects."""
+    """Where Claude Code keeps the settings for all projects."""
     named = os.environ.get("CLAUDE_CONFIG_DIR", "").strip()
     return Path(named) if named else Path.home() / ".claude"
 
@@ -68,13 +68,13 @@ class ArchiveFriction:
         report: Report | None = None,
         **filters: Unpack[FilterOptions],
     ) -> Retro:
-        """What hurt most over a period or in one session, against the person's own past; what repeats; what to change.
+        """What hurt most in a period or one session, compared with the person's own past; what repeats; what to change.
 
-        Moments that a quick sync left for later are found first; where that cannot be, the answer says of how many
+        Moments that a quick sync left for later are found first; if that is not possible, the answer says in how many
         sessions they are missing.
 
-        Moments that a person said are none, that are unsure or that happened in subagents are left out unless asked
-        for. Raises BadInput for a kind nobody knows.
+        Moments that a person marked as wrong, that are unsure or that happened in subagents are left out unless asked
+        for. Raises BadInput for an unknown kind.
         """
         archive = self._archive
         archive.reprice()
@@ -95,8 +95,8 @@ class ArchiveFriction:
             return friction_report.retro(archive.connection, ask)
 
     def find_waiting(self, session: SessionName | None = None, report: Report | None = None) -> None:
-        """Finds the moments that a quick sync left for later, of one session or of all. Where the archive cannot be
-        written, or a sync is writing, they go on waiting."""
+        """Finds the moments that a quick sync left for later, of one session or of all. Does nothing if the archive
+        cannot be written or a sync is writing."""
         archive = self._archive
         waiting = {number for number, _ in meta.waiting_for_friction(archive.connection)}
         number = archive.find(session).id if session is not None else None
@@ -105,23 +105,22 @@ class ArchiveFriction:
             archive.if_free(lambda: find(archive.connection, archive.packs, archive.price_file, report, number))
 
     def in_session(self, session: SessionName) -> list[Moment]:
-        """What went wrong in one session, as `retro` would show it: one look at its rows, cheap enough for any page.
-
-        What shows only over many sessions, such as an instruction that is repeated, is not among it.
+        """What went wrong in one session, as `retro` would show it; reads only its rows, so it is cheap enough for any
+        page. Does not include what shows only across sessions, such as a repeated instruction.
         """
         found = self._archive.find(session)
         self.find_waiting(found)
         return friction_report.moments_of(self._archive.connection, found, LEAST_CONFIDENCE)
 
     def planned(self, each: Suggestion) -> Applied:
-        """What putting a suggestion where it belongs would change; raises BadInput where it cannot be put there."""
+        """What applying a suggestion would change in which file; raises BadInput if it cannot be applied."""
         return applied(each, Path(each.project) if each.project else None, _client_home())
 
     def apply(self, plan: Applied) -> None:
-        """Writes what was planned, with the file as it was beside it, and remembers the day.
+        """Writes the planned change, keeps the old file next to the new one, and notes the time.
 
-        The next retrospectives tell how often things went wrong before and after it. Raises BadInput where the file
-        was changed in the meantime.
+        Later retrospectives compare how often things went wrong before and after it. Raises BadInput if the file was
+        changed in the meantime.
         """
         home = self._archive.home
         plan.file.write(plan.change)
@@ -131,7 +130,7 @@ class ArchiveFriction:
             notes.write(json.dumps(noted) + "\n")
 
     def applied(self) -> tuple[tuple[str, datetime], ...]:
-        """The files that suggestions were put into, and when; a line that cannot be read is passed over."""
+        """The files that suggestions were written to, and when; lines that cannot be read are skipped."""
         try:
             lines = (self._archive.home / _APPLIED).read_text("utf-8", "replace").splitlines()
         except OSError:
@@ -146,8 +145,8 @@ class ArchiveFriction:
         return tuple(found)
 
     def mark_wrong(self, uuid: str, kind: str | None = None) -> Labelled:
-        """Marks a moment as not friction, of one kind or of any that were found at this line; a beginning of the uuid
-        will do. Raises BadInput where there is no such moment."""
+        """Marks the moments at a line as not friction, all or those of one kind; a prefix of the uuid is enough. Raises
+        BadInput if there is no such moment."""
         archive = self._archive
         named = friction_report.moment_called(archive.connection, text_of(uuid, "the uuid"), kind)
         with transaction(archive.connection, durable=True):
@@ -157,7 +156,7 @@ class ArchiveFriction:
         return named
 
     def mark_right(self, uuid: str, kind: str | None = None) -> Labelled:
-        """Takes that back."""
+        """Undoes `mark_wrong`."""
         archive = self._archive
         named = friction_report.label_called(archive.connection, text_of(uuid, "the uuid"), kind)
         with transaction(archive.connection, durable=True):

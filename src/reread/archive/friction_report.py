@@ -1,4 +1,4 @@
-"""The retrospective: what hurt most against one's own past, trends by week, what repeats, what to change."""
+"""The retrospective: what hurt most compared with one's own past, trends by week, what repeats, what to change."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ _COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
 
 
 class Typed(NamedTuple):
-    """A prompt, by when and where it was typed."""
+    """When and in which session a prompt was typed."""
 
     time: int | None
-    """Milliseconds: very many are compared, and a moment costs more to make than to compare."""
+    """In milliseconds: very many are compared, and making a datetime costs more than comparing it."""
     session: int
 
 
 class Labels:
-    """Moments a person said are none."""
+    """The moments that a person marked as wrong."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._wrong = {(uuid, kind) for uuid, kind, *_ in labels(connection)}
@@ -67,19 +67,20 @@ Keeps = Callable[[AskedPrompt | Rule], bool]
 
 
 class FrictionHistory:
-    """Sessions as the retrospective sees them, read when first asked for."""
+    """The sessions of a retrospective; prompts and moments that several of them repeat count once."""
 
     def __init__(self, connection: sqlite3.Connection, sessions: Iterable[SessionOutline], first: int | None) -> None:
-        """What two sessions tell belongs to the earlier; what `first` tells belongs to it before all others."""
+        """What two sessions contain belongs to the earlier one; what the session `first` contains always belongs to
+        it."""
         ordered = sorted(sessions, key=_age)
         if first is not None:
             ordered.sort(key=lambda each: each.id != first)
         self.sessions = {each.id: each for each in ordered}
         self._connection = connection
         self.typed: list[Typed] = []
-        """Every prompt once."""
+        """Every prompt, each once."""
         self._origins: dict[int, int] = {}
-        """By session the one whose first prompt it repeats."""
+        """For each session that repeats the first prompt of another: that other session."""
         self._read()
 
     def _read(self) -> None:
@@ -97,7 +98,7 @@ class FrictionHistory:
                 is_first = False
 
     def events(self) -> list[tuple[int, Moment]]:
-        """Every moment once, with its session."""
+        """Every moment, each once, with its session."""
         names = {number: each.uuid for number, each in self.sessions.items()}
         by_session: dict[int, list[Moment]] = {}
         for number, event in findings.moments(self._connection, names):
@@ -105,7 +106,7 @@ class FrictionHistory:
         return list(_own(self.sessions, by_session))
 
     def materials(self, numbers: Collection[int], keeps: Keeps | None) -> Iterator[Material]:
-        """Of some sessions, one by one: what is not told by an earlier one already, and passes."""
+        """The material of some sessions, one session at a time: what passes `keeps` and no earlier one contains."""
         names = {number: each.uuid for number, each in self.sessions.items() if number in numbers}
         origins = {self._origins[number] for number in names if number in self._origins} & names.keys()
         told: dict[int, Material] = {}
@@ -117,7 +118,7 @@ class FrictionHistory:
 
     @staticmethod
     def _own_material(material: Material, origin: Material | None, seen: set[int], keeps: Keeps | None) -> Material:
-        """What an origin counted is not counted again: how much of it was repeated here nobody can tell."""
+        """What the origin of a copy counted is not counted again: how much of it is a repetition is unknown."""
         prompts = [e for e in material.prompts if _is_new(e, e.example, seen) and (keeps is None or keeps(e))]
         rules = [e for e in material.rules if _is_new(e, e.text, seen) and (keeps is None or keeps(e))]
         is_all_new = len(prompts) == len(material.prompts) and len(rules) == len(material.rules)
@@ -136,7 +137,8 @@ def _counted_here(material: Material, origin: Material) -> dict[str, tuple[Count
 
 
 def moments_of(connection: sqlite3.Connection, session: StoredSession, least_confidence: float) -> list[Moment]:
-    """What one session shows by itself, in order; not what happened in subagents, is unsure or was said to be none."""
+    """The moments of one session, in order, without those that happened in subagents, are unsure or were marked as
+    wrong."""
     labels = Labels(connection)
     return [
         event
@@ -150,7 +152,7 @@ def _age(session: SessionOutline) -> tuple[int, int, int]:
 
 
 def _own(sessions: Iterable[int], moments: Mapping[int, Sequence[Moment]]) -> Iterator[tuple[int, Moment]]:
-    """A copy has the uuid of what it copies, or, where it got new ids, its time and words."""
+    """Moments that are not copies. A copy has the uuid of its original or, if it got new ids, its time and words."""
     homes: dict[tuple[object, ...], int] = {}
     for number in sessions:
         for event in moments.get(number, ()):
@@ -166,8 +168,8 @@ def _names(event: Moment) -> list[tuple[object, ...]]:
 
 
 def _is_new(each: AskedPrompt | Rule, text: str, seen: set[int]) -> bool:
-    """Each is seen once by its line, and once by its time and words; as hashes of 64 bits, a sixth of what the texts
-    of very many would take."""
+    """Whether neither the line of a text nor its time and words were seen before. Keeps 64-bit hashes, which take a
+    sixth of the memory of the texts."""
     names = {hash((type(each), each.uuid, text))}
     if each.time is not None:
         names.add(hash((type(each), each.time, text)))
@@ -177,18 +179,19 @@ def _is_new(each: AskedPrompt | Rule, text: str, seen: set[int]) -> bool:
 
 
 class Labelled(NamedTuple):
-    """A moment that was spoken about."""
+    """A moment that a person marks as wrong, or unmarks."""
 
     uuid: str
     kinds: tuple[str, ...]
-    """What was found at the line."""
+    """All kinds found at the line."""
     kind: str | None
-    """The one that is meant; None for all."""
+    """The kind that is meant; None for all."""
     session: str
 
 
 def kind_called(name: str) -> FrictionKind:
-    """By its own name or the one that reports print, singular or plural: `re_ask`, `re-ask`, `needless reads`."""
+    """A kind by its own name or the one that reports print, singular or plural: `re_ask`, `re-ask`, `needless reads`.
+    Raises BadInput."""
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
     names = {kind.value: kind for kind in FrictionKind}
     names |= {shown.replace("-", "_").replace(" ", "_"): FrictionKind(kind) for kind, shown in PRINTED_NAMES.items()}
@@ -200,7 +203,7 @@ def kind_called(name: str) -> FrictionKind:
 
 
 def moment_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -> Labelled:
-    """The moment at a line; raises BadInput where there is none, or lines of several begin so."""
+    """The moment at a line, given by a prefix of its uuid; raises BadInput if there is none or several lines match."""
     found = findings.homes_of(connection, _text(uuid)) if uuid else []
     found = found or _repeated_instructions(connection, uuid)
     lines = sorted({line for line, _, _ in found})
@@ -217,7 +220,7 @@ def moment_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -
 
 
 def _repeated_instructions(connection: sqlite3.Connection, uuid: str) -> list[tuple[str, str, str | bytes]]:
-    """Repeated instructions have no rows: they are found over many sessions."""
+    """Repeated instructions are found across many sessions, so they have no rows."""
 
     question = RetroQuestion(kinds=frozenset({FrictionKind.REPEATED_INSTRUCTION}), with_wrong=True)
     events = retro(connection, question).events
@@ -227,7 +230,7 @@ def _repeated_instructions(connection: sqlite3.Connection, uuid: str) -> list[tu
 
 
 def label_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -> Labelled:
-    """What was said about a line; raises BadInput where nothing was."""
+    """The mark on a line, given by a prefix of its uuid; raises BadInput if there is none or several lines match."""
     meant = kind_called(kind).value if kind is not None else None
     said = [row for row in user_data.labels(connection) if uuid and row[0].startswith(uuid)]
     said = [row for row in said if row[0] == uuid] or said
@@ -238,23 +241,23 @@ def label_called(connection: sqlite3.Connection, uuid: str, kind: str | None) ->
 
 
 def put(connection: sqlite3.Connection, named: Labelled) -> None:
-    """Inside the caller's transaction."""
+    """Marks a moment as wrong, inside the caller's transaction."""
     now = int(clock.time() * 1000)
     user_data.put_label(connection, named.uuid, named.kind or "", stored_path(named.session), now)
 
 
 def take(connection: sqlite3.Connection, named: Labelled) -> None:
-    """Inside the caller's transaction."""
+    """Removes the mark of a moment, inside the caller's transaction."""
     user_data.take_label(connection, named.uuid, named.kind or "")
 
 
 def _text(uuid: str) -> str:
-    """An argument may hold bytes that are no UTF-8, and no line is called so."""
+    """The uuid as valid text: an argument may contain bytes that are not UTF-8, which no line's uuid has."""
     return uuid.encode("utf-8", "replace").decode()
 
 
 SPAN = timedelta(days=28)
-"""How far before and after a change is looked: long enough for some sessions, short enough for one way of working."""
+"""How far before and after a change to look: long enough for some sessions, short enough for one way of working."""
 _FEWEST_PROMPTS = 10
 _MOST_OF_A_SORT = 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -263,13 +266,13 @@ _SAME_CHANGE = timedelta(days=1)
 
 class Week(Struct, frozen=True, kw_only=True):
     week: str
-    """Its Monday."""
+    """The date of its Monday."""
     rate: Rate
     kinds: dict[str, int]
 
 
 def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None) -> list[Week]:
-    """Weeks in which anything was typed or went wrong, in order."""
+    """The weeks in which anything was typed or went wrong, in order."""
     prompts: Counter[str] = Counter()
     kinds: dict[str, dict[str, int]] = {}
     quarters = Counter(each.time // (1000 * QUARTER_SECONDS) for each in typed if each.time is not None)
@@ -295,8 +298,8 @@ def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None)
 
 
 def _weeks_of(quarters: Iterable[int], zone: tzinfo | None) -> dict[int, str | None]:
-    """The week of each quarter of an hour; None where a report of usage knows no day either. Raises OverflowError for
-    what damage alone can tell."""
+    """The week of each quarter of an hour; None if a report of usage has no day for it either. Raises OverflowError for
+    a time that only damage can produce."""
     calendar = Calendar(zone)
     found: dict[int, str | None] = {}
     for quarter in sorted(quarters):
@@ -319,7 +322,7 @@ class TurningPoint(Struct, frozen=True, kw_only=True):
     before: Rate
     after: Rate
     change: str | None
-    """`more` or `less` after it, where that is not likely to be chance."""
+    """`more` or `less` after it, if that is unlikely to be chance."""
 
 
 def changes(
@@ -329,8 +332,8 @@ def changes(
     is_now: Callable[[int, datetime | None], bool],
     applied: Sequence[tuple[str, datetime]] = (),
 ) -> list[TurningPoint]:
-    """The last few changes of each sort within the period, the newest first; those with too little on a side are not
-    told. `applied` are files that suggestions were put into, which no session shows."""
+    """The last few changes of each sort within the period, newest first, without those that have too few prompts before
+    or after. `applied` has the files that suggestions were put into, which no session shows."""
     sessions = list(history.sessions.values())
     told = [
         *_instructions(connection, history),
@@ -365,7 +368,7 @@ _Told = tuple[str, str, SessionOutline, str | None, datetime]
 
 
 def _instructions(connection: sqlite3.Connection, history: FrictionHistory) -> Iterator[_Told]:
-    """Edits of a file that follow each other within a day are one change."""
+    """Changes of instruction files; edits of a file within a day of each other are one change."""
     last: dict[str, datetime] = {}
     for each in instruction_changes(connection, history.sessions):
         time = moment(each.time)
@@ -376,7 +379,7 @@ def _instructions(connection: sqlite3.Connection, history: FrictionHistory) -> I
 
 
 def _applied(applied: Sequence[tuple[str, datetime]], sessions: Sequence[SessionOutline]) -> Iterator[_Told]:
-    """Each at the last session before it that it concerns."""
+    """Applied suggestions, each with the last session before it that it concerns."""
     for path, time in applied:
         began = time.timestamp() * 1000
         folder = _concerned(path)
@@ -386,7 +389,7 @@ def _applied(applied: Sequence[tuple[str, datetime]], sessions: Sequence[Session
 
 
 def _first_seen(what: str, sessions: Sequence[SessionOutline]) -> Iterator[_Told]:
-    """The first session of every model or version, but for what was there from the beginning."""
+    """The first session of every model or version, except those used from the beginning."""
     seen: set[str] = set()
     for session in sorted(sessions, key=lambda each: each.started or 0):
         names = session.models if what == "model" else session.versions
@@ -400,7 +403,7 @@ def _first_seen(what: str, sessions: Sequence[SessionOutline]) -> Iterator[_Told
 
 
 def _concerned(path: str) -> str | None:
-    """The folder whose sessions an instruction file is for; None for all."""
+    """The folder whose sessions an instruction file applies to; None for all sessions."""
     kind = PureWindowsPath if "\\" in path else PurePosixPath
     folder = kind(path).parent
     folder = folder.parent if folder.name == ".claude" else folder
@@ -408,7 +411,7 @@ def _concerned(path: str) -> str | None:
 
 
 class _Scale:
-    """Times of prompts and moments, in order."""
+    """The times of prompts and moments, in order, to compute rates from."""
 
     def __init__(self) -> None:
         self.prompts: list[int] = []
@@ -429,8 +432,8 @@ class _Scales:
         self._known: dict[tuple[str, str] | None, _Scale] = {}
 
     def around(self, what: str, name: str) -> tuple[_Scale, _Scale]:
-        """Before and after: an instruction file is for the sessions of its folder, whether it has changed or not; a
-        model or a version is held against whatever was used before it."""
+        """The scales for before and after a change. For an instruction file both cover the sessions of its folder; a
+        model or a version is compared with everything that was used before it."""
         concerned = self._of((what, name))
         return (concerned if what == "instructions" else self._of(None)), concerned
 
@@ -449,7 +452,7 @@ class _Scales:
         return {each.id for each in sessions if name in each.versions}
 
     def _made(self, chosen: set[int] | None) -> _Scale:
-        """Of some sessions, or of all."""
+        """The scale of some sessions, or of all."""
         scale, typed = _Scale(), self._history.typed
         scale.prompts = sorted(
             [time for time, number in typed if time is not None and (chosen is None or number in chosen)]
@@ -463,7 +466,7 @@ class _Scales:
 
 
 def _not_before(time: datetime) -> int:
-    """The first whole millisecond that does not lie before a moment."""
+    """A time in milliseconds, rounded up."""
     return -((_EPOCH - time) // timedelta(milliseconds=1))
 
 
@@ -474,7 +477,7 @@ def _is_below(project: str | None, folder: str | None) -> bool:
 
 
 LEAST_CONFIDENCE = 0.5
-"""Below it a guess is more often wrong than right."""
+"""Guesses below this confidence are more often wrong than right."""
 
 
 class RetroQuestion(NamedTuple):
@@ -482,7 +485,7 @@ class RetroQuestion(NamedTuple):
 
     filters: Filter = Filter()
     session: StoredSession | None = None
-    """One session alone; its patterns are those it shares with others."""
+    """Asks about one session only; its patterns are those that it shares with others."""
     kinds: frozenset[FrictionKind] | None = None
     with_agents: bool = False
     least_confidence: float = LEAST_CONFIDENCE
@@ -490,7 +493,8 @@ class RetroQuestion(NamedTuple):
     by: str = "hurt"
     zone: tzinfo | None = None
     stated: Callable[[str | None], Stated] | None = None
-    """What the files of a project say already, None for what holds everywhere; not asked where nobody can tell."""
+    """Gives what the settings and instructions of a project already contain; called with None for those that apply
+    everywhere. Without it, suggestions do not take them into account."""
     applied: tuple[tuple[str, datetime], ...] = ()
     """Files that suggestions were put into, and when."""
 
@@ -500,26 +504,26 @@ class FrictionGroup(Struct, frozen=True, kw_only=True):
 
     kind: FrictionKind
     about: str | None
-    """None for all of a kind."""
+    """None if the group is a whole kind."""
     count: int
     sessions: int
     seconds: float
     tokens: int
     nanodollars: int
     hurt: float
-    """The mean of its shares in the time, the money and the number of all moments."""
+    """The mean of its shares of the time, the money and the number of all moments."""
     causes: dict[str, int]
     rate: Rate
     before: Rate | None
-    """The same before the period; None where there was none."""
+    """The rate before the period; None if there is nothing to compare with."""
     change: str | None
-    """`more` or `less` than before, where that is not likely to be chance."""
+    """`more` or `less` than before, if that is unlikely to be chance."""
     example: Moment
-    """The moment that cost most."""
+    """The moment that `shown_first` ranks highest."""
 
 
 class Spared(NamedTuple):
-    """Moments that are not shown."""
+    """How many moments are not shown."""
 
     unsure: int = 0
     of_agents: int = 0
@@ -527,7 +531,7 @@ class Spared(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """How sessions ended, as far as their lines tell."""
+    """How sessions ended, as far as their lines show."""
 
     tests_passed: int
     tests_failed: int
@@ -547,7 +551,7 @@ class Retro(Struct, frozen=True, kw_only=True):
     events: list[Moment]
     """The newest first."""
     wrong: frozenset[tuple[str | None, FrictionKind]]
-    """Those among them that a person said are none."""
+    """Those among the events that a person marked as wrong."""
     kinds: list[FrictionGroup]
     subjects: list[FrictionGroup]
     causes: dict[Cause, FrictionGroup | None]
@@ -558,14 +562,14 @@ class Retro(Struct, frozen=True, kw_only=True):
     suggestions: list[Suggestion]
     spared: Spared
     homes: dict[str, str]
-    """The session of every line that is named."""
+    """The session of every line in this answer."""
     waiting: int = 0
-    """Sessions whose moments are not found yet, or not all of them."""
+    """How many sessions have not been searched for moments, or not completely."""
 
 
 def retro(connection: sqlite3.Connection, ask: RetroQuestion) -> Retro:
-    """Answers from rows alone: no transcript is read."""
-    ranked((), ask.by)  # an unknown order is refused before the work
+    """The answer, from rows alone: no transcript is read. Raises BadInput for an unknown order."""
+    ranked((), ask.by)  # refuses an unknown order before doing the work
     everything = Filter() if ask.session is not None else ask.filters._replace(since=None, until=None, limit=None)
     history = FrictionHistory(
         connection,
@@ -576,7 +580,7 @@ def retro(connection: sqlite3.Connection, ask: RetroQuestion) -> Retro:
 
 
 class _Retrospect:
-    """One question on its way to an answer."""
+    """Answers one question."""
 
     def __init__(self, connection: sqlite3.Connection, ask: RetroQuestion, history: FrictionHistory) -> None:
         self._connection = connection
@@ -625,7 +629,7 @@ class _Retrospect:
         return len(numbers & set(asked))
 
     def _chosen(self, moments: Iterable[tuple[int, Moment]]) -> tuple[list[tuple[int, Moment]], Spared]:
-        """Those that are asked for; of the others of the period, how many there are."""
+        """The moments that are asked for, and how many others the period has."""
         ask, chosen = self._ask, []
         unsure = of_agents = wrong = 0
         for number, event in moments:
@@ -648,7 +652,7 @@ class _Retrospect:
         return self._ask.filters.keeps_time(time)
 
     def _typed_now(self) -> list[Typed]:
-        """The same as `_is_now` of each prompt."""
+        """The prompts for which `_is_now` holds."""
         typed, filters = self._history.typed, self._ask.filters
         if self._ask.session is not None:
             typed = [each for each in typed if each.session == self._ask.session.id]
@@ -659,7 +663,7 @@ class _Retrospect:
         return [each for each in typed if each.time is not None and first <= each.time < end]
 
     def _typed_before(self) -> list[Typed]:
-        """The same as `_is_before` of each prompt."""
+        """The prompts for which `_is_before` holds."""
         asked, since = self._ask.session, self._ask.filters.since
         if asked is None:
             end = _not_before(since) if since is not None else NO_TIME
@@ -669,7 +673,7 @@ class _Retrospect:
         return [each for each in others if each.time is not None and each.time < end]
 
     def _is_before(self, session: int, time: datetime | None) -> bool:
-        """Whether a moment lies in the person's past: before the period, or before the one session began."""
+        """Whether a moment is from before the period or, if one session is asked about, from before it began."""
         asked = self._ask.session
         if asked is None:
             return self._ask.filters.since is not None and time is not None and time < self._ask.filters.since
@@ -698,7 +702,7 @@ class _Retrospect:
         return not is_wrong and (self._ask.session is not None or self._ask.filters.keeps_time(repeated.time))
 
     def _repeated_instructions(self, patterns: Sequence[RepeatedPattern]) -> list[tuple[int, Moment]]:
-        """Instructions that are repeated are found over many sessions, so no session has them by itself."""
+        """Moments for repeated instructions, which are found across sessions, so no session has rows for them."""
         if not patterns:
             return []
         numbers = {each.uuid: number for number, each in self._history.sessions.items()}
@@ -712,7 +716,7 @@ class _Retrospect:
         return [(number, event) for number, event in told if self._is_now(number, event.time)]
 
     def _basis(self, patterns: Iterable[RepeatedPattern]) -> Basis:
-        """The projects of sessions, and what the files of those with a pattern say already."""
+        """The projects of sessions, and what the files of projects with a pattern already contain."""
         projects = {each.uuid: each.project for each in self._history.sessions.values()}
         if self._ask.stated is None:
             return Basis(projects=projects)
@@ -734,7 +738,7 @@ class _Retrospect:
 
 
 class Groups:
-    """Moments put together, each group held against the same before the period."""
+    """Groups moments, and compares each group with the same group before the period."""
 
     def __init__(
         self, events: Sequence[Moment], prompts: int, earlier: Sequence[Moment], prompts_before: int, order: str
@@ -746,7 +750,7 @@ class Groups:
         self._nanodollars = sum(event.loss.nanodollars or 0 for event in events)
 
     def by(self, name: Callable[[Moment], tuple[FrictionKind, str | None]]) -> list[FrictionGroup]:
-        """Groups of the same name, what hurt most first."""
+        """Groups of moments with the same name, ranked by the order asked for."""
         before: dict[tuple[FrictionKind, str | None], int] = {}
         for event in self._earlier:
             before[name(event)] = before.get(name(event), 0) + 1
@@ -771,7 +775,7 @@ class Groups:
     def _group(
         self, kind: FrictionKind, about: str | None, same: Sequence[Moment], before: int | None
     ) -> FrictionGroup:
-        """`before` is None where nobody asked: what is repeated is found over the sessions of the period alone."""
+        """`before` is None for repeated instructions, which are looked for only in the sessions of the period."""
         seconds = sum(event.loss.seconds or 0.0 for event in same)
         nanodollars = sum(event.loss.nanodollars or 0 for event in same)
         causes: dict[str, int] = {}
@@ -811,7 +815,7 @@ ORDERS = tuple(_MEASURES)
 
 
 def ranked(groups: Iterable[FrictionGroup], order: str) -> list[FrictionGroup]:
-    """The most of what the order names first; raises BadInput for one that nobody knows."""
+    """Groups sorted by the measure that `order` names, largest first; raises BadInput for an unknown order."""
     if order not in _MEASURES:
         raise BadInput(f"there is no order {printable(order)!r}; try {', '.join(ORDERS)}")
     measure = _MEASURES[order]
@@ -819,8 +823,8 @@ def ranked(groups: Iterable[FrictionGroup], order: str) -> list[FrictionGroup]:
 
 
 def shown_first(event: Moment) -> tuple[bool, float, int, float]:
-    """The highest of a group is its example: a moment that can be opened and is sure, then what cost most money, then
-    time. What the client writes down is always sure, so there cost decides."""
+    """The sort key for the example of a group, which is the highest: a moment that can be opened and is sure, then the
+    one that cost the most money, then time. What the client records is always sure, so there the cost decides."""
     return event.uuid is not None, round(event.confidence, 1), event.loss.nanodollars or 0, event.loss.seconds or 0.0
 
 

@@ -1,4 +1,4 @@
-"""The doctor's question: can everything be read, what is new in the format, what will be deleted soon?"""
+"""What `doctor` reports: can everything be read, what is new in the format, what will be deleted soon?"""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from reread.workers import in_order, in_shares
 from .listing import DEFAULT_CLEANUP_DAYS, SOON, cleanup_days
 
 Progress = Callable[[int, int], None]
-"""Hears how many bytes of how many are read."""
+"""Called with how many bytes have been read, and of how many."""
 SHARE = 4_000_000
 """Bytes of files that are read together."""
 AHEAD = 8
-"""Shares that may be in the workers' hands, or done and not added."""
+"""How many shares may be with workers, or finished but not yet added."""
 
 
 class Malformed(Struct, frozen=True):
@@ -34,20 +34,20 @@ class Malformed(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """Sessions of the sources that the archive's answers lack, wholly or in part."""
+    """Sessions of the sources that are missing from the archive's answers, wholly or in part."""
 
     unread: tuple[str, ...] = ()
-    """Not imported, or not all of them: the next sync does that."""
+    """Not imported, or only in part; the next sync imports them."""
     forgotten: tuple[str, ...] = ()
-    """A person had them forgotten: no sync takes them."""
+    """A person had them forgotten; no sync imports them again."""
     damaged: tuple[str, ...] = ()
-    """With lines or files that cannot be read."""
+    """Have lines or files that cannot be read."""
 
 
 class Health(Struct, kw_only=True):
     files: int = 0
     lines: int = 0
-    """Lines that say something; blank ones are not counted."""
+    """Lines that are not blank."""
     records: int = 0
     malformed: list[Malformed]
     drift: Drift
@@ -60,7 +60,7 @@ class Health(Struct, kw_only=True):
     cleanup_period_days: float = DEFAULT_CLEANUP_DAYS
     expiring_sessions: int = 0
     unkept_sessions: int | None = None
-    """Of those, how many are not whole in the archive; None where there was no archive to ask."""
+    """How many of the expiring ones the archive does not have in full; None if there was no archive to ask."""
     price_table_date: str = ""
     left_out: LeftOut = LeftOut()
     results_waiting: int = 0
@@ -68,7 +68,7 @@ class Health(Struct, kw_only=True):
 
     @property
     def is_damaged(self) -> bool:
-        """Whether something could not be read. New record types are no damage."""
+        """Whether something could not be read. New record types are not damage."""
         return bool(self.malformed or self.unreadable)
 
 
@@ -81,8 +81,8 @@ def examine(
 ) -> Health:
     """Reads every line of every file once, on all processors; holds hashes of the tree's uuids and one line at a time.
 
-    `kept` are the files of the archive by path, with the bytes it has of each; `forgotten` the sessions that it is not
-    to take.
+    `kept` has the files of the archive by path, with how many bytes it has of each; `forgotten` has the sessions that
+    it must not import.
     """
     days = cleanup_days(file.path for file in shelf.files if file.kind is FileKind.SETTINGS)
     expiring = [files for files in shelf.sessions if _expires_soon(files, days, now)]
@@ -124,7 +124,7 @@ def _left_out(shelf: SourceTree, health: Health, kept: Mapping[str, int] | None,
 
 
 class _Found:
-    """What some sessions hold, to be added to what others do."""
+    """What one share of sessions contains; `_Ledger` adds up the shares."""
 
     def __init__(self) -> None:
         self.files = self.lines = self.records = self.orphan_parents = 0
@@ -134,7 +134,7 @@ class _Found:
         self.types: Counter[str] = Counter()
         self.versions: Counter[str] = Counter()
         self.uuids: list[set[str]] = []
-        """Of each session."""
+        """One set for each session."""
 
     def add(self, files: list[SourceFile]) -> None:
         own: set[str] = set()
@@ -171,7 +171,7 @@ class _Found:
 
 
 def _look_through(share: list[list[SourceFile]]) -> _Found:
-    """In a worker or not."""
+    """Runs in a worker, or in this process if there is little to read."""
     found = _Found()
     for group in share:
         found.add(group)
@@ -184,7 +184,7 @@ class _Ledger:
     def __init__(self, health: Health) -> None:
         self.health = health
         self._known: set[int] = set()
-        """Hashes of uuids, not the uuids: a tree of a million lines should still fit."""
+        """Hashes instead of the uuids, so that a tree of a million lines fits in memory."""
 
     def add(self, found: _Found) -> None:
         health = self.health

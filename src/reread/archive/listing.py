@@ -1,4 +1,4 @@
-"""Sessions as they are listed: filtered, with their project and the day Claude Code will delete them."""
+"""Lists of sessions: filtered, with their project and the day on which Claude Code will delete them."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 
 DEFAULT_CLEANUP_DAYS = 30
-"""What Claude Code does when `cleanupPeriodDays` is not set."""
+"""Claude Code's own default, when `cleanupPeriodDays` is not set."""
 _FOR_EVER = 1e6
-"""Days that a calendar still has room for: more of them mean never."""
+"""More days than this would not fit the calendar; a longer period is cut to it and means never."""
 SOON = timedelta(days=7)
 SORTS = ORDER_NAMES
 """What a list can be sorted by."""
@@ -58,13 +58,13 @@ _SETTINGS = ("settings.json", "settings.local.json")
 
 
 def settings_files(sources: Iterable[Path]) -> list[Path]:
-    """The settings that go with some sources; for a projects folder those of the config directory around it."""
+    """The settings files that belong to some sources; a projects folder has them in the config directory above it."""
     folders = [source.parent if source.name == "projects" else source for source in sources]
     return [folder / name for folder in folders for name in _SETTINGS]
 
 
 def cleanup_days(settings: Iterable[Path]) -> float:
-    """The shortest period any of these files sets: that is the one that bites first."""
+    """The shortest period that any of these files sets, since it takes effect first."""
     periods = [days for path in settings if (days := _period(path)) is not None]
     return min(periods, default=float(DEFAULT_CLEANUP_DAYS))
 
@@ -72,10 +72,10 @@ def cleanup_days(settings: Iterable[Path]) -> float:
 def _period(path: Path) -> float | None:
     try:
         content = path.read_bytes()
-    except OSError:  # most sources have none
+    except OSError:  # most sources have no settings file
         return None
     try:
-        settings = json.loads(content)  # the types of all side files would cost more than a list of sessions
+        settings = json.loads(content)  # importing the types of side files would cost more than a list of sessions
     except (ValueError, RecursionError):
         return None
     days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
@@ -85,12 +85,12 @@ def _period(path: Path) -> float | None:
 
 
 _WORKTREE = lazy.pattern(r"[/\\]\.(?:claude[/\\])?worktrees[/\\][^/\\]+")
-"""Where Claude Code makes worktrees, and where people commonly do. Nothing on disk leads from one to its project."""
+"""Where Claude Code makes worktrees, and where people commonly do. Only the path leads from one to its project."""
 
 
 @lru_cache(maxsize=1 << 12)  # thousands of sessions share a few folders
 def project_of(path: str | None, moves: Moves = NO_MOVES) -> str:
-    """The project's folder; empty where there is none."""
+    """The project's folder; empty if there is none."""
     return _WORKTREE.split(moves.today(path) if path else "")[0]
 
 
@@ -101,7 +101,7 @@ def worktree_of(path: str | None) -> str | None:
 
 
 def name_of(path: str | None, moves: Moves, *, folds_worktrees: bool) -> str | None:
-    """What a report calls a working directory: as it would be called today, or the project it belongs to."""
+    """What a report calls a working directory: its present path, or the project it belongs to."""
     if path is None:
         return None
     return project_of(path, moves) if folds_worktrees else moves.today(path)
@@ -112,18 +112,19 @@ class Listed(NamedTuple):
 
     stored: StoredSession
     expires: datetime | None
-    """When the client's clean-up will take the source; None once it is gone."""
+    """When the client will delete the source; None once it is gone."""
     project: str
-    """The folder it belongs to today: its working directory may be a worktree, or have been moved. Empty for none."""
+    """The folder it belongs to today, which differs from its working directory if that is a worktree or was moved;
+    empty for none."""
     copied: CopiedFrom = NOTHING_COPIED
-    """What it holds of other sessions, which its cost has, too: costs of a list may add up to more than was spent."""
+    """What it copied from other sessions. Its cost includes that, so the costs of a list may exceed what was spent."""
 
     def expires_soon(self, now: datetime) -> bool:
         return self.expires is not None and self.expires - now <= SOON
 
     @property
     def id(self) -> str:
-        """What the archive finds it by."""
+        """The name by which the archive finds it."""
         return self.stored.name
 
     @property
@@ -140,7 +141,7 @@ class Listed(NamedTuple):
 
     @property
     def cost(self) -> Decimal | None:
-        """Dollars, with its subagents; None when nothing has a price."""
+        """Dollars, including its subagents; None if nothing has a price."""
         return self.stored.cost
 
     def __repr__(self) -> str:
@@ -149,11 +150,11 @@ class Listed(NamedTuple):
 
 
 SessionName = str | StoredSession | Listed
-"""What names a session: an id, the beginning of one, `@last`, `@2`; or what a list or a search gave."""
+"""What names a session: an id, a prefix of one, `@last`, `@2`; or a result of a list or a search."""
 
 
 def find_session(connection: sqlite3.Connection, home: Path, session: SessionName) -> StoredSession:
-    """The newest session that answers to a name. Raises UnknownSession, AmbiguousSession or BadInput."""
+    """The newest session with this name. Raises UnknownSession, AmbiguousSession or BadInput."""
     session = _named_here(connection, session)
     if isinstance(session, StoredSession):
         return session
@@ -175,7 +176,7 @@ def find_session(connection: sqlite3.Connection, home: Path, session: SessionNam
 
 
 def _named_here(connection: sqlite3.Connection, session: SessionName) -> StoredSession | str:
-    """What a list gave out; by its name where that was the list of another archive, which numbers its own sessions."""
+    """The session of a list's result; its name if that list was of another archive, which numbers its own sessions."""
     stored = session.stored if isinstance(session, Listed) else session
     if isinstance(stored, StoredSession) and stored.id not in session_ids_called(connection, stored.row.uuid):
         return stored.name
@@ -190,12 +191,12 @@ def _newest(connection: sqlite3.Connection, name: str) -> list[StoredSession]:
 
 
 def sessions_called(connection: sqlite3.Connection, name: str) -> list[StoredSession]:
-    """All that have this id, or else those whose id begins so."""
+    """The sessions with this id, or else those whose id begins with it."""
     return sessions(connection, ids=session_ids_called(connection, name))
 
 
 def copies_of(connection: sqlite3.Connection, stored: StoredSession) -> list[StoredSession]:
-    """The other places that have a session of this id, the one that ended last first."""
+    """The copies of a session in other places, the one that ended last first."""
     return (
         [each for each in sessions_called(connection, stored.row.uuid) if each.id != stored.id]
         if stored.has_copies
@@ -204,7 +205,7 @@ def copies_of(connection: sqlite3.Connection, stored: StoredSession) -> list[Sto
 
 
 def find_one(connection: sqlite3.Connection, home: Path, session: SessionName) -> StoredSession:
-    """The same as `find_session`, but copies are not chosen from: they raise AmbiguousSession."""
+    """Like `find_session`, but raises AmbiguousSession if there are several copies, unless the name chooses one."""
     session = _named_here(connection, session)
     found = find_session(connection, home, session)
     if not isinstance(session, str) or session.startswith("@") or session.endswith(f"~{found.sign}"):
@@ -216,13 +217,13 @@ def find_one(connection: sqlite3.Connection, home: Path, session: SessionName) -
 
 
 def listed(connection: sqlite3.Connection, filters: Filter, cleanup_days: float) -> Iterator[Listed]:
-    """Sessions that pass the filter, the one that ended last first, with what a list says about them; some hundred are
-    in memory at a time."""
+    """Sessions that pass the filter, as a list shows them, the one that ended last first; holds some hundred in memory
+    at a time."""
     return listed_by_id(connection, passing_ids(connection, filters), cleanup_days)
 
 
 def newest(connection: sqlite3.Connection, number: int, cleanup_days: float) -> list[Listed]:
-    """The few that ended last, without what a person hid."""
+    """The `number` sessions that ended last, without those that a person hid."""
     return list(listed(connection, Filter(limit=number, without_hidden=True), cleanup_days))
 
 
@@ -248,12 +249,12 @@ def passing_ids(connection: sqlite3.Connection, filters: Filter) -> list[int]:
 
 
 def count_passing(connection: sqlite3.Connection, filters: Filter) -> int:
-    """How many there are, whatever the limit."""
+    """How many sessions pass; the limit is ignored."""
     return count_sessions(connection, session_filter(connection, filters))
 
 
 def session_filter(connection: sqlite3.Connection, filters: Filter) -> SessionFilter:
-    """What is asked of whole sessions, for the database to answer."""
+    """The part of a filter that is about whole sessions, for the database to answer."""
     on = None if filters.machine is None else ids_called(machines(connection), filters.machine)
     filters = filters._replace(moves=moves(connection), sources=_needed_sources(connection, filters.sources, on))
     model, branch, tool, glob = filters.model, filters.git_branch, filters.tool, filters.file
@@ -275,8 +276,8 @@ def session_filter(connection: sqlite3.Connection, filters: Filter) -> SessionFi
 def choice_of(
     connection: sqlite3.Connection, filters: Filter, title: str = "", expires: datetime | None = None, days: float = 0.0
 ) -> SessionFilter:
-    """A filter, and what only lists on a page are asked for: words of the title, and what the client deletes until a
-    moment, which keeps sessions for so many days."""
+    """A filter plus what only lists on a page ask for: words of the title, and sessions that the client, which keeps
+    them for `days`, will have deleted by `expires`."""
     words = title.casefold().split()
     return session_filter(connection, filters)._replace(
         title=(lambda text: all(word in text.casefold() for word in words)) if words else None,
@@ -285,7 +286,7 @@ def choice_of(
 
 
 def written_before(expires: datetime, cleanup_days: float) -> int:
-    """When the last line of a source was written that the client deletes at this time, in nanoseconds."""
+    """When the client deletes a source at `expires`, the time its last line was written, in nanoseconds."""
     return int((expires.timestamp() - cleanup_days * 86_400) * 1e9)
 
 
@@ -296,14 +297,15 @@ def count_chosen(connection: sqlite3.Connection, choice: SessionFilter) -> int:
 def ordered_ids(
     connection: sqlite3.Connection, choice: SessionFilter, sort: str, *, is_up: bool = False, limit: int | None = None
 ) -> list[int]:
-    """Numbers of sessions, to be read as far as they are shown: most of what is sorted by first, or least."""
+    """The numbers of sessions, so that only those shown need be read; the largest value first, or with `is_up` the
+    smallest."""
     return session_ids(connection, choice, limit, order_by(sort, is_up=is_up))
 
 
 def ids_by_project(
     connection: sqlite3.Connection, choice: SessionFilter, sort: str, *, is_up: bool = False
 ) -> dict[str, list[tuple[int, str | None]]]:
-    """The same for each project, in the order of their first session; each with the folder it began in."""
+    """The same by project, projects in the order of their first session; each session with the folder it began in."""
     moved = moves(connection)
     found: dict[str, list[tuple[int, str | None]]] = {}
     for number, folder in ids_and_projects(connection, choice, order_by(sort, is_up=is_up)):
@@ -312,7 +314,7 @@ def ids_by_project(
 
 
 def ids_around(connection: sqlite3.Connection, stored: StoredSession, number: int) -> list[int]:
-    """So many sessions before and after one in time, without those that a person hid."""
+    """`number` sessions before and after one in time, without those that a person hid."""
     noted, name = marks(connection), stored.row.uuid
     choice = SessionFilter(uuid=lambda uuid: uuid == name or not noted.get(uuid, NO_MARK).hidden)
     copies = {each.id for each in copies_of(connection, stored)} if stored.mark.hidden else set()
@@ -326,7 +328,7 @@ def session_numbered(connection: sqlite3.Connection, number: int) -> StoredSessi
 
 
 def smallest(connection: sqlite3.Connection) -> StoredSession | None:
-    """The one with the fewest bytes."""
+    """The session with the fewest bytes."""
     number = smallest_session(connection)
     return None if number is None else session_numbered(connection, number)
 
@@ -337,7 +339,7 @@ def going_on_since(connection: sqlite3.Connection, since: datetime) -> Iterator[
 
 
 def having_words(connection: sqlite3.Connection, words: Sequence[str], most: int) -> list[StoredSession]:
-    """The newest few whose title, folder, tags or id have all the words; not those that a person hid."""
+    """The newest sessions, `most` of them, whose title, folder, tags or id contain all the words; not hidden ones."""
     noted = marks(connection)
     fitting = (
         number
@@ -354,7 +356,7 @@ def _has_words(mark: Mark, named: tuple[str, str, str], words: Sequence[str]) ->
 
 
 def folders(connection: sqlite3.Connection, *, without_hidden: bool = False) -> dict[str, int]:
-    """Every folder that sessions began in, by how lately, and how many."""
+    """Every folder that sessions began in, the most recent first, and how many sessions that were."""
     found: dict[str, int] = {}
     for row in project_rows(connection, session_filter(connection, Filter(without_hidden=without_hidden))):
         if row.project:
@@ -363,13 +365,13 @@ def folders(connection: sqlite3.Connection, *, without_hidden: bool = False) -> 
 
 
 def project_names(connection: sqlite3.Connection) -> list[str]:
-    """Every project as it is called today, by how lately it was worked in."""
+    """The present path of every project, the most recently used first."""
     moved = moves(connection)
     return list(filter(None, dict.fromkeys(project_of(row.project, moved) for row in project_rows(connection))))
 
 
 def _named(connection: sqlite3.Connection, filters: Filter) -> Callable[[str], bool] | None:
-    """What marks and a session to leave out keep; few sessions have marks."""
+    """The condition on a session's id that marks and `without` make; None if there is none."""
     if not filters.asks_for_marks and filters.without is None:
         return None
     noted = marks(connection) if filters.asks_for_marks else {}
@@ -381,8 +383,8 @@ def _named(connection: sqlite3.Connection, filters: Filter) -> Callable[[str], b
 def _needed_sources(
     connection: sqlite3.Connection, sources: tuple[str, ...], on: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """None where all that was ever imported lies below them, or where other machines are meant: they are folders of
-    this one."""
+    """The sources to filter by; empty if everything ever imported comes from them, or if another machine is meant,
+    since they are folders of this one."""
     if on is not None and (own := kept_machine(connection)) is not None and own.id not in on:
         return ()
     is_all = sources and all(_is_below(known, sources) for known in known_sources(connection))

@@ -1,7 +1,7 @@
-"""Sessions that were deleted before the first import: the client's own index still names them, and nothing else does.
+"""Sessions that were deleted before the first import: only the client's own index still lists them.
 
-`sessions-index.json` is a cache of clients up to 2.1.56 or so; it outlives the transcripts it lists. What it says of a
-session that is there fills only what the session lacks (`reread.loading`).
+`sessions-index.json` is a cache that clients up to about 2.1.56 wrote; it outlives the transcripts it lists. For a
+session that still exists, it only fills in what the session lacks (`reread.loading`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _ANSWERED = frozenset(
     {"project", "folder", "since", "until", "git_branch", "limit", "moves", "without", "without_hidden", "sources"}
 )
-"""What a filter may ask that the client's index can answer; nobody kept which tools or models such a session had."""
+"""The fields of a filter that the client's index can answer; it does not record tools or models, for example."""
 
 
 class LostSession(Struct, frozen=True, kw_only=True):
-    """What is left of a session whose transcript is gone; it is in no count of what is kept."""
+    """What is left of a session whose transcript is gone; it is not counted among the sessions that are kept."""
 
     id: str
     project: str | None
@@ -55,7 +55,7 @@ class LostSession(Struct, frozen=True, kw_only=True):
 
 
 def lost_sessions(connection: sqlite3.Connection, kept: SafeReader, machine: str, filters: Filter) -> list[LostSession]:
-    """Those that pass a filter, the one that ended last first."""
+    """Lost sessions that pass a filter, the one that ended last first."""
     if any(getattr(filters, name) != getattr(Filter(), name) for name in Filter._fields if name not in _ANSWERED):
         return []
     known = set(names_by_id(connection).values())
@@ -78,7 +78,7 @@ def find_lost(
     *,
     is_regex: bool,
 ) -> list[LostSession]:
-    """Those that pass a filter, and that a search finds where there is one."""
+    """Lost sessions that pass a filter and, if there is a query, match it."""
     found = lost_sessions(connection, kept, machine, filters._replace(moves=moves(connection)))
     return found if query is None else search_lost(found, query, chosen_fields(fields), is_regex=is_regex)
 
@@ -86,12 +86,12 @@ def find_lost(
 def search_lost(
     lost: Sequence[LostSession], query: str, fields: frozenset[Field], *, is_regex: bool = False
 ) -> list[LostSession]:
-    """Those whose summary or first prompt a search finds."""
+    """Lost sessions whose summary or first prompt matches."""
     if is_regex:
         pattern = regex(query)
         return [each for each in lost if pattern.search(each.text)]
     noted = [Noted(each.text, (number,)) for number, each in enumerate(lost)]
-    # A title is what such a session has; a search for prompts finds it, too.
+    # All a lost session has is its title, so a search in other fields, such as prompts, covers it too.
     expression = parse(query, fields | {Field.TITLE}).match
     return [lost[each.sessions[0]] for each in matching(noted, expression)]
 
@@ -112,7 +112,7 @@ def _entries(
 
 
 def _is_there(path: str) -> bool:
-    """A transcript outside the folders that are read is not lost."""
+    """Whether the transcript still exists: one outside the sources is not lost."""
     return os.path.lexists(path) if "\0" not in path else False
 
 

@@ -1,6 +1,6 @@
-"""What a model said about evidence, when a person asked it: kept beside the archive, never among its facts.
+"""Answers that a model gave about evidence when a person asked: kept next to the archive, never among its facts.
 
-One small file per question, for one's own eyes. What a session had a part in goes when the session is forgotten.
+One small, private file per question. When a session is forgotten, answers that may contain its words are deleted.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ FOLDER = "asked"
 
 
 class ModelAnswer(Struct, frozen=True, kw_only=True):
-    """A model's words, and what it was shown."""
+    """What a model answered, and what it was shown."""
 
     about: str
     """`summary` or `retro`."""
     subject: str
-    """The session, or the period and what narrows it."""
+    """The session, or the period and its filters."""
     session: str | None
     time: datetime
     model: str | None
     cost_usd: str | None
-    """By the client's count."""
+    """As the client counted it."""
     evidence: str
-    """All that was sent, secrets taken out."""
+    """Everything that was sent, with secrets redacted."""
     text: str
 
 
 def keep(home: Path, answer: ModelAnswer) -> Path:
-    """Instead of an earlier answer to the same question."""
+    """Writes an answer, replacing an earlier one to the same question; gives its file."""
     make_private(home / FOLDER)
     path = _place(home, answer.about, answer.subject)
     fields = {name: getattr(answer, name) for name in ModelAnswer.__struct_fields__}
@@ -44,7 +44,7 @@ def keep(home: Path, answer: ModelAnswer) -> Path:
 
 
 def kept(home: Path, about: str, subject: str) -> ModelAnswer | None:
-    """What a model said when it was last asked this; None if it was never asked, or the file is not ours."""
+    """The last answer to this question; None if it was never asked, or the file is not one of ours."""
     try:
         found = json.loads(_place(home, about, subject).read_text(encoding="ascii"))
         return ModelAnswer(**{**found, "time": datetime.fromisoformat(found["time"])})
@@ -53,7 +53,7 @@ def kept(home: Path, about: str, subject: str) -> ModelAnswer | None:
 
 
 def forget(home: Path, session: str) -> None:
-    """Answers about a session, and those about many: nobody can tell whose words are in them."""
+    """Deletes the answers about a session, and all answers about several sessions: those may contain its words."""
     for path in (home / FOLDER).glob("*.json*"):
         try:
             about = json.loads(path.read_text(encoding="ascii"))

@@ -1,12 +1,12 @@
-"""Regular expressions held against many texts, with a bound on the time that each may take.
+"""Matches a regular expression against many texts, with a limit on the time that each text may take.
 
-A pattern like `(a+)+$` takes longer than a life on forty letters, and nothing in Python can interrupt it from another
-thread: what may take long is tried in a process of its own, which is ended when a text takes too long. Patterns that
-repeat nothing, or a letter so and so many times or at their very end, cannot, and are tried here: starting a process
-takes as long as searching some thousand texts.
+A pattern like `(a+)+$` takes more than a lifetime on forty letters, and nothing in Python can interrupt it from another
+thread. So a pattern that may be slow runs in a process of its own, which is killed when a text takes too long. Patterns
+that repeat nothing, or only repeat one letter a fixed number of times or at their very end, cannot be slow and run
+here, because starting a process takes as long as searching some thousand texts.
 
-Words that a pattern cannot do without are asked of the index first; texts of which it may lack words are tried in any
-case. Many texts are read and tried by all processors: a share of them is where they lie in the safe.
+If every match must contain certain words, the index is asked for texts with those words first; texts that are not fully
+indexed are tried in any case. Many texts are read and tried on all processors: a share says where they are in the safe.
 """
 
 from __future__ import annotations
@@ -42,33 +42,34 @@ if TYPE_CHECKING:
     import threading
 
     from reread.index.words import TermList
-else:  # a search for words needs none of them
+else:  # not needed to search for words
     pickle = lazy.module("pickle")
     queue = lazy.module("queue")
     subprocess = lazy.module("subprocess")
     threading = lazy.module("threading")
 
 PATIENCE = 1.0
-"""Seconds that a text may take."""
+"""Seconds that one text may take."""
 MOST_SKIPPED = 20
-"""Texts that may take too long before the rest is left alone: the pattern is at fault, not the texts."""
+"""How many texts may take too long before the search stops: by then the pattern is at fault, not the texts."""
 MOST_SPANS = 50
 BATCH = 200
 _REPEATS = re.compile(r"[*+{]")
 _FIXED = re.compile(r"(?<=[^)])\{(\d{1,2})\}")
 _AT_THE_END = re.compile(r"(?<=[^)\\])[*+]\Z")
 _MOST_FIXED = 100
-"""Letters that are counted out; so many take half a second in a text of a megabyte."""
+"""The most letters that fixed counts may add up to; this many take half a second on a text of a megabyte."""
 _MOST_OPTIONS = 8
 _COUNT = struct.Struct("<i")
 _START = 10.0
-"""Seconds that the process may take to be there, on a machine at its limits."""
+"""Seconds that the process may take to start, on a heavily loaded machine."""
 
 _PAUSE = 0.05
-"""Seconds for which the process keeps its answers together: each one told by itself takes as long as finding it."""
+"""Seconds for which the process collects its answers: sending each one singly takes as long as finding it."""
 
 _ALONE = 10
-"""Seconds after which the process ends on a text: nobody is there any more who would have ended it."""
+"""Seconds on one text after which the process ends itself: by then its parent must be gone, or it would have been
+killed."""
 
 _WORKER = """
 import re, signal, struct
@@ -113,40 +114,41 @@ _SHORTEST = 3
 _COUNTED = re.compile(r"\{\d*,?\d*\}")
 _CLASS = re.compile(r"\[\^?\]?(?:[^]\\]|\\.)*+\]", re.DOTALL)
 _NUMBERED = frozenset("xuUN0123456789")
-"""What a backslash may be followed by that says a letter by its number or its name."""
+"""Characters after a backslash that give a letter by its number or name."""
 _SPACES = frozenset("sntrfvAZ")
-"""What a backslash may be followed by that stands for a space, or for where a text begins or ends."""
+"""Characters after a backslash that mean a space, or the beginning or end of the text."""
 _MOSTLY_NO_LETTER = (r"\b", r"\W")
-"""A word behind it begins in the index, too, but for texts that are partly indexed; one before it may go on there."""
+"""A word after one of these also begins a word of the index, except in texts that are only partly indexed; a word
+before one may go on in the index."""
 _SPECIAL = frozenset(".+?*{|)[(\\")
 _OPTIONAL = ("?", "*", "{")
 _MOST_TERMS = 500
-"""Words of the index that hold the same letters; in more of them most texts have one."""
+"""The most words of the index with the same letters to ask for; of more words, most texts would contain one."""
 _OTHER_CASES = frozenset("iksIKS")
-"""To `(?i)` these are also letters beyond ASCII, such as the sign of Kelvin."""
+"""With `(?i)` these also match letters outside ASCII, such as the Kelvin sign."""
 
 
 class RequiredWord(NamedTuple):
-    """Letters and digits that stand in whatever a pattern matches."""
+    """Letters and digits that every match of a pattern contains."""
 
     letters: str
     begins: bool
     """Whether a word of the index begins with them."""
     ends: bool
-    """Whether it ends with them, too."""
+    """Whether that word also ends with them."""
 
 
 def required_words(pattern: str) -> list[list[RequiredWord]]:
-    """A row of words for each alternative; none where one has none."""
+    """A row of words for each alternative of a pattern; empty if any alternative has none."""
     rows = [[word for word in row if word.letters.isalnum()] for row in required_parts(pattern)]
     return rows if all(rows) else []
 
 
 def required_parts(pattern: str, *, is_caseless: bool = False) -> list[list[RequiredWord]]:
-    """The same with signs, each by itself. What stands in groups is left out."""
+    """The same, including punctuation, each character by itself. The content of groups is left out."""
     rows: list[list[RequiredWord]] = [[]]
     run: list[str] = []
-    begins = is_behind = False  # whether the run, or the next one, stands behind what is part of no word
+    begins = is_behind = False  # whether what precedes the run, or the next one, is not part of a word
 
     def end(*, is_cut: bool) -> None:
         if run:
@@ -187,30 +189,32 @@ def required_parts(pattern: str, *, is_caseless: bool = False) -> list[list[Requ
 
 
 def _is_no_letter(text: str) -> bool:
-    """Whether a part of a pattern stands for something that is part of no word, in the index as elsewhere."""
+    """Whether a part of a pattern matches only what is not part of a word, in the index as elsewhere."""
     if text[0] == "\\":
         return text[1:] in _SPACES or (text[1:].isascii() and not text[1:].isalnum())
     return len(text) == 1 and text.isascii() and not text.isalnum() and text not in _SPECIAL
 
 
 def _is_sign(text: str) -> bool:
-    """Whether a part of a pattern stands for one sign that a writer of JSON puts into a line as it is, if not by its
-    number; at most with a backslash before it."""
+    """Whether a part of a pattern matches one punctuation character that JSON contains literally (at most with a
+    backslash before it) unless it is escaped by number."""
     is_literal = text[0] == "\\" if len(text) > 1 else text not in _SPECIAL and text not in "^$"
     return is_literal and len(text) <= 2 and "!" <= text[-1] <= "~" and not text[-1].isalnum()
 
 
 def _needles(rows: Sequence[Sequence[RequiredWord]]) -> tuple[tuple[bytes, ...], ...]:
-    """What to look for in the bytes of a line, the longest first: looking for it takes a fiftieth of trying a text."""
+    """What to look for in the bytes of a line, the longest first; that takes a fiftieth of the time of trying a
+    text."""
     every = (dict.fromkeys(word.letters for word in row) for row in rows)
     return tuple(tuple(letters.encode() for letters in sorted(row, key=len, reverse=True)) for row in every)
 
 
 def possible(rows: Sequence[Sequence[RequiredWord]], terms: TermList | None) -> Possible | None:
-    """The same as a question to the index: its answer lacks no text that a pattern matches and that is all indexed.
-    None where that could be any text.
+    """The required words as a query of the index, which finds every fully indexed text that the pattern matches. None
+    if that could be any text.
 
-    Words that begin as those of the index do are asked for, of others the words that hold their letters.
+    If a required word begins a word of the index, it is asked for as it is; otherwise all words of the index that
+    contain its letters are.
     """
     asked = [_begun(row) + _held(row, terms) for row in rows]
     if not asked or not all(asked):
@@ -220,7 +224,7 @@ def possible(rows: Sequence[Sequence[RequiredWord]], terms: TermList | None) -> 
 
 
 def needs_terms(rows: Sequence[Sequence[RequiredWord]]) -> bool:
-    """Whether the list of all words would tell more than the index does."""
+    """Whether the query of the index would be narrower with the list of all words."""
     return not all(map(_begun, rows)) and all(_begun(row) or any(map(_is_long, row)) for row in rows)
 
 
@@ -230,7 +234,7 @@ def _begun(row: Sequence[RequiredWord]) -> list[str]:
 
 
 def _held(row: Sequence[RequiredWord], terms: TermList | None) -> list[str]:
-    """A word that nothing holds is asked for as nothing, which the index never finds."""
+    """If no word of the index contains the letters, the result is an empty string, which the index never finds."""
     if terms is None:
         return []
     inside = [word.letters.lower() for word in row if _is_long(word) and not word.begins]
@@ -244,7 +248,8 @@ def _any_of(terms: Iterable[str]) -> str:
 
 
 def _is_long(word: RequiredWord) -> bool:
-    """Numbers never are: they may be those before the lines of a file, which the index does not have."""
+    """Whether a word is worth asking for. Numbers are not: they may be line numbers of a file, which are not
+    indexed."""
     return len(word.letters) >= _SHORTEST and not word.letters.isdigit()
 
 
@@ -254,7 +259,7 @@ def _end_of_class(pattern: str, start: int) -> int:
 
 
 def _end_of_group(pattern: str, start: int) -> int:
-    """Behind its parenthesis; its beginning where it has none."""
+    """The place after the closing parenthesis; the start if there is none."""
     place, depth = start + 1, 1
     while place < len(pattern):
         letter = pattern[place]
@@ -272,11 +277,11 @@ def _end_of_group(pattern: str, start: int) -> int:
 
 
 class Tried(NamedTuple):
-    """What a pattern says of one text."""
+    """The result of trying a pattern on one text."""
 
     is_found: bool
     spans: tuple[tuple[int, int], ...] = ()
-    """Where it was found, the first few; matches of nothing are not among them."""
+    """Where the first matches are, without empty ones."""
     took_too_long: bool = False
 
 
@@ -294,12 +299,11 @@ class BoundedPattern:
         self._is_caseless = bool(flags & re.IGNORECASE)
         is_spaced = bool(flags & re.VERBOSE)
         self.required = () if is_spaced else _needles(required_parts(pattern, is_caseless=self._is_caseless))
-        """Of which one row stands in whatever it matches: a text without them need not be tried."""
+        """Every match contains all parts of one of these rows, so a text without them need not be tried."""
         self.words = [] if is_spaced or flags & re.ASCII else required_words(pattern)
-        """What the index, which has no capitals, may be asked for first. To a pattern that knows ASCII alone words end
-        elsewhere."""
+        """Words to ask the index for, which ignores case. Empty for an ASCII pattern, to which words end elsewhere."""
         self.skipped = 0
-        """Texts that took too long."""
+        """How many texts took too long."""
 
     def __enter__(self) -> Self:
         return self
@@ -314,7 +318,7 @@ class BoundedPattern:
         return self.skipped >= MOST_SKIPPED
 
     def is_ruled_out(self, line: bytes) -> bool:
-        """Whether it certainly matches nothing of what is said."""
+        """Whether the pattern certainly matches no text in a line."""
         line = line.lower() if self._is_caseless else line
         for row in self.required:
             for word in row:
@@ -325,7 +329,7 @@ class BoundedPattern:
         return bool(self.required)
 
     def try_each(self, texts: Iterable[str]) -> Iterator[Tried]:
-        """One answer for each text, in their order; fewer where it gave up."""
+        """One answer for each text, in order; fewer if it gave up."""
         if self._is_quick:
             yield from (_tried(self._compiled, text) for text in texts)
             return
@@ -333,7 +337,7 @@ class BoundedPattern:
         try:
             while (batch := list(islice(every, BATCH))) and not self.has_given_up:
                 yield from self._try_batch(batch)
-        except BaseException:  # its answers to the rest of the batch would be taken for those to other texts
+        except BaseException:  # the worker's remaining answers would be taken for those to other texts
             self.close()
             raise
 
@@ -354,7 +358,7 @@ class BoundedPattern:
             if not batch:
                 return
             self.close()
-            if self._pause:  # it may have answers that were not told yet: from now on each is told at once
+            if self._pause:  # the worker may have held back answers: try again, sending each one at once
                 self._pause = 0.0
                 continue
             batch = batch[1:]
@@ -363,7 +367,7 @@ class BoundedPattern:
 
 
 def _is_quick(pattern: str) -> bool:
-    """Whether no text can take it long: where there is nothing to choose, nothing is tried again."""
+    """Whether the pattern is fast on any text: without choices, there is no backtracking."""
     once = _AT_THE_END.sub("", _FIXED.sub("", pattern))
     if _REPEATS.search(once):
         return False
@@ -384,7 +388,7 @@ def _tried(compiled: re.Pattern[str], text: str) -> Tried:
 
 
 class _Worker:
-    """A process that holds one pattern against texts; it is sent them in batches and answers in their order."""
+    """A process that tries one pattern on texts; it receives them in batches and answers in order."""
 
     def __init__(self, pattern: str, pause: float) -> None:
         self._process = subprocess.Popen(
@@ -399,11 +403,11 @@ class _Worker:
         self.receive(_START)
 
     def send(self, batch: Sequence[str]) -> None:
-        """The process reads all of it before it tries any: neither waits for the other."""
+        """Sends texts. The process reads the whole batch before it tries any, so neither side blocks the other."""
         self._write([str(len(batch)), *batch])
 
     def receive(self, seconds: float) -> Tried | None:
-        """The next answer; None where there is none in time."""
+        """The next answer; None if there is none in time."""
         try:
             return self._answers.get(timeout=seconds)
         except queue.Empty:
@@ -420,7 +424,7 @@ class _Worker:
         try:
             self._input.write(b"".join(_COUNT.pack(len(each)) + each for each in said))
             self._input.flush()
-        except OSError:  # it is gone, and will not answer
+        except OSError:  # the process is gone and will not answer
             self._answers.put(None)
 
     def _hear(self, output: IO[bytes]) -> None:
@@ -433,26 +437,26 @@ class _Worker:
 
 
 SHARE, SHARE_OF_POSSIBLE = 1_500, 300
-"""Texts that are read and tried in one go; of those that the index names nearly all are decoded."""
+"""Texts in one share; fewer if the index named them, because then nearly all have to be decoded."""
 FEW = 4
-"""Shares for which no other process is started: that takes as long as trying one of them."""
+"""With fewer shares than this no other process is started, because that takes as long as trying one share."""
 MANY = 96_000
-"""Texts that are handed out together: their places are held in memory."""
+"""How many texts are handed out together; limited because their places are held in memory."""
 
 
 TextSums = tuple[int, int, int]
-"""Length and two checksums: with the id of the line they tell texts apart."""
+"""Length and two checksums, which together with the id of the line identify a text."""
 
 
 class ReadText(NamedTuple):
-    """A text as it was written, and where a pattern was found in it."""
+    """A text as it was written, and where a pattern matched it."""
 
     match: Match
     uuid: str | None
     text: str
     spans: tuple[tuple[int, int], ...] = ()
     left_out: TextSums | None = None
-    """Stand for the text, where it is only counted."""
+    """Takes the place of the text if it is only counted."""
 
     @classmethod
     def of(cls, match: Match, line: bytes) -> ReadText | None:
@@ -481,13 +485,13 @@ class TextsOfFile(NamedTuple):
 
 
 class TextShare(NamedTuple):
-    """Texts for one process."""
+    """Texts to be tried together by one process."""
 
     pattern: str
     safe: Path
     files: list[TextsOfFile]
     shown: int
-    """So many of the found ones are handed back with their text, copies apart; the others are counted."""
+    """How many of the matching texts, not counting copies, are returned with their text; the rest are only counted."""
 
     @property
     def size(self) -> int:
@@ -504,7 +508,7 @@ class ShareTried(NamedTuple):
 def shares(
     every: Iterable[TextsOfFile], pattern: str, safe: Path, shown: int, *, are_possible: bool
 ) -> Iterator[TextShare]:
-    """Texts in their order, cut into shares; smaller where the index named them."""
+    """Texts in their order, cut into shares; smaller ones if the index named the texts."""
     size = SHARE_OF_POSSIBLE if are_possible else SHARE
     files: list[TextsOfFile] = []
     room = size
@@ -521,7 +525,7 @@ def shares(
 
 
 def try_shares(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
-    """The answers in the order of the shares; fewer where the pattern was given up."""
+    """The answers in the order of the shares; fewer if the pattern was given up."""
     for together in in_shares(every, attrgetter("size"), MANY):
         if bounded.has_given_up:
             return
@@ -547,7 +551,7 @@ def _on_all_processors(together: Sequence[TextShare], bounded: BoundedPattern) -
 
 
 def _in_turn(together: Sequence[TextShare], numbers: Iterable[int], bounded: BoundedPattern) -> dict[int, ShareTried]:
-    """What is left once the pattern was given up is taken as well, so that nobody else tries it."""
+    """Tries the shares. After giving up it still takes the remaining numbers, so that no other process tries them."""
     return {number: _try_share(together[number], bounded) for number in numbers if not bounded.has_given_up}
 
 
@@ -565,13 +569,13 @@ def _try_share(share: TextShare, bounded: BoundedPattern) -> ShareTried:
 
 
 class _ShareReader:
-    """The texts of a share, but for those that certainly lack a word that is required."""
+    """The texts of a share, without those that certainly lack a required word."""
 
     def __init__(self, share: TextShare, bounded: BoundedPattern) -> None:
         self._share = share
         self._bounded = bounded
         self.waiting: deque[ReadText] = deque()
-        """What was handed out and is not answered."""
+        """What was handed out and has no answer yet."""
         self.unreadable = 0
 
     def texts(self) -> Iterator[str]:
@@ -593,7 +597,8 @@ class _ShareReader:
                     yield read.text
 
     def _is_line_ruled_out(self, line: bytes) -> bool:
-        """By a line of a reply or with the results of tools; writers may give letters by their numbers."""
+        """Whether the bytes of the line suffice to rule it out: for replies and tool results, unless the JSON may
+        escape letters by number."""
         if not self._bounded.required:
             return False
         is_reply_or_result = b'"assistant"' in line or b'"tool_result"' in line
@@ -605,4 +610,4 @@ class _ShareReader:
 
 
 _VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL, Field.RESULT))
-"""Texts that stand in their line letter by letter; what a person typed is put together from several places."""
+"""Fields whose text is in its line letter by letter; what a person typed is assembled from several places."""

@@ -1,6 +1,6 @@
-"""`archive.safe`: what is kept, whether it is intact, and what is done with it: restoring, forgetting, exchanging.
+"""`archive.safe`: what is kept, whether it is intact, and restoring, forgetting and exchanging it.
 
-Every writer holds the lock of the safe; what a crash left is repaired first.
+Every writer holds the lock of the safe and first repairs what a crash left behind.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from .base import ArchiveBase
     from .filters import Filter, FilterOptions
     from .listing import SessionName
-else:  # a sync, which happens with nearly every command, has no use for these
+else:  # not needed by a sync, which nearly every command runs
     exchange = lazy.module("reread.exchange")
     carry_over = lazy.module("reread.index.carry_over")
     custody = lazy.module("reread.index.custody")
@@ -76,7 +76,7 @@ class ArchiveSafe:
         return f"<safe of {self._archive!r}>"
 
     def status(self) -> ArchiveStatus:
-        """How much is kept, of how many sessions and files."""
+        """How many bytes, sessions and files are kept."""
         return custody.status(self._archive.connection, self._archive.home, self._archive.packs)
 
     def import_changes(
@@ -87,14 +87,14 @@ class ArchiveSafe:
         with_backups: bool = True,
         is_quick: bool = False,
     ) -> SyncResult:
-        """Imports what changed in the sources; `Archive.sync` looks first whether anything did."""
+        """Imports what changed in the sources; `Archive.sync` first checks whether anything did."""
         archive = self._archive
         with archive.locked(patience):
             self._note_first()
-            # Asked here: another process may just have rebuilt it.
+            # Asked under the lock: another process may just have rebuilt it.
             rebuilt = self._rebuild_locked(report) if archive.has_lost_index else 0
             lost, _ = self._recover()
-            self._upgrade(report)  # first: of what grew, only the words of its new lines are added
+            self._upgrade(report)  # before the sync, which adds only the words of new lines to files that grew
             result = sync(
                 archive.connection,
                 archive.packs,
@@ -114,21 +114,21 @@ class ArchiveSafe:
             return result
 
     def _finish(self, report: Report | None) -> None:
-        """What this sync, or a quick one before it, left for later; moments of sessions that grew go on waiting."""
+        """Does what this sync or an earlier quick one left for later, except for moments of sessions that grew."""
         archive, connection = self._archive, self._archive.connection
         if meta.waiting_for_results(connection) or meta.waiting_for_friction(connection, with_grown=False):
             second_phase.finish(connection, archive.packs, archive.price_file, report, with_grown=False)
 
     def verify(self, *, deep: bool = False, report: Report | None = None) -> Verified:
-        """Proves every byte of the safe, a row for each and each row's bytes, the pages of the index and its sums; a
-        database beyond opening is damage too. Responses are read again from the safe, of all sessions if it is to go
-        `deep`, else of some that chance chooses. What a crash left is put in order first, where that can be."""
+        """Verifies every byte of the safe, that each has a row and each row its bytes, the pages of the index and its
+        sums; a database that cannot be opened is damage too. Responses are counted again from the safe: those of all
+        sessions if `deep`, else those of a random sample. If possible, what a crash left is repaired first."""
         archive = self._archive
         may_write = not archive.is_read_only
         with archive.locked() if may_write else nullcontext():
             try:
                 connection = archive.connection
-            except (NewerArchive, ReadOnlyArchive):  # nothing is known to be damaged
+            except (NewerArchive, ReadOnlyArchive):  # no sign of damage
                 raise
             except StoreError as problem:
                 return proof.verify_without_database(archive.packs, problem)
@@ -145,7 +145,7 @@ class ArchiveSafe:
     ) -> Verified:
         archive = self._archive
         adopted = 0
-        with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
+        with suppress(SafeError, SafeDamaged):  # `verify` below reports what is lost or cannot be cut
             if may_write and self._can_recover(connection):
                 _, adopted = self._recover()
             if may_write and self._can_upgrade(connection):
@@ -171,39 +171,41 @@ class ArchiveSafe:
         )
 
     def _can_recover(self, connection: sqlite3.Connection) -> bool:
-        """Nothing is put in order by an index that is damaged. It takes long to prove, and so waits until it must."""
+        """Whether there is something to repair and the index is sound: a damaged one must not guide a repair. The index
+        is checked last because that takes long."""
         return _unless_damaged(lambda: self._is_unfinished() and not proof.damaged_index(connection))
 
     def _can_upgrade(self, connection: sqlite3.Connection) -> bool:
-        """Whether an older version counted by rules of its own, which is no damage; nor is what is damaged counted
-        again."""
+        """Whether an older version counted by other rules, which is not damage, and the index is sound: a damaged one
+        is not counted again."""
         return _unless_damaged(lambda: _is_older(connection) and not proof.damaged_index(connection))
 
     def _is_unfinished(self) -> bool:
-        """Whether a crash left something to put in order, as it hardly ever did."""
+        """Whether a crash left something to repair, which is rare."""
         packs = self._archive.packs
         return packs.unfinished() is not None or not packs.ends_at(*read.acknowledged_end(self._archive.connection))
 
     def _recover(self) -> tuple[SafeDamaged | None, int]:
-        """After a crash, for one who holds the lock: what is lost of the last pack, and how many pieces that no row
-        named have rows now."""
+        """Repairs what a crash left; the caller holds the lock. Gives what is lost of the last pack, and how many
+        pieces without rows have been given rows."""
         archive = self._archive
-        prices = archive.prices  # before anything is done: a file that cannot be read stops it
+        prices = archive.prices  # first, so that an invalid price file stops this before anything is changed
         if not self._is_unfinished():
             return None, 0
         lost = custody.recover(archive.connection, archive.packs, prices)
         return lost, adopting.adopt_tail(archive.connection, archive.packs, archive.price_file)
 
     def _note_first(self) -> None:
-        """Before anything is kept: so that a first sync that a power cut ended is not taken for an index that was
-        lost."""
+        """Notes that a first import began, before anything is kept: otherwise a first sync that a power cut ended
+        would look like a lost index."""
         connection = self._archive.connection
         if meta.read_note(connection, meta.FIRST) is None and not self._archive.packs.packs():
             with transaction(connection, durable=True):
                 meta.write_note(connection, meta.FIRST, meta.BEGUN)
 
     def restore(self, session: SessionName, to: str | Path, generation: int | None = None) -> Restored:
-        """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
+        """Writes every file of a session below `to`, byte for byte as last imported, or as it was in an earlier
+        `generation`."""
         archive = self._archive
         found = archive.find(session)
         if generation is not None:
@@ -211,7 +213,7 @@ class ArchiveSafe:
         return custody.restore(archive.connection, archive.reader, found, _folder(to), generation=generation)
 
     def generations(self, session: SessionName) -> list[Generation]:
-        """What `restore` can give of a session: its files, and what they held before they were rewritten."""
+        """What `restore` can write for a session: its files, and their content before they were rewritten."""
         return custody.generations(self._archive.connection, self._archive.find(session))
 
     def restore_targets(self, session: SessionName, to: str | Path) -> list[Path]:
@@ -221,18 +223,18 @@ class ArchiveSafe:
         return [_folder(to) / custody.below(row, stored) for row in rows]
 
     def rebuild(self, report: Report | None = None) -> int:
-        """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""
+        """Makes a new index from the safe alone and keeps the old database next to it. Gives the number of sessions."""
         with self._archive.locked():
             return self._rebuild_locked(report)
 
     def _rebuild_locked(self, report: Report | None = None) -> int:
-        """The same for one who holds the lock."""
+        """The same; the caller holds the lock."""
         archive = self._archive
-        load_prices(archive.price_file)  # before anything is done: one that cannot be read stops it
+        load_prices(archive.price_file)  # first, so that an invalid price file stops this before anything is changed
         carry_over.refuse_newer_index(archive.home)
         archive.close()
         machines.keep_file(archive.home)
-        known = carry_over.unsafe_if_readable(archive.home)  # last: what is noted meanwhile would stay behind
+        known = carry_over.unsafe_if_readable(archive.home)  # last: anything noted after this would not be carried over
         archive.packs.set_aside_record()
         set_aside(archive.home)
         carry_over.keep_unsafe(archive.connection, known, archive.home)
@@ -243,7 +245,7 @@ class ArchiveSafe:
         return sessions
 
     def _upgrade(self, report: Report | None) -> None:
-        """Brings what an older version made to what this one makes of the same bytes."""
+        """Brings rows that an older version made up to what this version makes of the same bytes."""
         self._fold_copies()
         self._renew(report)
 
@@ -258,7 +260,7 @@ class ArchiveSafe:
             meta.keep_renewed(archive.connection)
 
     def _fold_copies(self) -> int:
-        """What an earlier version kept several times; once."""
+        """Folds what an earlier version kept several times into one; gives how many sessions that removed."""
         archive = self._archive
         if meta.read_note(archive.connection, meta.FOLDED) == meta.DONE:
             return 0
@@ -269,25 +271,25 @@ class ArchiveSafe:
     def forget(self, session: SessionName) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside.
 
-        Captures of it go too, also those that are not imported yet.
+        Its captures are removed too, including those that are not imported yet.
         """
         archive = self._archive
         with archive.locked():
             self._recover()
             found = archive.find_one(session)
-            remove_waiting(archive.wire, found.row.uuid)  # first: what a kill left here would be imported again
+            remove_waiting(archive.wire, found.row.uuid)  # first: if a kill left them, they would be imported again
             forgotten = custody.forget(archive.connection, archive.packs, archive.reader, found, archive.prices)
             remove_set_aside(archive.home)
             model_answers.forget(archive.home, found.row.uuid)
             return forgotten
 
     def damaged(self) -> Damaged:
-        """What `forget_damaged` would let go of; proves every byte."""
+        """What `forget_damaged` would remove; verifies every byte."""
         with self._archive.locked():
             return custody.find_damaged(self._archive.connection, self._archive.packs)
 
     def forget_damaged(self) -> Damaged:
-        """Removes from the safe what cannot be proved, and gives what that was. A line stands in the place of lost
+        """Removes from the safe what fails verification, and returns what that was. A line takes the place of lost
         bytes; a file whose source still exists is imported again by the next sync."""
         archive = self._archive
         with archive.locked():
@@ -303,9 +305,9 @@ class ArchiveSafe:
         full: bool = False,
         **filters: Unpack[FilterOptions],
     ) -> Pushed:
-        """Sends what this machine keeps, and the folder has not yet, to a folder that other machines pull from. Of the
-        sessions that pass a filter, or all. `full` proves what is there already, and sends again what is damaged.
-        Raises BadInput where there is no such folder."""
+        """Sends what this machine keeps and a shared folder lacks to that folder, from which other machines pull: all
+        sessions, or those that pass the filters. `full` verifies what is already there and sends damaged parts again.
+        Raises BadInput if there is no such folder."""
         archive, place = self._archive, _folder(to)
         exchange.check_folder(place)
         chosen = filtering.make_filter(base, filters) if base is not None or filters else None
@@ -319,8 +321,8 @@ class ArchiveSafe:
             return pushed
 
     def pull(self, folder: str | Path, report: Report | None = None) -> Pulled:
-        """Takes what other machines have pushed to a folder; what they forgot is forgotten here, too. Raises BadInput
-        where there is no such folder."""
+        """Imports what other machines have pushed to a folder, and forgets what they forgot. Raises BadInput if there
+        is no such folder."""
         archive, source = self._archive, _folder(folder)
         exchange.check_folder(source)
         archive.reprice()
@@ -337,7 +339,7 @@ class ArchiveSafe:
             return pulled
 
     def last_folder(self) -> Path | None:
-        """The folder that was pushed to or pulled from last."""
+        """The folder that was last pushed to or pulled from."""
         return exchange.last_folder(self._archive.home)
 
 
@@ -352,7 +354,7 @@ def _is_older(connection: sqlite3.Connection) -> bool:
 
 
 def _unless_damaged(ask: Callable[[], bool]) -> bool:
-    """False where the index cannot be asked: what proves it will say so."""
+    """The answer, or False if the index cannot be read; `verify` will report why."""
     try:
         return ask()
     except sqlite3.DatabaseError:

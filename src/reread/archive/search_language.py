@@ -1,7 +1,7 @@
-"""The language of `reread search`: what a person types becomes an FTS5 expression, suggestions and a ranking.
+"""The language of `reread search`: turns what a person types into an FTS5 expression, suggestions and a ranking.
 
-Whatever was typed gives a valid expression: every word goes to FTS5 as a quoted string, which FTS5 cuts with the
-tokenizer of the index. One row of the index is one block in one field, so all words of a query meet in one block.
+Any input gives a valid expression: every word is passed to FTS5 as a quoted string, which FTS5 splits with the
+tokenizer of the index. One row of the index is one block in one field, so all words of a query must be in one block.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 
 FIELDS = tuple(Field)
-"""By their numbers in the index."""
+"""The position of a field is its number in the index."""
 ALL_FIELDS = frozenset(Field)
 DEFAULT_FIELDS = ALL_FIELDS - {Field.RESULT}
 
@@ -53,26 +53,26 @@ class Term(Struct, frozen=True):
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """Its words as `found_in` looks for them, for who looks elsewhere."""
+        """Its words as `found_in` looks for them, for callers that search something else."""
         return pieces_of(self.text)
 
 
 _LEAST_BEGUN = 3
-"""Letters of a word that more follow."""
+"""A prefix with fewer letters than this may match thousands of words."""
 
 
 class SearchQuery(Struct, frozen=True):
-    """A query that was understood."""
+    """A parsed query."""
 
     match: str
-    """For `MATCH`; names its columns itself."""
+    """The expression for `MATCH`, including its columns."""
     terms: tuple[Term, ...]
     fields: frozenset[Field]
-    """Where a hit may lie."""
+    """The fields in which a hit may be."""
 
     @property
     def is_hardly_begun(self) -> bool:
-        """Whether a word of it may become any of thousands, which the index takes long to count."""
+        """Whether one of its words may match thousands of others, which the index takes long to count."""
         return any(term.is_prefix and len(term.text) < _LEAST_BEGUN for term in self.terms)
 
     @property
@@ -81,7 +81,7 @@ class SearchQuery(Struct, frozen=True):
 
     @property
     def in_order(self) -> str:
-        """For `MATCH`, too: what is wanted, word behind word as it was typed."""
+        """Another expression for `MATCH`: the wanted words as one phrase, in the order typed."""
         typed = _in_order(self.positive)
         return parse(f'"{typed.text}"{"*" if typed.is_prefix else ""}', self.fields).match
 
@@ -91,14 +91,14 @@ def _positive(terms: Iterable[Term]) -> list[Term]:
 
 
 def _in_order(terms: Sequence[Term]) -> Term:
-    """Words as one phrase."""
+    """The words as one phrase."""
     return Term(" ".join(term.text for term in terms), terms[-1].is_prefix, is_phrase=True)
 
 
 def parse(text: str, fields: Iterable[Field] = DEFAULT_FIELDS) -> SearchQuery:
     """Words (all must occur), `"a phrase"`, `word*`, `AND`, `OR`, `NOT`, `-word`, `( )`, `field:word`.
 
-    A field in the query goes before `fields`. Raises BadInput when nothing is left to search for.
+    A field in the query overrides `fields`. Raises BadInput if nothing is left to search for.
     """
     if not text.strip():
         raise BadInput("an empty query has nothing to search for")
@@ -115,7 +115,7 @@ def parse(text: str, fields: Iterable[Field] = DEFAULT_FIELDS) -> SearchQuery:
 
 
 def fields_of(names: str, named: str = "in") -> frozenset[Field]:
-    """`prompt,thinking` or `all`; `named` is what the person knows it by."""
+    """Parses `prompt,thinking` or `all`. `named` is the name of the option in an error. Raises BadInput."""
     wanted = [name.strip().lower() for name in names.split(",") if name.strip()]
     if wanted == ["all"]:
         return ALL_FIELDS
@@ -127,7 +127,8 @@ def fields_of(names: str, named: str = "in") -> frozenset[Field]:
 
 
 def regex(pattern: str) -> re.Pattern[str]:
-    """For `--regex`: case matters unless it says `(?i)`; `^` and `$` stand at lines."""
+    """Compiles a pattern for `--regex`: case matters unless it has `(?i)`; `^` and `$` match at every line. Raises
+    BadInput."""
     if not pattern:
         raise BadInput("an empty pattern has nothing to search for")
     try:
@@ -141,7 +142,7 @@ def regex(pattern: str) -> re.Pattern[str]:
 # --- reading a query ---
 
 _MOST_NESTED = 8
-"""FTS5's parser overflows at about thirty parentheses; deeper ones are read as punctuation."""
+"""FTS5's parser overflows at about thirty parentheses, so deeper ones are read as punctuation."""
 
 _LEXEME = re.compile(
     rf"""\s+
@@ -182,7 +183,7 @@ def _lexemes(text: str) -> Iterator[_Lexeme]:
 
 
 def _unclosed(word: str, depth: int) -> tuple[str, int]:
-    """A word without the parentheses at its end that close groups; those of `foo(bar)` are its own."""
+    """A word without the trailing parentheses that close groups, and their number; those of `foo(bar)` stay."""
     closed = 0
     while closed < depth and word.endswith(")") and word.count(")") > word.count("("):
         word = word[:-1]
@@ -193,7 +194,7 @@ def _unclosed(word: str, depth: int) -> tuple[str, int]:
 class _Node(Struct, frozen=True):
     match: str
     fields: frozenset[Field]
-    """Where a row that fits can have its text."""
+    """The fields in which a matching row can be."""
     is_leaf: bool = False
 
     def grouped(self) -> str:
@@ -201,7 +202,7 @@ class _Node(Struct, frozen=True):
 
 
 class _Parser:
-    """Recursive descent; what makes no sense is passed over, so it never fails."""
+    """A recursive descent parser. It skips what makes no sense, so it never fails."""
 
     def __init__(self, lexemes: Sequence[_Lexeme]) -> None:
         self._waiting = list(reversed(lexemes))
@@ -284,7 +285,7 @@ def _all_of(nodes: list[_Node], unwanted: list[_Node]) -> _Node | None:
 
 
 def _both(nodes: list[_Node]) -> _Node:
-    # Side by side, without AND, FTS5 forgives a word in which its tokenizer finds nothing.
+    # Without AND between words, FTS5 accepts a word in which its tokenizer finds nothing.
     leaves = " ".join(node.match for node in nodes if node.is_leaf)
     groups = [node.grouped() for node in nodes if not node.is_leaf]
     return _Node(
@@ -298,9 +299,9 @@ _MOST_SUGGESTED = 3
 
 
 def suggest(word: str, vocabulary: Iterable[tuple[str, int]]) -> list[str]:
-    """The likeliest terms a mistyped word may have meant, of (term, number of documents).
+    """The terms that a mistyped word most likely meant; `vocabulary` has (term, number of documents).
 
-    Two edits, one where the word is short or begins with another letter: typing errors seldom hit the first.
+    Allows two edits, or one if the word is short or the first letter differs, which typing errors seldom change.
     """
     word = word.lower()
     if not is_correctable(word):
@@ -314,12 +315,13 @@ def suggest(word: str, vocabulary: Iterable[tuple[str, int]]) -> list[str]:
 
 
 def is_correctable(word: str) -> bool:
-    """Whether there is enough of a word to say what else it may have meant."""
+    """Whether a word is long enough to suggest another spelling."""
     return len(word) >= 3 and word.isalnum() and not is_unspaced(word[0])
 
 
 def _similar(word: str, vocabulary: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
-    """Terms and the edits allowed to them. Length and letters rule out nearly all, far cheaper than a distance."""
+    """Similar terms, each with its documents and the edits allowed. Comparing length and letters rules out nearly all
+    terms far more cheaply than computing a distance."""
     first, shortest, longest, letters = word[0], len(word) - 2, len(word) + 2, frozenset(word)
     as_long = [pair for pair in vocabulary if shortest <= len(pair[0]) <= longest]
     missing = letters.difference
@@ -331,7 +333,7 @@ def _similar(word: str, vocabulary: Iterable[tuple[str, int]]) -> Iterator[tuple
 
 
 def _distance(word: str, term: str, allowed: int) -> int | None:
-    """1 or 2 edits, swapped neighbours counting as one; None when there are more than are allowed."""
+    """The number of edits, 1 or 2, a swap of neighbours counting as one; None if more than `allowed`."""
     return next((edits for edits in range(1, allowed + 1) if _is_within(edits, word, term)), None)
 
 
@@ -352,14 +354,14 @@ def _is_within(edits: int, one: str, other: str) -> bool:
 
 
 class Hits(Struct, frozen=True):
-    """How a text answers the terms of a query."""
+    """How well a text matches the terms of a query."""
 
     terms: int
     """How many different terms occur."""
     occurrences: float
-    """About, where only the index was asked."""
+    """Approximate if it comes from the index alone."""
     has_word: bool
-    """Whether one of them is a whole word, not a part of a longer one."""
+    """Whether one of them occurs as a whole word, not as part of a longer one."""
     has_phrase: bool
     """Whether a quoted phrase occurs, or all words next to each other in the order typed."""
 
@@ -368,17 +370,17 @@ class Candidate(Struct, frozen=True):
     """A match to be ranked."""
 
     key: int
-    """Whatever the caller knows it by."""
+    """An id of the caller's choice."""
     time: datetime | None
     field: Field
     hits: Hits
     length: int
 
     def score(self, now: datetime) -> float:
-        """weight x terms x (10 x occurrences + 5 for a whole word), half more for the phrase, damped, aged.
+        """weight x terms x (10 x occurrences + 5 for a whole word), times 1.5 for the phrase, damped, aged.
 
-        Damping divides by 1 + log10(1 + length / 500): a long text says everything sooner or later.
-        Age halves it every 60 days, down to 0.3. A text without a time counts as old.
+        Damping divides by 1 + log10(1 + length / 500), because a long text contains any word sooner or later.
+        Age halves the score every 60 days, down to a factor of 0.3. A text without a time counts as old.
         """
         points = 10 * self.hits.occurrences + (5 if self.hits.has_word else 0)
         phrase = 1.5 if self.hits.has_phrase else 1.0
@@ -397,11 +399,11 @@ _WEIGHTS = {
 _HALF_LIFE = timedelta(days=60)
 _STALEST = 0.3
 _MOST_COUNTED = 200
-"""Occurrences of one term; more of them say nothing new and cost time in a text of megabytes."""
+"""How many occurrences of one term are counted; more add nothing and cost time in a text of megabytes."""
 
 
 def query_hits(terms: Sequence[Term], text: str) -> Hits:
-    """What a text has of a query's terms; those to be left out do not count."""
+    """How a text matches a query's terms; negated terms do not count."""
     wanted = _positive(terms)
     found = [counted(text, term.text, is_prefix=term.is_prefix, most=_MOST_COUNTED) for term in wanted]
     in_order = _in_order(wanted) if len(wanted) > 1 else None
@@ -415,7 +417,7 @@ def query_hits(terms: Sequence[Term], text: str) -> Hits:
 
 
 def rank(candidates: Iterable[Candidate], now: datetime) -> list[Candidate]:
-    """Best first; of equals the newer."""
+    """Best first; of equal scores the newer first."""
     return sorted(candidates, key=lambda one: (one.score(now), one.time.timestamp() if one.time else 0.0), reverse=True)
 
 

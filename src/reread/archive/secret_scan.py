@@ -1,7 +1,7 @@
-"""Which keys and passwords lie in past sessions, so that a person can make new ones.
+"""Which keys and passwords past sessions contain, so that a person can replace them.
 
-Every file is looked through once, on all processors; what was found is kept without its value. A later question reads
-only what is new.
+Every file is searched once, on all processors; findings are kept without the secret's value. Later questions read only
+what is new.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ if TYPE_CHECKING:
     from typing import Unpack
 
 SPARED = frozenset({EMAIL, USER})
-"""Who somebody is is no secret that can be changed."""
+"""Not reported: a person's identity is not a secret that can be replaced."""
 ADVICE = "Make new ones where these were issued and let the old ones expire: all who read these sessions can use them."
 _DIGEST = 8
 SHARE = 2_000_000
-"""Bytes that are looked through together."""
+"""Bytes that are searched together."""
 AHEAD = 8
-"""Shares that may be in the workers' hands, or done and not written."""
+"""How many shares may be with workers, or finished but not yet written."""
 
 
 class SecretPlace(NamedTuple):
-    """One line that holds a secret."""
+    """One line that contains a secret."""
 
     session: StoredSession
     uuid: str | None
@@ -70,13 +70,13 @@ class SecretPlace(NamedTuple):
 
 
 class ExposedSecret(NamedTuple):
-    """A key or a password, and everywhere it lies; its value is not here."""
+    """A key or a password and all the places that contain it, without its value."""
 
     id: str
-    """The same for the same value, in this archive only."""
+    """The same value has the same id, but only within this archive."""
     kind: str
     places: tuple[SecretPlace, ...]
-    """Oldest first; a line that a fork copied is one."""
+    """Oldest first; a line that a fork copied is listed once."""
 
     @property
     def first(self) -> datetime | None:
@@ -93,16 +93,16 @@ class ExposedSecret(NamedTuple):
 
 class SecretsAnswer(NamedTuple):
     secrets: list[ExposedSecret]
-    """The one seen last first."""
+    """The most recently seen first."""
     total: int
     read_bytes: int
-    """How much was looked through for this answer; the rest was known."""
+    """How much was searched for this answer; the rest was already known."""
     damaged: int
-    """Files of which the safe has lost something."""
+    """How many files could not be searched because the safe has lost part of them."""
 
 
 class SecretScan:
-    """Looks through what is new, and tells what lies where."""
+    """Searches what is new for secrets, and reports where they are."""
 
     def __init__(self, connection: sqlite3.Connection, files: SafeReader, *, is_read_only: bool) -> None:
         self._connection = connection
@@ -110,7 +110,7 @@ class SecretScan:
         self._is_read_only = is_read_only
         self._key = digest_key(connection)
         self._passing: list[KeptSecret] = []
-        """Found in an archive that cannot be written."""
+        """What was found in an archive that cannot be written."""
         self._damaged = 0
 
     def report(
@@ -119,9 +119,9 @@ class SecretScan:
         tell: Callable[[int, int], None] | None = None,
         **filters: Unpack[FilterOptions],
     ) -> SecretsAnswer:
-        """Which keys and passwords lie in past sessions, and where; never their values.
+        """Which keys and passwords past sessions contain, and where; never their values.
 
-        What is new since the last question is looked through first; `tell` hears how many bytes of how many are done.
+        What is new since the last question is searched first; `tell` is called with the bytes done and the total.
         """
         base = make_filter(base, filters)
         chosen = {each.id: each for each in passing(self._connection, base._replace(limit=None))}
@@ -133,7 +133,7 @@ class SecretScan:
         return SecretsAnswer(found[: base.limit], len(found), read, self._damaged)
 
     def value_of(self, secret: ExposedSecret) -> str | None:
-        """The secret itself, read from the safe again; None where that is lost."""
+        """The secret itself, read from the safe again; None if that part of the safe is lost."""
         place = secret.places[-1]
         row = reading.file_by_id(self._connection, place.file)
         try:
@@ -178,7 +178,7 @@ class SecretScan:
                 keep_secrets(self._connection, part, VERSION, rows)
 
     def _look_again(self, part: Unread) -> list[SecretRow]:
-        """Beside a forget the pieces may only have moved."""
+        """Tries again with fresh positions: a forget running at the same time may have moved the pieces."""
         [rows] = _look(self._share([self._part(part)]))
         self._damaged += rows is None
         return rows or []
@@ -200,7 +200,7 @@ class _Part(NamedTuple):
 
 
 class _Share(NamedTuple):
-    """What is looked through together: all that a worker needs to know."""
+    """What is searched together, with everything that a worker needs."""
 
     parts: list[_Part]
     safe: Path
@@ -212,7 +212,7 @@ class _Share(NamedTuple):
 
 
 def _look(share: _Share) -> list[list[SecretRow] | None]:
-    """In a worker or not: what each part holds; None where the safe has lost something of it."""
+    """The secrets in each part; None if the safe has lost some of it. Runs in a worker or in this process."""
     lines = SafeLines(Safe(share.safe), IN_ORDER)
     return [_rows(lines, each, share.key) for each in share.parts]
 
@@ -244,7 +244,7 @@ _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 def _order(secret: ExposedSecret) -> tuple[str, str, int]:
-    """Of secrets that were seen last at one moment, by what they and their sessions are: not by who came first."""
+    """The order of secrets that were last seen at the same time: by kind and session, so that it is always the same."""
     place = secret.places[0]
     return secret.kind, place.session.row.uuid, place.offset
 
@@ -269,7 +269,7 @@ def _grouped(rows: Iterable[KeptSecret], chosen: dict[int, StoredSession], filte
 
 
 def field_of(line: Any, secret: str) -> str:
-    """In which part of a line a secret stands."""
+    """Which part of a line contains a secret."""
     if not isinstance(line, dict):
         return "other"
     message = line.get("message")

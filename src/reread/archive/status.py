@@ -1,6 +1,6 @@
 """What a status line needs: today's cost, the burn rate, five-hour windows, budgets.
 
-Imports little: it is drawn every few hundred milliseconds.
+Imports little, because the status line is drawn every few hundred milliseconds.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 FILE = "budgets.json"
 PERIODS = ("day", "week", "month")
 NEAR = 0.8
-"""The share from which a budget is said to be near its end."""
+"""The share used from which a budget counts as nearly spent."""
 LARGEST = 10**9
-"""Dollars."""
+"""The largest budget, in dollars."""
 _NANO = 10**9
 
 
 class Budget:
-    """One period: its limit and what was spent since it began, in nano-dollars."""
+    """A period's limit and what was spent since it began, in nano-dollars."""
 
     __slots__ = ("limit", "period", "spent")
 
@@ -46,7 +46,7 @@ class Budget:
 
 
 def read_limits(home: str) -> dict[str, int]:
-    """Nano-dollars by period; a file that holds no budgets has none."""
+    """The limits in nano-dollars by period; empty if the file is missing or invalid."""
     path = os.path.join(home, FILE)  # noqa: PTH118  pathlib takes longer than a status line may
     if not os.path.exists(path):  # noqa: PTH110
         return {}
@@ -62,7 +62,7 @@ def read_limits(home: str) -> dict[str, int]:
 
 
 def write_limits(home: str, limits: Mapping[str, int]) -> None:
-    """Whole or not at all. Raises OSError."""
+    """Writes the file completely or not at all. Raises OSError."""
     import json
 
     os.makedirs(home, mode=0o700, exist_ok=True)  # noqa: PTH103  the same
@@ -74,7 +74,7 @@ def write_limits(home: str, limits: Mapping[str, int]) -> None:
 
 
 def dollars_to_nano(text: str) -> int:
-    """Raises ValueError where it is no amount that could be a budget."""
+    """Raises ValueError for what is not a possible budget."""
     from decimal import Decimal, InvalidOperation
 
     try:
@@ -87,7 +87,7 @@ def dollars_to_nano(text: str) -> int:
 
 
 def beginnings_of(now: int) -> dict[str, int]:
-    """When the running day, week (Monday) and month began, in seconds, by the machine's clock."""
+    """When the current day, week (Monday) and month began, in seconds, by the machine's clock."""
     today = time.localtime(now)
 
     def midnight(year: int, month: int, day: int) -> int:
@@ -101,8 +101,8 @@ def beginnings_of(now: int) -> dict[str, int]:
 
 
 def month_range(days: Sequence[int], day_of_month: int, days_in_month: int) -> tuple[int, int]:
-    """What the month will come to, from the sums of the last days, today's last: at the pace of a week, of four weeks
-    and of the month so far, the least and the most. Nobody knows the future; the paces differ, and that is told."""
+    """The lowest and highest estimate of the month's total, at the pace of the last week, of the last four weeks and of
+    the month so far. `days` has the sums of the last days, today's last."""
     this_month = days[-day_of_month:]
     spent, left = sum(this_month), days_in_month - day_of_month
     before = days[:-1]  # today is not over
@@ -112,11 +112,11 @@ def month_range(days: Sequence[int], day_of_month: int, days_in_month: int) -> t
 
 
 DAYS_BACK = 62
-"""That a report of spending needs: the month before this one to the same day."""
+"""How many days a report of spending needs: back to the beginning of last month."""
 
 
 class Spending:
-    """Day, week and month so far, each beside the same stretch before it, and what the month will come to."""
+    """Spending of the day, week and month so far, of the same part of the periods before, and the month's estimate."""
 
     __slots__ = ("before", "budgets", "high", "low", "spent")
 
@@ -124,17 +124,17 @@ class Spending:
         self, spent: dict[str, int], before: dict[str, int], limits: Mapping[str, int], low: int, high: int
     ) -> None:
         self.spent, self.before, self.low, self.high = spent, before, low, high
-        """Nano-dollars, by period."""
+        """All in nano-dollars; the first two by period."""
         self.budgets = [Budget(name, limits[name], spent[name]) for name in PERIODS if name in limits]
 
     @property
     def warnings(self) -> list[Budget]:
-        """Those that are near their end or beyond it."""
+        """The budgets that are nearly or completely spent."""
         return [each for each in self.budgets if each.state != "ok"]
 
 
 def spending(by_day: Mapping[str, int], today: str, limits: Mapping[str, int]) -> Spending:
-    """From sums by day (`2026-11-16`) of the last `DAYS_BACK` days."""
+    """Computed from the sums by day (`2026-11-16`) of the last `DAYS_BACK` days."""
     from calendar import monthrange
     from datetime import date, timedelta
 
@@ -170,7 +170,7 @@ _PER_WINDOW = 5 * _PER_HOUR
 
 
 def separate_windows(windows: Iterable[int]) -> list[int]:
-    """Windows by their beginning in seconds, without those that begin inside another: somebody changed accounts."""
+    """Windows by their start in seconds, without those that start inside another, as after a change of accounts."""
     kept: list[int] = []
     for start in sorted(windows):
         if not kept or start // QUARTER >= kept[-1] // QUARTER + _PER_WINDOW:
@@ -179,10 +179,10 @@ def separate_windows(windows: Iterable[int]) -> list[int]:
 
 
 def window_starts(quarters: Iterable[int], windows: Sequence[int] = ()) -> dict[int, int]:
-    """When the window began that each quarter of an hour lies in, in seconds; they come in the order of time.
+    """The start in seconds of the window that each quarter of an hour is in; `quarters` must be in the order of time.
 
-    `told` are windows as `separate_windows` gives them. A quarter that one begins in is all its own; an estimated
-    window ends where a reported one begins, and begins no earlier than the one before it ends.
+    `windows` has reported windows as `separate_windows` gives them. The quarter in which one starts belongs to it as a
+    whole. An estimated window ends where a reported one starts, and starts no earlier than the previous one ends.
     """
     starts: dict[int, int] = {}
     position, earliest, estimate = 0, 0, -_PER_WINDOW
@@ -200,13 +200,13 @@ def window_starts(quarters: Iterable[int], windows: Sequence[int] = ()) -> dict[
 
 
 def window_end(start: int, windows: Sequence[int] = ()) -> int:
-    """When a window ends, in seconds; an estimated one at the latest where a told one begins."""
+    """When a window ends, in seconds; an estimated one ends no later than the next reported one starts."""
     after = [each for each in windows if start < each < start + SECONDS]
     return min([start + SECONDS, *after]) if start not in windows else start + SECONDS
 
 
 def last_window(back: Iterable[tuple[int, int | None, int, int]]) -> list[tuple[int, int | None, int, int]]:
-    """Of rows by quarter, newest first, as many as it takes to know when the last window began."""
+    """Takes as many rows by quarter, newest first, as are needed to know when the last window began."""
     found: list[tuple[int, int | None, int, int]] = []
     for row in back:
         if found and found[-1][0] - row[0] >= _PER_WINDOW:
@@ -216,21 +216,23 @@ def last_window(back: Iterable[tuple[int, int | None, int, int]]) -> list[tuple[
 
 
 class SpentToday:
-    """Nano-dollars; None where nobody knows."""
+    """What a status line shows, in nano-dollars; None for what is unknown."""
 
     __slots__ = ("budget", "hourly", "today")
 
     def __init__(self, today: int | None = None, hourly: int | None = None, budget: Budget | None = None) -> None:
         self.budget = budget
-        """The one of which the largest share is used."""
+        """The budget of which the largest share is used."""
         self.today = today
-        """By the machine's clock. Of sessions that began today it has what the client said, imported yet or not."""
+        """By the machine's clock. For sessions that began today it includes what the client reported, even if they are
+        not imported yet."""
         self.hourly = hourly
-        """In the open five-hour block, from its first request to its last."""
+        """Per hour in the open five-hour block, from its first request to its last."""
 
 
 def spent(home: str, line: StatusLine | None, now: int) -> SpentToday:
-    """Keeps what the line says where the archive is free to, and tells what the archive has; never raises or waits."""
+    """Stores what the status line reports, if the archive can be written, and returns what was spent. Never raises
+    and never waits."""
     try:
         connection = client_totals.glance(home)
     except sqlite3.Error:
@@ -240,14 +242,14 @@ def spent(home: str, line: StatusLine | None, now: int) -> SpentToday:
             _keep(connection, line, now)
         today = _today(connection, now // 1000)
         return SpentToday(today, _hourly(connection, now // 1000), _budget(connection, home, today, now // 1000))
-    except sqlite3.Error:  # no archive of ours, locked as a whole, or damaged: other commands say which
+    except sqlite3.Error:  # not one of our archives, locked as a whole, or damaged: other commands report which
         return SpentToday()
     finally:
         connection.close()
 
 
 def _keep(connection: sqlite3.Connection, line: StatusLine, now: int) -> None:
-    """Where another writes, or nobody may, there will be another status line in a moment."""
+    """Does nothing if another process is writing or the archive is read-only: the next status line comes soon."""
     try:
         client_totals.keep(connection, line, client_totals.own_machine(connection), now)
     except sqlite3.OperationalError:
@@ -279,7 +281,7 @@ def _hourly(connection: sqlite3.Connection, now: int) -> int | None:
     back = client_totals.quarters_back(connection)
     last = next(back, None)
     if last is None or (last[0] + 1) * QUARTER + SECONDS <= now:
-        return None  # no window is open; where the last one began may be a year of quarters back
+        return None  # no window is open, and finding where the last one began could mean reading a year of quarters
     cells = {row[0]: row for row in last_window(chain([last], back))}
     starts = window_starts(sorted(cells), separate_windows(client_totals.windows(connection)))
     newest = starts[max(starts)]

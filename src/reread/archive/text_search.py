@@ -1,4 +1,4 @@
-"""Full-text search, where its hits lie, and plain text found letter by letter as a browser does."""
+"""Full-text search, counts of its hits, and finding plain text letter by letter as a browser does."""
 
 from __future__ import annotations
 
@@ -60,82 +60,82 @@ else:
 
 _MARKS = re.compile("[\u0300-\u036f]+")
 _MARKUP = re.compile(r"\*+|`+|(?<!\w)_+|(?<!_)_++(?!\w)|~~|\[([^][\n]{1,300}+)\]\([^()\s]{1,2000}+\)")
-"""Signs of Markdown that a page does not show, and its links. No run is tried twice: where each sign of one begins
-another try, a reply of 20,000 underscores would take minutes."""
+"""Markdown characters that a page does not show, and links. A run of characters is tried only once: trying again at
+each of its characters would take minutes on a reply of 20,000 underscores."""
 
 
 def readied(text: str) -> str:
-    """A text to be looked through: without case, accents, and marks on letters."""
+    """A text prepared for searching: without case, accents, and marks on letters."""
     plain = folded(text)
     return plain if plain.isascii() else _MARKS.sub("", plain)
 
 
 def as_read(text: str) -> str:
-    """Markdown about as a page shows it."""
+    """Markdown roughly as a page shows it."""
     return _MARKUP.sub(r"\1", text)
 
 
 class Letters:
-    """What was typed; any spaces stand for any others."""
+    """Text to find as it was typed; any run of spaces matches any other."""
 
     def __init__(self, typed: str) -> None:
         self.pieces = tuple(readied(typed).split())
-        """What stands between spaces."""
+        """The parts between spaces."""
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         return re.compile(r"\s+".join(map(re.escape, self.pieces)))
 
     def count(self, text: str) -> int:
-        """How often it stands in a text that was readied."""
+        """How often it occurs in a text that `readied` prepared."""
         if len(self.pieces) < 2:
             return text.count(self.pieces[0]) if self.pieces else 0
-        # Most texts lack one of the words, which is known ten times as fast.
+        # Most texts lack one of the words, and checking for that is ten times as fast.
         if not all(piece in text for piece in self.pieces):
             return 0
         return sum(1 for _ in self._pattern.finditer(text))
 
 
 MOST = 100_000
-"""Matches that are counted, the newest: that takes a fifth of a second."""
+"""How many matches are counted, newest first; counting this many takes a fifth of a second."""
 
 
 class FacetCell(Struct, frozen=True):
-    """Hits of one session in one field within an hour."""
+    """How many hits one session has in one field within one hour."""
 
     session: int
     field: Field
     hour: int | None
-    """Since 1970; None where a line has no time."""
+    """Hours since 1970; None if the line has no time."""
     hits: int
 
 
 class Cells(Struct, frozen=True):
-    """What was counted, in every field that a query does not rule out."""
+    """The counts of hits, in every field that the query does not rule out."""
 
     cells: tuple[FacetCell, ...]
     fields: frozenset[Field]
-    """Where hits are looked for."""
+    """The fields that the search covers."""
     is_bounded: bool
-    """Whether there are more than were counted."""
+    """Whether there are more hits than were counted."""
 
 
 class Facets(Struct, frozen=True):
-    """Each from what has most hits to what has least; months from the newest to the oldest."""
+    """Counts of hits, each list from most hits to fewest; fields in their fixed order, months newest first."""
 
     total: int
     sessions: int
     is_bounded: bool
     fields: tuple[tuple[Field, int], ...]
-    """Also those that were not looked into."""
+    """Includes fields that the search did not cover."""
     projects: tuple[tuple[str, int], ...]
     months: tuple[tuple[str, int], ...]
     models: tuple[tuple[str, int], ...]
-    """Of the sessions the hits are in: one with two models counts for both."""
+    """Models of the sessions with hits; a session with two models counts for both."""
 
 
 def facets(connection: sqlite3.Connection, found: Cells, zone: tzinfo | None) -> Facets:
-    """Months are those of the zone."""
+    """Adds up cells; months are in the time zone."""
     fields: Counter[Field] = Counter()
     by_session: Counter[int] = Counter()
     by_hour: Counter[int | None] = Counter()
@@ -162,7 +162,7 @@ def facets(connection: sqlite3.Connection, found: Cells, zone: tzinfo | None) ->
 
 
 def _months(hours: Iterable[tuple[int | None, int]], zone: tzinfo | None) -> list[tuple[str, int]]:
-    """Without hours that lie in no year of the zone: lines may tell of any time."""
+    """Hits by month. Hours outside the calendar of the zone are left out, since a line can carry any time."""
     months: Counter[str] = Counter()
     for hour, hits in hours:
         with suppress(OverflowError):
@@ -172,11 +172,11 @@ def _months(hours: Iterable[tuple[int | None, int]], zone: tzinfo | None) -> lis
 
 
 WINDOW = 120
-"""Matches ranked among themselves."""
+"""How many matches are ranked together."""
 _LEAST_READ = 20
-"""Shown or not: which comes first does not depend on how many are asked for."""
+"""At least this many are read even if fewer are shown, so that the order does not depend on the limit."""
 _AROUND_TEXT = 700
-"""Bytes of a usual line that are not its text."""
+"""How many bytes of a typical line are not its text."""
 
 
 class Hit(Struct, frozen=True, kw_only=True):
@@ -185,10 +185,10 @@ class Hit(Struct, frozen=True, kw_only=True):
     field: Field
     time: datetime | None
     text: str
-    """The whole text; what of it is shown is for the renderer to say."""
+    """The whole text; the renderer decides how much of it to show."""
     score: float
     spans: tuple[tuple[int, int], ...] = ()
-    """Where in the text a regular expression was found."""
+    """Where in the text a regular expression matched."""
 
 
 class SearchAnswer(Struct, frozen=True, kw_only=True):
@@ -197,22 +197,22 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
     total: int
     hits: list[Hit]
     suggestions: list[str]
-    """Words that do occur and look like those that do not."""
+    """Words that occur and are spelled like those of the query that do not."""
     hidden: int = 0
-    """Matches whose text cannot be read, because of damage in the safe; they are not among the hits."""
+    """Matches whose text cannot be read because the safe is damaged; they are not among the hits."""
     skipped: int = 0
-    """Texts that took a regular expression too long."""
+    """Texts on which a regular expression took too long."""
     is_cut_short: bool = False
-    """Whether so many did that the texts behind them were not looked at."""
+    """Whether so many did that the remaining texts were not tried."""
     waiting: int = 0
-    """Sessions whose tool results were asked for and are not indexed yet."""
+    """How many sessions' tool results the search covers that are not indexed yet."""
 
     def __repr__(self) -> str:
         return f"<SearchAnswer {self.query!r}, {len(self.hits)} of {self.total} hits>"
 
 
 class Searcher:
-    """Asks the index, and reads the found lines from the safe."""
+    """Queries the index, and reads the lines found from the safe."""
 
     def __init__(self, connection: sqlite3.Connection, files: SafeReader, now: datetime, held: HeldTexts) -> None:
         self._connection = connection
@@ -251,7 +251,7 @@ class Searcher:
         )
 
     def scan(self, bounded: BoundedPattern, fields: frozenset[Field], filters: Filter, limit: int) -> SearchAnswer:
-        """Every text of the fields held against a regular expression: the newest are shown, all are counted."""
+        """Tries a regular expression on every text of the fields: the newest matches are shown, all are counted."""
         found: list[ReadText] = []
         seen = _Seen()
         numbers = [FIELDS.index(field) for field in fields]
@@ -262,7 +262,7 @@ class Searcher:
             if len(found) < limit or seen.has(read):
                 is_new = seen.is_first(read)
                 found += [read] if is_new else []
-            else:  # counted, and not held: a pattern may match every text there is
+            else:  # count it without keeping it: a pattern may match every text there is
                 name = (read.uuid or str(read.match.id), read.sums)
                 is_new = name not in beyond
                 beyond.add(name)
@@ -281,7 +281,7 @@ class Searcher:
         )
 
     def _own_matching(self, bounded: BoundedPattern, filters: Filter, chosen: list[int] | None) -> list[Hit]:
-        """A person's own words about sessions in which a pattern is found."""
+        """Hits of a pattern in a person's own titles, tags and notes."""
         noted = noted_words(self._connection)
         tried = zip(noted, bounded.try_each(each.text for each in noted), strict=False)
         said = {each.text: answer.spans for each, answer in tried if answer.is_found}
@@ -291,7 +291,7 @@ class Searcher:
     def _matching(
         self, bounded: BoundedPattern, fields: list[int], chosen: list[int] | None, filters: Filter, limit: int
     ) -> Iterator[ReadText]:
-        """The texts in which a pattern is found, newest first."""
+        """The texts that a pattern matches, newest first."""
         terms = words.term_list(self._connection) if needs_terms(bounded.words) else None
         asked = possible(bounded.words, terms)
         blocks = reading.blocks(self._connection, fields, chosen, asked)
@@ -317,7 +317,7 @@ class Searcher:
             yield match, pieces
 
     def cells(self, text: str, fields: frozenset[Field], filters: Filter) -> Cells:
-        """All hits, without reading one of them: how many lie in which session, field and hour."""
+        """How many hits each session, field and hour has, without reading any text."""
         query = parse(text, fields)
         times = [None if time is None else int(time.timestamp() * 1000) for time in (filters.since, filters.until)]
         everywhere = parse(text, ALL_FIELDS)
@@ -329,7 +329,7 @@ class Searcher:
         return Cells(tuple(cells), query.fields, sum(cell.hits for cell in cells) > MOST)
 
     def lines_in(self, text: str, fields: frozenset[Field], session: int, limit: int) -> set[str]:
-        """The uuids of the lines of one session that answer, the newest at most."""
+        """The uuids of the matching lines of one session, at most `limit` of the newest."""
         query = parse(text, fields)
         found = reading.matches(self._connection, query.match, below=None, limit=limit, sessions=[session])
         return {read.uuid for read in self._reads(found) if read.uuid}
@@ -337,7 +337,7 @@ class Searcher:
     def _own(
         self, noted: Iterable[Noted], terms: tuple[Term, ...], filters: Filter, chosen: list[int] | None
     ) -> Iterator[Hit]:
-        """A person's own words about sessions, as hits in titles; their time is that of the session."""
+        """A person's own words about sessions as hits in titles; each has the time at which its session ended."""
         for each in noted:
             ids = [number for number in each.sessions if chosen is None or number in chosen]
             if not ids:
@@ -350,7 +350,7 @@ class Searcher:
                 yield Hit(session=session, uuid=None, field=Field.TITLE, time=time, text=each.text, score=score)
 
     def _chosen(self, filters: Filter) -> list[int] | None:
-        """The sessions a filter leaves; None for all of them."""
+        """The sessions that pass a filter; None for all of them."""
         unlimited = filters._replace(limit=None)
         if unlimited == Filter():
             return None
@@ -368,9 +368,9 @@ class Searcher:
     def _best(
         self, window: list[Match], query: SearchQuery, limit: int, seen: _Seen
     ) -> Iterator[tuple[float, ReadText]]:
-        """With their scores. The index tells about which they are; their texts, and no others, are read from the safe
-        and tell exactly."""
-        hits_in = cache(partial(query_hits, query.terms))  # a skill or a file is read in one session after the other
+        """The best of a window with their scores. The index ranks them roughly; only the texts of the likely ones are
+        read from the safe and scored exactly."""
+        hits_in = cache(partial(query_hits, query.terms))  # many sessions contain the same skill or file
         most = max(limit, _LEAST_READ)
         waiting = self._ranked(window, query) if len(window) > most else window
         found = 0
@@ -382,7 +382,7 @@ class Searcher:
                     yield self._score(read.match, hits_in(read.text), len(read.text)), read
 
     def _ranked(self, window: list[Match], query: SearchQuery) -> list[Match]:
-        """By what the index knows of them, best first."""
+        """Matches by what the index knows about them, best first."""
         terms = len(query.positive)
         least = min(match.occurrences for match in window) or 1.0
         ids = [match.id for match in window]
@@ -399,7 +399,7 @@ class Searcher:
         return Candidate(match.id, _time(match), FIELDS[match.field], hits, length).score(self._now)
 
     def _reads(self, window: list[Match]) -> list[ReadText]:
-        """What can be read, in the order of the window, read file by file and from its end."""
+        """The matches that can be read, in the order of the window; read file by file, each from its end."""
         by_place = sorted(window, key=lambda match: (match.file, match.generation, match.offset), reverse=True)
         found = {match.id: self._read(match, pieces) for match, pieces in self._with_pieces(by_place)}
         return [read for match in window if (read := found[match.id]) is not None]
@@ -438,7 +438,7 @@ class Searcher:
         ]
 
     def _suggestions(self, query: SearchQuery) -> list[str]:
-        """Words that are spelled alike and occur where the search looked."""
+        """Words that are spelled like those of the query and occur in the fields searched."""
         found: list[str] = []
         for term in query.terms:
             word = term.text.lower()
@@ -453,11 +453,11 @@ class Searcher:
 
 
 class _Seen:
-    """A resume or a fork copies lines with their uuid: they are one hit."""
+    """Folds copies into one hit: a resume or a fork copies lines with their uuid."""
 
     def __init__(self) -> None:
         self._copies: dict[str, list[list[ReadText]]] = {}
-        """By uuid, the copies of each of its texts."""
+        """For each uuid, the copies of each of its texts."""
 
     def is_first(self, read: ReadText) -> bool:
         if read.uuid is None:
@@ -476,14 +476,14 @@ class _Seen:
         return self._with(read) or [read]
 
     def _with(self, read: ReadText) -> list[ReadText] | None:
-        """The text with its copies; few lines are copied, so hardly two texts are ever compared."""
+        """A text with its copies; few lines are copied, so texts are rarely compared."""
         texts = self._copies.get(read.uuid, ()) if read.uuid is not None else ()
         return next((copies for copies in texts if copies[0].says_the_same_as(read)), None)
 
 
 def _with_copies(ranked: list[Match], most: int) -> tuple[list[Match], list[Match]]:
-    """The first of some matches, and the others. A resume or a fork copies lines with their times: copies stay
-    together."""
+    """The first `most` matches, and the rest. Copies made by a resume or a fork, which keep their time, stay together
+    and count as one."""
     by_origin: dict[object, list[Match]] = {}
     for match in ranked:
         origin = match.id if match.time is None else (match.time, match.field, match.part)
@@ -493,18 +493,18 @@ def _with_copies(ranked: list[Match], most: int) -> tuple[list[Match], list[Matc
 
 
 def _text_name(match: Match, pieces: Iterable[reading.StoredPiece]) -> TextName | None:
-    """None for a text that lies across pieces."""
+    """The name under which a text is kept in memory; None if the text spans several pieces."""
     piece = piece_with(pieces, match.offset, match.length)
     return None if piece is None else (piece.sha256, match.offset - piece.start, match.length, match.part, match.kind)
 
 
 def _original(copies: Iterable[StoredSession]) -> StoredSession:
-    """The session that a line was written in is over before the one that goes on with a copy of it."""
+    """The session in which a line was written: it ended before the one that continued with a copy."""
     return min(copies, key=lambda each: (each.row.ended or 0, each.mtime_ns or 0, each.id))
 
 
 def _within(blocks: FileBlocks, filters: Filter) -> FileBlocks:
-    """Those alone that lie in the window of a filter."""
+    """Only the rows within the times of a filter."""
     return blocks._replace(rows=[row for row in blocks.rows if filters.keeps_time(moment(row[-1]))])
 
 
@@ -517,13 +517,13 @@ def _hour(time: datetime | None) -> int | None:
 
 
 MOST_HITS = 3_000
-"""Of one session: each is read from the safe."""
+"""The most hits counted in one session, because each is read from the safe."""
 FieldNames = str | Iterable[str]
 """`thinking`, `prompt,text`, `all`, or a list of such names."""
 
 
 def chosen_fields(fields: FieldNames | None) -> frozenset[Field]:
-    """All but tool results unless some are named. Raises BadInput for what names none."""
+    """The fields named, by default all but tool results. Raises BadInput for an unknown name."""
     return DEFAULT_FIELDS if fields is None else fields_of(",".join(texts_of(fields, "fields")), "fields")
 
 
@@ -534,8 +534,8 @@ def _checked_query(query: object) -> str:
 
 
 class ArchiveText:
-    """Questions to the full-text index. One about tool results first has those indexed that a quick sync left for
-    later; where that cannot be, the answer says of how many sessions they are missing."""
+    """Questions to the full-text index. If one covers tool results that a quick sync left for later, they are indexed
+    first; if that is not possible, the answer says for how many sessions they are missing."""
 
     def __init__(self, archive: ArchiveBase) -> None:
         self._archive = archive
@@ -557,13 +557,13 @@ class ArchiveText:
         report: Report | None = None,
         **filters: Unpack[ScopeOptions],
     ) -> SearchAnswer:
-        """The best of the newest matches in all fields but tool results, unless others are named.
+        """The best of the newest matches in all fields but tool results, or in those named.
 
-        With `is_regex` every text is held against a pattern. Who asks at each letter of a word, and shows no
-        suggestions, says so: for them the words of a whole letter are gone through.
+        With `is_regex` a pattern is tried on every text. A caller that searches at every key press and shows no
+        suggestions should pass `suggests=False`, because suggesting goes through all words with the same first letter.
         """
         chosen, scope, most = chosen_fields(fields), make_filter(base, filters, timezone), positive(limit, "limit")
-        if is_regex:  # which reads the texts themselves
+        if is_regex:  # this reads the texts themselves
             with BoundedPattern(_checked_query(query)) as bounded:
                 if needs_terms(bounded.words):
                     self._list_terms()
@@ -579,7 +579,7 @@ class ArchiveText:
             return replace(answer, waiting=self.count_waiting(scope)) if is_about_results else answer
 
     def count_waiting(self, filters: Filter | None = None) -> int:
-        """Of how many sessions that pass a filter tool results are not indexed yet."""
+        """How many sessions that pass a filter have tool results that are not indexed yet."""
         return len(self._waiting(filters or Filter()))
 
     def _waiting(self, filters: Filter) -> set[int]:
@@ -590,8 +590,8 @@ class ArchiveText:
         return waiting.intersection(passing_ids(connection, unlimited))
 
     def index_waiting(self, sessions: Collection[int] | None = None, report: Report | None = None) -> None:
-        """Indexes the tool results that a quick sync left for later, of some sessions or of all. Where the archive
-        cannot be written, or a sync is writing, they go on waiting."""
+        """Indexes the tool results that a quick sync left for later, of some sessions or of all. Does nothing if the
+        archive cannot be written or a sync is writing."""
         archive = self._archive
         waiting = set(meta.waiting_for_results(archive.connection))
         asked = waiting if sessions is None else waiting.intersection(sessions)
@@ -600,19 +600,19 @@ class ArchiveText:
             archive.if_free(lambda: index(archive.connection, archive.packs, report, asked))
 
     def _list_terms(self) -> None:
-        """Lists the words of the index for who looks for letters inside of them. Where the archive cannot be written,
-        or a sync is writing, all texts are read."""
+        """Lists the words of the index, to find those that contain certain letters. Does nothing if the archive cannot
+        be written or a sync is writing; then all texts are read."""
         archive = self._archive
         if not words.has_terms(archive.connection):
             archive.if_free(lambda: words.list_terms(archive.connection))
 
     def count_hits(self, query: str, fields: FieldNames | None = None, filters: Filter | None = None) -> Cells:
-        """How many hits a search has in which session, field and hour, as far as it is indexed; for `facets`."""
+        """How many hits a search has in each session, field and hour, as far as they are indexed; for `facets`."""
         with snapshot(self._archive.connection):
             return self._searcher().cells(_checked_query(query), chosen_fields(fields), make_filter(filters, {}))
 
     def hits_in(self, session: SessionName, query: str, fields: FieldNames | None = None) -> set[str]:
-        """The uuids of the lines of one session that a search finds, a few thousand at most."""
+        """The uuids of the lines of one session that a search finds, at most `MOST_HITS`."""
         stored = self._archive.find(session)
         if Field.RESULT in parse(_checked_query(query), chosen_fields(fields)).fields:
             self.index_waiting([stored.id])

@@ -1,6 +1,6 @@
-"""Usage and cost: every API response once over all files, added up by day, model, project or whatever is asked for.
+"""Usage and cost: every API response once over all files, added up by day, model, project and so on.
 
-Sums by quarter of an hour answer where they can, the ledger itself where they cannot.
+Reports use the sums by quarter of an hour if those suffice, otherwise the ledger itself.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ else:
 QUARTER_SECONDS = 900
 _QUARTERS_PER_DAY = 96
 LAST_QUARTER = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp()) // QUARTER_SECONDS
-"""From here on some zones would need the year 10000."""
+"""From this quarter on, some zones would need the year 10000."""
 
 
 class Calendar:
-    """The local day of every quarter. A day's ends are worked out once; with changed clocks it has 23 or 25 hours."""
+    """The local day of every quarter of an hour. The ends of a day are computed once; when clocks change, it has 23 or
+    25 hours."""
 
     def __init__(self, zone: tzinfo | None) -> None:
         self._zone = zone
@@ -61,7 +62,7 @@ class Calendar:
         return self._day
 
     def stretches(self, days: Iterable[int], name: Callable[[date], str]) -> list[tuple[int, int, str | None]]:
-        """The quarters of all local days that some days in UTC are part of, and what their periods are called."""
+        """The local days that overlap some days in UTC: first quarter, end, and the name of the period."""
         found: dict[date, tuple[int, int, str | None]] = {}
         for number in days:
             for quarter in (number * _QUARTERS_PER_DAY, (number + 1) * _QUARTERS_PER_DAY - 1):
@@ -84,29 +85,29 @@ def _month(day: date) -> str:
 
 
 PERIODS: dict[str, Callable[[date], str]] = {"day": date.isoformat, "week": _week, "month": _month}
-"""What a period is called: a day by its date, a week by its Monday."""
+"""The name of a period: a day is named by its date, a week by its Monday."""
 
 
 class FiveHourBlock(Struct, frozen=True, kw_only=True):
-    """What a row of a report by block amounts to."""
+    """The five-hour block of a row of a report by block."""
 
     start: datetime
     end: datetime
     is_open: bool
     is_estimate: bool
-    """False where a status line reported the window."""
+    """False if a status line reported the window."""
     dollars_per_hour: float | None
     tokens_per_minute: float | None
-    """Both from the first request to the last; None where that is no time at all."""
+    """Both rates are from the first request to the last; None if no time lies between them."""
     projected_nanodollars: int | None
     projected_tokens: int | None
-    """At the end of the block, if it goes on like this; only for the open one."""
+    """Both projections are for the end of the block at the present rate; only for the open block."""
 
 
 def block_starts(quarters: Iterable[int], windows: Sequence[int] = ()) -> dict[int, str | None]:
-    """The start of the block each quarter lies in; they come in the order of time.
+    """The start of the block that each quarter is in; `quarters` must be in the order of time.
 
-    `told` are the windows that are known, by their beginning in seconds, as `windows.separate_windows` gives them.
+    `windows` has the known windows by their start in seconds, as `status.separate_windows` gives them.
     """
     numbers = list(quarters)
     starts = status.window_starts((number for number in numbers if 0 <= number < LAST_QUARTER), windows)
@@ -151,7 +152,7 @@ def choose(connection: sqlite3.Connection, filters: Filter, known: dict[int, Req
     if filters.model or filters.tool:
         how = [number for number, each in known.items() if is_manner(each, filters)]
     if filters.file or filters.sources or filters.machine or filters.asks_for_marks:
-        of_sessions = Filter(  # what is asked of whole sessions; responses know the rest themselves
+        of_sessions = Filter(  # the conditions on whole sessions; those on responses are below
             file=filters.file,
             sources=filters.sources,
             machine=filters.machine,
@@ -184,13 +185,13 @@ class UsageQuestion(Struct, frozen=True, kw_only=True):
     filters: Filter = Filter()
     zone: tzinfo | None = None
     is_recorded: bool = False
-    """Money as the client wrote it into lines, which only clients of 1.0.x did."""
+    """Whether to use the money that the client wrote into lines, as only clients of 1.0.x did."""
     folds_worktrees: bool = False
-    """By project: a worktree counts to the one it was made from."""
+    """In a report by project, whether a worktree counts as the project it was made from."""
 
 
 class UsageCell(NamedTuple):
-    """Some responses of one model that belong together."""
+    """The sums of some responses of one model under one key."""
 
     key: str | None
     model: str | None
@@ -200,7 +201,7 @@ class UsageCell(NamedTuple):
 
 
 class Quarter(NamedTuple):
-    """What a model was used for in a quarter of an hour."""
+    """The sums of a model in a quarter of an hour."""
 
     number: int
     model: str | None
@@ -208,7 +209,7 @@ class Quarter(NamedTuple):
 
 
 def archive_cells(connection: sqlite3.Connection, ask: UsageQuestion, windows: Sequence[int]) -> Iterator[UsageCell]:
-    """What the archive has; `told` are the five-hour windows that are known, which only blocks need."""
+    """The cells of the archive; `windows` has the known five-hour windows, which only blocks need."""
     if ask.by == "block":
         whole = UsageQuestion(filters=Filter(sources=ask.filters.sources))
         everything = (
@@ -219,18 +220,18 @@ def archive_cells(connection: sqlite3.Connection, ask: UsageQuestion, windows: S
         return _periodic(_quarters(connection, ask), ask, everything, windows)
     if ask.by not in (*PERIODS, "model"):
         return _placed(connection, ask)
-    # While a sync runs the sums are added up here, and to do that once for each question is most of what it costs.
+    # While a sync runs, the sums would be added up here, and doing that is most of the cost of a question.
     has_sums = not _needs_ledger(ask) and usage_sums.is_fresh(connection)
     return _from_sums(connection, ask) if has_sums else _periodic(_quarters(connection, ask), ask)
 
 
 def can_be_ahead(ask: UsageQuestion) -> bool:
-    """Whether the sums by quarter are all it takes."""
+    """Whether the sums by quarter are enough to answer."""
     return ask.by in (*PERIODS, "model", "block") and not _needs_ledger(ask)
 
 
 def cells_ahead(counted: Sequence[tuple[Any, ...]], ask: UsageQuestion, windows: Sequence[int]) -> Iterator[UsageCell]:
-    """Of sums by quarter that were counted from the sources before a sync has taken them in."""
+    """The cells of sums by quarter that were counted directly from the sources, ahead of a sync."""
     return _periodic(_inside(counted, ask.filters), ask, [cell[0] for cell in counted], windows)
 
 
@@ -247,7 +248,7 @@ def _from_sums(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[U
 
 
 def _edges(filters: Filter) -> tuple[int, int]:
-    """The quarters of a window; one that is open holds what has no time as well."""
+    """The first quarter of a window and its end; without a window, this includes what has no time (quarter -1)."""
     is_open = filters.since is None and filters.until is None
     first = 0 if filters.since is None else max(0, int(filters.since.timestamp() // QUARTER_SECONDS))
     end = _NEVER if filters.until is None else int(filters.until.timestamp() // QUARTER_SECONDS)
@@ -257,7 +258,8 @@ def _edges(filters: Filter) -> tuple[int, int]:
 def _periodic(
     found: Iterable[Quarter], ask: UsageQuestion, everything: Iterable[int] = (), windows: Sequence[int] = ()
 ) -> Iterator[UsageCell]:
-    """Blocks begin where `everything` that was used makes them begin, whatever part of it is asked for."""
+    """Cells by period, model or block. Where blocks begin depends on `everything` that was used, not only on what the
+    filter keeps."""
     if ask.by == "model":
         yield from (UsageCell(each.model, each.model, each.sums) for each in found)
     elif ask.by == "block":
@@ -271,7 +273,7 @@ def _periodic(
 
 
 def _quarters(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Quarter]:
-    """In the order of time."""
+    """The sums by quarter that pass the filter, in the order of time."""
     if not _needs_ledger(ask):
         yield from _inside(usage_sums.cells(connection), ask.filters)
         return
@@ -290,7 +292,8 @@ def _inside(cells: Iterable[tuple[Any, ...]], filters: Filter) -> Iterator[Quart
 
 
 def _needs_ledger(ask: UsageQuestion) -> bool:
-    """Whether the sums by quarter cannot answer: anything but model and time was named, or a time within a quarter."""
+    """Whether the sums by quarter cannot answer: the question filters by more than model and time, by a time within a
+    quarter, or asks for recorded money."""
     filters = ask.filters
     others = (filters.project, filters.git_branch, filters.tool, filters.file, *filters.sources, filters.machine)
     edges = [time for time in (filters.since, filters.until) if time is not None]
@@ -317,7 +320,7 @@ _KEYS: dict[str, Callable[[RequestContext], str | None]] = {
 
 
 def _placed(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[UsageCell]:
-    """Cells by session, or by what the circumstances of a response tell."""
+    """Cells by session, machine, or the circumstances of a response, such as its project or tools."""
     known = ledger.circumstances(connection)
     homes = ledger.homes(connection) if ask.by == "session" else {}
     labels = ledger.machine_labels(connection) if ask.by == "machine" else {}
@@ -346,32 +349,32 @@ def _placed(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Usag
 
 
 LENGTHS = {"today": 1, "7 days": 7, "30 days": 30}
-"""In days, the present one included."""
+"""Lengths in days, including today."""
 
 
 class Period(Struct, frozen=True, kw_only=True):
     label: str
     since: date
     prompts: int | None
-    """None while nobody has counted them."""
+    """None if they were not counted."""
     tokens: Tokens
 
 
 def beginnings(now: datetime, zone: tzinfo | None) -> list[datetime]:
-    """The midnight each period begins with."""
+    """The midnight at which each of the `LENGTHS` begins."""
     midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     return [midnight - timedelta(days=days - 1) for days in LENGTHS.values()]
 
 
 def counted_to(now: datetime, last: datetime | None, zone: tzinfo | None) -> datetime:
-    """The moment up to which to count: now, or after a long absence the last one that there was."""
+    """The moment up to which to count: now, or after a long absence the last use."""
     return now if last is None or last >= min(beginnings(now, zone)) else last
 
 
 def periods(
     days: Sequence[UsageRow], starts: Sequence[datetime], prompts: Sequence[int | None], *, is_past: bool = False
 ) -> list[Period]:
-    """From the rows of a report by day; where they are not those up to now, each says up to when."""
+    """Periods from the rows of a report by day; with `is_past` they end before today, and the labels say when."""
     last = f"{starts[0].date():%Y-%m-%d}"
     return [
         Period(
@@ -398,29 +401,29 @@ class ModelUse(Struct, frozen=True, kw_only=True):
 
 
 class UsageRow(Struct, frozen=True, kw_only=True):
-    """One line of a report. The key is None for what belongs to none: no time, no branch, no tool."""
+    """One line of a report. The key is None for what has none: no time, no branch, no tool."""
 
     key: str | None
     tokens: Tokens
     models: tuple[ModelUse, ...] = ()
     suspect: int = 0
-    """Requests whose output is probably only the beginning of the true count."""
+    """Requests whose recorded output is probably less than the true count."""
     first: datetime | None = None
     last: datetime | None = None
     title: str | None = None
     project: str | None = None
     agents: Tokens | None = None
-    """Of a session: the part its subagents used."""
+    """In a report by session: what its subagents used."""
     abandoned: Tokens | None = None
-    """Of a session: the part spent on branches that were rewound."""
+    """In a report by session: what was spent on branches that were rewound."""
 
 
 class Accounting(Struct, frozen=True, kw_only=True):
-    """What a report was made from, and what it does not know."""
+    """What a report was made from, and what is uncertain in it."""
 
     lines_read: int
     malformed_lines: int | None
-    """None where nothing but usage was looked at."""
+    """None if only usage was read."""
     requests: int
     duplicates_collapsed: int
     unpriced_tokens: int
@@ -437,9 +440,9 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     models: tuple[ModelUse, ...]
     accounting: Accounting
     told_windows: tuple[int, ...] = ()
-    """Of a report by block: the beginnings, in seconds, of windows that a status line reported."""
+    """In a report by block: the starts, in seconds, of the windows that a status line reported."""
     is_recorded: bool = False
-    """Whether money is what the client wrote into its lines."""
+    """Whether money is what the client wrote into lines."""
 
     def __repr__(self) -> str:
         cost = f"${self.totals.cost:.2f}" if self.totals.cost is not None else "no price"
@@ -460,7 +463,7 @@ def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -
 def ahead(
     connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices, counted: Sequence[tuple[Any, ...]], lines: int
 ) -> UsageReport:
-    """The report of sums by quarter that were counted ahead of a sync, from so many lines of usage."""
+    """A report from sums by quarter that were counted ahead of a sync; `lines` is how many lines of usage were read."""
     told = _reported_windows(connection, ask)
     cells = with_shown_models(merged(cells_ahead(counted, ask, told)), prices)
     return replace(summed(ask.by, cells, prices, (lines, None)), told_windows=told)
@@ -471,8 +474,8 @@ def _reported_windows(connection: sqlite3.Connection, ask: UsageQuestion) -> tup
 
 
 def shown_model(raw: str | None, prices: Prices) -> str | None:
-    """An id of the API stays as it is, with or without its date; what a client, a gateway or a cloud makes of it is
-    shown by the model's plain name, where the table knows it.
+    """The name shown for a model. An id of the API stays as it is, with or without its date; a name that a client, a
+    gateway or a cloud made of it becomes the model's plain name, if the table knows it.
     """
     known = prices.model(raw)
     if raw is None or known is None:
@@ -482,7 +485,7 @@ def shown_model(raw: str | None, prices: Prices) -> str | None:
 
 
 def merged(cells: Iterable[UsageCell]) -> list[UsageCell]:
-    """One cell for all that agree in everything but their sums."""
+    """Adds up cells that differ only in their sums."""
     found: dict[tuple[str | None, str | None, bool, bool], list[Sums]] = {}
     for key, model, sums, is_agent, is_abandoned in cells:
         place = (key, model, is_agent, is_abandoned)
@@ -509,7 +512,8 @@ def with_shown_models(cells: Iterable[UsageCell], prices: Prices) -> list[UsageC
 
 
 def summed(by: str, cells: list[UsageCell], prices: Prices, lines: tuple[int, int | None]) -> UsageReport:
-    """Cells to rows, in the order of their keys for periods, else the dearest first."""
+    """Adds up cells into the rows of a report: periods and blocks in order of time, others with the most expensive
+    first."""
     by_key: dict[str | None, list[UsageCell]] = {}
     for cell in cells:
         by_key.setdefault(cell.key, []).append(cell)
@@ -571,7 +575,7 @@ def with_titles(connection: sqlite3.Connection, made: UsageReport) -> UsageRepor
 
 class UnpricedModel(Struct, frozen=True, kw_only=True):
     model: str | None
-    """As the transcripts name it; None where they do not."""
+    """As the transcripts name it; None if they name none."""
     requests: int
     tokens: int
 
@@ -582,7 +586,7 @@ def unpriced_models(connection: sqlite3.Connection) -> list[UnpricedModel]:
 
 
 class ReportedLimit(NamedTuple):
-    """What the newest status line said of a window that is still open."""
+    """What the newest status line reported about a window that is still open."""
 
     percent: float
     resets: datetime
@@ -590,7 +594,7 @@ class ReportedLimit(NamedTuple):
 
 
 class UsageLimits(NamedTuple):
-    """Each None where no status line reported a window that is open now."""
+    """Each is None if no status line reported a window that is open now."""
 
     five_hours: ReportedLimit | None = None
     seven_days: ReportedLimit | None = None

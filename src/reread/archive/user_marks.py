@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ArchiveMarks:
-    """What a person noted, by a session's id, so that all copies of it share it."""
+    """What a person noted on sessions. Marks belong to a session's id, so all copies of a session share them."""
 
     def __init__(self, archive: ArchiveBase) -> None:
         self._archive = archive
@@ -38,7 +38,7 @@ class ArchiveMarks:
         return f"<marks on {len(self.all())} sessions of {self._archive!r}>"
 
     def __call__(self) -> dict[str, Mark]:
-        """What `archive.marks()` was in the release before."""
+        """`archive.marks()`, as in the previous release; use `all()`."""
         warnings.warn("archive.marks() is now archive.marks.all()", DeprecationWarning, stacklevel=2)
         return self.all()
 
@@ -52,8 +52,8 @@ class ArchiveMarks:
         note: str | None = None,
         title: str | None = None,
     ) -> int:
-        """Notes the same on some sessions and gives how many that changed. None leaves as it is; an empty note or
-        title takes it away. Raises BadInput for what is no tag, and notes nothing then.
+        """Sets the same marks on some sessions and returns how many changed. None leaves a mark as it is; an empty note
+        or title removes it. Raises BadInput for an invalid tag, and then changes nothing.
         """
         archive = self._archive
         more, less = texts_of(tags, "tags"), texts_of(untags, "untags")
@@ -67,20 +67,21 @@ class ArchiveMarks:
             return change(archive.connection, archive.home, names, wanted)
 
     def all(self) -> dict[str, Mark]:
-        """What is noted, by session id."""
+        """Every mark, by session id."""
         return rows.marks(self._archive.connection)
 
     def tags(self) -> list[tuple[str, int]]:
-        """Every tag with how many sessions have it, the most used first; spellings that differ in case are one."""
+        """Every tag and how many sessions have it, the most used first; spellings that differ only in case are one."""
         return counted(self.all().values())
 
     def moves(self) -> Moves:
-        """Folders that are others today, as a person said."""
+        """Folders that a person recorded as moved."""
         return rows.moves(self._archive.connection)
 
     def move_project(self, old: str, new: str) -> None:
-        """Keeps that what happened in a folder, and in all below it, belongs to another. Filters and groups go by it;
-        what sessions say of their working directory stays. Raises BadInput where it would lead back to `old`."""
+        """Records that a folder, with all below it, was moved to another. Filters and groups use the new path; the
+        working directory that sessions recorded stays as it is. Raises BadInput if the moves would lead back to
+        `old`."""
         archive, old, new = self._archive, text_of(old, "the folder"), text_of(new, "the folder")
         with transaction(archive.connection, durable=True):
             take_over_copy(archive.connection, archive.home)
@@ -89,7 +90,7 @@ class ArchiveMarks:
             write_copy(archive.connection, archive.home)
 
     def unmove_project(self, old: str) -> None:
-        """Takes that back; raises BadInput where nothing was said about this folder."""
+        """Removes the recorded move of a folder; raises BadInput if there is none."""
         archive, old = self._archive, text_of(old, "the folder")
         with transaction(archive.connection, durable=True):
             take_over_copy(archive.connection, archive.home)
@@ -100,9 +101,9 @@ class ArchiveMarks:
 
 
 _COMMON_BRANCHES = frozenset({"", "HEAD", "main", "master", "develop", "dev", "trunk"})
-"""What two projects share that have nothing to do with each other."""
+"""Branch names that unrelated projects share, so they are no evidence."""
 _ALIKE = 2
-"""Parts at the end of two paths that are no chance: `ann/lantern`, not `api` alone."""
+"""How many equal parts at the end of two paths are more than chance: `ann/lantern`, not `api` alone."""
 
 
 class Folder(NamedTuple):
@@ -112,25 +113,25 @@ class Folder(NamedTuple):
 
 class Project(NamedTuple):
     folder: str
-    """As it is called today; empty for sessions that tell of no folder."""
+    """Its present path; empty for sessions that record no folder."""
     sessions: int
     prompts: int
     last: datetime | None
     """When the newest of its sessions ended."""
     tokens: Tokens
-    """Every API response once, with the session it was made in."""
+    """Every API response once, counted for the session it was made in."""
     worktrees: list[Folder]
-    """The ones with most sessions first, by the paths that the sessions tell; as are the next."""
+    """By the paths that the sessions recorded, most sessions first."""
     earlier: list[Folder]
-    """Folders it was moved from."""
+    """Folders it was moved from, in the same order."""
     exists: bool
-    """On this machine."""
+    """Whether the folder exists on this machine."""
     perhaps: str | None = None
-    """Of one that is gone: the project it seems to be today."""
+    """If the folder is gone: the project that it probably is today."""
 
 
 def projects(connection: sqlite3.Connection, filters: Filter) -> list[Project]:
-    """Those of the sessions that pass, the one that was worked in last first; a limit is one of projects."""
+    """Projects of the sessions that pass the filters, the most recently used first; a limit counts projects."""
     with snapshot(connection):
         return projects_of(connection, filters, is_folder)[: filters.limit]
 
@@ -142,7 +143,7 @@ def count_sessions_below(connection: sqlite3.Connection, folder: str) -> int:
 
 
 def projects_of(connection: sqlite3.Connection, filters: Filter, is_there: Callable[[str], bool]) -> list[Project]:
-    """The same; a limit is not looked at."""
+    """The same, without the limit."""
     chosen, moved = session_filter(connection, filters), moves(connection)
     found: dict[str, list[ProjectRow]] = {}
     for row in project_rows(connection, chosen):
@@ -173,8 +174,8 @@ def _project(
 
 
 def earlier_folders(began: Iterable[str | None], today: str) -> list[str]:
-    """The folders that sessions of one project were moved from, the one with most of them first; by the folder that
-    each session began in."""
+    """The folders that a project was moved from, the one with the most sessions first. `began` has the folder that each
+    session began in."""
     return [folder.path for folder in _folders((path, 1) for path in map(project_of, began) if path != today)]
 
 
@@ -190,7 +191,7 @@ def _own_branches(rows: Iterable[ProjectRow]) -> set[str]:
 
 
 def _perhaps(gone: Project, known: Sequence[Project], branches: Mapping[str, set[str]]) -> str | None:
-    """The only project that exists under the same name, where more than the name speaks for it."""
+    """The only existing project with the same name, if the end of its path or a branch name matches as well."""
     name = _parts(gone.folder)[-1:]
     if gone.exists or not name:
         return None

@@ -1,9 +1,9 @@
 """What an API response is, which of its copies counts, and what it cost, in exact nano-dollars.
 
-From a line to a report it is one type (`response`); copies are settled in one function (`settle.settle`); prices are a
-dated table with the user's own over it. Nothing here knows a session, a database or a clock.
+`Response` is the one type from line to report; copies are settled in one function (`response.settle`); prices are a
+dated table that the user's own prices override. Nothing here knows a session, a database or a clock.
 
-Names are fetched when first used: whether prices have changed can be told without reading them.
+Names are fetched when first used, because checking whether prices changed does not require reading them.
 """
 
 from reread.lazy import fetcher

@@ -1,7 +1,7 @@
-"""The arithmetic of one request, in integer nano-dollars, and how a cost comes about.
+"""The cost of one request in integer nano-dollars, and the values that explain how it is calculated.
 
-Each component is an exact fraction rounded half up once; afterwards only integers are added, so that any breakdown
-adds up to its total to the last digit.
+Each component is an exact fraction, rounded half up once; after that only integers are added, so every breakdown adds
+up to its total exactly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NANODOLLARS = 1_000_000_000
 
 
 class Rated(Struct, frozen=True, gc=False):
-    """The counts of one request that have a price, nulls read as zero."""
+    """The counts of one request that have a price; nulls are read as zero."""
 
     input: int = 0
     output: int = 0
@@ -33,12 +33,12 @@ class Rated(Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, usage: Usage, web_searches: int, **about: Any) -> Self:
-        """What a usage counts; `about` are the further fields of a `Response`."""
+        """Made from a usage record; `about` has the further fields of a `Response`."""
         return cls(*counts_of(usage, web_searches), **about)
 
     @property
     def prompt(self) -> int:
-        """The size that decides about the long-context tier."""
+        """The size of the prompt, which decides about the long-context tier."""
         return self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h
 
     @property
@@ -52,7 +52,7 @@ Counts = tuple[int, int, int, int, int, int, str | None, str | None, str | None]
 def counts_of(usage: Usage, web_searches: int) -> Counts:
     """The fields of `Rated`, in their order.
 
-    The aggregate of cache writes is the truth; the split only says how much was the one-hour kind.
+    The total of cache writes is taken as correct; the split only says how much of it was the one-hour kind.
     """
     written = usage.cache_creation_input_tokens or 0
     split = usage.cache_creation
@@ -71,7 +71,7 @@ def counts_of(usage: Usage, web_searches: int) -> Counts:
 
 
 class Rates:
-    """Nano-dollars per token, all multipliers included; None where the model never had such a price."""
+    """Nano-dollars per token, all multipliers included; None if the model never had such a price."""
 
     __slots__ = ("_halves", "_whole", "per_token")
 
@@ -82,14 +82,14 @@ class Rates:
             # Dollars per million tokens times a thousand are nano-dollars per token.
             self.per_token[name] = None if price is None else Fraction(price) * 1000 * factor
         rates = tuple(self.per_token.values())
-        # What an addition needs of a fraction, because asking it for its parts costs more than the addition.
+        # The parts of each fraction, because asking a Fraction for them costs more than the arithmetic.
         self._halves = tuple(None if rate is None else (2 * rate.numerator, rate.denominator) for rate in rates)
         whole = tuple(rate.numerator for rate in rates if rate is not None and rate.denominator == 1)
-        # Nearly every row of the table: nothing to round, and nothing that has no price.
+        # The case of nearly every row of the table: nothing to round, and every price exists.
         self._whole = whole if len(whole) == len(rates) else None
 
     def cost(self, used: Rated) -> int | None:
-        """Nano-dollars of the tokens; None when some of them have no price."""
+        """Nano-dollars of the tokens; None if some of them have no price."""
         if self._whole is not None:
             input_, output, read, write_5m, write_1h = self._whole
             return (
@@ -110,7 +110,8 @@ class Rates:
         return total
 
     def saved(self, used: Rated) -> int | None:
-        """Nano-dollars between what the cached tokens would have cost as input and what they cost."""
+        """The nano-dollars that the cached tokens would have cost as input, less what they did cost; None if something
+        has no price."""
         cached = used.cache_read + used.cache_write_5m + used.cache_write_1h
         if self._whole is not None:
             input_, _, read, write_5m, write_1h = self._whole
@@ -122,10 +123,11 @@ class Rates:
         return None if without is None or len(priced) < len(costs) else without - sum(priced)
 
     def premium(self, used: Rated, rebuilt: int) -> int | None:
-        """Nano-dollars that so many tokens cost more because they were written and not read.
+        """How many more nano-dollars the `rebuilt` tokens cost because they were written instead of read; None if
+        something has no price.
 
-        The API wants what lives for an hour before what lives for five minutes, so the beginning of a prompt, which
-        is what a rebuild writes again, is the one-hour part.
+        The API requires one-hour cache parts before five-minute ones, so the beginning of a prompt, which is what a
+        rebuild writes again, is the one-hour part.
         """
         for_an_hour = min(rebuilt, used.cache_write_1h)
         read = self.of("cache_read", rebuilt)
@@ -134,7 +136,7 @@ class Rates:
         return None if read is None or len(priced) < len(costs) else sum(priced) - read
 
     def of(self, name: str, count: int) -> int | None:
-        """Nano-dollars of so many tokens of one kind."""
+        """Nano-dollars of `count` tokens of one kind; None if the kind has no price."""
         rate = self.per_token[name]
         if not count:
             return 0
@@ -146,11 +148,11 @@ def half_up(exact: Fraction) -> int:
 
 
 SERVICE_TIER_UNPRICED = "service_tier_unpriced"
-"""The flag of a request in a service tier that has no price of its own: it was counted at list price."""
+"""Flags a request in a service tier that has no price of its own, so it was counted at list price."""
 
 
 class Factor(Struct, frozen=True, kw_only=True):
-    """What multiplied the price of every token."""
+    """A factor that multiplied the price of every token."""
 
     name: str
     """`fast`, `geo`, `region`, or the service tier."""
@@ -158,35 +160,35 @@ class Factor(Struct, frozen=True, kw_only=True):
 
 
 class Component(Struct, frozen=True, kw_only=True):
-    """Tokens of one kind."""
+    """The cost of the tokens of one kind."""
 
     name: str
     count: int
     rate: Fraction | None
-    """Exact nano-dollars per token, all factors included; None where there is no such price."""
+    """Exact nano-dollars per token, all factors included; None if there is no such price."""
     nanodollars: int | None
-    """Rounded half up; None when there are such tokens and no price for them."""
+    """Rounded half up; None if there are such tokens but no price for them."""
 
 
 class Derivation(Struct, frozen=True, kw_only=True):
-    """A request, the prices it had, and what they come to."""
+    """How the cost of a request is calculated: its prices, factors and total."""
 
     model: str | None
-    """None when no table knows it."""
+    """None if no table has it."""
     region: str | None
     origin: Origin | None
-    """`user` as soon as anything that decided came from the user's file."""
+    """`user` if anything that affected the cost came from the user's file."""
     price_id: str | None
-    """Day of the table, model, first day of the row, and what else decided: `2026-11-15/claude-haiku-5-5/always/lc`."""
+    """Day of the table, model, first day of the row, and other factors: `2026-11-15/claude-haiku-5-5/always/lc`."""
     prompt: int
     threshold: int | None
-    """The prompt above which the long-context prices hold, where the row has such."""
+    """The prompt size above which the row's long-context prices apply; None if it has none."""
     is_long: bool
     factors: tuple[Factor, ...]
     components: tuple[Component, ...]
     web_searches: int
     web_search_nanodollars: int
     total: int | None
-    """Nano-dollars; None when anything has no price, never 0."""
+    """Nano-dollars; None if anything has no price, never 0."""
     why_unpriced: str | None
     flags: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Money as it is kept and told, and whether prices may have changed, for commands that read no price."""
+"""Converts stored money to dollars, and shows whether prices may have changed, for commands that read no prices."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def in_dollars(nanodollars: int | None) -> Decimal | None:
-    """Of whole nano-dollars; None where there is no price."""
-    from decimal import Decimal  # not for a sync that only says "nothing new"
+    """Nano-dollars as dollars; None if there is no price."""
+    from decimal import Decimal  # a sync that finds nothing new should not import it
 
     return None if nanodollars is None else Decimal(nanodollars).scaleb(-9)
 
 
 def stamp(price_file: Path | None) -> str:
-    """Size and time of the packaged table and of the user's file."""
+    """Size and modification time of the packaged table and of the user's file; differs when prices may have changed."""
     packaged = os.path.join(os.path.dirname(__file__), "prices.json")  # noqa: PTH118, PTH120  pathlib takes longer
     return f"{_stamp_of(packaged)} {_stamp_of(price_file) if price_file is not None else ''}".strip()
 

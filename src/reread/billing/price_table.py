@@ -1,7 +1,7 @@
-"""What decides about money, as plain values: price files, the user's laid over the packaged one, and model names.
+"""Prices as plain values: price files, the user's file over the packaged one, and the names of models.
 
-Prices may be written as JSON numbers or, exactly, as decimal strings; they are kept as strings. A fault in a file is
-one sentence with file, model and field.
+Prices may be written as JSON numbers or, to be exact, as decimal strings; they are kept as strings. An error in a file
+is reported in one sentence with file, model and field.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from reread.errors import BadInput, printable
 Origin = Literal["table", "user"]
 
 PER_TOKEN = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
-"""Everything that has a price per token, in the order in which it is told."""
+"""The kinds of tokens that have prices, in the order in which they are listed."""
 
 
 class PerMillion(Struct, frozen=True, kw_only=True):
-    """Dollars per million tokens, as decimal strings; None where there is no such price."""
+    """Dollars per million tokens, as decimal strings; None if there is no such price."""
 
     input: str
     output: str
@@ -34,32 +34,32 @@ class PerMillion(Struct, frozen=True, kw_only=True):
 
 
 class LongContext(PerMillion, frozen=True, kw_only=True):
-    """The prices of a whole request whose prompt is larger."""
+    """The prices of a whole request if its prompt is larger than `above_prompt_tokens`."""
 
     above_prompt_tokens: int
 
 
 class Row(PerMillion, frozen=True, kw_only=True):
-    """One model's prices from a day on; None is since ever."""
+    """One model's prices from a day on, or from the beginning if `from_date` is None."""
 
     from_date: date | None = None
     long_context: LongContext | None = None
 
 
 class Premium(Struct, frozen=True, kw_only=True):
-    """What a place multiplies the price by, and for which models."""
+    """The factor on prices for each geography or region, and the models that it applies to."""
 
     factors: dict[str, str]
     applies_to: tuple[str, ...]
 
 
 class PriceFile(Struct, frozen=True, kw_only=True):
-    """What one file says. Ids are in lower case, the rows of a model in the order of their days."""
+    """The content of one file. Ids are in lower case, the rows of a model in the order of their days."""
 
     as_of: date | None
     models: dict[str, tuple[Row, ...]]
     aliases: dict[str, str]
-    """Other names, with the model each one means."""
+    """Other names, each with the model that it means."""
     fast_mode: dict[str, str]
     inference_geo: Premium
     region_prefix: Premium
@@ -69,13 +69,13 @@ class PriceFile(Struct, frozen=True, kw_only=True):
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """Both files as one. `by_user` says which parts are the user's, as `part.name`."""
+    """Both files combined. `by_user` lists the parts that are the user's, as `part.name`."""
 
     as_of: date
     user_as_of: date | None
     models: dict[str, tuple[Row, ...]]
     names: dict[str, str]
-    """Every id and alias, with the model it means."""
+    """Every id and alias, each with the model that it means."""
     fast_mode: dict[str, str]
     inference_geo: Premium
     region_prefix: Premium
@@ -85,9 +85,9 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 def lay_over(packaged: PriceFile, user: PriceFile | None) -> Table:
-    """The packaged file with the user's over it, model by model and factor by factor.
+    """The packaged file, overridden by the user's, model by model and factor by factor.
 
-    The aliases of a packaged model stay when its prices are replaced: they say what is meant, not what it costs.
+    A packaged model keeps its aliases when its prices are replaced, since they do not concern prices.
     """
     if packaged.as_of is None or packaged.web_search is None:
         raise ValueError("the packaged prices lack their date or the price of a search")
@@ -151,20 +151,20 @@ _STEPS = (
     lazy.pattern(r"-v\d+$"),
     lazy.pattern(r"-\d{8}$"),
 )
-"""What is taken off a name, one after the other, until the name is known."""
+"""What is removed from a name, one after the other, until the name is known."""
 
 
 class Model(Struct, frozen=True):
-    """A model of the table and the provider's region, where the raw id named one."""
+    """A model of the table, and the provider's region if the raw id names one."""
 
     name: str
     region: str | None = None
     called: str = ""
-    """The id or alias it was found by."""
+    """The id or alias by which it was found."""
 
 
 def find_model(raw: str | None, names: Mapping[str, str]) -> Model | None:
-    """The model a raw id means by a table of ids and aliases; None when it is in there by no name."""
+    """The model that a raw id means, by a table of ids and aliases; None if the table does not have it."""
     name, region = (raw or "").lower(), None
     if name in names:
         return Model(names[name], None, name)
@@ -185,13 +185,13 @@ _FILE = (
 _LONG = ("above_prompt_tokens", *PER_TOKEN)
 _ROW = ("from_date", *PER_TOKEN, "long_context", "aliases")
 _FIXED = {"schema": 1, "currency": "USD", "unit": "per million tokens, decimal strings"}
-"""What a file may say about itself, and nothing else: another currency would be taken for dollars."""
+"""The only values that a file may have in these fields; prices in another currency would be taken for dollars."""
 _DECIMAL = lazy.pattern(r"-?[0-9]{1,6}(\.[0-9]{1,12})?")
-"""Large and exact enough for every price, and small enough that no product of it takes long."""
+"""Large and precise enough for every price, but limited, so that calculations with it stay fast."""
 
 
 def read_prices(raw: bytes, file: str, known: Container[str] = ()) -> PriceFile:
-    """What a file says; aliases and factors may also name the models `known`. Raises BadInput."""
+    """Parses a price file; aliases and factors may also name the models in `known`. Raises BadInput."""
     return _Reader(file).file(raw, known)
 
 
@@ -201,7 +201,9 @@ class _Reader:
 
     def file(self, raw: bytes, known: Container[str]) -> PriceFile:
         try:
-            document = msgspec.json.decode(raw.removeprefix(b"\xef\xbb\xbf"))  # some editors begin files with it
+            document = msgspec.json.decode(
+                raw.removeprefix(b"\xef\xbb\xbf")
+            )  # a byte-order mark, which some editors write
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BadInput(f"{self._file} is not valid JSON: {error}") from error
         said = self._object(document, "", _FILE)
@@ -231,7 +233,7 @@ class _Reader:
         return found
 
     def _rows(self, value: Any, where: str) -> tuple[Row, ...]:
-        """A list of rows, or the only one as it is."""
+        """The rows of a model, given as a list or as a single row."""
         values = value if isinstance(value, list) else [value]
         if not values:
             self._refuse(where, "has no row of prices")
@@ -266,7 +268,7 @@ class _Reader:
         return found
 
     def _price(self, value: Any, where: str) -> str | None:
-        """A decimal string without needless zeros, so that equal prices look alike."""
+        """A price as a decimal string without needless zeros, so that equal prices are equal strings."""
         if value is None:
             return None
         text = format(Decimal(repr(value)), "f") if type(value) in (int, float) else value
@@ -291,7 +293,7 @@ class _Reader:
         return Premium(factors=self._factors(said, f"field {part!r}"), applies_to=applies_to)
 
     def _aliases(self, value: Any, models: Mapping[str, Any]) -> dict[str, str]:
-        """The table of aliases, and those that stand in the rows of models."""
+        """All aliases: those in the table of aliases and those in the rows of models."""
         found: dict[str, str] = {}
         for alias, model in self._object(value, "field 'aliases'").items():
             if not isinstance(model, str):

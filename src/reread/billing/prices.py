@@ -1,6 +1,6 @@
-"""Asks the price table: what a request cost and how that comes about, what the cache saved, what is listed.
+"""Queries of the price table: what a request cost and how that is calculated, what the cache saved, what is listed.
 
-A model that is not in the table is unpriced: never zero, never the price of a similar name.
+A model that is not in the table is unpriced: never zero, and never priced like a model with a similar name.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from .response import Response
 Time = datetime | int
 """A moment, or milliseconds since 1970 in UTC."""
 RULES = 1
-"""Grows when the same table and the same request come to other money: stored costs are worked out again."""
+"""Increase it when the same table and request would give a different cost; stored costs are then calculated again."""
 _LIST_PRICE = (None, "", "standard", "default")
-"""Service tiers that are none."""
+"""Service tiers that are charged at list price."""
 
 
 class ModelPrices(Struct, frozen=True, kw_only=True):
@@ -56,12 +56,12 @@ class ModelPrices(Struct, frozen=True, kw_only=True):
     regions: dict[str, str]
 
     def on(self, day: date) -> Row | None:
-        """The row that holds on a day."""
+        """The row that applies on a day."""
         return _on(day, self.rows)
 
 
 class _Dated(Struct, frozen=True):
-    """The rates of a row, ready for use."""
+    """The rates of a row, with all factors applied."""
 
     from_date: date | None
     rates: Rates
@@ -76,17 +76,17 @@ class _Dated(Struct, frozen=True):
 
 
 class _Terms(Struct, frozen=True, kw_only=True):
-    """Everything but the counts that decides about a request: the same for all requests of a kind, so kept."""
+    """What determines the price of a request, other than its counts; kept because many requests share it."""
 
     model: Model | None
     origin: Origin | None
     factors: tuple[Factor, ...]
     rows: tuple[_Dated, ...]
     always: _Dated | None
-    """The only row, where no date has to be looked at."""
+    """The only row, if it applies at any date."""
 
     def row(self, time: Time | None) -> _Dated | None:
-        """The row that held on the UTC day; without a time the newest one is the best guess."""
+        """The row that applied on the UTC day; without a time the newest one, which is the best guess."""
         if self.always is not None or not self.rows:
             return self.always
         if time is None:
@@ -105,18 +105,18 @@ _AnyRow = TypeVar("_AnyRow", Row, _Dated)
 
 
 def _on(day: date, rows: tuple[_AnyRow, ...]) -> _AnyRow | None:
-    """The newest row that had begun; None before the first."""
+    """The newest row that had begun by a day; None before the first."""
     return next((row for row in reversed(rows) if row.from_date is None or row.from_date <= day), None)
 
 
 class ListedRate(NamedTuple):
-    """A row of the rate card: nano-dollars for so many tokens (`per`), None where the model has no such price."""
+    """A row of the rate card: nano-dollars for `per` tokens, or None if the model has no such price."""
 
     model: str
     from_date: str | None
-    """The first UTC day it holds, as ISO 8601; None is since ever."""
+    """The first UTC day on which it applies, as ISO 8601; None if it always has."""
     above_prompt_tokens: int | None
-    """It holds for requests with a larger prompt alone; None is for all others."""
+    """If set, it applies only to requests with a larger prompt; None for all others."""
     input: int
     output: int
     cache_read: int | None
@@ -126,25 +126,25 @@ class ListedRate(NamedTuple):
 
 
 class Multiplier(NamedTuple):
-    """What multiplies every token's rate of a model: `numerator / denominator`."""
+    """A factor on all token rates of a model: `numerator / denominator`."""
 
     kind: str
     """`speed`, `geo`, `region` (of the provider, in the raw model id) or `tier`."""
     name: str
-    """The value that a response has there, such as `fast`, `us`, `batch`."""
+    """The value in the response to which it applies, such as `fast`, `us`, `batch`."""
     model: str
     numerator: int
     denominator: int
 
 
 class RateCard(NamedTuple):
-    """The price table as plain rows, for SQL elsewhere: whole numbers only, and the same money to the nano-dollar.
+    """The price table as plain rows for use in SQL: whole numbers only, and the same cost to the nano-dollar.
 
-    Of a model's rows the newest holds that had begun on the UTC day (without a time the newest of all), and of its two
-    tiers the one whose `above_prompt_tokens` lies below the prompt: input, cache read and writes. With N the rate times
-    all numerators that apply, and D its `per` times all denominators, tokens of a kind cost
-    `(2 * tokens * N + D) / (2 * D)` rounded down, which is half up, once per kind. Tokens of a kind without a rate make
-    the request unpriced. `Prices.model` says which model and region a raw id means.
+    Of a model's rows, the newest that had begun on the UTC day applies (without a time, the newest of all). If it has
+    two tiers, the one with `above_prompt_tokens` applies if the prompt (input, cache read and writes) is larger than
+    that. With N the rate times all numerators that apply, and D its `per` times all denominators, the tokens of a kind
+    cost `(2 * tokens * N + D) / (2 * D)` rounded down, which rounds half up, once per kind. Tokens of a kind without a
+    rate make the request unpriced. `Prices.model` gives the model and region that a raw id means.
     """
 
     rates: tuple[ListedRate, ...]
@@ -154,7 +154,7 @@ class RateCard(NamedTuple):
 
 
 class Prices:
-    """The packaged table with the user's prices over it. `as_of` is the day the table's sources were read."""
+    """The packaged table, overridden by the user's prices. `as_of` is the day when the table's sources were read."""
 
     def __init__(self, table: Table, user_file: Path | None = None) -> None:
         self.as_of = table.as_of
@@ -167,8 +167,8 @@ class Prices:
 
     @cached_property
     def digest(self) -> str:
-        """Changes when, and only when, something that decides about money or its label does."""
-        from hashlib import sha256  # costs 3 ms to import; most commands never ask
+        """Changes if and only if something changes that affects costs or their labels."""
+        from hashlib import sha256  # takes 3 ms to import, and most commands do not need it
 
         return sha256(msgspec.json.encode((RULES, self._table), order="sorted")).hexdigest()[:32]
 
@@ -182,7 +182,7 @@ class Prices:
         return [self._listed(name, rows) for name, rows in self._table.models.items()]
 
     def rate_card(self) -> RateCard:
-        """Everything that makes money of counts, as rows."""
+        """Everything needed to calculate costs from counts, as rows."""
         return RateCard(
             rates=tuple(
                 rate for name, rows in self._table.models.items() for row in rows for rate in _rates(name, row)
@@ -206,13 +206,13 @@ class Prices:
                 yield Multiplier(kind, name, model, value.numerator, value.denominator)
 
     def model(self, raw: str | None) -> Model | None:
-        """The model a raw id means; None when the table does not know it."""
+        """The model that a raw id means; None if the table does not have it."""
         if raw not in self._models:
             self._models[raw] = find_model(raw, self._table.names)
         return self._models[raw]
 
     def cost(self, used: Rated, raw_model: str | None, time: Time | None) -> int | None:
-        """Nano-dollars of one request; None when the model or something it used has no price."""
+        """Nano-dollars of one request; None if the model or something that it used has no price."""
         terms = self._terms.get((raw_model, used.speed, used.geo, used.tier)) or self._find_terms(used, raw_model)
         row = terms.always or terms.row(time)
         if row is None:
@@ -221,28 +221,30 @@ class Prices:
         return None if tokens is None else tokens + used.web_searches * self._nanodollars_per_search
 
     def priced(self, response: Response) -> Response:
-        """With the money of its counts, its model and its day."""
+        """The response with its cost and savings, by its counts, model and day."""
         about = response, response.model, response.time
         return replace(response, nanodollars=self.cost(*about), saved=self.savings(*about))
 
     def savings(self, used: Rated, raw_model: str | None, time: Time | None) -> int | None:
-        """Nano-dollars that the cache saved against sending the same tokens as input, at the rates this request had.
+        """Nano-dollars that the cache saved compared with sending the same tokens as input, at the rates of this
+        request.
 
-        Negative where writing cost more than reading brought; None where something has no price.
+        Negative if writing cost more than reading saved; None if something has no price.
         """
         row = self._find_terms(used, raw_model).row(time)
         return None if row is None else row.rates_for(used).saved(used)
 
     def premium(self, used: Rated, rebuilt: int, raw_model: str | None, time: Time | None) -> int | None:
-        """Nano-dollars that writing so many tokens again cost above reading them, at the rates this request had.
+        """How many more nano-dollars it cost to write the `rebuilt` tokens again than to read them, at the rates of
+        this request.
 
-        None where something has no price.
+        None if something has no price.
         """
         row = self._find_terms(used, raw_model).row(time)
         return None if row is None else row.rates_for(used).premium(used, rebuilt)
 
     def derive(self, used: Rated, raw_model: str | None, time: Time | None) -> Derivation:
-        """How `cost` comes to its answer, step by step."""
+        """How `cost` arrives at its result, step by step."""
         terms = self._find_terms(used, raw_model)
         row = terms.row(time)
         is_long = row is not None and row.is_long(used)
@@ -293,7 +295,7 @@ class Prices:
         )
 
     def _factors(self, model: Model, used: Rated) -> Iterator[tuple[str, Fraction, str]]:
-        """Name, factor, and the part of the table that gave it."""
+        """The factors that apply: name, value, and the part of the table that it comes from."""
         table = self._table
         if used.speed == "fast" and model.name in table.fast_mode:
             yield "fast", Fraction(table.fast_mode[model.name]), f"fast_mode.{model.name}"
@@ -314,7 +316,7 @@ class Prices:
         return "/".join([self._edition(terms.model, origin), terms.model.name, day, *["lc"] * is_long, *factors])
 
     def _edition(self, model: Model, origin: Origin | None) -> str:
-        """The table's day, or `user` for rows of the user's; `+user` where only a name or a factor is the user's."""
+        """The table's day, or `user` for the user's rows; with `+user` if only a name or a factor is the user's."""
         if f"models.{model.name}" in self._by_user:
             day = self._table.user_as_of
             return f"user:{day.isoformat()}" if day is not None else "user"
@@ -395,7 +397,7 @@ def packaged_prices() -> Prices:
 
 
 def load_prices(path: Path | None) -> Prices:
-    """The packaged table, with a user's price file over it. Raises BadInput for an invalid file."""
+    """The packaged table, overridden by a user's price file if there is one. Raises BadInput for an invalid file."""
     if path is None:
         return packaged_prices()
     try:
@@ -408,13 +410,13 @@ def load_prices(path: Path | None) -> Prices:
 
 @lru_cache(maxsize=4)
 def _with_user_file(path: Path, raw: bytes) -> Prices:
-    """Read once for as long as the file says the same."""
+    """Parsed once for each content of the file."""
     packaged = _packaged_file()
     return Prices(lay_over(packaged, read_prices(raw, str(path), packaged.models)), path)
 
 
 @cache
 def _packaged_file() -> PriceFile:
-    # importlib.resources would take longer to import than all prices to read.
+    # Importing importlib.resources would take longer than reading all prices.
     raw = Path(__file__).with_name("prices.json").read_bytes()
     return read_prices(raw, "the packaged prices")

@@ -1,4 +1,4 @@
-"""Sums over responses: tokens by kind and exact money, added up and divided so that no token is lost."""
+"""Sums over responses: tokens by kind and exact money, added and divided so that no token is lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """Money is exact; `cost` is None when nothing could be priced."""
+    """Sums of requests. Money is exact; `cost` is None if nothing could be priced."""
 
     requests: int = 0
     input_tokens: int = 0
@@ -37,7 +37,7 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
     @property
     def prompt_tokens(self) -> int:
-        """All that was sent, cached or not."""
+        """Everything that was sent, cached or not."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     @property
@@ -46,17 +46,17 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> Decimal | None:
-        """Dollars of the priced part."""
+        """The dollars of the part that has a price."""
         return in_dollars(self.nanodollars)
 
     @property
     def cache_hit(self) -> float | None:
-        """Of what was sent, the share that was read from the cache; None where nothing was sent."""
+        """The share of what was sent that was read from the cache; None if nothing was sent."""
         return self.cache_read_tokens / self.prompt_tokens if self.prompt_tokens else None
 
 
 def total(parts: Iterable[Tokens]) -> Tokens:
-    """The sum of sums."""
+    """Adds up sums."""
     counts = [0] * len(_COUNTS)
     money: int | None = None
     for part in parts:
@@ -68,7 +68,7 @@ def total(parts: Iterable[Tokens]) -> Tokens:
 
 
 def total_of(priced: Iterable[tuple[Rated, int | None]]) -> Tokens:
-    """The sum of single requests, each with its nano-dollars; None where one has no price."""
+    """Adds up single requests, each given with its nano-dollars or None if it has no price."""
     used, costs = [], []
     for each, cost in priced:
         used.append(each)
@@ -149,9 +149,9 @@ _NOTHING = Sums._make(None if i in (_MONEY, _FIRST, _LAST) else 0 for i in range
 
 
 def added(rows: Iterable[Sums]) -> Sums:
-    """The sum of sums; money is None when none of them has a price."""
+    """Adds up sums; money is None if none of them has a price."""
     rows = tuple(rows)
-    if len(rows) < 2:  # six of ten: most models of a day have one cell
+    if len(rows) < 2:  # six times out of ten, since most models have one cell per day
         return rows[0] if rows else _NOTHING
     columns = list(zip(*rows, strict=True))
     money, first, last = ([value for value in columns[i] if value is not None] for i in (_MONEY, _FIRST, _LAST))
@@ -160,7 +160,8 @@ def added(rows: Iterable[Sums]) -> Sums:
 
 
 def shares(sums: Sums, number: int) -> Iterator[Sums]:
-    """Even shares that add up to the whole: a response that called several tools belongs to each of them in part."""
+    """Divides sums into equal shares that add up to the whole: a response that called several tools counts for each of
+    them in part."""
     for i in range(number):
         values: list[Any] = [_share(value, number, i) for value in sums[:_FIRST]]
         yield Sums(*values, *sums[_FIRST:])

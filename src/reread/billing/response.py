@@ -1,14 +1,14 @@
-"""One API response: as a file tells it, and as it counts once its copies are settled. One type from line to report.
+"""One API response: as one file reports it, and as it counts once its copies are settled. One type from line to report.
 
-Every field is a plain value (text, a whole number, true or false, or none), so that rows of any database make one.
+Every field is a plain value (text, whole number, boolean or None), so that a row of any database can become a response.
 
-A resume, a fork, an agent that replays its parent, a backup, a second machine: each tells a response once more. Which
-copy counts, and whose it is, `settle` alone decides (R2 to R4). Give it all copies of one key, in any order and from
-anywhere; its answer depends on what they say, never on when they came. A database elsewhere can group its rows by `key`
-(advisors' calls aside) and call it, or sort as `nearness` does:
+A resume, a fork, an agent that replays its parent, a backup, a second machine: each repeats a response. Only `settle`
+decides which copy counts and who owns it (rules R2 to R4, tested in `tests/accounting`). Give it all copies of one key,
+in any order and from anywhere; the result depends on their content, never on the order in which they came. Another
+database can group its rows by `key` (leaving out advisors' calls) and call it, or sort as `nearness` does:
 
     owner    ORDER BY is_sidechain, time IS NULL, time, began IS NULL, began, ended, head, file   LIMIT 1
-    counted  ORDER BY output DESC, and then as the owner                                          LIMIT 1
+    counted  ORDER BY output DESC, then as for the owner                                          LIMIT 1
 
 `began` and `ended` are the first and the last time of a response in the same file.
 """
@@ -28,10 +28,10 @@ from reread.times import moment
 from .cost import Rated
 
 ADVISOR = "#advisor:"
-"""Stands between the key of a response and the number of an advisor it asked."""
+"""Separates the key of a response from the number of an advisor that it asked."""
 _STUB_TOKENS = 10
 _STUBS_BEFORE = (2, 1, 97)
-"""The latest boundary any source names; the row itself must look like a stub as well."""
+"""The latest boundary that any source names; in addition, the row itself must look like a stub."""
 
 
 class Doubt(IntEnum):
@@ -39,56 +39,57 @@ class Doubt(IntEnum):
 
     NONE = 0
     PROVISIONAL = 1
-    """No row says why the response ended."""
+    """No row has a stop reason, so the counts may not be final."""
     SUSPECT = 2
-    """Nor could it have: clients up to about 2.1.56 often wrote only the opening numbers of the stream."""
+    """Also probably too low: clients up to about 2.1.56 often wrote only the first counts of the stream."""
 
 
 class Response(Rated, frozen=True, gc=False, array_like=True):
-    """What one file says about a response, or about an advisor's call inside one; after `settle` what all files say.
+    """What one file reports about a response, or about an advisor's call in one; after `settle`, what all files report.
 
     Times are milliseconds since 1970 in UTC, money is whole nano-dollars and None where there is no price.
     """
 
     key: str = ""
-    """The same wherever the response is told: its message id, or what a gateway's id needs to be one."""
+    """The same in every copy of the response: its message id, or a gateway's id made unique."""
     file: str = ""
-    """Key of the file that tells it, made from content or place, never a number of one database."""
+    """Key of the file that reports it, made from content or place, never a number of one database."""
     head: str = ""
-    """Digest of how that file begins: the same on every machine and path, so that it decides before the key does."""
+    """Digest of the beginning of that file. It is the same on every machine and path, so it is compared before the
+    key."""
     began: int | None = None
     ended: int | None = None
     """Times of the first and last response of that file's conversation."""
     time: int | None = None
-    """Of its first row in the main conversation, where it has one there."""
+    """Time of its first row, if possible in the main conversation."""
     is_sidechain: bool = False
     model: str | None = None
     doubt: int = 0
     rows: int = 1
-    """Lines that tell it; 0 for an advisor's call."""
+    """Lines that repeat it; 0 for an advisor's call."""
     nanodollars: int | None = None
 
-    # What settling passes on: nothing below decides anything.
+    # Settling passes on the fields below, but does not depend on them.
     saved: int | None = None
-    """Nano-dollars the cache saved; negative where writing cost more."""
+    """Nano-dollars that the cache saved; negative if writing cost more."""
     request_id: str | None = None
     circumstance: int = 0
-    """Number of what it shares with others (client, folder, agent), in the table or list it comes with."""
+    """Number of its circumstance (client, folder, agent and so on), in the table or list that it comes with."""
     place: int = 0
     """The circumstance of the copy that owns it."""
     is_abandoned: bool = False
-    """On a branch that was rewound."""
+    """Whether it is on a branch that was rewound."""
     thinking: int | None = None
     web_fetches: int = 0
     recorded: int | None = None
-    """Nano-dollars the client wrote into the line."""
+    """Nano-dollars that the client wrote into the line."""
     rebuilt: int | None = None
     premium: int | None = None
     cause: str | None = None
     is_told: bool | None = None
     thinking_estimate: int | None = None
     owner: str = ""
-    """Key of the file whose conversation it belongs to; empty before copies are settled."""
+    """Key of the file that owns it; empty before copies are settled."""
     files: int = 1
 
     @property
@@ -97,12 +98,12 @@ class Response(Rated, frozen=True, gc=False, array_like=True):
 
     @property
     def response(self) -> str:
-        """The key of the response it is, or is a part of."""
+        """The key of the response itself, or of the one that an advisor's call is part of."""
         return self.key.partition(ADVISOR)[0]
 
 
 def advice(response: Response, usage: Usage) -> Iterator[Response]:
-    """The calls of other models inside a response; its own counts do not include them."""
+    """The calls of advisors in a response; its own counts do not include them."""
     number = 0
     for call in usage.iterations or ():
         if call is not None and call.type == "advisor_message":
@@ -124,8 +125,8 @@ def advice(response: Response, usage: Usage) -> Iterator[Response]:
 
 
 def _as_usage(call: Iteration, around: Usage) -> Usage:
-    """As the client counts it: where it was answered is where the whole response was, and it is neither fast nor of a
-    tier, whatever the response is."""
+    """An advisor's call as the client counts it: it has the geography of the whole response, but neither its speed nor
+    its service tier."""
     return Usage(
         input_tokens=call.input_tokens,
         output_tokens=call.output_tokens,
@@ -143,7 +144,7 @@ def doubt(stop_reason: str | None, version: str | None, output: int) -> Doubt:
 
 
 def _may_write_stubs(version: str | None) -> bool:
-    """An unknown version may."""
+    """True for an unknown version."""
     return (version_numbers(version) or ()) < _STUBS_BEFORE
 
 
@@ -151,20 +152,20 @@ Nearness = tuple[bool, bool, int, bool, int, int, str, str]
 
 
 def nearness(copy: Response) -> Nearness:
-    """Sorts copies by their right to own a response: a main conversation before a sidechain, the earliest row, the
-    earliest conversation (one that began first; a fork begins as its origin does and mostly goes on after it), and
-    last the smaller digest of the file's beginning and the smaller key of the file.
+    """The sort key by which the first copy owns a response: a main conversation before a sidechain, then the earliest
+    row, then the earliest conversation (by its beginning, then its end, because a fork begins as its origin does and
+    mostly continues after it), and last the smaller digest of the file's beginning and the smaller key of the file.
     """
     time, began = copy.time, copy.began
     return copy.is_sidechain, time is None, time or 0, began is None, began or 0, copy.ended or 0, copy.head, copy.file
 
 
 def settle(copies: Sequence[Response]) -> Response:
-    """What the copies of one response come to: `owner` says whose it is and `file` whose counts are taken, whole.
+    """Settles the copies of one response: `owner` is the file that owns it, and `file` the one whose counts are used.
 
-    Most output counts, on a tie the copy that owns it: an agent that replays its parent's messages reports other cache
-    figures. Time, place and branch are the owner's. Only web searches are the most of any copy; a response is as sure
-    as its surest copy. The money is that of the copy that counts: see `settle_all`, which prices the owner's day.
+    The copy with the most output counts, on a tie the owner's: an agent that replays its parent's messages reports
+    other cache figures. Time, place and branch are the owner's. Web searches are the maximum of all copies, and doubt
+    the minimum. The money is that of the copy that counts; `settle_all` prices it again for the owner's day.
     """
     ranked = sorted(copies, key=nearness)
     owner, counted = ranked[0], max(ranked, key=lambda copy: copy.output)
@@ -186,7 +187,7 @@ def settle(copies: Sequence[Response]) -> Response:
 
 
 def settle_advice(advised: Response, response: Response) -> Response:
-    """An advisor's call inside the copy that counts: it goes where its response goes."""
+    """Settles an advisor's call in the copy that counts: it gets the owner, time and place of its response."""
     return replace(
         advised,
         owner=response.owner,
@@ -199,9 +200,9 @@ def settle_advice(advised: Response, response: Response) -> Response:
 
 
 def settle_all(told: Iterable[Response], priced: Callable[[Response], Response] | None = None) -> Iterator[Response]:
-    """Every response once, out of what several files tell, and the advisors that were asked in what counts.
+    """Every response once, settled from the copies in several files, and the advisors' calls of the copies that count.
 
-    With `Prices.priced`, what several files tell has the money of its owner's day.
+    With `Prices.priced`, responses that several files report are priced for their owner's day.
     """
     first: dict[str, Response] = {}
     copies: dict[str, list[Response]] = {}

@@ -1,8 +1,8 @@
-"""Responses straight from the bytes of a transcript, several times faster than decoding every line.
+"""Reads responses directly from the bytes of a transcript, several times faster than decoding every line.
 
-Only what leaves no doubt is read this way. A file with ids of gateways, rows of one response with and without a time or
-in the main conversation and in a sidechain, or events of a stream (they have the final counts) is for the full reading.
-A usage that counts no tokens is not seen.
+Works only for unambiguous files. The full reading is needed for a file with ids from gateways, with rows of one
+response both with and without a time or both in the main conversation and in a sidechain, or with events of a stream
+(which have the final counts). A usage record without token counts is not seen.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .cost import counts_of
 from .response import Response, advice, doubt
 
 _MARK = b'put_tokens"'
-"""Ends the names of input, output and cached tokens; the longer a mark, the faster it is searched for."""
+"""The common end of the names of input, output and cached tokens; a longer mark is found faster."""
 _USUAL_TIME = len("2026-01-05T09:00:00.000Z")
 
 
@@ -48,9 +48,9 @@ class _Rows(Struct, gc=False):
     """The rows of one response so far, with the counts of the winning one."""
 
     start: int
-    """Of the line of the first."""
+    """Where the line of the first row starts."""
     time: str | None
-    """The earliest, in the client's own form; None where none has one."""
+    """The earliest time, in the client's own format; None if no row has one."""
     is_sidechain: bool
     model: str | None = None
     version: str | None = None
@@ -62,8 +62,8 @@ class _Rows(Struct, gc=False):
 
 
 def scan(content: bytes, file: str, head: str = "") -> list[Response] | None:
-    """The responses of the file with this key and beginning, in the order of their first rows; None where the full
-    reading is due."""
+    """The responses of a file, whose key is `file` and whose beginning has the digest `head`; None if the full reading
+    is needed."""
     found: dict[str, _Rows] = {}
     for start, end in reversed(_marked(content)):
         line = content[start:end]
@@ -82,8 +82,8 @@ def scan(content: bytes, file: str, head: str = "") -> list[Response] | None:
 
 
 def _marked(content: bytes) -> list[tuple[int, int]]:
-    """Where the lines with a mark begin and end, the last line first: usage stands near the end of its line, so that
-    looking from behind takes a fifth less."""
+    """Where the lines with a mark begin and end, the last line first: usage is near the end of its line, so searching
+    backwards takes a fifth less time."""
     found = []
     find, rfind = content.find, content.rfind
     position = rfind(_MARK)
@@ -95,12 +95,13 @@ def _marked(content: bytes) -> list[tuple[int, int]]:
 
 
 def _salvaged(line: bytes) -> list[Assistant]:
-    """What the ladder makes of a line that is broken, or holds several records."""
+    """The assistant records that the full decoder finds in a line that is broken or holds several records."""
     return [record for record in records.decode_all(line) if isinstance(record, Assistant)]
 
 
 def _take(found: dict[str, _Rows], row: _Line | Assistant, start: int) -> bool:
-    """Adds a row to its response: most output wins, on a tie the last. False when the row leaves a doubt."""
+    """Adds a row to its response: the row with the most output wins, on a tie the last. False if the row is
+    ambiguous."""
     message = row.message
     if message is None or (usage := message.usage) is None or message.model == SYNTHETIC_MODEL:
         return True
@@ -132,7 +133,8 @@ def _take(found: dict[str, _Rows], row: _Line | Assistant, start: int) -> bool:
 
 
 class _Clock:
-    """The time of the last dated line before a place, which is that of rows without one; places come in order."""
+    """Gives rows without a time that of the last line before them that has one; must be asked in the order of the
+    file."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -140,7 +142,7 @@ class _Clock:
         self._time: str | None = None
 
     def before(self, place: int) -> str | None:
-        """Raises one of FAILURES when a line leaves a doubt."""
+        """The time of the last line before `place` that has one. Raises one of FAILURES if a line is ambiguous."""
         end = place
         while end > self._seen:
             start = self._content.rfind(b"\n", 0, end - 1) + 1
@@ -156,7 +158,7 @@ class _Clock:
 
 
 def _responses(found: dict[str, _Rows], clock: _Clock, file: str, head: str) -> list[Response]:
-    """Raises one of FAILURES when a time leaves a doubt."""
+    """Raises one of FAILURES if a time is ambiguous."""
     times = [_milliseconds(each.time or clock.before(each.start)) for each in found.values()]
     told = [time for time in times if time is not None]
     began, ended = min(told, default=None), max(told, default=None)

@@ -1,6 +1,6 @@
-"""An organisation's transcripts as Delta tables, on engines that exist: processes or Spark, Delta Lake, DuckDB.
+"""An organisation's transcripts as Delta tables, on existing engines: processes or Spark, Delta Lake, DuckDB.
 
-`take_share` makes rows of sessions and knows no engine; `plan` says what is new, `build` has it made and commits it,
-`query` asks. No responses are settled, priced or redacted by rules of its own, and nothing here prints. It needs
-`reread[lake]`, and is imported by the command `lake` alone.
+`take_share` makes rows of sessions and does not depend on an engine; `plan` finds what is new, `build` has it made and
+commits it, `query` answers questions. It has no rules of its own for settling, pricing or redacting, and prints
+nothing. It needs `reread[lake]`, and only the command `lake` imports it.
 """

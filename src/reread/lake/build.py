@@ -1,8 +1,8 @@
-"""Builds a lake: plans, has shares made by an engine, and commits what they wrote.
+"""Builds a lake: makes a plan, has an engine process the shares, and commits what they wrote.
 
-An engine, processes of this machine or Spark, hands out shares and gets back what became of each. A worker
-writes its files where no commit names them yet, under names made of what is in them: a worker or an executor that dies
-has its shares made again, and they are the same files.
+An engine (processes of this machine, or Spark) hands out shares and collects the results. A worker writes files that no
+commit names yet, with names that depend only on their sources. So if a worker or an executor dies, its shares are
+simply made again and give the same files.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ from .upkeep import Recount
 
 
 class LakeBuilt(Struct, frozen=True, kw_only=True):
-    """What a build did."""
+    """The result of a build."""
 
     engine: str
     sessions: int
     unchanged: int
     failed: int
     too_old: int
-    """Sessions that ended before what `forget --older-than` left."""
+    """How many sessions ended before the limit of `forget --older-than`."""
     bytes_read: int
     rows: dict[str, int]
     problems: list[str]
 
 
 def plan_build(lake: DeltaLake, places: Sequence[str], options: ShareOptions) -> LakePlan:
-    """What a build would do; nothing is written."""
+    """What a build would do, without writing anything."""
     _refuse_other(lake, options)
     problems: list[str] = []
     files = list_files(places, problems)
@@ -70,7 +70,8 @@ def plan_build(lake: DeltaLake, places: Sequence[str], options: ShareOptions) ->
 
 
 def _refuse_other(lake: DeltaLake, options: ShareOptions) -> None:
-    """What is kept of each session is the same for all: some of them may not be there to be read again."""
+    """Refuses other options than those of earlier builds: all sessions must be kept alike, and some may no longer exist
+    to be read again."""
     held = lake.last.get("what"), lake.last.get("redact")
     if lake.exists and held != (options.what, options.redact):
         had = f"{lake.uri} was built with --what {held[0]} --redact {held[1]}"
@@ -87,7 +88,9 @@ def forgotten_in(lake: DeltaLake) -> ForgottenMarks:
         else:
             marks.setdefault(row.get("what"), {})[row["mark"]] = milliseconds(row["time"]) or 0
     return ForgottenMarks(
-        sessions=frozenset((*marks.get(SESSION_MARK, ()), *marks.get(None, ()))),  # those of an earlier version
+        sessions=frozenset(
+            (*marks.get(SESSION_MARK, ()), *marks.get(None, ()))
+        ),  # rows of an earlier version have no `what`
         places=frozenset(marks.get(PLACE, ())),
         aged=marks.get(AGE, {}),
         before=max(ages) or None,
@@ -107,7 +110,8 @@ def build(
     master: str | None,
     report: Report | None = None,
 ) -> LakeBuilt:
-    """Brings a lake up to date with its sources. Whatever ends it before the last commit, nothing of it is seen."""
+    """Brings a lake up to date with its sources. If it is interrupted before the last commit, nothing becomes
+    visible."""
     run = engine_called(engine, master)
     prices = load_prices(options.prices)
     plan = plan_build(lake, places, options)
@@ -144,8 +148,8 @@ def build(
 
 
 def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) -> set[str]:
-    """What was read in place of what the same files told before; what could not be read keeps its rows. Gives the keys
-    of the files whose rows went."""
+    """Replaces the rows of the files that were read; files that could not be read keep theirs. Gives the keys of the
+    files whose rows were removed."""
     files = [file for each in done for file in each.files]
     taken = {key for each in done for key in each.keys} | {key_of(each.file.path) for each in plan.copies}
     stale = [row for row in plan.stale if row.key in taken]
@@ -164,7 +168,7 @@ def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) ->
 
 
 def _remember_old(lake: DeltaLake, done: Sequence[ShareDone]) -> None:
-    """What was read and is too old is not read again."""
+    """Notes the sessions that were too old, so that they are not read again."""
     now = milliseconds(datetime.now(UTC))
     rows = [{"mark": mark, "what": AGE, "time": now} for each in done for mark in each.too_old]
     if rows:
@@ -194,7 +198,7 @@ ENGINES = ("local", "spark")
 
 
 class ShareTask(Struct, frozen=True):
-    """A share as an engine hands it to a worker."""
+    """A share as an engine passes it to a worker."""
 
     lake: str
     jobs: list[ShareJob]
@@ -202,14 +206,14 @@ class ShareTask(Struct, frozen=True):
 
 
 class ShareDone(Struct, frozen=True):
-    """What a share came to."""
+    """The result of a share."""
 
     files: list[WrittenFile]
     keys: list[str]
-    """Of the source files that were read."""
+    """Keys of the source files that were read."""
     problems: list[str]
     too_old: list[str]
-    """Marks of sessions that were not taken."""
+    """Marks of sessions that were too old and not imported."""
     sessions: int
     bytes_read: int
     cpu_seconds: float
@@ -220,7 +224,7 @@ Engine = Callable[[Sequence[ShareTask]], Iterable[ShareDone]]
 
 
 def write_share(task: ShareTask) -> ShareDone:
-    """Makes the rows of a share and writes them where no commit names them yet. Runs in workers and executors."""
+    """Makes the rows of a share and writes them to files that no commit names yet. Runs in workers and executors."""
     began = time.process_time()
     share = take_share(task.jobs, task.options)
     name = share_name(task.jobs, f"{EXTRACTOR} {task.options.what} {task.options.redact} {task.options.before}")
@@ -243,7 +247,7 @@ def write_share(task: ShareTask) -> ShareDone:
 
 
 def run_local(tasks: Sequence[ShareTask]) -> Iterator[ShareDone]:
-    """In processes of this machine; little is done in this one."""
+    """Runs shares in processes of this machine, or in this process if there is little to read."""
     size = sum(job.size for task in tasks for job in task.jobs)
     if is_alone(size) or len(tasks) < 2:
         yield from map(write_share, tasks)
@@ -253,14 +257,14 @@ def run_local(tasks: Sequence[ShareTask]) -> Iterator[ShareDone]:
 
 
 def engine_called(name: str, master: str | None) -> Engine:
-    """Raises `BadInput` for a name that is none."""
+    """The engine of that name. Raises `BadInput` for an unknown one."""
     if name not in ENGINES:
         raise BadInput(f"there is no engine {name!r}; try {', '.join(ENGINES)}")
     return run_local if name == "local" else _spark(master)
 
 
 def _spark(master: str | None) -> Engine:
-    """Runs shares on a master, or on the one that `spark-submit` named."""
+    """Runs shares on a Spark master, by default the one that `spark-submit` set."""
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession

@@ -1,7 +1,7 @@
-"""The tables of one lake as Delta keeps them, the commit that shows a change of several, and whose files they are.
+"""The tables of one lake in Delta, the commit of a change of several tables, and which person the files belong to.
 
-Delta commits table by table. So the last row of `build` names the version of each table that holds, and everybody
-reads these: whatever a build that was killed has written lies in versions or files that no row names.
+Delta commits each table on its own. So the last row of `build` names the valid version of each table, and all readers
+use those: what an interrupted build wrote is in versions or files that no row names.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ _STATISTICS = {
     "person": "",
     "forgotten": "",
 }
-"""Columns whose smallest and largest values Delta writes into its log: never words, which a log would keep."""
+"""The columns whose smallest and largest values Delta writes into its log. None of them has words, because a log would
+keep them."""
 
 
 class WrittenFile(NamedTuple):
-    """A file of a table that no commit names yet."""
+    """A file of a table, not yet committed."""
 
     table: str
     path: str
@@ -52,7 +53,7 @@ class WrittenFile(NamedTuple):
 
 
 class DeltaLake:
-    """One lake, by its folder or address. Reads what the last change made visible; writes for the next."""
+    """One lake, by its folder or address. Reads the state of the last commit, and writes for the next."""
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
@@ -63,7 +64,7 @@ class DeltaLake:
         self.refresh()
 
     def refresh(self) -> None:
-        """Looks what the last change was."""
+        """Reads which commit is the last."""
         self._builds = self._open(BUILD.name)
         rows = self._builds.to_pyarrow_table().to_pylist() if self._builds is not None else []
         self.last = max(rows, key=lambda row: row["number"], default={})
@@ -76,11 +77,11 @@ class DeltaLake:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has every table and was made by this version's rules."""
+        """Whether it has every table, and this version's code made its rows."""
         return self.last.get("extractor") == EXTRACTOR and TABLES.keys() - {BUILD.name} <= self.versions.keys()
 
     def require(self) -> None:
-        """Raises `BadInput` where there is no lake."""
+        """Raises `BadInput` if there is no lake."""
         if not self.exists:
             raise BadInput(f"there is no lake at {self.uri}; make one with `reread lake build SOURCE --lake PLACE`")
 
@@ -93,15 +94,16 @@ class DeltaLake:
             raise RereadError(f"{self.uri}: cannot be read ({str(error).partition(chr(10))[0]})") from error
 
     def table(self, name: str) -> DeltaTable:
-        """A table as it holds."""
+        """A table in its valid version."""
         found = self._open(name, self.versions.get(name))
         if found is None:
             raise BadInput(f"{self.uri} has no table {name!r}")
         return found
 
     def dataset(self, name: str) -> Any:
-        """A table as it holds, for DuckDB to read. In a folder through Arrow's own file system: that of deltalake is
-        written in Python, and a thread that has Python's lock and one that has Arrow's can wait for each other."""
+        """A table in its valid version, for DuckDB to read. A folder is read through Arrow's own file system, because
+        that of deltalake is written in Python, and a thread that holds Python's lock and one that holds Arrow's can
+        wait for each other forever."""
         root = None if is_remote(self.uri) else SubTreeFileSystem(f"{plain_place(self.uri)}/{name}", LocalFileSystem())
         return self.table(name).to_pyarrow_dataset(filesystem=root)
 
@@ -115,12 +117,12 @@ class DeltaLake:
         return int(self.table(name).count()) if name in self.versions else 0
 
     def cpu_seconds_per_byte(self) -> float | None:
-        """What reading cost so far; None before the first build."""
+        """The processor time per byte of all builds so far; None before the first."""
         size = sum(size for size, _ in self._read)
         return sum(seconds for _, seconds in self._read) / size if size else None
 
     def begin(self) -> None:
-        """Makes what is missing, and takes back what a change that did not come to its end has committed."""
+        """Prepares a change: creates missing tables and columns, and undoes what an interrupted change wrote."""
         for table in TABLES.values():
             if table is BUILD:
                 continue
@@ -158,7 +160,8 @@ class DeltaLake:
         return int(DeltaTable(f"{self.uri}/{name}").version())
 
     def remove(self, name: str, column: str, keys: Mapping[str, str]) -> None:
-        """Rows by a column's values, each with the month it is in."""
+        """Removes the rows with certain values in a column; `keys` gives each value with the month that its rows are
+        in."""
         wanted = sorted(keys)
         for start in range(0, len(wanted), _KEYS_AT_ONCE):
             some = wanted[start : start + _KEYS_AT_ONCE]
@@ -167,7 +170,7 @@ class DeltaLake:
         self.versions[name] = self._head(name)
 
     def add(self, name: str, files: Iterable[WrittenFile]) -> None:
-        """Names files in the log of their table."""
+        """Adds written files to the log of their table."""
         now = milliseconds(datetime.now(UTC)) or 0
         actions: list[AddAction | RemoveAction] = [
             AddAction(each.path, each.size, {MONTH: each.month}, now, True, json.dumps({"numRecords": each.rows}))
@@ -192,7 +195,8 @@ class DeltaLake:
         self.versions[name] = self._head(name)
 
     def commit(self, about: Mapping[str, Any]) -> None:
-        """Makes the versions visible, all at once. Raises when another change came first: then nothing is."""
+        """Makes the new versions of all tables visible at once. Raises RereadError, and makes nothing visible, if
+        another change was committed first."""
         row = {
             **{name: self.last.get(name) for name in ("engine", "what", "redact", "prices", "extractor")},
             **about,
@@ -205,7 +209,7 @@ class DeltaLake:
             if self._builds is None:
                 write_deltalake(f"{self.uri}/{BUILD.name}", new, mode="error")
             else:
-                # Not appended: of two changes that began with the same table one must fail.
+                # Overwritten instead of appended, so that one of two concurrent changes fails.
                 everything = pa.concat_tables([self._builds.to_pyarrow_table().select(new.column_names), new])
                 write_deltalake(self._builds, everything.cast(BUILD.schema), mode="overwrite")
         except (CommitFailedError, FileExistsError, DeltaError) as error:
@@ -223,7 +227,7 @@ def _listed(values: Iterable[str]) -> str:
 
 UNASSIGNED = "unassigned"
 _COLUMNS = ("prefix", "person", "team")
-# By every folder above a file, not by comparing each file with each prefix: a thousand people, millions of files.
+# Looks up every folder above a file instead of comparing each of millions of files with each of a thousand prefixes.
 FILE_PERSON = r"""
 WITH folder AS (SELECT DISTINCT regexp_replace(replace(uri, '\', '/'), '/[^/]*$', '') AS place FROM file
 ), parts AS (SELECT place, string_split(place, '/') AS names FROM folder
@@ -237,11 +241,11 @@ WITH folder AS (SELECT DISTINCT regexp_replace(replace(uri, '\', '/'), '/[^/]*$'
 SELECT file.key AS file, file.session AS session, nearest.person AS person, nullif(nearest.team, '') AS team
 FROM file JOIN nearest ON nearest.place = regexp_replace(replace(uri, '\', '/'), '/[^/]*$', '')
 """
-"""The person and team of each file that has one: of the prefixes above it, the longest decides."""
+"""The person and team of each file that has one; the longest prefix above the file decides."""
 
 
 class PersonPrefix(NamedTuple):
-    """Everything below a folder or an address is a person's."""
+    """A folder or an address, and the person to whom everything below it belongs."""
 
     prefix: str
     person: str
@@ -249,7 +253,7 @@ class PersonPrefix(NamedTuple):
 
 
 def read_people(path: Path) -> list[PersonPrefix]:
-    """A CSV file with the columns prefix, person and, where there are any, team. Raises `BadInput`."""
+    """Reads a CSV file with the columns prefix, person and, optionally, team. Raises `BadInput`."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv.DictReader(file)
@@ -280,12 +284,12 @@ def people_of(lake: DeltaLake) -> list[PersonPrefix]:
 
 
 def put_people(lake: DeltaLake, people: Iterable[PersonPrefix]) -> None:
-    """In place of those that were there; not committed yet."""
+    """Replaces all people; the caller must commit."""
     lake.overwrite(PERSON.name, arrow_table(PERSON, [each._asdict() for each in people]))
 
 
 def prefixes_of(people: Sequence[PersonPrefix], name: str) -> list[str]:
-    """What belongs to a person. Raises `BadInput` for one that nobody knows."""
+    """The prefixes that belong to a person. Raises `BadInput` for an unknown person."""
     found = [each.prefix for each in people if each.person == name]
     if not found:
         known = ", ".join(sorted({printable(each.person) for each in people})[:20])

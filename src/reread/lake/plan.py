@@ -1,4 +1,4 @@
-"""What a build has to read: a listing of the sources held against what the lake knows of them."""
+"""What a build has to read: compares a listing of the sources with what the lake knows of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .share import ShareJob
 from .storage import LakeReader, find, is_remote, is_there, key_of, plain_place, uri_of
 
 SHARE = 32_000_000
-"""Source bytes of a share: enough for files of a good size, little enough to be done again after a failure."""
+"""Source bytes of a share: enough for files of a good size, but few enough to repeat after a failure."""
 
 
 class KnownFile(NamedTuple):
@@ -41,7 +41,7 @@ class KnownFile(NamedTuple):
 
     @property
     def as_listed(self) -> SourceFile:
-        """As a listing gave it."""
+        """The file as a listing gave it."""
         path, kind = Path(self.uri), FileKind(self.kind)
         where = place(path)
         if where is None or where.kind is not kind:
@@ -50,11 +50,11 @@ class KnownFile(NamedTuple):
 
 
 class CopiedFile(NamedTuple):
-    """A file all of which another holds."""
+    """A file whose content another file contains."""
 
     file: SourceFile
     original: str
-    """The key of the other."""
+    """The key of the other file."""
     names: list[str]
 
 
@@ -63,7 +63,7 @@ SESSION_MARK, PLACE, AGE = "session", "place", "age"
 
 
 def place_mark(place: str) -> str:
-    """What stands for a place among what was forgotten."""
+    """The mark of a place in the table `forgotten`."""
     return file_key("place", plain_place(place))
 
 
@@ -74,19 +74,20 @@ def _marks_from(folder: str) -> frozenset[str]:
 
 
 def marks_above(uri: str) -> frozenset[str]:
-    """The marks of every folder that a file lies in."""
+    """The marks of every folder above a file."""
     return _marks_from(plain_place(uri).rpartition("/")[0])
 
 
 class ForgottenMarks(Struct, frozen=True, kw_only=True):
-    """What no build takes again, by digests."""
+    """What no build imports again, as digests."""
 
     sessions: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()
     aged: dict[str, int] = {}
-    """Sessions that were too old, and when that was seen, in milliseconds: one that was written to since may go on."""
+    """Sessions that were too old, and when that was found, in milliseconds: one that was written to since then is read
+    again."""
     before: int | None = None
-    """Sessions that ended before it, in milliseconds, are too old."""
+    """Sessions that ended before this, in milliseconds, are too old."""
 
     def is_place(self, file: SourceFile) -> bool:
         return bool(self.places) and not self.places.isdisjoint(marks_above(uri_of(file.path)))
@@ -104,20 +105,20 @@ NOTHING_FORGOTTEN = ForgottenMarks()
 
 
 class LakePlan(Struct, frozen=True, kw_only=True):
-    """What is to be read, what goes, and what stays."""
+    """What a build will read and replace, and what stays as it is."""
 
     jobs: list[ShareJob]
     unchanged: int
-    """Sessions that are in the lake as they are."""
+    """How many sessions are in the lake and have not changed."""
     copies: list[CopiedFile]
-    """Files that are copies from now on."""
+    """Files that are newly found to be copies."""
     stale: list[KnownFile]
-    """Files whose rows are replaced, or go."""
+    """Files whose rows are replaced or removed."""
     stale_sessions: dict[str, str]
-    """Keys of sessions whose rows are replaced or go, with their months."""
+    """Keys of sessions whose rows are replaced or removed, with their months."""
     problems: list[str]
     bytes_read: int
-    """To tell copies, and whose the files of older agents are."""
+    """Bytes read to find copies, and to find which sessions the files of older agents belong to."""
 
     @property
     def size(self) -> int:
@@ -129,13 +130,13 @@ class LakePlan(Struct, frozen=True, kw_only=True):
 
 
 class _Reader(LakeReader):
-    """Does not read again what the lake remembers."""
+    """A reader that uses what the lake remembers instead of reading unchanged files."""
 
     def __init__(self, known: Mapping[str, KnownFile], elsewhere: Collection[str], *, read_again: bool) -> None:
         super().__init__()
         self._known = known
         self.elsewhere = elsewhere
-        """Keys of files that the lake has and this listing has not: they stay as they are."""
+        """Keys of files that are in the lake but not in this listing; their rows stay as they are."""
         self._read_again = read_again
 
     def is_unchanged(self, file: SourceFile) -> bool:
@@ -151,7 +152,7 @@ class _Reader(LakeReader):
         if self.is_unchanged(file):
             return set(self._known[key_of(file.path)].names)
         if not is_remote(uri_of(file.path)):
-            return DISK.recorded_ids(file)  # the first lines alone
+            return DISK.recorded_ids(file)  # reads only the first lines
         found = super().recorded_ids(file)
         self.forget()
         return found
@@ -161,13 +162,13 @@ class _Reader(LakeReader):
             original = self._known[key_of(other.path)].copy_of
             if original == key_of(full.path):
                 return True
-            if original is None and self.is_taken(full):  # an earlier build has found them apart
+            if original is None and self.is_taken(full):  # an earlier build found that it is not a copy
                 return False
         return super().begins_with(full, other)
 
 
 def list_files(places: Iterable[str], problems: list[str]) -> list[SourceFile]:
-    """The files of all sources, each once. A source that cannot be read at all raises SourceError."""
+    """The files of all sources, each once. Raises SourceError if a source cannot be read at all."""
     found: dict[str, SourceFile] = {}
     told: list[SourceError] = []
     for source in places:
@@ -184,8 +185,8 @@ def make_plan(
     *,
     read_again: bool = False,
 ) -> LakePlan:
-    """What other sources gave the lake, or these when they still had it, counts as listed: a copy is told from its
-    original wherever that came from. `read_again` reads all that is listed, changed or not."""
+    """Plans a build. Files that are in the lake but no longer listed are treated as if they were, so that a copy is
+    recognised wherever its original came from. `read_again` reads everything listed, changed or not."""
     files = [file for file in files if not forgotten.is_place(file)]
     listed = {key_of(file.path) for file in files}
     elsewhere = {key: row.as_listed for key, row in known.items() if key not in listed}
@@ -229,7 +230,7 @@ def make_plan(
 
 
 def _present(job: ShareJob, elsewhere: Collection[str]) -> ShareJob:
-    """Without files that are gone: their rows stay."""
+    """The job without files that no longer exist; their rows stay in the lake."""
     gone = {file.path for file in job.all if key_of(file.path) in elsewhere and not is_there(file.path)}
     if not gone:
         return job
@@ -250,7 +251,7 @@ def _belongs_to(row: KnownFile, job: ShareJob) -> bool:
 
 
 def _key(session: SessionFiles) -> str:
-    """The key of a session: of the place of its transcript, or of the files that are left of it."""
+    """The key of a session, made from the path of its transcript, or from the folder and id if that is missing."""
     if session.trunk is not None:
         return file_key("session", uri_of(session.trunk.path))
     return file_key("session", f"{uri_of(session.all[0].folder)}\0{session.id}")
@@ -259,8 +260,8 @@ def _key(session: SessionFiles) -> str:
 def _without_copies(
     owned: Sequence[Owned], claims: Claims, reader: _Reader
 ) -> tuple[list[Owned], list[tuple[SourceFile, SourceFile]]]:
-    """A session all of whose files are the beginnings of another's is no session of its own, as in the archive; of
-    two that are the same, the one that is in the lake stays."""
+    """Separates sessions from copies. As in the archive, a session is a copy if each of its files is the beginning of
+    another session's; of two equal ones, the one that is already in the lake is kept."""
     kept: list[Owned] = []
     copies: list[Owned] = []
     pairs: list[tuple[SourceFile, SourceFile]] = []
@@ -285,7 +286,7 @@ def _without_copies(
 
 
 def shares_of(jobs: Iterable[ShareJob], size: int = SHARE) -> list[list[ShareJob]]:
-    """Sessions of one time together, so that a share touches few months."""
+    """Divides jobs into shares of sessions from about the same time, so that a share touches few months."""
     shares: list[list[ShareJob]] = []
     held = size
     for job in sorted(jobs, key=lambda job: (job.files.mtime_ns, job.key)):
@@ -298,6 +299,6 @@ def shares_of(jobs: Iterable[ShareJob], size: int = SHARE) -> list[list[ShareJob
 
 
 def share_name(jobs: Iterable[ShareJob], about: str) -> str:
-    """Of what is read and how: a share that is done twice is the same file."""
+    """A name made from what is read and how, so that doing a share twice gives the same file."""
     told = [f"{uri_of(file.path)}\0{file.size}\0{file.mtime_ns}" for job in jobs for file in job.all]
     return sha256("\n".join([about, *told]).encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Asks a lake, with DuckDB on this machine: every response once, priced by the rate card, in whole numbers."""
+"""Queries a lake with DuckDB on this machine: every response once, priced by the rate card, in whole numbers."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from reread.marks import NO_MOVES
 from .delta import FILE_PERSON, UNASSIGNED, DeltaLake
 from .tables import BUILD, FRICTION_DAY, MOMENT, MONTH, REQUEST, RESPONSE, SESSION, TABLES, USAGE_DAY, WORDS, LakeTable
 
-# A command ends with its objects frozen, so that nobody looks for cycles; DuckDB 2.0 would list them all as leaks.
+# A command ends with its objects frozen, to skip the search for cycles; DuckDB 2.0 would report them all as leaks.
 atexit.register(gc.unfreeze)
 
 NEAR = "is_sidechain, time IS NULL, time, began IS NULL, began, coalesce(epoch_ms(ended), 0), head, file"
-"""How `billing.response.nearness` sorts copies; a test holds both against each other."""
+"""The order of `billing.response.nearness`; a test compares the two."""
 _OWNERS = (
     *("file", "session", "is_agent_file", "is_sidechain", "is_abandoned", "time", "context", "project"),
     *("git_branch", "agent", "skill"),
@@ -56,14 +56,14 @@ _COUNTED = (
 
 
 def _columns(counted: str, owner: str) -> str:
-    """What the copy that counts tells, and what the one that owns it does."""
+    """The columns taken from the copy that counts, and those taken from the owner's copy."""
     ours = [f"{counted}.{name}" for name in _COUNTED]
     return ", ".join(
         [*ours, f"{counted}.file AS counted_file", *(f"{owner}.{name} AS owner_{name}" for name in _OWNERS)]
     )
 
 
-# Most responses are told once. Only the others are sorted: 3.0 s of a million rows instead of 5.0.
+# Most responses have one copy, and only the others are sorted: 3.0 s for a million rows instead of 5.0 s.
 SETTLED = f"""
 WITH repeated AS (SELECT key FROM request WHERE rows > 0 GROUP BY key HAVING count(*) > 1
 ), told AS (
@@ -129,12 +129,12 @@ QUALIFY row_number() OVER (PARTITION BY coalesce(text.uuid, text.file || text.po
     ORDER BY session.ended, session.started, session.key) = 1
 ORDER BY text.time DESC NULLS LAST, text.position DESC
 """
-"""What a fork repeats is found once: in the session that was over first, as in an archive."""
+"""A text that a fork repeats is found once, in the session that ended first, as in an archive."""
 HAS_WORD = " AND contains(lower(text.text), lower(?))"
 
 
 class TextQuestion(Struct, frozen=True, kw_only=True):
-    """Words, all of which must stand in one text, as they are written but for capitals."""
+    """A search for texts that contain all the words as they are written, ignoring case."""
 
     words: Sequence[str]
     fields: Collection[str]
@@ -144,7 +144,7 @@ class TextQuestion(Struct, frozen=True, kw_only=True):
 
 
 class ScanCost(Struct, frozen=True, kw_only=True):
-    """What will be read of a month's text."""
+    """How much text of a month will be read."""
 
     month: str
     files: int
@@ -162,7 +162,7 @@ class FoundText(Struct, frozen=True, kw_only=True):
 
 
 def scan_costs(lake: DeltaLake, months: Collection[str]) -> list[ScanCost]:
-    """By month what there is to read; from the log alone."""
+    """How much there is to read by month, from the log alone."""
     if WORDS.name not in lake.versions:
         return []
     found: dict[str, list[int]] = {}
@@ -175,7 +175,7 @@ def scan_costs(lake: DeltaLake, months: Collection[str]) -> list[ScanCost]:
     ]
 
 
-# What two sessions tell belongs to the earlier, as `archive.friction_report.FrictionHistory` has it.
+# What two sessions contain belongs to the earlier one, as in `archive.friction_report.FrictionHistory`.
 _AGED = """SELECT key, id, project, started, {0}, row_number() OVER (
         ORDER BY coalesce(epoch_ms(started), 0), coalesce(epoch_ms(ended), 0), key) AS age
     FROM session WHERE len({0}) > 0"""
@@ -200,8 +200,8 @@ SELECT id AS session, key AS session_key, project, make_timestamp(epoch_us(seen.
 FROM times WHERE first = age
 """  # noqa: S608  our own names
 SURE = f"agent IS NULL AND confidence >= {LEAST_CONFIDENCE}"
-"""What a retrospective shows unless it is asked for more."""
-# Whole milliseconds: a sum of fractions would depend on the order of its parts.
+"""The moments that a retrospective shows by default."""
+# In whole milliseconds, because a sum of fractions would depend on their order.
 BY_DAY = f"""
 SELECT strftime(time, '%Y-%m-%d') AS day, project, kind, count(*) AS moments,
     coalesce(sum(round(seconds * 1000)::BIGINT), 0) / 1000 AS seconds, 0 AS prompts
@@ -213,7 +213,7 @@ ORDER BY day, project, kind
 
 
 class FrictionCell(NamedTuple):
-    """Moments of a kind, or prompts where it is None, of a project in a quarter of an hour."""
+    """How many moments of a kind (prompts if it is None) a project has in a quarter of an hour."""
 
     quarter: int
     project: str | None
@@ -222,17 +222,17 @@ class FrictionCell(NamedTuple):
 
 
 class FrictionWeek(Struct, frozen=True, kw_only=True):
-    """How often things went wrong in a project's week."""
+    """How often things went wrong in a project in one week."""
 
     project: str | None
     week: str
-    """Its Monday."""
+    """The date of its Monday."""
     rate: Rate
     kinds: dict[str, int]
 
 
 def by_week(cells: Iterable[FrictionCell], zone: tzinfo | None) -> list[FrictionWeek]:
-    """Weeks of projects in which anything was typed or went wrong; what has no time is in none."""
+    """Weeks of projects in which anything was typed or went wrong; what has no time is left out."""
     calendar = Calendar(zone)
     prompts: dict[tuple[str | None, str], int] = {}
     kinds: dict[tuple[str | None, str], dict[str, int]] = {}
@@ -274,7 +274,7 @@ def _in_utc(time: datetime | None) -> datetime | None:
 
 
 class _Terms(NamedTuple):
-    """What every token's rate of some responses is multiplied by."""
+    """The factor on every token rate of responses with the same model, speed, geography and tier."""
 
     model: str | None
     speed: str | None
@@ -286,7 +286,7 @@ class _Terms(NamedTuple):
 
 
 class LakeAnswers:
-    """Questions to one lake; closes what it opened."""
+    """Answers questions about one lake; use it in a `with` statement."""
 
     def __init__(self, tables: Mapping[str, Any], prices: Prices) -> None:
         self._prices = prices
@@ -308,15 +308,15 @@ class LakeAnswers:
 
     @classmethod
     def of(cls, lake: DeltaLake, prices: Prices) -> LakeAnswers:
-        """On the tables of a lake as they hold now. Where prices are others than those of the last build, responses are
-        priced when they are asked for."""
+        """Uses the tables of a lake in their valid versions. If the prices differ from those of the last build,
+        responses are priced when they are queried."""
         there = [*lake.versions, *([BUILD.name] if lake.exists else [])]
         if lake.last.get("prices") != prices.digest:
             there = [name for name in there if name != RESPONSE.name]
         return cls({name: lake.dataset(name) for name in there}, prices)
 
     def _register(self, table: LakeTable, held: Any) -> None:
-        """A view of a table; times are plain ones in UTC, so that no time zone of this machine gets into an answer."""
+        """Makes a view of a table; times are plain UTC, so that this machine's time zone does not affect answers."""
         kept = f"{table.name}_as_kept"
         held = table.schema.empty_table() if held is None else held
         if absent := set(table.schema.names) - set(held.schema.names):  # a lake of an earlier version
@@ -339,7 +339,8 @@ class LakeAnswers:
         self._connection.close()
 
     def _price_tables(self) -> None:
-        """The rate card with the days and prompts that each row holds for, and what multiplies the rates."""
+        """Creates the table `rate` from the rate card, with the days and prompt sizes for which each row applies, and
+        an empty table `terms`."""
         card = self._prices.rate_card()  # 12 ms
         self._multipliers = card.multipliers
         rows: list[tuple[Any, ...]] = []
@@ -362,7 +363,8 @@ class LakeAnswers:
         self._make("terms", f"{texts}, numerator HUGEINT, denominator HUGEINT", ())
 
     def _find_terms(self) -> None:
-        """Before anything is priced; not every question is about money, and this reads some columns of all requests."""
+        """Fills the table `terms`; needed before anything is priced. Done only then, because it reads some columns of
+        all requests and not every question is about money."""
         if not self._has_terms:
             used = self._rows("SELECT DISTINCT model, speed, geo, tier FROM request")
             self._insert("terms", [self._terms(*each) for each in used])
@@ -398,7 +400,7 @@ class LakeAnswers:
             self._is_locked = True
 
     def sql(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The columns and rows of one SELECT. It reads the lake's tables and nothing else of this machine."""
+        """The columns and rows of one SELECT, which can read only the lake's tables. Raises BadInput."""
         self._find_terms()
         self._lock()
         try:
@@ -412,7 +414,8 @@ class LakeAnswers:
             raise BadInput(f"the lake does not understand this: {str(error).partition(chr(10))[0]}") from error
 
     def usage(self, ask: UsageQuestion) -> UsageReport:
-        """The report that an archive with the same transcripts gives."""
+        """The report that an archive with the same transcripts would give. Raises BadInput for what a lake cannot
+        answer."""
         if ask.by == "machine":
             raise BadInput("a lake knows files, not machines; try session, project or day")
         if ask.by not in LAKE_GROUPINGS:
@@ -442,7 +445,7 @@ class LakeAnswers:
         return self._connection.sql(DAY_SUMS.format("response_now")).to_arrow_table().cast(USAGE_DAY.schema)
 
     def responses(self) -> pa.RecordBatchReader:
-        """The rows of `response`, one batch after the other: all of them need not fit into memory."""
+        """The rows of `response` in batches, because all of them may not fit in memory."""
         self._find_terms()
         found = self._connection.sql(f"SELECT {', '.join(RESPONSE.columns)} FROM response_now")  # noqa: S608  our own names
         parts = (
@@ -453,14 +456,14 @@ class LakeAnswers:
         return pa.RecordBatchReader.from_batches(RESPONSE.schema, parts)
 
     def keys_in_files(self, files: Collection[str]) -> pa.Table:
-        """The responses that some source files tell; an advisor's goes with the one it was asked in."""
+        """The keys of the responses in some source files; an advisor's call counts as the response that asked it."""
         self._connection.register("chosen", pa.table({"file": pa.array(sorted(files), pa.string())}))
         return self._connection.sql(
             "SELECT DISTINCT split_part(key, '#advisor:', 1) AS key FROM request SEMI JOIN chosen USING (file)"
         ).to_arrow_table()
 
     def only(self, keys: pa.Table) -> LakeAnswers:
-        """The same lake as if there were only some responses."""
+        """The same lake, limited to some responses."""
         self._connection.register("wanted", keys)
         told = self._connection.sql(
             "SELECT * FROM request_as_kept WHERE split_part(key, '#advisor:', 1) IN (SELECT key FROM wanted)"
@@ -475,8 +478,8 @@ class LakeAnswers:
         return self._connection.sql(BY_DAY).to_arrow_table().cast(FRICTION_DAY.schema)
 
     def friction(self, filters: Filter, zone: tzinfo | None) -> list[FrictionWeek]:
-        """Rates of friction by project and week, as a retrospective of the same transcripts counts them; but for
-        instructions that are told again and again, which are found over all sessions of one person."""
+        """Rates of friction by project and week, as a retrospective of the same transcripts counts them, except for
+        repeated instructions, which are found across all sessions of one person."""
         where = ["time IS NOT NULL"]
         if filters.since is not None:
             where.append(f"epoch_ms(time) >= {int(filters.since.timestamp() * 1000):d}")
@@ -507,7 +510,7 @@ class LakeAnswers:
             yield from self._by_context(ask, where)
 
     def _condition(self, filters: Filter) -> str:
-        """What a filter asks of responses, as SQL; all values are digests or numbers."""
+        """A filter on responses as SQL; all values in it are digests or numbers."""
         parts = ["true"]
         if filters.since is not None:
             parts.append(f"epoch_ms(owner_time) >= {int(filters.since.timestamp() * 1000):d}")
@@ -549,7 +552,7 @@ class LakeAnswers:
             yield UsageCell(name, model, Sums(*sums))
 
     def sessions_of(self, person: str) -> list[str]:
-        """Ids of the sessions with a file of a person."""
+        """Ids of the sessions that have a file of a person."""
         rows = self._connection.execute(
             """SELECT DISTINCT session.id FROM file_person JOIN session ON session.key = file_person.session
                WHERE file_person.person = ? ORDER BY 1""",
@@ -558,7 +561,7 @@ class LakeAnswers:
         return [name for (name,) in rows.fetchall()]
 
     def sessions_by_person(self) -> list[tuple[str | None, str | None, int]]:
-        """Persons and teams with how many sessions are theirs; those of nobody have neither."""
+        """Persons and teams with how many sessions they have; both are None for sessions of nobody."""
         return [
             (person, team, int(number))
             for person, team, number in self._rows(
@@ -568,7 +571,7 @@ class LakeAnswers:
         ]
 
     def sessions_about(self, filters: Filter) -> dict[str, str]:
-        """Keys of the sessions that may have something of a project and a time, with their months."""
+        """Keys of the sessions that may have texts for a filter on project and time, with their months."""
         since, until = (None if each is None else each.timestamp() * 1000 for each in (filters.since, filters.until))
         rows = self._connection.execute(
             """SELECT key, month, project FROM session WHERE (? IS NULL OR ended IS NULL OR epoch_ms(ended) >= ?)
@@ -578,7 +581,7 @@ class LakeAnswers:
         return {key: month for key, month, project in rows.fetchall() if filters.keeps_project(project)}
 
     def search(self, ask: TextQuestion, sessions: Mapping[str, str]) -> tuple[int, list[FoundText]]:
-        """How many texts of some sessions have all the words, and the newest of them."""
+        """How many texts of some sessions contain all the words, and the newest of them."""
         window = [
             None if each is None else each.astimezone(UTC).replace(tzinfo=None) for each in (ask.since, ask.until)
         ]
@@ -592,7 +595,8 @@ class LakeAnswers:
         return (int(rows[0][0]) if rows else 0), [replace(each, time=_in_utc(each.time)) for each in found]
 
     def _by_context(self, ask: UsageQuestion, where: str) -> Iterator[UsageCell]:
-        """Grouped as the ledger groups them: even shares of several tools depend on what they are shares of."""
+        """Cells by a context's project, branch, tool and so on. Grouped as the ledger groups them, because dividing by
+        tools rounds differently for other groups."""
         contexts = self._contexts()
         rows = self._rows(
             f"""SELECT context, owner_context, {_SUMS} FROM counted WHERE {where}

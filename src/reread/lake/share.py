@@ -1,4 +1,4 @@
-"""The map: sessions to rows of the lake's tables. A pure function of their files, whichever engine runs it."""
+"""Makes rows of the lake's tables from sessions. The rows depend only on their files, not on the engine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MOMENT_FIELDS = [field.name for field in MOMENTS.value_type]
 
 
 class ShareJob(Struct, frozen=True, kw_only=True):
-    """A session to read, and under which keys."""
+    """A session to read, and its key in the lake."""
 
     key: str
     files: SessionFiles
@@ -60,29 +60,30 @@ class ShareJob(Struct, frozen=True, kw_only=True):
 
 
 class ShareOptions(Struct, frozen=True, kw_only=True):
-    """What of a session goes into the lake."""
+    """Which parts of a session go into the lake."""
 
     what: str = "all"
     redact: str = "secrets"
     prices: Path | None = None
     """The user's own price file."""
     before: int | None = None
-    """Sessions that ended before it, in milliseconds, are not taken."""
+    """Sessions that ended before this, in milliseconds, are not imported."""
 
 
 class Share(Struct, kw_only=True):
-    """The rows of some sessions, and what went wrong."""
+    """The rows of some sessions, and problems found in reading them."""
 
     tables: dict[str, pa.Table]
     problems: list[str]
     too_old: list[str]
-    """Marks of sessions that were not taken."""
+    """Marks of sessions that were too old and not imported."""
     sessions: int
     bytes_read: int
 
 
 def take_share(jobs: Sequence[ShareJob], options: ShareOptions, reader: LakeReader | None = None) -> Share:
-    """The rows of sessions, table by table. A session that cannot be read is told and left to the next build."""
+    """The rows of sessions, table by table. A session that cannot be read is listed in `problems` and left to the next
+    build."""
     reader = LakeReader() if reader is None else reader
     rows: dict[str, list[Row]] = {table.name: [] for table in SHARED}
     problems: list[str] = []
@@ -112,7 +113,7 @@ def take_share(jobs: Sequence[ShareJob], options: ShareOptions, reader: LakeRead
 
 
 def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> dict[str, list[Row]] | str:
-    """The rows of one session, or its mark where it is too old. Raises SourceError when a file cannot be read."""
+    """The rows of one session, or its mark if it is too old. Raises SourceError if a file cannot be read."""
     contents = {file.path: reader.content(file) for file in job.all}
     session = load_session(job.files, job.strays, reader, load_prices(options.prices))
     changed = [FileJob(file=file, key=key_of(file.path), source="", device=0, inode=0) for file in job.all]
@@ -141,11 +142,11 @@ def _session(job: ShareJob, about: SessionRow, title: str | None) -> Row:
 
 
 _FEW_BITS = 0xFFFF
-"""Of a digest of words: enough to tell two of one millisecond apart, too few to try guesses on."""
+"""How much of a digest of words is kept: enough to distinguish two in one millisecond, too little to test guesses."""
 
 
 def _friction(session: Session, options: ShareOptions, redactor: Redactor | None) -> Row:
-    """Prompts and moments of a session, in microseconds; no words of them where the lake holds none."""
+    """Prompts and moments of a session, with times in microseconds, and without words if the lake has no text."""
     if options.what == "text":
         return {"typed": [], "moments": []}
     found = []
@@ -220,8 +221,8 @@ def _redactor(options: ShareOptions) -> Redactor | None:
 def _title_and_texts(
     jobs: Sequence[FileJob], session: Session, redactor: Redactor | None, contents: dict[Path, bytes]
 ) -> tuple[str, list[Row]]:
-    """The title and what was said, file by file. All of a session is learned first: a key that one line names may
-    stand bare in another."""
+    """The title and the texts, file by file. Secrets are learned from the whole session first, because a key that one
+    line identifies may occur without its name in another."""
     outputs = {
         job.key: contents[job.file.path].decode("utf-8", "replace")
         for job in jobs

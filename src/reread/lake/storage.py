@@ -1,4 +1,4 @@
-"""Where transcripts and tables lie: folders of this machine, or object storage through the file systems of Arrow."""
+"""Where transcripts and tables are stored: folders of this machine, or object storage through Arrow's file systems."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_remote(text: str) -> bool:
 
 
 def uri_of(path: Path) -> str:
-    """What a file of a listing is called everywhere: its address in object storage, or its path."""
+    """The name of a file: its address in object storage, or its path."""
     if not _is_remote_path(path):
         return str(path)
     return f"{path.parts[0]}//{'/'.join(path.parts[1:])}"
@@ -43,12 +43,12 @@ def _is_remote_path(path: Path) -> bool:
 
 
 def key_of(path: Path) -> str:
-    """The key of a file: of its place, so that the same file has the same in every build."""
+    """The key of a file, made from its place, so that it is the same in every build."""
     return file_key("lake", uri_of(path))
 
 
 def lake_uri(text: str) -> str:
-    """A lake by its address, or by the whole path of its folder. Raises `BadInput` for what is neither."""
+    """The address of a lake, or the absolute path of its folder. Raises `BadInput` for what is neither."""
     if "://" not in text:
         return str(expanded(text).absolute())
     if not is_remote(text):
@@ -57,13 +57,13 @@ def lake_uri(text: str) -> str:
 
 
 def plain_place(uri: str) -> str:
-    """A folder or address as prefixes are compared: with slashes, and none at its end."""
+    """A folder or address in the form in which prefixes are compared: with forward slashes, and none at its end."""
     return uri.replace("\\", "/").rstrip("/")
 
 
 @lru_cache(maxsize=16)
 def _system(root: str) -> fs.FileSystem:
-    """The file system of a bucket; credentials and a server of one's own come from the environment, as AWS has it."""
+    """The file system of a bucket; credentials and a custom server come from the usual environment variables of AWS."""
     return fs.FileSystem.from_uri(root)[0]
 
 
@@ -75,7 +75,8 @@ def _opened(uri: str) -> tuple[fs.FileSystem, str]:
 
 
 def find(source: str, problems: list[SourceError]) -> Iterator[SourceFile]:
-    """The files of a source, wherever it lies. Raises SourceError when the source itself cannot be read."""
+    """The files of a source, local or remote. Raises SourceError if the source itself cannot be read, and BadInput for
+    what is not a source."""
     if not is_remote(source):
         if "://" in source:
             raise BadInput(f"{source!r} is no source; name a folder or an address of {', '.join(SCHEMES)}")
@@ -96,7 +97,7 @@ def find(source: str, problems: list[SourceError]) -> Iterator[SourceFile]:
 
 
 def _transcript_names(names: Iterable[str]) -> list[str]:
-    """Without what a client keeps beside its transcripts: a walk over folders leaves that out, too."""
+    """The names without the other files of a client's config folder, which a walk over local folders leaves out too."""
     inside: dict[str, set[str]] = {}
     ordered = sorted(names)
     for name in ordered:
@@ -113,7 +114,7 @@ def _transcript_names(names: Iterable[str]) -> list[str]:
 
 
 class LakeReader(FileReader):
-    """Reads source files whole, from wherever they lie, and remembers those of the session at hand."""
+    """Reads whole source files, local or remote, and keeps those of the present session in memory."""
 
     def __init__(self) -> None:
         self._held: dict[Path, bytes] = {}
@@ -121,7 +122,7 @@ class LakeReader(FileReader):
         self.bytes_read = 0
 
     def content(self, file: SourceFile) -> bytes:
-        """As long as the file was when it was listed: what came since is taken with the next build."""
+        """The file up to the size it had when it was listed; what was added since then is read by the next build."""
         if file.path not in self._held:
             raw = _read(file.path)[: file.size]
             self.bytes_read += len(raw)
@@ -148,7 +149,7 @@ class LakeReader(FileReader):
         return next((raw.decode("utf-8", "replace") for raw in found), None)
 
     def begins_with(self, full: SourceFile, other: SourceFile) -> bool:
-        """Whether all of a file is the beginning of another."""
+        """Whether `full` begins with all of `other`."""
         if other.size > full.size:
             return False
         try:
@@ -159,12 +160,13 @@ class LakeReader(FileReader):
                     self.bytes_read += 2 * len(ours)
                     if ours != second.read(len(ours)):
                         return False
-        except OSError:  # the reader of all of it reports it
+        except OSError:  # reading the whole file will report it
             return False
         return True
 
     def _head(self, file: SourceFile) -> bytes:
-        """Remembered: files of one name are compared each with each, and most differ in their first line."""
+        """The beginning of a file, kept in memory: files of the same name are all compared with each other, and most
+        differ in their first line."""
         if file.path not in self._heads:
             with _stream(file.path) as stream:
                 self._heads[file.path] = bytes(stream.read(min(_HEAD, file.size)))
@@ -195,12 +197,12 @@ def is_there(path: Path) -> bool:
 
 
 def content_of(uri: str) -> bytes:
-    """A file by its path or address. Raises SourceError."""
+    """The content of a file, by its path or address. Raises SourceError."""
     return _read(Path(uri))
 
 
 def read_parquet(uri: str) -> pa.Table:
-    """A file of a table, each page held against its checksum where it has one."""
+    """Reads a file of a table, and checks each page that has a checksum."""
     system, name = _opened(uri)
     return pq.ParquetFile(name, filesystem=system, page_checksum_verification=True).read()
 
@@ -210,7 +212,8 @@ def _reason(error: Exception) -> str:
 
 
 def write_parquet(table: pa.Table, uri: str) -> int:
-    """A file of a table, whole or not at all; the same name again is the same file. Gives its size."""
+    """Writes a file of a table, completely or not at all; gives its size. Writing the same name again is harmless,
+    because the name determines the content."""
     system, name = _opened(uri)
     made = pa.BufferOutputStream()
     pq.write_table(table, made, compression="zstd", write_page_checksum=True)
@@ -220,7 +223,7 @@ def write_parquet(table: pa.Table, uri: str) -> int:
             target.write(raw)
         return int(raw.size)
     Path(uri).parent.mkdir(parents=True, exist_ok=True)
-    passing = f"{uri}.{os.getpid()}.part"  # two workers that make the same file do not meet
+    passing = f"{uri}.{os.getpid()}.part"  # so that two workers that make the same file do not collide
     Path(passing).write_bytes(raw)
     Path(passing).replace(uri)
     return int(raw.size)

@@ -1,4 +1,4 @@
-"""The tables of a lake: their columns, what each means, and rows of them as Arrow."""
+"""The tables of a lake: their columns and what each means, and how rows become Arrow tables."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ MOMENTS = pa.list_(
     )
 )
 NO_MONTH = "none"
-"""The partition of what has no time."""
+"""The partition for rows without a time."""
 MONTH = "month"
 EXTRACTOR = 4
-"""Version of what makes rows out of lines; a lake with rows of an older one is rebuilt. The archive counts its own
-(`index.meta`), which also grows with words that only its index has."""
+"""The version of the code that makes rows from lines; a lake with rows of an older version is rebuilt. The archive has
+its own version (`index.meta`), which also increases with changes that only affect its index of words."""
 
 
 class LakeTable(NamedTuple):
@@ -39,9 +39,9 @@ class LakeTable(NamedTuple):
     name: str
     about: str
     columns: Mapping[str, tuple[pa.DataType, str]]
-    """Type and meaning of each, in order."""
+    """Type and meaning of each column, in order."""
     is_by_month: bool = True
-    """Partitioned by the month that the session began in."""
+    """Whether it is partitioned by the month in which the session began."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -282,12 +282,13 @@ BUILD = LakeTable(
 )
 
 SHARED = (SESSION, FILE, REQUEST, CALL, WORDS)
-"""What shares are made of."""
+"""The tables that the workers write, share by share."""
 TABLES = {table.name: table for table in (*SHARED, RESPONSE, USAGE_DAY, FRICTION_DAY, PERSON, FORGOTTEN, BUILD)}
 
 
 def clean(text: str) -> str:
-    """Arrow takes UTF-8 alone: halves of characters, and bytes of names that are none, become question marks."""
+    """Text as valid UTF-8, which Arrow requires: lone surrogates, and bytes of file names that are not UTF-8, become
+    question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -298,7 +299,7 @@ def month_of(milliseconds: int | None) -> str:
 
 
 def arrow_table(table: LakeTable, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rows by the names of columns; moments are milliseconds since 1970."""
+    """Rows, given by column names, as an Arrow table; times are given in milliseconds since 1970."""
     columns = [_column(kind, (row.get(name) for row in rows)) for name, (kind, _) in table.columns.items()]
     return pa.Table.from_arrays(columns, schema=table.schema)
 
@@ -314,7 +315,7 @@ def _column(kind: pa.DataType, values: Iterable[Any]) -> pa.Array:
 
 
 def described() -> list[str]:
-    """The tables and what their columns mean, in lines for people."""
+    """A description of the tables and their columns, as lines of text."""
     lines = [
         "moment: every moment of friction once, whichever sessions repeat it; made of session when it is asked",
         "prompt: every prompt once, by its time and session; made of session when it is asked",

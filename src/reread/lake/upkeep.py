@@ -1,7 +1,7 @@
-"""Keeps a lake in order: tables made of others, proof of what is in it, removal for good, space given back.
+"""Maintains a lake: updates derived tables, verifies, forgets, and frees space.
 
-A change touches the responses that its files tell. Those alone are settled, as they were and as they are now, and the
-difference goes into the tables: whole numbers can be taken off again.
+A change affects only the responses in its files. Only those are settled, as they were before and as they are now, and
+the difference is applied to the tables; whole numbers can be subtracted exactly.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ from .tables import (
 )
 
 RETENTION_HOURS = 168
-"""How long files that no version needs any more stay for readers of an older version: Delta's own week."""
+"""How long files that the latest version no longer needs are kept for readers of older versions: Delta's own week."""
 _LONGEST_HOURS = 24 * 366 * 1000
-"""Delta panics where it cannot count so far back; more hours mean everything."""
+"""Delta panics if it cannot count that far back; more hours than this mean everything."""
 
 
 class LakeProof(Struct, frozen=True, kw_only=True):
-    """What of a lake was proved, and what is wrong with it."""
+    """How much of a lake was verified, and what is wrong with it."""
 
     rows: dict[str, int]
     files: int
-    """Of the tables."""
+    """How many files of the tables were read."""
     sources: int
-    """Source files whose bytes are still those that were read."""
+    """How many source files still have the bytes that were read."""
     damaged: list[str]
 
     @property
@@ -65,7 +65,7 @@ class LakeProof(Struct, frozen=True, kw_only=True):
 
 
 def verify(lake: DeltaLake, prices: Prices, *, with_sources: bool = False) -> LakeProof:
-    """Reads every file of every table, holds the tables against each other, and counts usage again."""
+    """Reads every file of every table, compares the tables with each other, and counts usage again."""
     damaged: list[str] = []
     rows: dict[str, int] = {}
     files = 0
@@ -119,7 +119,7 @@ def _contradictions(lake: DeltaLake, prices: Prices) -> Iterator[str]:
 
 
 def _changed_sources(lake: DeltaLake) -> Iterator[str | None]:
-    """None for each source file that still has the bytes that were read; what is gone is not the lake's fault."""
+    """For each source file that still exists: None if it has the bytes that were read, else a sentence."""
     rows = lake.rows(FILE.name, ["uri", "size", "sha256", "copy_of"]).to_pylist()
     for row in rows:
         try:
@@ -132,7 +132,7 @@ def _changed_sources(lake: DeltaLake) -> Iterator[str | None]:
 
 
 def vacuum(lake: DeltaLake, *, hours: int = RETENTION_HOURS, compacts: bool = True) -> int:
-    """Joins small files, and removes those that no version of the last hours needs; gives how many went."""
+    """Joins small files, and removes those that no version of the last `hours` needs; gives how many were removed."""
     lake.begin()
     if compacts:
         before = dict(lake.versions)
@@ -151,27 +151,27 @@ class Chosen(Struct, frozen=True, kw_only=True):
     """What is to be forgotten."""
 
     ids: Sequence[str]
-    """Of sessions, wherever they lie."""
+    """Ids of sessions, in any place."""
     person: str | None = None
     places: Sequence[str] = ()
-    """Below which nothing is taken again."""
+    """Folders or addresses below which nothing is imported again."""
     before: datetime | None = None
-    """Sessions that ended before it are not taken again."""
+    """Sessions that ended before this are not imported again."""
 
 
 class LakeForgotten(Struct, frozen=True, kw_only=True):
-    """What went."""
+    """How much was removed."""
 
     sessions: int
     files: int
-    """Source files that the lake knew."""
+    """Source files whose rows were removed."""
     rows: int
     files_removed: int
-    """Of the tables, on disk."""
+    """Files of the tables that were removed from the disk."""
 
 
 def by_session(lake: DeltaLake, wanted: str) -> Chosen:
-    """The session whose id a text begins; raises where none does, or several."""
+    """The session whose id begins with a text. Raises UnknownSession or AmbiguousSession."""
     ids: list[str] = sorted(set(lake.rows(SESSION.name, ["id"])["id"].to_pylist()))
     found = [name for name in ids if name == wanted] or [name for name in ids if wanted and name.startswith(wanted)]
     if len(found) > 1:
@@ -182,20 +182,20 @@ def by_session(lake: DeltaLake, wanted: str) -> Chosen:
 
 
 def by_person(lake: DeltaLake, name: str, prices: Prices) -> Chosen:
-    """Every session with a file of a person. Raises `BadInput` for one that nobody knows."""
+    """Every session that has a file of a person. Raises `BadInput` for an unknown person."""
     places = prefixes_of(people_of(lake), name)
     with LakeAnswers.of(lake, prices) as answers:
         return Chosen(ids=answers.sessions_of(name), person=name, places=places)
 
 
 def by_age(lake: DeltaLake, before: datetime) -> Chosen:
-    """Every session whose last moment lies before a time."""
+    """Every session that ended before a time."""
     rows = lake.rows(SESSION.name, ["id", "ended"]).filter(pc.field("ended") < before)
     return Chosen(ids=sorted(set(rows["id"].to_pylist())), before=before)
 
 
 def forget(lake: DeltaLake, chosen: Chosen, prices: Prices) -> LakeForgotten:
-    """Removes what was chosen from every table and from the disk; no build takes it again."""
+    """Removes what was chosen from every table and from the disk; no build imports it again."""
     ids = set(chosen.ids)
     of_session = lake.rows(SESSION.name, ["key", "id", "month"]).to_pylist()
     keys = {row["key"]: row["month"] for row in of_session if row["id"] in ids}
@@ -225,7 +225,7 @@ def forget(lake: DeltaLake, chosen: Chosen, prices: Prices) -> LakeForgotten:
 
 
 def _remembered(chosen: Chosen) -> Iterable[dict[str, Any]]:
-    """Rows of `forgotten`; digests alone, so that nothing of what went can be read there."""
+    """The rows for `forgotten`, which have only digests, so that nothing about what was removed can be read there."""
     now = milliseconds(datetime.now(UTC))
     what = SESSION_MARK if chosen.before is None else AGE
     yield from ({"mark": session_mark(name), "what": what, "time": now} for name in chosen.ids)
@@ -235,7 +235,7 @@ def _remembered(chosen: Chosen) -> Iterable[dict[str, Any]]:
 
 
 _MOST_REPLACED = 50_000
-"""Up to so many rows are taken out one by one; for more, the table is written again."""
+"""If more rows than this change, the whole table is written again."""
 _NUMBERS = [name for name, (kind, _) in USAGE_DAY.columns.items() if kind == pa.int64()]
 _ADDED = f"""
 SELECT day, project, model, {", ".join(f"sum({name})::BIGINT AS {name}" for name in _NUMBERS)} FROM (
@@ -247,7 +247,7 @@ SELECT day, project, model, {", ".join(f"sum({name})::BIGINT AS {name}" for name
 
 
 class Recount:
-    """Brings the tables up to date with a change. Opened before it, to know how things were."""
+    """Brings derived tables up to date with a change. Open it before the change, because it needs the earlier state."""
 
     def __init__(self, lake: DeltaLake, prices: Prices) -> None:
         self._lake, self._prices = lake, prices
@@ -261,7 +261,8 @@ class Recount:
         self._before.__exit__(kind, error, at)
 
     def after(self, gone: Collection[str], new: Collection[str]) -> None:
-        """After the rows of some source files went, and those of others came."""
+        """Updates the tables after the rows of some source files (`gone`) were removed and those of others (`new`)
+        added."""
         lake = self._lake
         with LakeAnswers.of(lake, self._prices) as answers:
             if not self._is_whole or not self._replace(answers, gone, new):
@@ -270,7 +271,7 @@ class Recount:
             lake.overwrite(FRICTION_DAY.name, answers.friction_by_day())
 
     def _replace(self, answers: LakeAnswers, gone: Collection[str], new: Collection[str]) -> bool:
-        """Only what differs; False where that is so much that the table is better written again."""
+        """Applies only the differences; False if they are so many that it is better to write the table again."""
         keys = pa.concat_tables([self._before.keys_in_files(gone), answers.keys_in_files(new)])
         with self._before.only(keys) as then, answers.only(keys) as now:
             old, fresh = _differences(_table(then), _table(now))
@@ -290,8 +291,9 @@ class Recount:
         return True
 
     def _take_out(self, old: pa.Table) -> None:
-        """By the files that own them, and what else these own put back: Delta's log names what a row is removed by, and
-        may keep the digest of a file, but not the id of a response that is to be forgotten."""
+        """Removes rows by the files that own them, then adds the other rows of those files again. Delta's log records
+        the values by which rows are removed: it may keep the digest of a file, but not the id of a response that is to
+        be forgotten."""
         lake = self._lake
         with duckdb.connect() as connection:
             connection.register("kept", lake.dataset(RESPONSE.name))
@@ -311,7 +313,7 @@ def _table(answers: LakeAnswers) -> pa.Table:
 
 
 def _differences(then: pa.Table, now: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """The rows that are no more, and those that are new."""
+    """The rows that are gone, and those that are new."""
     with duckdb.connect() as connection:
         for name, rows in (("past", then), ("now", now)):
             connection.register(name, rows)
@@ -324,7 +326,7 @@ def _differences(then: pa.Table, now: pa.Table) -> tuple[pa.Table, pa.Table]:
 
 
 def usage_by_day(responses: object) -> pa.Table:
-    """The rows of `usage_day` that some rows of `response` come to."""
+    """The rows of `usage_day` for some rows of `response`."""
     with duckdb.connect() as connection:
         connection.register("kept", responses)
         connection.execute("CREATE VIEW told AS SELECT * REPLACE (make_timestamp(epoch_us(time)) AS time) FROM kept")
@@ -332,7 +334,7 @@ def usage_by_day(responses: object) -> pa.Table:
 
 
 def differing(lake: DeltaLake, answers: LakeAnswers) -> Iterator[str]:
-    """Which of the tables are not what they are made of."""
+    """Which derived tables do not match the tables they are made from."""
     with duckdb.connect() as connection:
         connection.register("now", answers.responses().read_all())
         connection.register("kept", lake.dataset(RESPONSE.name))

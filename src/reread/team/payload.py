@@ -1,7 +1,7 @@
-"""What leaves this machine for a team's store, of each session as much as is wanted, and how it is sent.
+"""What this machine sends of each session to a team's store, as much as is wanted, and how it is sent.
 
-The ledger is numbers. Names of projects and branches are in it as they are, or as digests; titles, prompts and
-everything else that anybody wrote are not. Text is redacted here, before it goes anywhere.
+The ledger has numbers, and names of projects and branches, either as they are or as digests. It has no titles, prompts
+or anything else that a person wrote. Text is redacted here, before it leaves the machine.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ else:
 Document = dict[str, Any]
 
 FORM = 1
-"""Grows when the same session makes other rows: everything is sent again."""
+"""Increase it when the same session gives other rows; then everything is sent again."""
 TEXT_FORM = "1."
-"""Begins the digest of a text; changes when a line has other words: everything is sent again."""
+"""The prefix of a text's digest; change it when a line gives other words, and then everything is sent again."""
 LEDGER, TEXT, ALL = "ledger", "text", "all"
 _COUNTS = (
     *("time", "model", "speed", "geo", "tier", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h"),
@@ -83,10 +83,11 @@ NOT_SENT = "(not sent)"
 
 
 class SentNames(Struct, frozen=True):
-    """How names of projects, branches, agents and skills leave: as they are, or as digests."""
+    """How names of projects, branches, agents and skills are sent: as they are, or as digests."""
 
     salt: bytes | None = None
-    """Of the store: there a name has the same digest whichever member pushed it."""
+    """The store's salt, so that a name has the same digest there whichever member pushed it. None sends names as they
+    are."""
 
     def __call__(self, name: str | None, *, is_path: bool = False) -> str | None:
         if name is None or self.salt is None:
@@ -99,13 +100,13 @@ class SentNames(Struct, frozen=True):
 
 @lru_cache(maxsize=1 << 12)
 def without_secrets(name: str | None, *, is_path: bool = False) -> str | None:
-    """A name that goes with the ledger: a branch may be called after a token. In the path of a project the name of a
-    user stays: who minds chooses digests."""
+    """A name as it is sent, redacted because a branch, for example, may be named after a token. The path of a project
+    keeps the user's name; people who mind can choose digests."""
     return None if name is None else redact.Redactor(spared=frozenset({shapes.USER} if is_path else ())).redact(name)
 
 
 class Waiting(NamedTuple):
-    """A session that may have to be sent, and what tells whether it has."""
+    """A session that may have to be sent, and the digests that show whether it must be."""
 
     stored: StoredSession
     machine: str
@@ -115,25 +116,25 @@ class Waiting(NamedTuple):
 
 
 class Known(Struct, frozen=True):
-    """What a store has of a session, so that only what differs is sent. None is nothing, and all of it is sent."""
+    """What a store has of a session, so that only differences are sent. Where it is None, everything is sent."""
 
     marks: dict[str, tuple[int, str]] = {}
-    """By the key of a file how many bytes of marks, and their digest."""
+    """By the key of a file: how many bytes of marks there are, and their digest."""
     told: dict[tuple[str, str], str | None] | None = None
-    """By file and key the digest of a response as the file tells it."""
+    """By file and key: the digest of a response as the file reports it."""
     lines: dict[tuple[str | None, int], str] | None = None
-    """By agent and position the digest of a line."""
+    """By agent and position: the digest of a line."""
     parts: dict[str, tuple[int, int, str]] | None = None
-    """By the name of a file the number of its last part, and the size and digest of everything up to its end."""
+    """By the name of a file: the number of its last part, and the size and digest of everything up to its end."""
     since: int | None = None
-    """Text of before is not kept."""
+    """In milliseconds: text from before is not kept. None keeps all."""
 
 
 NOTHING = Known()
 
 
 class Parcels:
-    """Makes what is sent of the sessions of an archive."""
+    """Makes the documents that are sent for the sessions of an archive."""
 
     def __init__(self, archive: Archive, names: SentNames) -> None:
         self.archive, self._names = archive, names
@@ -142,7 +143,7 @@ class Parcels:
         self._contexts: dict[int, RequestContext] | None = None
 
     def waiting(self, stored: Iterable[StoredSession]) -> Iterator[Waiting]:
-        """By rows alone: to find that nothing is new, no transcript is read."""
+        """The sessions with their digests, from rows alone: no transcript is read to find that nothing is new."""
         for each in stored:
             files = self._figures.get(each.id, [])
             machine = files[0].machine if files else self.archive.machine
@@ -153,7 +154,7 @@ class Parcels:
             yield Waiting(each, machine, file_key(f"{machine}:{each.row.folder}", each.row.uuid), digest, text)
 
     def ledger(self, each: Waiting, known: Known = NOTHING) -> Document:
-        """Numbers alone; see the module."""
+        """The ledger's part of a session; see the module."""
         connection, row = self.archive.connection, each.stored.row
         told = responses_in_session(connection, each.stored.id)
         numbers: dict[int, int] = {}
@@ -212,7 +213,7 @@ class Parcels:
         return text_of(self.archive, each, known)
 
     def content(self, each: Waiting, known: Known = NOTHING) -> Document:
-        """Every byte that is kept of the session's own files."""
+        """All bytes of the session's own files that the archive has."""
         rows = files_of(self.archive.connection, each.stored.id)
         files = []
         for row in rows:
@@ -237,7 +238,8 @@ def _is_kept(time: int | None, since: int | None) -> bool:
 
 
 def _part(content: bytes, last: tuple[int, int, str] | None) -> Document | None:
-    """What a file has beyond its last part that is there, else all of it; None where there is no more."""
+    """What a file has beyond the last part in the store, or all of it if its beginning changed; None if there is
+    nothing new."""
     number, size, digest = last or (-1, 0, "")
     if sha256(content[:size]).hexdigest() != digest:
         number, size = -1, 0
@@ -268,8 +270,8 @@ def _response_document(response: Response, place: Document) -> Document:
 
 
 def marks_of(content: bytes) -> bytes:
-    """For each line 8 bytes that stand for everything up to its end: whether one file goes on where another ends can
-    be told without either."""
+    """For each line, an 8-byte digest of everything up to its end. They show whether one file continues another without
+    the content of either."""
     running = blake2b(digest_size=8)
     found = bytearray()
     for line in content.splitlines(keepends=True):
@@ -282,7 +284,7 @@ def marks_of(content: bytes) -> bytes:
 
 
 def text_of(archive: Archive, each: Waiting, known: Known = NOTHING) -> Document:
-    """Prompts, replies, thinking and tool inputs without secrets; what tools gave back is left out."""
+    """Prompts, replies, thinking and tool inputs, redacted; tool results are left out."""
     session = archive.session(each.stored)
     redactor = redact.Redactor()
     redact.learn_session(redactor, session)
@@ -317,14 +319,14 @@ _BLOCKS = {
 _WEIGHTS = {Field.PROMPT: "A", Field.TITLE: "A", Field.TEXT: "B", Field.THINKING: "C", Field.TOOL: "D"}
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST_WORD, _LAST_POSITION, _MOST_POSITIONS = 200, 16_383, 255
-"""What a tsvector can hold."""
+"""The limits of a tsvector."""
 _MOST_WORDS = 60_000
-"""Of one line: a tsvector has room for a megabyte."""
+"""The most words of one line; a tsvector can hold a megabyte."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def text_lines(session: Session, redactor: redact.Redactor) -> Iterator[Document]:
-    """The lines of a session, each with no more than these fields and without the secrets that the redactor learned."""
+    """The lines of a session, each with only the fields that are sent, and redacted."""
     for agent, records in ((None, session.records), *((each.id, each.records) for each in session.subagents)):
         position = 0
         for record in records:
@@ -337,13 +339,13 @@ def text_lines(session: Session, redactor: redact.Redactor) -> Iterator[Document
 
 
 def _escaped(line: str | bytes) -> str:
-    """JSON that any encoding takes: halves of pairs as escapes."""
+    """JSON that any encoding accepts: lone surrogates are written as escapes."""
     text = line if isinstance(line, str) else line.decode("utf-8", "surrogatepass")
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def kept_line(record: Record) -> Document | None:
-    """A line without what is not sent; None for what is no line of a conversation."""
+    """The part of a line that is sent; None if it is not a line of a conversation."""
     try:
         value = json.loads(record.raw)
     except (ValueError, RecursionError):
@@ -380,12 +382,12 @@ def _block(block: Document, *, is_told: bool) -> Document:
 
 
 def words(text: str) -> list[str]:
-    """The words a text is found by, cut and folded as the archive's own index does it."""
+    """The words by which a text is found, split and folded as the archive's own index does it."""
     return [word[:_LONGEST_WORD] for word in _WORD.findall(folded(indexable(text)))]
 
 
 def words_of(record: Record) -> str:
-    """The words of a line as PostgreSQL reads a tsvector: with their places, and their fields as weights."""
+    """The words of a line in PostgreSQL's format for a tsvector, with positions, and with fields as weights."""
     found: dict[str, list[str]] = {}
     number = 0
     for field, text in texts_of(record):
@@ -396,12 +398,12 @@ def words_of(record: Record) -> str:
             places = found.setdefault(word, [])
             if len(places) < _MOST_POSITIONS and (len(found) <= _MOST_WORDS):
                 places.append(f"{min(number, _LAST_POSITION)}{_WEIGHTS[field]}")
-        number += 1  # no phrase reaches over it
+        number += 1  # a gap, so that no phrase spans two texts
     return " ".join(f"'{word}':{','.join(places)}" for word, places in found.items() if places)
 
 
 def redactions(lines: Iterable[Document]) -> int:
-    """How many secrets were taken out of lines."""
+    """How many secrets were redacted in lines."""
     return sum(1 for line in lines for _ in redact.PLACEHOLDER.finditer(line["line"]))
 
 
@@ -411,7 +413,7 @@ def _clean(document: Document) -> Document:
 
 
 def cleaned(value: Any) -> Any:
-    """Without what PostgreSQL takes in no text: a NUL, half of a pair."""
+    """A value without what PostgreSQL accepts in no text: NUL characters and lone surrogates."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value).replace("\0", "\ufffd")
     if isinstance(value, dict):
@@ -422,7 +424,7 @@ def cleaned(value: Any) -> Any:
 
 
 class Sent(Struct, frozen=True, kw_only=True):
-    """What went to the store."""
+    """The result of a push to a store."""
 
     target: str
     what: str
@@ -430,14 +432,14 @@ class Sent(Struct, frozen=True, kw_only=True):
     unchanged: int
     failed: int
     forgotten: int
-    """Sessions that the team had forgotten: they stay away."""
+    """How many sessions the team had forgotten; they are not sent."""
     bytes_sent: int
     redacted: int
     problems: list[str]
 
 
 class _There(Struct, frozen=True):
-    """What the store has of a session."""
+    """The digests that the store has of a session."""
 
     digest: str
     text_digest: str | None
@@ -445,7 +447,7 @@ class _There(Struct, frozen=True):
 
 
 class _Outgoing(NamedTuple):
-    """A session that goes to the store: which parts of it, and what is there of them."""
+    """A session to be sent: which parts of it, and what the store has of them."""
 
     session: Waiting
     parts: list[str]
@@ -471,7 +473,8 @@ def push(
     is_dry: bool = False,
     report: Report | None = None,
 ) -> Sent:
-    """Raises StoreAway where the store is gone on the way: what was sent until then stays, and is not sent again."""
+    """Sends what the store lacks. Raises StoreAway if the store is lost on the way: what was sent until then stays, and
+    is not sent again."""
     parcels = Parcels(archive, names_of(store, is_hashed=is_hashed))
     there = _all_there(store)
     counts = {"sent": 0, "unchanged": 0, "failed": 0, "forgotten": 0, "bytes_sent": 0, "redacted": 0}
@@ -496,7 +499,7 @@ def push(
             parts = _lacking(each, before, what)
             yield _Outgoing(each, parts, before, _known(store, each, before, parts, since))
 
-    # Redacting is most of the work, and for all processors.
+    # Redacting is most of the work, so it runs on all processors.
     for each, text in archive.on_all_processors(_made_text, outgoing(), total if what != LEDGER else 0):
         try:
             size = _sent_whole(parcels, store, each, text, is_dry=is_dry)
@@ -516,10 +519,10 @@ def push(
 
 
 def _sent_whole(parcels: Parcels, store: Store, each: _Outgoing, text: _MadeText, *, is_dry: bool) -> int | None:
-    """How many bytes it was; None where the team has forgotten the session."""
+    """Sends one session; gives its bytes, or None if the team has forgotten it."""
     made = _made(parcels, each, text)
     is_taken = is_dry or _send(store, each.session, made, each.before)
-    if is_taken is None:  # another push of the same person came in between
+    if is_taken is None:  # another push by the same person came in between
         unknown = each._replace(known=Known(since=each.known.since))
         made = _made(parcels, unknown, _made_text(parcels.archive, unknown))
         is_taken = _send(store, each.session, made)
@@ -543,12 +546,12 @@ def _parts(what: str) -> tuple[str, ...]:
 
 
 def _chosen(archive: Archive, filters: Filter | None) -> list[int]:
-    """The oldest first: who watches the team's report sees it grow in the order of time."""
+    """The sessions to send, oldest first, so that the team's report grows in the order of time."""
     return passing_ids(archive.connection, filters or Filter())[::-1]
 
 
 def _made_text(archive: Archive, session: _Outgoing) -> _MadeText:
-    """Of a session that cannot be read: why."""
+    """The text of a session if it is to be sent; if it cannot be read, the reason."""
     if TEXT not in session.parts:
         return _MadeText()
     try:
@@ -559,7 +562,7 @@ def _made_text(archive: Archive, session: _Outgoing) -> _MadeText:
 
 
 def _made(parcels: Parcels, session: _Outgoing, text: _MadeText) -> dict[str, str]:
-    """The parts as JSON."""
+    """The parts as JSON. Raises RereadError if the session could not be read."""
     if text.problem is not None:
         raise RereadError(text.problem)
     others = [part for part in session.parts if part != TEXT]
@@ -572,7 +575,7 @@ def _encoded(document: Document) -> str:
 
 
 def _known(store: Store, each: Waiting, there: _There | None, parts: list[str], since: int | None) -> Known:
-    """What the store has of a session, as far as these parts ask for it."""
+    """What the store has of a session, for the parts that will be sent."""
     if there is None:
         return Known(since=since)
     files = store.rows("SELECT * FROM reread.known_files(%s)", (each.key,)) if "ledger" in parts else []
@@ -598,7 +601,7 @@ def _all_there(store: Store, only: str | None = None) -> dict[str, _There]:
 
 
 def _lacking(each: Waiting, there: _There | None, what: str) -> list[str]:
-    """The parts that the store has not, or has of before."""
+    """The parts that the store lacks or has an older version of."""
     if there is None:
         return list(_parts(what))
     has = {
@@ -610,8 +613,8 @@ def _lacking(each: Waiting, there: _There | None, what: str) -> list[str]:
 
 
 def _send(store: Store, each: Waiting, made: dict[str, str], before: _There | None = None) -> bool | None:
-    """False where the team has forgotten the session; None where the store no longer has what it had before, which
-    is what the parcels go on from."""
+    """Sends the parts of a session. False if the team has forgotten it; None if the store no longer has what the parts
+    continue from (`before`)."""
     with database_errors(), store.connection.transaction():
         store.connection.execute("SELECT reread.lock_ledger()")
         if before is not None and _all_there(store, each.key).get(each.key) != before:

@@ -1,6 +1,6 @@
-"""Questions to a team's store, answered in the values that the archive answers in: the same views show them.
+"""Questions to a team's store, answered with the archive's own value types, so that the same views show them.
 
-Everybody asks as their own role and gets what it may see. What was never pushed is None, and said to be so.
+Everybody asks with their own role and gets what it may see. What was never pushed is None, and shown as missing.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ _UNANSWERED = {
 
 
 def usage(store: Store, by: str = "day", filters: Filter | None = None, timezone: tzinfo | None = None) -> UsageReport:
-    """The report of `Archive.usage`, over everything the role may see; by team and person, too."""
+    """The report of `Archive.usage` over everything that the role may see; also by team and person. Raises BadInput for
+    a grouping or filter that a store cannot answer."""
     filters = filters or Filter()
     if by not in TEAM_GROUPINGS:
         raise BadInput(f"usage by {by!r} is not there; try {', '.join(TEAM_GROUPINGS)}")
@@ -138,11 +139,13 @@ def _cells(
                 WHERE {condition} GROUP BY 1, 2""",  # noqa: S608  our own text
             values,
         )
-        rows.sort(key=lambda row: (row[0] is not None, row[0], row[1]))  # sorting all responses would be a third of it
+        rows.sort(
+            key=lambda row: (row[0] is not None, row[0], row[1])
+        )  # in SQL, sorting all responses would take a third of the time
         yield from cells_ahead(rows, UsageQuestion(by=by, zone=timezone), ())
         return
     key, labels = _KEYS[by], _labels(store) if by == "machine" else {}
-    # What several tools share is divided once for all responses that were made alike, as the archive does it.
+    # Shares of several tools are divided once per circumstance, not per response, as the archive does it.
     alike: LiteralString = ", circumstance, place, is_sidechain, files > 1" if by == "tool" else ""
     rows = store.rows(
         f"""SELECT {key}, model, is_agent OR is_sidechain, is_abandoned, {_SUMS} FROM reread.response
@@ -161,12 +164,12 @@ def _cells(
 
 
 def _labels(store: Store) -> dict[str, str]:
-    """By id what a machine is called."""
+    """The names of machines, by id."""
     return shown_names(_machines(store))
 
 
 def _machines(store: Store) -> list[Machine]:
-    """Those that the role may see; who pushed from one may each have another label for it."""
+    """The machines that the role may see; people who pushed from the same one may each have another label for it."""
     rows = store.rows("SELECT id, min(label), array_agg(label) FROM reread.machine GROUP BY id ORDER BY 2, 1")
     return [Machine(number, label, tuple(labels)) for number, label, labels in rows]
 
@@ -189,7 +192,7 @@ _SESSION = "session.id, uuid, project, title, numbers, person, team, text_digest
 
 
 class TeamSession(NamedTuple):
-    """A session in a store, as a list has it, and whose it is."""
+    """A session in a store as a list shows it, and whose it is."""
 
     listed: Listed
     person: str
@@ -209,19 +212,20 @@ def _team_session(row: Sequence[Any]) -> TeamSession:
 
 
 def _stored(row: Sequence[Any]) -> StoredSession:
-    """As if its transcript were still where it was written: nobody here knows, and it is not for us to keep."""
+    """A session's row, marked as present: whether its transcript still exists is unknown here, and it is not ours to
+    keep."""
     number, uuid, project, title, numbers = row[:5]
     about = {"uuid": uuid, "folder": "", "project": project, "title": title or "", "git_branches": []}
     return StoredSession(number, SessionRow(**{**numbers, **about}), [], present=True, mtime_ns=None)
 
 
 def listed(store: Store, filters: Filter) -> list[TeamSession]:
-    """Sessions that the role may see, the one that went on last first; a title is empty where no text was pushed."""
+    """Sessions that the role may see, the one that ended last first; the title is empty if no text was pushed."""
     return _all_copies(store, filters, "is_counted")[: filters.limit]
 
 
 def _all_copies(store: Store, filters: Filter, which: LiteralString = "true") -> list[TeamSession]:
-    """Text may have been pushed with a copy that does not count."""
+    """Sessions including copies that do not count, because their text may be the only one that was pushed."""
     _refuse_unanswered(filters)
     condition, values = _response_condition(store, filters)
     rows = store.rows(
@@ -233,7 +237,7 @@ def _all_copies(store: Store, filters: Filter, which: LiteralString = "true") ->
 
 
 def _response_condition(store: Store, filters: Filter) -> tuple[LiteralString, list[Any]]:
-    """What of a filter is no number of a session: its machine, and branches and tools of its responses."""
+    """The conditions of a filter that a session's numbers cannot answer: machine, branch and tool."""
     condition, values = _condition(store, Filter(git_branch=filters.git_branch, tool=filters.tool))
     machine, more = _condition(store, Filter(machine=filters.machine))
     told: LiteralString = (
@@ -254,8 +258,8 @@ def _passes(stored: StoredSession, filters: Filter) -> bool:
 
 
 def session(store: Store, name: str) -> tuple[Session, TeamSession]:
-    """A conversation as it was pushed: whole, or its text without what tools gave back. Raises BadInput where none
-    was, or the role may not read it."""
+    """A conversation as it was pushed: complete, or its text without tool results. Raises BadInput if no text was
+    pushed, or the role may not read it."""
     named = _named(store, name)
     rows = store.rows(
         f"""SELECT {_SESSION} FROM reread.session WHERE uuid = %s
@@ -293,7 +297,7 @@ def _named(store: Store, name: str) -> str:
 
 
 def named_session(store: Store, word: str) -> list[str]:
-    """The ids that a word may mean: `@2`, an id, or at least four letters it begins with."""
+    """The ids that a word may mean: `@2`, an id, or a prefix of at least four letters."""
     if word.startswith("@"):
         return [_named(store, word)]
     rows = store.rows("SELECT DISTINCT uuid FROM reread.session WHERE starts_with(uuid, %s)", (word,))
@@ -301,7 +305,7 @@ def named_session(store: Store, word: str) -> list[str]:
 
 
 class _Kept(FileReader):
-    """Files as the store has them."""
+    """Reads a session's files from the store's content instead of the disk."""
 
     def __init__(self, bodies: dict[Path, bytes]) -> None:
         self._bodies = bodies
@@ -322,7 +326,7 @@ class _Kept(FileReader):
 
 
 def _unpacked(body: bytes) -> bytes:
-    """Of a file that grew, one part behind the other."""
+    """A file's content; one that grew has several compressed parts in a row."""
     with ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
         return reader.read()
 
@@ -366,20 +370,20 @@ _WEIGHT = {"prompt": "A", "title": "A", "text": "B", "thinking": "C", "tool": "D
 _ALL_WEIGHTS = "ABCD"
 _NOTHING = "'nothing is found by this'"
 _MOST_LINES = 400
-"""Of which the store finds the best; at 300 MB every hundred of them take 2 ms."""
+"""How many of the newest matching lines the store ranks; with 300 MB of text, every hundred of them take 2 ms."""
 _MORE_LINES = 40
-"""Than hits are shown: what the store takes for the best is ranked again here by what stands in it."""
+"""How many more lines than hits to fetch, because the store's best lines are ranked again here by their text."""
 
 
 def as_tsquery(match: str) -> str:
-    """An FTS5 expression, as `search_language.parse` writes it, for PostgreSQL."""
+    """An FTS5 expression from `search_language.parse` as a tsquery for PostgreSQL."""
     found: list[str] = []
-    weights, is_behind_term = _ALL_WEIGHTS, False  # which is none: with one the index cannot answer by itself
+    weights, is_behind_term = _ALL_WEIGHTS, False  # all weights means none: with weights the index alone cannot answer
     for part in _PART.finditer(match):
         if part["fields"] is not None:
             weights = "".join(sorted({_WEIGHT[name] for name in part["fields"].split() if name in _WEIGHT}))
         elif part["phrase"] is not None or part["sign"] == "(":
-            found += ["&"] * is_behind_term  # side by side is both
+            found += ["&"] * is_behind_term  # terms next to each other are joined by AND
             is_behind_term = part["sign"] is None
             found.append(_phrase(part["phrase"], weights, is_open=bool(part["star"])) if is_behind_term else "(")
             weights = _ALL_WEIGHTS if is_behind_term else weights
@@ -390,7 +394,7 @@ def as_tsquery(match: str) -> str:
 
 
 def _phrase(text: str, weights: str, *, is_open: bool) -> str:
-    """Words in a row; in no field that is kept, nothing."""
+    """A phrase as a tsquery; matches nothing if its fields are not in the store."""
     parts = words(text.replace('""', '"')) if weights else []
     if not parts:
         return _NOTHING
@@ -406,7 +410,7 @@ def _phrase(text: str, weights: str, *, is_open: bool) -> str:
 def search(
     store: Store, query: str, fields: frozenset[Field], filters: Filter, limit: int, now: datetime
 ) -> SearchAnswer:
-    """Ranked hits in the text that the role may see. What tools gave back is never there."""
+    """Ranked hits in the text that the role may see; a store never has tool results."""
     _refuse_unanswered(filters)
     terms = parse(query, fields)
     since, until = milliseconds(filters.since), milliseconds(filters.until)
@@ -440,7 +444,7 @@ def _by_number(store: Store, numbers: Collection[int]) -> dict[int, StoredSessio
 
 
 def without_text(store: Store) -> int:
-    """Sessions of which no text was pushed: what is said about those cannot be found or shown."""
+    """How many sessions were pushed without text, so that they cannot be searched or shown."""
     [(number,)] = store.rows("SELECT count(*) FROM reread.session WHERE is_counted AND text_digest IS NULL")
     return int(number)
 
@@ -451,7 +455,7 @@ _PLAIN = re.compile(r"[\w.-]{1,120}")
 
 
 def sessions_with_response(store: Store, name: str) -> list[str]:
-    """Ids of the sessions that tell of a response by the beginning of its id."""
+    """Ids of the sessions with a response whose id begins with `name`."""
     rows = store.rows(
         """SELECT DISTINCT uuid FROM reread.session JOIN reread.file ON file.session = session.id
                JOIN reread.told ON told.file = file.id WHERE starts_with(told.key, %s)""",
@@ -461,8 +465,8 @@ def sessions_with_response(store: Store, name: str) -> list[str]:
 
 
 def write_sources(store: Store, folder: Path, only: Sequence[str] | None = None) -> int:
-    """Writes the sessions whose text the role may read, or some of them, as the client lays them out below a folder;
-    gives how many. Of several copies of one the fullest that was pushed."""
+    """Writes the sessions whose text the role may read, or some of them, to a folder laid out as the client does it;
+    gives how many. Of several copies of a session it writes the fullest that was pushed."""
     rows = store.rows(
         f"""SELECT {_SESSION} FROM reread.session
             WHERE text_digest IS NOT NULL AND (%s::text[] IS NULL OR uuid = ANY (%s))
@@ -499,5 +503,5 @@ def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
 
 
 def _with_project(line: str, project: str | None) -> str:
-    """Lines leave without their folder; the session has it."""
+    """A line with the session's folder put back, which lines are sent without."""
     return line if project is None else f'{{"cwd": {json.dumps(project)}, {line[1:]}'

@@ -1,7 +1,7 @@
 -- A team's store. Every statement can be repeated: `reread team init` runs all of them again.
 --
--- Members only read, under row level security; whatever is written goes through functions of the store's owner, which
--- put the caller's own name on it. Times are milliseconds since 1970 in UTC, money is whole nano-dollars.
+-- Members only read, under row level security. All writes go through functions of the store's owner, which record the
+-- caller's name. Times are milliseconds since 1970 in UTC, money is whole nano-dollars.
 
 CREATE SCHEMA IF NOT EXISTS reread;
 SET LOCAL search_path = reread, pg_temp;
@@ -12,7 +12,7 @@ DO $$ BEGIN
     END IF;
 END $$;
 
--- Small facts about the store itself.
+-- Facts about the store itself, such as its version.
 CREATE TABLE IF NOT EXISTS note (name text PRIMARY KEY, value text NOT NULL);
 
 -- Who belongs to which team; `*` is every team.
@@ -41,9 +41,9 @@ CREATE TABLE IF NOT EXISTS session (
     team text,                            -- NULL: seen by that person, and by members of `*`
     uuid text NOT NULL,
     machine text NOT NULL,
-    project text,                         -- as the person chose: a name or a digest
-    is_counted boolean NOT NULL DEFAULT true,   -- false where another copy of it holds all that this one does
-    digest text NOT NULL,                 -- of what was last sent: the same again sends nothing
+    project text,                         -- a name or a digest, as the person chose
+    is_counted boolean NOT NULL DEFAULT true,   -- false if another copy contains everything that this one does
+    digest text NOT NULL,                 -- of what was last sent; if it is the same, nothing is sent
     text_digest text,
     content_digest text,
     title text,                           -- only with text
@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS file (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     session bigint NOT NULL REFERENCES session ON DELETE CASCADE,
     key text NOT NULL,
-    role text NOT NULL,                   -- what it is in its session, wherever that lies
+    role text NOT NULL,                   -- what the file is in its session, independent of its path
     kind text NOT NULL,
     head text NOT NULL,
     began bigint, ended bigint,
@@ -67,11 +67,11 @@ CREATE TABLE IF NOT EXISTS file (
     UNIQUE (session, key)
 );
 
--- Usage as each file tells it.
+-- Usage as each file reports it.
 CREATE TABLE IF NOT EXISTS told (
     file bigint NOT NULL REFERENCES file ON DELETE CASCADE,
     key text COLLATE "C" NOT NULL,
-    asked text COLLATE "C" NOT NULL,      -- the response an advisor was asked in; else the key itself
+    asked text COLLATE "C" NOT NULL,      -- for an advisor's call, the response that asked it; else the key itself
     time bigint,
     model text, speed text, geo text, tier text,
     input bigint NOT NULL, output bigint NOT NULL, cache_read bigint NOT NULL,
@@ -81,13 +81,13 @@ CREATE TABLE IF NOT EXISTS told (
     doubt smallint NOT NULL,
     rows bigint NOT NULL,
     project text, git_branch text, agent text, skill text, tools text[] NOT NULL,
-    circumstance text NOT NULL,           -- digest of these and all else that responses made alike share
+    circumstance text NOT NULL,           -- digest of these columns and everything else that similar responses share
     PRIMARY KEY (file, key)
 );
-ALTER TABLE told ADD COLUMN IF NOT EXISTS digest text;   -- of all this, as the client made it: the same is not sent again
+ALTER TABLE told ADD COLUMN IF NOT EXISTS digest text;   -- of this row, made by the client; if equal, it is not sent
 CREATE INDEX IF NOT EXISTS told_by_asked ON told(asked);
 
--- The ledger: every response once, whoever pushed it and however often. Place and time are the owner's.
+-- The ledger: every response once, no matter who pushed it or how often. Place and time are those of the owner.
 CREATE TABLE IF NOT EXISTS response (
     key text COLLATE "C" PRIMARY KEY,
     asked text COLLATE "C" NOT NULL,
@@ -107,10 +107,10 @@ CREATE TABLE IF NOT EXISTS response (
 );
 CREATE INDEX IF NOT EXISTS response_by_asked ON response(asked);
 CREATE INDEX IF NOT EXISTS response_by_session ON response(session);
--- None by person and team: PostgreSQL takes the teams of a caller for many, and reads everything all the same.
+-- No index by person and team: PostgreSQL expects a caller to be in many teams, and would read the whole table anyway.
 CREATE INDEX IF NOT EXISTS response_by_time ON response(time);
 
--- The rate card, as `Prices.rate_card()` gives it, and what raw names of models mean.
+-- The rate card, as `Prices.rate_card()` gives it, and the models that raw names mean.
 CREATE TABLE IF NOT EXISTS rate (
     model text NOT NULL,
     from_date text COLLATE "C",
@@ -126,7 +126,7 @@ CREATE TABLE IF NOT EXISTS multiplier (
 );
 CREATE TABLE IF NOT EXISTS model_name (raw text PRIMARY KEY, model text, region text);
 
--- Lines of conversations, redacted on the machine they come from, by month; and whole files, for who pushed `all`.
+-- Lines of conversations by month, redacted on the machine they come from; and whole files of people who pushed `all`.
 CREATE TABLE IF NOT EXISTS text (
     session bigint NOT NULL,
     person text NOT NULL, team text,
@@ -150,7 +150,7 @@ CREATE TABLE IF NOT EXISTS content (
     kind text NOT NULL, agent text, workflow text,
     body bytea NOT NULL                   -- compressed with zstd
 ) PARTITION BY RANGE (time);
--- A file that grew goes on in another part; size and digest are of everything up to its end.
+-- A file that grew gets another part; size and digest cover everything up to the end of that part.
 ALTER TABLE content ADD COLUMN IF NOT EXISTS part integer NOT NULL DEFAULT 0;
 ALTER TABLE content ADD COLUMN IF NOT EXISTS size bigint;
 ALTER TABLE content ADD COLUMN IF NOT EXISTS digest text;
@@ -158,7 +158,7 @@ CREATE INDEX IF NOT EXISTS content_by_session ON content(session);
 CREATE TABLE IF NOT EXISTS content_without_time PARTITION OF content DEFAULT;
 ALTER TABLE content_without_time ENABLE ROW LEVEL SECURITY;
 
--- What must not come back: digests of session ids.
+-- Digests of the ids of forgotten sessions, which must not be pushed again.
 CREATE TABLE IF NOT EXISTS forgotten (session text PRIMARY KEY, person text NOT NULL, at timestamptz NOT NULL DEFAULT now());
 
 -- Who read whose text.
@@ -172,7 +172,7 @@ CREATE TABLE IF NOT EXISTS audit (
 
 -- -- who is asking
 
--- The same inside functions of the owner, where `current_user` is the owner.
+-- The role that is asking, also inside functions of the owner, where `current_user` is the owner.
 CREATE OR REPLACE FUNCTION caller() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT CASE current_setting('role') WHEN 'none' THEN session_user::text ELSE current_setting('role') END
 $$;
@@ -198,8 +198,8 @@ CREATE OR REPLACE FUNCTION is_called(project text, pattern text) RETURNS boolean
         ELSE strpos(lower(project), lower(pattern)) > 0 END
 $$;
 
--- The most precise pattern decides. Without one a session stays where it is; a new one goes to the person's own team,
--- if there is but one.
+-- The longest matching pattern decides. If none matches, a session stays where it is, and a new one goes to the
+-- person's own team if they have exactly one.
 CREATE OR REPLACE FUNCTION team_of(project text, who text, present text) RETURNS text
 LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
     SELECT coalesce(
@@ -210,14 +210,14 @@ LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
     )
 $$;
 
--- -- pushing: by indexes alone. A plan that was made while the tables were empty is kept for a whole push, and would read
--- all of each table for every session, ever longer.
+-- -- pushing. These functions use indexes only: a plan made while the tables were empty is kept for a whole push, and
+-- would scan the growing tables for every session.
 
 CREATE OR REPLACE FUNCTION lock_ledger() RETURNS void LANGUAGE sql AS $$
     SELECT pg_advisory_xact_lock(7824361)
 $$;
 
--- Whether one copy of a session holds all that another does: each file of it, or the beginning of each.
+-- Whether one copy of a session (`whole`) contains each file of another (`part`), or a file that begins with it.
 CREATE OR REPLACE FUNCTION holds(whole bigint, part bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
     SELECT EXISTS (SELECT FROM file WHERE session = part AND kind <> 'capture') AND NOT EXISTS (
@@ -228,7 +228,7 @@ LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
     )
 $$;
 
--- Of copies of one session that hold the same, the fullest counts; gives those whose turn it is now, or no longer.
+-- Of copies of one session that contain the same, the fullest counts; gives the copies for which that changed.
 CREATE OR REPLACE FUNCTION fold_copies(named text) RETURNS SETOF bigint
 LANGUAGE plpgsql SET search_path = reread, pg_temp AS $$
 DECLARE each record; kept bigint[] := '{}'; counts boolean;
@@ -250,8 +250,8 @@ CREATE OR REPLACE FUNCTION mark_of(named text) RETURNS text LANGUAGE sql IMMUTAB
     SELECT encode(sha256(convert_to(named, 'UTF8')), 'hex')
 $$;
 
--- One session: whole, in the stead of what was pushed of it before, or what has changed. Gives the keys of responses
--- that have to be settled again; NULL where the session was forgotten.
+-- Stores one session: all of it, replacing what was pushed before, or only what has changed. Gives the keys of the
+-- responses that must be settled again; NULL if the session was forgotten.
 CREATE OR REPLACE FUNCTION put_session(parcel jsonb) RETURNS text[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -275,7 +275,7 @@ BEGIN
     UPDATE text SET team = stays.team WHERE session = number AND team IS DISTINCT FROM stays.team;
     UPDATE content SET team = stays.team WHERE session = number AND team IS DISTINCT FROM stays.team;
 
-    -- What goes, and with it what other files tell of the same: when a file grew, it may be the owner no longer.
+    -- Responses that are removed. Their other copies must be settled again, since a file that grew may lose ownership.
     WITH gone AS (
         DELETE FROM told USING file
         WHERE file.id = told.file AND file.session = number AND (
@@ -325,7 +325,7 @@ BEGIN
     RETURN coalesce(keys, '{}');
 END $$;
 
--- What the store has of a session of the caller, by digests: see `payload.Known`.
+-- What the store has of one of the caller's sessions, as digests: see `payload.Known`.
 CREATE OR REPLACE FUNCTION known_files(named text) RETURNS TABLE (file text, marks bigint, digest text, told jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
     SELECT file.key, length(file.marks), md5(file.marks),
@@ -346,7 +346,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
     ORDER BY name, part DESC
 $$;
 
--- What decides about responses that several files tell: see `billing.settle`, which is given these.
+-- The copies of responses that several files report, which are passed to `billing.response.settle`.
 CREATE OR REPLACE FUNCTION copies(keys text[]) RETURNS TABLE (
     id bigint, file text, key text, head text, began bigint, ended bigint, "time" bigint, is_sidechain boolean,
     output bigint, web_searches bigint, doubt smallint, rows bigint
@@ -362,9 +362,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp SET enabl
 $$;
 ALTER FUNCTION copies(text[]) ROWS 100;
 
--- Money by the rate card: the newest row that had begun, the tier of the whole prompt, half up once per kind of token.
--- A table without settings of its own becomes part of the question that asks it, planned once: four times as quick as a
--- function that is called for every response.
+-- Cost by the rate card: the newest row that had begun, the tier of the whole prompt, rounded half up once per kind of
+-- token. A function that returns a table and has no settings is inlined into the query and planned once, which is four
+-- times as fast as one that is called for every response.
 DROP FUNCTION IF EXISTS cost(response);
 CREATE OR REPLACE FUNCTION price(used response) RETURNS TABLE (nanodollars bigint) LANGUAGE sql STABLE AS $$
     SELECT (CASE WHEN used.input = 0 THEN 0 ELSE div(2 * used.input * held.input * n + d, 2 * d) END
@@ -396,7 +396,8 @@ CREATE OR REPLACE FUNCTION price(used response) RETURNS TABLE (nanodollars bigin
     ) AS held
 $$;
 
--- Writes what was decided: of each response that several files tell, the owner's file and the one that counts.
+-- Writes the settled responses. `decided` has, for each that several files report, the owner's file and the one that
+-- counts.
 CREATE OR REPLACE FUNCTION settle(keys text[], decided jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off AS $$
 BEGIN
@@ -437,7 +438,7 @@ BEGIN
     UPDATE response SET nanodollars = (SELECT held.nanodollars FROM price(response) AS held) WHERE asked = ANY (keys);
 END $$;
 
--- Months that text and content of some times need.
+-- Creates the partitions by month that text or content of these times need.
 CREATE OR REPLACE FUNCTION make_months(parent text, times bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = reread, pg_temp AS $$
 DECLARE month timestamptz; name text;
@@ -456,19 +457,19 @@ BEGIN
     END LOOP;
 END $$;
 
--- Text before this moment is not kept; NULL where all is.
+-- Text from before this time is not kept; NULL if all is kept.
 CREATE OR REPLACE FUNCTION kept_since() RETURNS bigint LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
     SELECT (extract(epoch FROM now() - value::integer * interval '1 day') * 1000)::bigint
     FROM note WHERE name = 'retain_days'
 $$;
 
--- When the last of a session was said, or it was pushed where it tells no time: titles and what else has no time of
--- its own are as old as that.
+-- When a session ended, or if that is unknown, when it was pushed. Titles and other rows without a time of their own
+-- count as this old.
 CREATE OR REPLACE FUNCTION ended(whose session) RETURNS bigint LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
     SELECT coalesce((whose.numbers->>'ended')::bigint, (extract(epoch FROM whose.pushed) * 1000)::bigint)
 $$;
 
--- Lets go of text that is older: whole months at once, and what lies in the month in between.
+-- Deletes text that is too old: whole months at once, and rows in the month where the limit is.
 CREATE OR REPLACE FUNCTION retire() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
 DECLARE since bigint := kept_since(); part record; gone bigint := 0;
@@ -493,7 +494,7 @@ BEGIN
     RETURN gone;
 END $$;
 
--- The lines of a session, in the stead of those that were there, or of some of them.
+-- Stores the lines of a session, replacing all that were there or only those that changed.
 CREATE OR REPLACE FUNCTION put_text(parcel jsonb) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
 DECLARE whose session%ROWTYPE;
@@ -547,10 +548,11 @@ BEGIN
     RETURN true;
 END $$;
 
--- -- reading text: row level security would keep PostgreSQL from the text index, so these filter by themselves
+-- -- reading text: row level security would prevent PostgreSQL from using the text index, so these functions filter
+-- by team themselves
 
--- Of the newest lines that match, as many as `most`, the `best` by a rank that costs little: the caller ranks those by
--- what stands in them. Weights are half of those of `search_language`, which go beyond 1.
+-- Takes the newest `most` lines that match, and returns the `best` of them by a cheap rank; the caller ranks those by
+-- their text. The weights are half of those in `search_language`, which go beyond 1.
 DROP FUNCTION IF EXISTS search(text, bigint, bigint, integer);
 CREATE OR REPLACE FUNCTION search(
     query text, since bigint, until bigint, among bigint[], most integer, best integer, now_ms bigint
@@ -576,7 +578,8 @@ BEGIN
     SELECT shown.session, shown.agent, shown.uuid, shown.time, shown.line, shown.number FROM shown;
 END $$;
 
--- Asked in a sub-select: once, and not for every line.
+-- Whether the caller may read a session's text; notes that they did. Called in a sub-select, which runs once and not
+-- for every line.
 CREATE OR REPLACE FUNCTION note_reading(wanted bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
 DECLARE whose session%ROWTYPE;
@@ -604,8 +607,8 @@ $$;
 
 -- -- forgetting, and who belongs where
 
--- Removes every copy of a session and remembers that; gives the keys to settle again, NULL where it is not the
--- caller's to forget.
+-- Removes every copy of a session and remembers that; gives the keys to settle again, or NULL if the caller may not
+-- forget it.
 CREATE OR REPLACE FUNCTION forget(named text) RETURNS text[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
 DECLARE keys text[]; gone bigint[];
@@ -625,7 +628,7 @@ BEGIN
     RETURN keys;
 END $$;
 
--- After a change of members or assignments: every session and what hangs on it goes to the team it belongs to now.
+-- After a change of members or assignments: moves every session, and everything that belongs to it, to its team now.
 CREATE OR REPLACE FUNCTION assign_teams() RETURNS bigint
 LANGUAGE plpgsql SET search_path = reread, pg_temp AS $$
 DECLARE moved bigint;
@@ -643,7 +646,7 @@ BEGIN
     RETURN moved;
 END $$;
 
--- -- who sees what: everything about the caller in a sub-select, which is asked once and not for every row
+-- -- who sees what. Conditions on the caller are in sub-selects, which run once and not for every row.
 
 DO $$
 DECLARE each record;
@@ -658,7 +661,7 @@ BEGIN
         ('told', 'EXISTS (SELECT FROM reread.file WHERE file.id = told.file)'),
         ('response', 'person = (SELECT reread.caller()) OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('rate', 'true'), ('multiplier', 'true'), ('model_name', 'true'),
-        -- Text of others only through `search` and `lines_of`, which note who read it.
+        -- Text of others is readable only through `search`, `lines_of` and `content_of`, which note who read it.
         ('text', 'person = (SELECT reread.caller())'),
         ('content', 'person = (SELECT reread.caller())'),
         ('forgotten', 'person = (SELECT reread.caller())'),

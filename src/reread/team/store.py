@@ -1,4 +1,4 @@
-"""A team's store as one person reaches it: the connection, its errors as sentences, and what its owner may change."""
+"""A connection to a team's store: it turns errors into sentences, and has the operations of the store's owner."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ else:
     json_types = lazy.module("psycopg.types.json")
 
 VERSION = 2
-"""Of tables and functions; grows with every change of what a client may send or ask. A client refuses any other."""
+"""The version of tables and functions. Increase it with every change of what a client may send or ask; a client refuses
+any other version."""
 _SCHEMES = ("postgresql://", "postgres://")
 _PASSWORD = re.compile(r"^(postgres(?:ql)?://[^:/@]*):[^/]*@")
-"""As PostgreSQL reads an address: a password may hold what ends a host elsewhere."""
+"""Follows PostgreSQL's own reading of an address, where a password may contain characters that end a host elsewhere."""
 _SECRETS = ("password=", "sslpassword=")
 _AILMENTS = {"53100": "cannot go on: there is no room left on its disk; make some, and the same again goes on"}
 _NO_DATABASE = re.compile(r'database "[^"]*" does not exist')
@@ -37,11 +38,11 @@ _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,63}")
 
 
 class StoreAway(RereadError):
-    """The store cannot be reached now, or was lost on the way: worth another try."""
+    """The store cannot be reached now, or was lost on the way; trying again may help."""
 
 
 class StoreRefused(RereadError):
-    """The store is there, and said no."""
+    """The store was reached and refused."""
 
 
 def is_store(target: str) -> bool:
@@ -49,7 +50,7 @@ def is_store(target: str) -> bool:
 
 
 def without_password(url: str) -> str:
-    """The address as it may be shown and remembered."""
+    """The address without secrets, as it may be shown and remembered."""
     before, mark, asked = _PASSWORD.sub(r"\1@", url).partition("?")
     kept = [each for each in asked.split("&") if not each.startswith(_SECRETS)]
     return before + mark + "&".join(kept) if kept else before
@@ -65,7 +66,8 @@ def _psycopg() -> Any:
 
 @contextmanager
 def database_errors() -> Iterator[None]:
-    """Errors of the database as sentences, without what they quote of a statement."""
+    """Turns errors of the database into sentences that do not quote the statement. Raises StoreAway, StoreRefused or
+    BadInput."""
     psycopg = _psycopg()
     try:
         yield
@@ -89,7 +91,7 @@ def _sentence(error: Exception) -> str:
 
 
 class Store:
-    """A store by its address; close it, or use it in a `with`."""
+    """A store, by its address; use it in a `with` statement."""
 
     def __init__(self, url: str, *, is_new: bool = False) -> None:
         if not is_store(url):
@@ -99,7 +101,7 @@ class Store:
             self.connection: psycopg.Connection[Any] = _psycopg().connect(
                 url, autocommit=True, connect_timeout=10, application_name="reread"
             )
-            # Compiling a question takes longer than answering it: half a second, for milliseconds of work.
+            # Compiling a query takes half a second, and answering it milliseconds.
             self.connection.execute("SET jit = off")
             self.role = str(self.one("SELECT current_user"))
         if not is_new:
@@ -122,7 +124,7 @@ class Store:
             )
 
     def version(self) -> int:
-        """Raises BadInput where it is newer than this program knows."""
+        """The version of the store's tables. Raises BadInput if it is newer than this program's."""
         with database_errors():
             made = int(self.note("version") or 0)
         if made > VERSION:
@@ -132,7 +134,7 @@ class Store:
         return made
 
     def one(self, query: LiteralString, values: Sequence[Any] = ()) -> Any:
-        """The first column of the first row; None where there is none."""
+        """The first column of the first row; None if there is no row."""
         row = self.connection.execute(query, values or None).fetchone()
         return None if row is None else row[0]
 
@@ -145,7 +147,7 @@ class Store:
         return None if found is None else str(found)
 
     def settle(self, keys: Sequence[str]) -> None:
-        """Settles responses again, inside the caller's transaction, which holds the ledger's lock."""
+        """Settles responses again, inside the caller's transaction, which must hold the ledger's lock."""
         if not keys:
             return
         copies: dict[str, list[Response]] = {}
@@ -165,11 +167,12 @@ def as_json(value: object) -> Any:
     return json_types.Jsonb(value)
 
 
-# -- the owner's part
+# -- for the owner
 
 
 def initialise(store: Store, prices: Prices) -> None:
-    """Tables, functions, rules and prices; repeated, it brings all of them up to date and counts all money again."""
+    """Creates tables, functions, rules and prices. On an existing store it brings them up to date and calculates all
+    costs again."""
     schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
     with database_errors(), store.connection.transaction():
         store.connection.execute("SELECT pg_advisory_xact_lock(7824361)")
@@ -210,7 +213,7 @@ def _write_prices(store: Store, prices: Prices) -> None:
 
 
 def grant(store: Store, role: str, team: str, *, sees_text: bool) -> bool:
-    """Puts a role into a team; True where the role had to be made first, without a password."""
+    """Adds a role to a team; True if the role had to be created first, without a password."""
     _check_names(role, team)
     with database_errors(), store.connection.transaction():
         is_new = store.one("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)) is None
@@ -227,7 +230,7 @@ def grant(store: Store, role: str, team: str, *, sees_text: bool) -> bool:
 
 
 def revoke(store: Store, role: str, team: str) -> None:
-    """Takes a role out of a team; out of its last one, it may do nothing in the store any more."""
+    """Removes a role from a team; after its last team, it may no longer do anything in the store. Raises BadInput."""
     _check_names(role, team)
     with database_errors(), store.connection.transaction():
         gone = store.connection.execute("DELETE FROM reread.member WHERE role = %s AND team = %s", (role, team))
@@ -244,7 +247,7 @@ def _check_names(*names: str) -> None:
 
 
 def assign(store: Store, pattern: str, team: str) -> int:
-    """Gives projects to a team; how many sessions moved."""
+    """Assigns projects to a team; gives how many sessions moved."""
     _check_names(team)
     if not pattern.strip():
         raise BadInput("say which projects: a part of their path, or a pattern with *")
@@ -257,7 +260,7 @@ def assign(store: Store, pattern: str, team: str) -> int:
 
 
 def retain(store: Store, days: int | None) -> int:
-    """How long text is kept from now on; gives how many months of it went at once."""
+    """Sets for how many days text is kept, None for always; gives how many months of text were deleted at once."""
     with database_errors(), store.connection.transaction():
         store.connection.execute("DELETE FROM reread.note WHERE name = 'retain_days'")
         if days is not None:
@@ -266,7 +269,8 @@ def retain(store: Store, days: int | None) -> int:
 
 
 def forget(store: Store, name: str) -> str:
-    """Removes every copy of a session; gives its id."""
+    """Removes every copy of a session; gives its id. Raises StoreRefused if others pushed it too, unless the role owns
+    the store."""
     named = found_session(store, name)
     with database_errors(), store.connection.transaction():
         keys = store.one("SELECT reread.forget(%s)", (named,))
@@ -277,7 +281,7 @@ def forget(store: Store, name: str) -> str:
 
 
 def found_session(store: Store, name: str) -> str:
-    """The id of a session that begins so. Raises BadInput."""
+    """The id of the session whose id begins with `name`. Raises BadInput if there is none or several."""
     rows = store.rows(
         "SELECT DISTINCT uuid FROM reread.session WHERE starts_with(uuid, %s) ORDER BY 1 LIMIT 9", (name,)
     )
@@ -308,7 +312,7 @@ class StoreStatus(Struct, frozen=True, kw_only=True):
 
 def status(store: Store) -> StoreStatus:
     days = store.note("retain_days")
-    # A member may not call `kept_since` and `ended`, which say the same.
+    # Equivalent to `ended` and `kept_since`, written out because a member may not call `ended`.
     [counts] = store.rows(
         """SELECT count(*), count(DISTINCT person),
                   count(text_digest) FILTER (WHERE is_kept), count(content_digest) FILTER (WHERE is_kept),
@@ -343,7 +347,7 @@ def members(store: Store) -> list[tuple[str, str, bool]]:
 
 
 def verify(store: Store, prices: Prices) -> tuple[int, list[str]]:
-    """Settles and prices every response again from what files report; how many there are, and which differ."""
+    """Settles and prices every response again from what files report; gives how many there are, and which differ."""
     names = ("key", "speed", "geo", "tier", "model", "time", "input", "output", "cache_read", "cache_write_5m")
     more = ("cache_write_1h", "web_searches", "is_sidechain", "is_abandoned", "doubt", "rows")
     rows = store.rows(
