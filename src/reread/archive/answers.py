@@ -285,9 +285,6 @@ def _part(session: Session, agent: str | None, conversation: Conversation, copie
     return _Part(session, agent, conversation, conversation.identities(conversation.records[:copied]))
 
 
-_EARLIEST = datetime.min.replace(tzinfo=UTC)
-
-
 def asking(filters: Filter) -> Filter:
     """A filter for the sessions in which Claude asked anything. `decisions` applies the original tool and limit."""
     return filters._replace(tool=ASKING, limit=None)
@@ -308,7 +305,7 @@ def decisions(sessions: Iterable[Session], filters: Filter, topic: str | None = 
                 for each in decisions_of(part, session.id, agent)
                 if each.uuid not in copied and filters.keeps_time(each.time) and _is_about(each, topic)
             ]
-    found.sort(key=lambda each: each.time or _EARLIEST, reverse=True)
+    found.sort(key=lambda each: each.time or _BEGINNING, reverse=True)
     return found[: filters.limit]
 
 

@@ -200,10 +200,10 @@ def is_settled(records: Sequence[Record], kinds: Mapping[int, Speaker]) -> bool:
         return False
     own = _held(records, kinds)
     forks = _Forks(records, _held_below(records, kinds, order, links.parent))
-    return all(_is_settled(last, below, own, links, forks) for below in range(1, 2 * MORE))
+    return all(_is_stable(last, below, own, links, forks) for below in range(1, 2 * MORE))
 
 
-def _is_settled(node: int, below: int, own: list[int], links: _Links, forks: _Forks) -> bool:
+def _is_stable(node: int, below: int, own: list[int], links: _Links, forks: _Forks) -> bool:
     """Whether every fork above a line stays what it is, should lines below it hold more than now."""
     while node >= 0:
         if own[node]:
