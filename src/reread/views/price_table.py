@@ -195,7 +195,7 @@ def dollars(nanodollars: int) -> str:
 
 
 def projection_words(spending: Spending) -> str:
-    """A range, because the pace of the last week and of the month differ."""
+    """A range, because the paces of a week, of four weeks and of the month so far differ."""
     low, high = f"${spending.low / 1e9:,.0f}", f"${spending.high / 1e9:,.0f}"
     return f"at this pace {low}" if low == high else f"at this pace {low} to {high}"
 
