@@ -356,7 +356,7 @@ def _open_block(report: UsageReport, site: pages.Site) -> FiveHourBlock | None:
 
 
 def download(request: Request) -> Response:
-    """`usage.svg` or `usage.csv`, or the same of `projects`, with the page's filters; a browser makes a PNG of the SVG."""
+    """`usage.svg` or `usage.csv`, or the same of `projects`, with the page's filters; the page makes a PNG itself."""
     site = pages.site_of(request)
     what, _, ending = request.path_params["name"].partition(".")
     if what not in ("usage", "projects") or ending not in ("svg", "csv"):
