@@ -352,7 +352,7 @@ def _traced(archive: Archive, file: TouchedFile) -> Traced | None:
     sessions = (archive.session(name) for name in reversed(newest))
     try:
         return archives.file_history.trace(sessions, file.path, None, datetime.fromisoformat, archive.kept_backups())
-    except BadInput:  # changed by shell commands only, of which nothing but the command is known
+    except BadInput:  # changed by shell commands only, whose effect on the file is unknown
         return None
 
 

@@ -220,7 +220,7 @@ class StreamBlocks:
             self._calls[name] = block = replace(call, permission=permission)
             yield block
 
-    # What stands for itself
+    # Blocks that are part of no message
 
     def _started(self, event: events.SessionStarted, time: datetime | None) -> Iterator[ShownBlock]:
         before, name = self._heading, event.session or "?"

@@ -43,7 +43,10 @@ def price_lines(
     view: View,
     day: date | None,
 ) -> Iterator[str]:
-    """All rows of the table, or with `day` those valid on that day. Without an archive, nothing is said about it."""
+    """All rows of the table, or with `day` those valid on that day; then the archive's models without a price.
+
+    `unpriced` is None without an archive.
+    """
     if models:
         yield from _table(models, view, day)
     else:

@@ -57,7 +57,7 @@ class MapMark(NamedTuple):
     tip: str
     anchor: str
     piece: int = -1
-    """The number of its piece, if keys can lead to it; else -1."""
+    """The number of its piece, for keys that lead to it; -1 if none needs it."""
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -84,7 +84,8 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
             lifespan="on",
         )
         server = _Server(config, app.dismiss)
-        stack.enter_context(server.capture_signals())  # whoever sees the address may stop the server at once
+        # Before the address is announced, because the server may be stopped from then on.
+        stack.enter_context(server.capture_signals())
         terminal.announce(address, is_open=not is_loopback(host))
         if opens_browser and has_screen():
             threading.Thread(target=open_browser, args=(address,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""The page of a session: first screen, the rest on scrolling, additions while it runs, branches, moments in time."""
+"""The page of a session: first screen, the rest on scrolling, additions while it runs, branches, timeline."""
 
 from __future__ import annotations
 
