@@ -222,7 +222,7 @@ def _response_lines(explained: ExplainedResponse, view: View) -> Iterator[str]:
 
 
 def _part_lines(part: CostPart, time: datetime | None, view: View, *, is_suspect: bool) -> Iterator[str]:
-    """One part of the cost: head, price tier, products and sum."""
+    """One part of a response's cost: head, test for long-context rates, products and sum."""
     derivation = part.derivation
     day = "no day" if time is None else time.astimezone(UTC).date().isoformat()
     price = f"price {derivation.price_id}" if derivation.price_id is not None else "no price"
