@@ -199,7 +199,7 @@ class Memory(NamedTuple):
     folder: str
     """The project that questions are about unless they name another."""
     running: str | None
-    """The id of the session that asks, if its client gives it. Left out of answers by default: it knows what it said."""
+    """The id of the session that asks, if known. Left out of answers by default: it knows what it said."""
     timezone: tzinfo | None
     cleaner: Callable[[], Callable[[str], str]]
     """Makes the function that redacts secrets in texts."""
