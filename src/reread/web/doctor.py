@@ -63,7 +63,7 @@ class BackgroundScan(Generic[Found]):
             self.found = self._look(self._library, self._set_progress)
         except RereadError as problem:
             self.problem = str(problem)
-        except Exception as problem:  # noqa: BLE001  else each visit of the page would start a new scan, and none would end
+        except Exception as problem:  # noqa: BLE001  else each visit would start a new scan, and none would end
             self.problem = f"{type(problem).__name__}: {problem}"
 
     def _set_progress(self, done: int, of: int) -> None:
