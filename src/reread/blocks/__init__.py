@@ -1,4 +1,4 @@
-"""A conversation as the blocks that every view writes: one set of values for saved sessions and for streams.
+"""Turns a conversation into blocks. Saved sessions and live streams give the same blocks, and every view writes them.
 
-Pure, and below the views: nothing here knows a terminal, Markdown, HTML or JSON.
+Pure, and below the views: nothing here knows about terminals, Markdown, HTML or JSON.
 """

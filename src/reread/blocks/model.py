@@ -1,7 +1,7 @@
 """The dozen kinds of blocks that a conversation is shown as.
 
-A block of a stream is `forming` until it is whole, and may be `withdrawn`; its key stays the same meanwhile. What costs
-something and only some views ask for (changed lines, a whole output, what a turn used) is worked out on demand.
+A block of a stream is `forming` until it is `whole`, and may be `withdrawn`; its key never changes. What is costly and
+needed by some views only (changed lines, a whole output, what a turn used) is computed on demand.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:  # sessions without captures never import `live`
     from reread.live.events import Permission, PermissionAnswered, TurnResult
 
 LABELLED = frozenset({"queued", "hook", "task", "withdrawn", "unknown"})
-"""Notices whose text does not say by itself what they are."""
+"""Notices whose text alone does not say what they are."""
 _PATHS = ("file_path", "notebook_path", "path")
 _NOT_ASKED = ("/", "!")
-"""How a command begins that a person typed; all else of a command is what it printed."""
+"""A command notice that begins with one of these was typed by a person; any other is what a command printed."""
 
 
 class BlockState(StrEnum):
@@ -39,13 +39,13 @@ class BlockState(StrEnum):
 
 
 class BlockPlace(Struct, frozen=True, gc=False):
-    """Where a block stands: in a line, which says the rest, or where an event of a stream says by itself."""
+    """Where a block comes from: a line of a transcript, or an event of a stream, whose own fields then say it."""
 
     record: Record | None = None
     agent: str | None = None
-    """The call that started the agent who speaks; None for the conversation itself."""
+    """The id of the call that started the agent that this block belongs to; None for the main conversation."""
     number: int | None = None
-    """Which block of its message."""
+    """The position of the block in its message."""
     name: str | None = None
     message: str | None = None
     at: datetime | None = None
@@ -61,7 +61,7 @@ class BlockPlace(Struct, frozen=True, gc=False):
 
     @property
     def time(self) -> datetime | None:
-        """Read from the line when it is asked for: most views never do, and a page has thousands."""
+        """Parsed from the line only when asked for: most views never ask, and a page has thousands of blocks."""
         return (self.record.time if self.record is not None else None) or self.at
 
 
@@ -73,11 +73,11 @@ class ShownBlock(Struct, frozen=True, kw_only=True, gc=False):
     place: BlockPlace
     state: BlockState = BlockState.WHOLE
     withdrawn: Withdrawal | None = None
-    """Why it was taken back; None for all that stands."""
+    """Why it was taken back; None unless it was."""
 
 
 class HeadingBlock(ShownBlock, frozen=True, kw_only=True):
-    """What a session is: first of all blocks, and in a stream again where something of it changed."""
+    """Describes the session. It is the first block; a stream repeats it when something about the session changes."""
 
     id: str
     title: str = ""
@@ -94,7 +94,7 @@ class HeadingBlock(ShownBlock, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     mark: Mark = NO_MARK
     before: HeadingBlock | None = None
-    """What a stream said of the same session last."""
+    """The heading that the stream gave for the same session before this one."""
 
 
 class RuleBlock(ShownBlock, frozen=True, kw_only=True):
@@ -119,24 +119,24 @@ class WordsBlock(ShownBlock, frozen=True, kw_only=True):
 
 class ThinkingBlock(ShownBlock, frozen=True, kw_only=True):
     text: str
-    """Empty where the client did not store it, or does not show it."""
+    """Empty if the client did not store it or does not show it."""
     is_redacted: bool = False
     signature: str | None = None
     duration_ms: float | None = None
     tokens: int | None = None
-    """About how many, where a stream says so and withholds the text."""
+    """An estimate, if a stream gives one in place of the text."""
 
 
 class NoticeBlock(ShownBlock, frozen=True, kw_only=True):
-    """Something that happened beside the talk."""
+    """Something that happened outside what was said, such as a compaction or a hook."""
 
     what: str
     text: str
     detail: str = ""
     is_passing: bool = False
-    """A state of the moment: it is gone as soon as anything else is shown."""
+    """A momentary state, which disappears as soon as anything else is shown."""
     is_of_stream: bool = False
-    """Whether no line of a transcript tells it."""
+    """Whether only the stream has it: no line of a transcript does."""
 
     @property
     def label(self) -> str:
@@ -148,16 +148,16 @@ class NoticeBlock(ShownBlock, frozen=True, kw_only=True):
 
     @property
     def is_printed(self) -> bool:
-        """Whether it is what a command printed, and not the command."""
+        """Whether it is the output of a command rather than the command."""
         return self.what == "command" and not self.text.startswith(_NOT_ASKED)
 
 
 class OutputBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
-    """What a call gave back."""
+    """The output of a call."""
 
     call: str | None
     name: str
-    """Of the tool."""
+    """The name of the tool."""
     text: str
     is_error: bool = False
     images: int = 0
@@ -166,13 +166,13 @@ class OutputBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
 
     @cached_property
     def result(self) -> Mapping[str, Any]:
-        """The structured twin of the text; empty where there is none."""
+        """The structured result that the client stores next to the text; empty if there is none."""
         found = self.read_result()
         return found if isinstance(found, dict) else {}
 
     @property
     def whole(self) -> str:
-        """All of it, though the line may hold only its beginning."""
+        """The whole output, even if the line holds only its beginning."""
         return self.read_whole() if self.read_whole is not None else self.text
 
     @property
@@ -203,13 +203,13 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
     options: tuple[Choosable, ...] = ()
     is_several: bool = False
     answer: str = ""
-    """What was answered, where it is none of the options."""
+    """The answer, if it is not one of the options."""
 
 
 class QuestionBlock(ShownBlock, frozen=True, kw_only=True):
-    """The client asks a person: may a tool run, which answer do they choose, is a plan good.
+    """A question of the client to a person: may a tool run, which option to choose, is a plan good.
 
-    Forming until it is answered; withdrawn where it needs no answer any more.
+    Forming until it is answered; withdrawn if it no longer needs an answer.
     """
 
     permission: Permission
@@ -225,7 +225,7 @@ class CallBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     permission: ToolPermission | None = None
     agent: AgentBlock | None = None
     written: str = ""
-    """The JSON of its input as far as it has come, while it forms."""
+    """The part of its input's JSON that has arrived, while the block is forming."""
 
     @property
     def seconds(self) -> float | None:
@@ -239,8 +239,8 @@ class CallBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
 
     @cached_property
     def diffs(self) -> tuple[DiffBlock, ...]:
-        """What it changed or would have: its own file, or those that a shell command is known to have changed."""
-        from reread.features.edits.patches import (  # 5 ms, and most views of a session ask for none
+        """What it changed, or would have: the file it names, or the files a shell command is known to have changed."""
+        from reread.features.edits.patches import (  # the import takes 5 ms, and most views need no diffs
             bash_changes,
             is_edit,
             patched,
@@ -254,7 +254,7 @@ class CallBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
 
     @cached_property
     def questions(self) -> tuple[AskedQuestion, ...]:
-        """With what was answered."""
+        """The questions it asked, with their answers."""
         if self.name != "AskUserQuestion":
             return ()
         answers = self.output.answers if self.output is not None else {}
@@ -281,16 +281,16 @@ class AgentBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
 class TurnUsage(NamedTuple):
     tokens: Tokens
     context: int
-    """Tokens that its last request sent."""
+    """Prompt tokens of the turn's last request."""
 
 
 class ResultBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
-    """Ends a turn: what it took."""
+    """Ends a turn, with what the turn used."""
 
     duration_ms: float | None = None
     reckon: Callable[[], TurnUsage] | None = None
     outcome: TurnResult | None = None
-    """What the client itself says of it, in a stream."""
+    """The result that the client itself reports; only in a stream."""
 
     @cached_property
     def usage(self) -> TurnUsage:
@@ -298,7 +298,7 @@ class ResultBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
 
 
 StepBlock = WordsBlock | ThinkingBlock | CallBlock | NoticeBlock
-"""What stands in a turn between its prompt and its result."""
+"""The blocks of a turn between its prompt and its result."""
 
 
 class TurnBlocks(Struct, frozen=True, kw_only=True):
@@ -320,13 +320,13 @@ class TurnBlocks(Struct, frozen=True, kw_only=True):
 
 
 def path_of(tool_input: object) -> str:
-    """The file that an input names."""
+    """The path in a tool's input; empty if it has none."""
     fields = tool_input if isinstance(tool_input, dict) else {}
     return next((fields[key] for key in _PATHS if isinstance(fields.get(key), str)), "")
 
 
 def questions_in(tool_input: Any, answers: Mapping[str, Any]) -> Iterator[AskedQuestion]:
-    """The questions of an input of AskUserQuestion that can be asked."""
+    """The questions in an input of AskUserQuestion; those that are not objects are skipped."""
     found = tool_input.get("questions") if isinstance(tool_input, dict) else None
     for each in found if isinstance(found, list) else ():
         if isinstance(each, dict):

@@ -1,6 +1,6 @@
-"""Events of a stream to blocks: a fragment updates a block by its key, a result the block of its call.
+"""Turns the events of a stream into blocks. A fragment updates the block with its key, a result the block of its call.
 
-`StreamBlocks` keeps only what is still open, so that a stream may go on for days.
+`StreamBlocks` keeps only what is still open, so that a stream may run for days.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _LABELS = {
     "task": "",
     "unknown": "",
 }
-"""Notices that no line of a transcript tells, by what is said before their text. Others are bookkeeping."""
+"""Notices that only a stream has, with the label put before their text. All others are bookkeeping and not shown."""
 _STATES = {"requesting": "waiting for the model", "compacting": "compacting"}
 _SILENT_TASKS = frozenset({"task_started", "task_progress", "task_updated"})
 _SHOWN_OF_UNKNOWN = 200
@@ -58,16 +58,16 @@ _NO_LINE = decode(b"{}")
 
 
 class StreamBlocks:
-    """Feed it events; it gives each block that an event begins or changes, as it is now."""
+    """Takes events; returns each block that an event begins or changes, in its current state."""
 
     def __init__(self) -> None:
         self.finals: dict[str, Final] = {}
-        """What messages used, by their id."""
+        """The final usage and stop reason of each message, by message id."""
         self._forming: dict[str, WordsBlock | ThinkingBlock | CallBlock] = {}
         self._calls: dict[str | None, CallBlock] = {}
-        """Calls without a result."""
+        """Calls without a result so far."""
         self._permissions: dict[str | None, ToolPermission] = {}
-        """By call, which the client may ask about before it shows it."""
+        """By call id: the client may ask about a call before it sends the call."""
         self._asked: dict[str, QuestionBlock] = {}
         self._heading: HeadingBlock | None = None
         self._compacted: NoticeBlock | None = None
@@ -146,7 +146,7 @@ class StreamBlocks:
     def _result(self, event: events.ToolResult, time: datetime | None) -> Iterator[ShownBlock]:
         call, place = self._calls.pop(event.id, None), _place(event, time)
         self._permissions.pop(event.id, None)
-        if call is None:  # a result of something that nobody saw being called
+        if call is None:  # the call itself never arrived
             call = CallBlock(key=f"call {event.id}", place=place, id=event.id, name="", input=None)
         output = OutputBlock(
             key=f"output {event.id}",
@@ -220,7 +220,7 @@ class StreamBlocks:
             self._calls[name] = block = replace(call, permission=permission)
             yield block
 
-    # What stands for itself
+    # Blocks that are part of no message
 
     def _started(self, event: events.SessionStarted, time: datetime | None) -> Iterator[ShownBlock]:
         before, name = self._heading, event.session or "?"
@@ -238,7 +238,7 @@ class StreamBlocks:
 
     def _prompt(self, event: events.Prompt, time: datetime | None) -> Iterator[ShownBlock]:
         if event.is_replay and event.text in self._prompts:
-            return  # what was sent comes back
+            return  # the client repeats a prompt that was sent to it
         record, place = event.record, _place(event, time)
         kind = kind_of(record) if isinstance(record, User) else _kind_of(event)
         if kind in OPENS_TURN:
@@ -258,7 +258,7 @@ class StreamBlocks:
             yield from self._noticed(record, kind, place)
 
     def _noticed(self, record: Record, kind: Speaker | None, place: BlockPlace) -> Iterator[NoticeBlock]:
-        """What a line of a transcript would tell."""
+        """The notices that the same record gives as a line of a transcript."""
         for number, told in enumerate(notices_of(record, kind)):
             key = f"notice {told.what} {record.uuid or self._name()} {number}"
             block = NoticeBlock(key=key, place=place, what=told.what, text=told.text, detail=told.detail)
@@ -288,7 +288,7 @@ class StreamBlocks:
         return f"thinking, about {self._thought_tokens:,} tokens" if self._thought_tokens else ""
 
     def _is_shown_by_its_call(self, event: events.Notice) -> bool:
-        """An agent in front is told by its call and its result; one in the background ends after its result."""
+        """A foreground agent is shown by its call and result; a background agent ends after its call's result."""
         return event.what == "task" and event.agent is not None and event.agent in self._calls
 
     def _refused(self, event: events.ControlAnswer, time: datetime | None) -> Iterator[ShownBlock]:
@@ -315,7 +315,7 @@ class StreamBlocks:
         return iter(())
 
     def _name(self) -> int:
-        """For what has no name of its own."""
+        """A number for the key of a block that has no id."""
         self._nameless += 1
         return self._nameless
 
@@ -342,11 +342,11 @@ _MADE: dict[type[Event], Callable[[StreamBlocks, Any, datetime | None], Iterable
     events.TurnResult: StreamBlocks._ended,
     events.MessageUsage: StreamBlocks._used,
 }
-"""What is not here is shown in no view: hooks, answers to our own questions."""
+"""Events that are not listed here make no block: hooks, answers to our own questions."""
 
 
 def key_of(event: Event) -> str:
-    """Of a block of a message, from its first fragment on."""
+    """The key of a message's block, the same from its first fragment on."""
     return f"{event.agent or ''}/{event.message_id or ''}/{event.index}"
 
 
@@ -356,7 +356,7 @@ def _place(event: Event, time: datetime | None) -> BlockPlace:
 
 
 def _as_written(time: datetime | None) -> datetime | None:
-    """As exactly as transcripts tell it."""
+    """Cut to milliseconds, as times in transcripts are."""
     return time.replace(microsecond=time.microsecond // 1000 * 1000) if time is not None else None
 
 
@@ -367,7 +367,7 @@ def _kind_of(event: events.Prompt) -> Speaker:
 
 
 def _unasked(event: events.PermissionAnswered | events.PermissionVoid) -> events.Permission:
-    """An answer to something that nobody saw being asked."""
+    """Stands in for the question of an answer whose question never arrived."""
     tool = getattr(event, "tool", None) or ""
     return events.Permission(request_id=event.request_id, tool=tool, input=None, id=getattr(event, "id", None))
 
@@ -381,14 +381,14 @@ def _status(event: events.ToolResult) -> CallStatus:
 
 
 def _is_news(event: events.Notice) -> bool:
-    """Of tasks only their end, of hooks only those that failed or stopped something."""
+    """Of a task only its end is shown; of hooks only those that failed or stopped something."""
     subtype = event.data.get("subtype")
     if event.what == "hook":
         return subtype not in ("hook_started", "hook_progress") and event.data.get("outcome") not in (None, "success")
     return subtype not in _SILENT_TASKS
 
 
-# And back: what a stream would have said, for programs that read events
+# The way back, from blocks to the events of a stream, for programs that read events
 
 
 def session_started(session: Session) -> events.SessionStarted:
@@ -403,7 +403,7 @@ def session_started(session: Session) -> events.SessionStarted:
 
 
 def events_of(block: ShownBlock, session: str) -> Iterator[Event]:
-    """A transcript knows nothing of fragments, permission questions or results of turns: only a stream has those."""
+    """The events of one block. Fragments, permission questions and turn results are missing: only a stream has them."""
     place = block.place
     where: Any = {"session": session, "agent": place.agent}
     if isinstance(block, PromptBlock):

@@ -1,4 +1,4 @@
-"""A saved session to blocks, turn by turn, so that a view may show a stretch of it and nothing else is worked out."""
+"""Turns a saved session into blocks, turn by turn: a view that shows a few turns computes no others."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from .model import (
 )
 
 DEEPEST = 20
-"""Agents in agents that are shown."""
+"""How deep agents within agents are shown."""
 
 
 def blocks_of(session: Session) -> Iterator[ShownBlock]:
-    """Everything on the branch that is active, in reading order; what agents did stands inside their calls."""
+    """Everything on the active branch, in reading order. What an agent did is inside the block of its call."""
     yield heading_of(session)
     made = SessionBlocks(session)
     for turn in session.turns:
@@ -58,7 +58,10 @@ def blocks_of(session: Session) -> Iterator[ShownBlock]:
 
 
 def spoken_blocks(session: Session) -> Iterator[ShownBlock]:
-    """Prompts and steps one after the other as a stream would bring them, then what each agent did."""
+    """Prompts and steps in the order a stream would bring them, then the same for each agent.
+
+    Blocks of a message are numbered across its lines, as in a stream.
+    """
     made = SessionBlocks(session, has_agents=False)
     numbers: Counter[str | None] = Counter()
     speakers: list[Conversation] = [session, *session.subagents]
@@ -92,13 +95,16 @@ def heading_of(session: Session) -> HeadingBlock:
 
 
 class SessionBlocks:
-    """Makes the blocks of one session. An agent stands below one call only: a transcript may tell of a circle."""
+    """Makes the blocks of one session.
+
+    An agent is shown below one call only, because a transcript may describe agents that start each other in a circle.
+    """
 
     def __init__(self, session: Session, *, has_agents: bool = True) -> None:
         self.session = session
         self._has_agents = has_agents
         self.shown_agents: set[str] = set()
-        """Agents that stand below their call."""
+        """Agents that are already shown below a call, or on their own."""
 
     def turn(self, speaker: Conversation, turn: Turn, *, is_last: bool = False, depth: int = 0) -> TurnBlocks:
         first = turn.records[0].line if turn.records else None
@@ -181,14 +187,14 @@ class SessionBlocks:
         )
 
     def lone(self) -> Iterator[AgentBlock]:
-        """Agents that stand below none of the calls so far."""
+        """Agents with turns that are not shown below any call so far."""
         for agent in self.session.subagents:
             if agent.id not in self.shown_agents and agent.turns:
                 yield self.agent(agent)
 
 
 def _name(speaker: Conversation) -> str | None:
-    """A stream names an agent by the call that started it; the session itself has no name."""
+    """The id of the call that started an agent, as in a stream; None for the session itself."""
     if not isinstance(speaker, Subagent):
         return None
     return (speaker.call.id if speaker.call is not None else None) or speaker.id
@@ -205,7 +211,7 @@ def prompt_block(prompt: Prompt, agent: str | None = None) -> PromptBlock:
 
 
 def _step_block(step: Said | Thought | Notice, number: int, agent: str | None) -> StepBlock:
-    """`number` tells the blocks of one line apart."""
+    """`number` distinguishes the blocks of one line."""
     key, place = f"{step.uuid or step.record.line} {number}", BlockPlace(step.record, agent)
     fate = step.withdrawn
     state = BlockState.WHOLE if fate is None else BlockState.WITHDRAWN

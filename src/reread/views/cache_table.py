@@ -137,7 +137,7 @@ def cache_lines(report: CacheReport, view: View) -> Iterator[str]:
 
 _HEADER = ("requests", "prompt", "hit", "saved", "rebuilds", "rebuilt", "premium", "thinking")
 _DISPENSABLE = (1, 8, 6, 2)
-"""Columns that go when there is no room, the least missed first: requests, thinking, rebuilt, prompt."""
+"""Columns that are dropped if there is no room, in this order: requests, thinking, rebuilt, prompt."""
 
 
 def _table(report: CacheReport, view: View) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _table(report: CacheReport, view: View) -> Iterator[str]:
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], view: View, *, words: int = 1, has_total: bool = False) -> Iterator[str]:
-    """So many columns of words to the left, the others to the right; header and total stand out."""
+    """The first `words` columns aligned to the left, the others to the right; header and total are bold."""
     right = frozenset(range(words, len(rows[0])))
     for i, line in enumerate(table(rows, view.width, flexible=0, right=right)):
         is_bold = i == 0 or (has_total and i == len(rows) - 1)
@@ -184,7 +184,7 @@ def _rebuilt(caching: Caching) -> tuple[str, str, str]:
 
 
 def signed_money(nanodollars: int | None, *, is_partial: bool) -> str:
-    """Money that may be a loss. A part without a price could turn it either way, so no bound is claimed."""
+    """Money that may be negative. A part without a price could raise or lower it, so it is not marked as a bound."""
     if nanodollars is None:
         return "no price" if is_partial else ""
     return ("-" if nanodollars < 0 else "") + money(nano(abs(nanodollars)), is_partial=False)
@@ -242,7 +242,7 @@ def _rebuild_rows(rebuilds: Iterable[FoundRebuild], view: View) -> Iterator[tupl
 
 
 def _context(context: Context, view: View) -> Iterator[str]:
-    """The prompts as one line of bars, the largest of several where there are more than fit."""
+    """The sizes of the prompts as one line of bars; if there are too many, each bar is the largest of several."""
     prompts = [prompt for _, prompt in context.prompts]
     name = "context" if context.agent is None else f"agent {one_line(context.agent)[:_SHORT_ID]}"
     figures = f"{tokens(prompts[0])} to {tokens(prompts[-1])}, at most {tokens(max(prompts))}"

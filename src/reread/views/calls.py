@@ -1,4 +1,4 @@
-"""A tool call in one line: what a person would want to know about it, by tool."""
+"""A tool call on one line: its most useful arguments, by tool, and how it ended."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "SendMessage": ("to", "message"),
     "ExitPlanMode": ("plan",),
 }
-"""The arguments worth a glance; tools that are not here show a file, or their whole input."""
+"""The arguments to show, by tool; a tool that is not listed shows its file, or its whole input."""
 
 
 def summary(call: CallBlock, project: str | None) -> str:
@@ -50,7 +50,7 @@ def summary(call: CallBlock, project: str | None) -> str:
 
 
 def point_of(name: str, tool_input: Any, project: str | None) -> str:
-    """The same of an input that may be all there is."""
+    """The same for a name and an input without a block."""
     if not isinstance(tool_input, dict):
         return "" if tool_input is None else str(tool_input)
     special = _SPECIAL.get(name)
@@ -62,7 +62,7 @@ def point_of(name: str, tool_input: Any, project: str | None) -> str:
 
 
 def tool_label(name: str) -> str:
-    """MCP tools as `server:tool`, others as they are."""
+    """MCP tools as `server:tool`, others unchanged."""
     server, tool = split_tool_name(one_line(name))
     return f"{server}:{tool}" if server else tool
 
@@ -74,13 +74,13 @@ def _value(value: Any, project: str | None) -> str:
 
 
 def shown_path(path: str, project: str | None) -> str:
-    """Below the project without the project's own part."""
+    """A path below the project is shown relative to it."""
     return relative(path, project) if project and path.startswith(project) else path
 
 
-@lru_cache(maxsize=256)  # a session comes back to its files
+@lru_cache(maxsize=256)  # a session touches the same files again and again
 def relative(path: str, project: str) -> str:
-    """A path below the project without the project's own part; Windows paths by their own rules."""
+    """A path relative to the project if it is below it; Windows paths by their own rules."""
     kind = PureWindowsPath if "\\" in project else PurePosixPath
     try:
         return str(kind(path).relative_to(kind(project)))
@@ -114,7 +114,7 @@ _SPECIAL: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def without_error_tags(text: str) -> str:
-    """What the client wraps around the text of a tool's own failure is meant for the model."""
+    """Removes the tags that the client puts around a tool's error message for the model."""
     return text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
 
 
@@ -127,11 +127,11 @@ _DECISIONS = {
 
 
 def ending(call: CallBlock) -> str:
-    """How it ended: what a person chose, or whether it was let through, and what went wrong."""
+    """How it ended: what the person chose, or what they answered to the permission question and what went wrong."""
     answered = call.output.answers if call.output is not None else {}
     if answered:
         return f"→ {', '.join(map(str, answered.values()))}"
-    is_refused = call.permission is not None and call.permission.decision == "deny"  # which says why it failed
+    is_refused = call.permission is not None and call.permission.decision == "deny"  # the denial says why
     return " · ".join(part for part in (permission(call), "" if is_refused else failure(call)) if part)
 
 
@@ -149,11 +149,11 @@ def permission(call: CallBlock) -> str:
 
 
 _NOTICED = 1.0
-"""Seconds a person would know to have waited; answers that a program gives come sooner."""
+"""Seconds from which a wait is shown; answers from a program take less."""
 
 
 def failure(call: CallBlock) -> str:
-    """Why a call did not do what it was asked to; empty for those that did."""
+    """Why a call failed or was not run; empty for a call that succeeded."""
     if call.status is CallStatus.REJECTED:
         return "rejected, not applied"
     if call.status is CallStatus.INTERRUPTED:

@@ -37,7 +37,7 @@ def explained_document(explained: Explained, as_of: date) -> Document:
 
 
 def exact_rate(rate: Fraction) -> str:
-    """A price as a decimal: the table's own are such, and so are their products."""
+    """A price as a decimal. Exact, because the prices in the table and their products are decimals."""
     return f"{(Decimal(rate.numerator) / Decimal(rate.denominator)).normalize():f}"
 
 
@@ -222,7 +222,7 @@ def _response_lines(explained: ExplainedResponse, view: View) -> Iterator[str]:
 
 
 def _part_lines(part: CostPart, time: datetime | None, view: View, *, is_suspect: bool) -> Iterator[str]:
-    """As in the contract of counting: head, test of the tier, products and sum."""
+    """One part of a response's cost: head, test for long-context rates, products and sum."""
     derivation = part.derivation
     day = "no day" if time is None else time.astimezone(UTC).date().isoformat()
     price = f"price {derivation.price_id}" if derivation.price_id is not None else "no price"
@@ -252,7 +252,7 @@ def _prompt_test(part: CostPart) -> str:
 
 
 def _products(derivation: Derivation) -> Iterator[str]:
-    """The unit stands with the first rate only."""
+    """The products that add up to the cost; only the first rate has its unit."""
     unit = " n$"
     for each in derivation.components:
         if each.count:
@@ -280,7 +280,7 @@ def _total(nanodollars: int | None, *, is_suspect: bool) -> str:
 
 
 def _joined(pieces: Sequence[str], width: int, between: str = " | ") -> Iterator[str]:
-    """As many pieces on a line as fit."""
+    """The pieces, as many on each line as fit."""
     line = ""
     for piece in pieces:
         longer = f"{line}{between}{piece}" if line else piece
@@ -350,7 +350,7 @@ def _copy_lines(copy: CopyInFile, view: View) -> Iterator[str]:
 
 
 def _row_lines(copy: CopyInFile, view: View, *, with_requests: bool) -> Iterator[str]:
-    """A line of the file per line; what has no room beside it stands below it."""
+    """A table with a row for each line of the file; columns that do not fit go below their row."""
     with_sessions = any(row.session != copy.session for row in copy.rows)
     names = ["line", "output", "", "time", *["session"] * with_sessions, *["request"] * with_requests]
     rows: list[list[str]] = [names]
@@ -370,7 +370,7 @@ def _row_lines(copy: CopyInFile, view: View, *, with_requests: bool) -> Iterator
 
 
 def _fitting(rows: Sequence[Sequence[str]], width: int) -> int:
-    """How many columns have room; line, output and verdict always stay."""
+    """How many columns fit; line, output and verdict always stay."""
     columns = len(rows[0])
     while columns > 3 and sum(max(cells(row[i]) for row in rows) + 2 for i in range(columns)) - 2 > width:
         columns -= 1
@@ -387,7 +387,8 @@ def _several_lines(explained: SeveralResponses, view: View) -> Iterator[str]:
 
 
 def _cost_table(costs: Sequence[ResponseCost], view: View) -> Iterator[str]:
-    """A name must be whole to be asked for again, so it goes last, and on a line of its own where it does not fit."""
+    """The costs of some responses. The id is never cut, because it is asked for as a whole: it goes last, or on a line
+    of its own if it does not fit."""
     rows = [("cost", "output", "model", "time", "id")]
     for each in costs:
         money = _money(each.tokens, is_suspect=each.is_suspect)
@@ -432,7 +433,7 @@ _Share = tuple[str, Tokens]
 
 
 def _shares(title: str, shares: Iterable[_Share], view: View) -> Iterator[str]:
-    """Parts of a sum: who, how much, for how much."""
+    """The parts of a sum: name, tokens and cost of each."""
     full = ("requests", "input", "output", "cache write", "cache read", "cost")
     wanted = full if view.width >= _WIDE else (full[0], full[2], full[5]) if view.width >= _MIDDLE else full[5:]
     rows: list[tuple[str, ...]] = [(title, *wanted)]
@@ -514,4 +515,4 @@ SESSION_SECTIONS: tuple[Callable[[ExplainedSession, View], Iterator[str]], ...] 
     _dearest,
     _doubts,
 )
-"""What is reported about a session, in this order; each gives nothing where it has nothing to say."""
+"""The sections about a session, in this order; a section without content gives no lines."""

@@ -1,4 +1,4 @@
-"""Files that sessions touched and files over time, for a terminal and as JSON: blame, diffs, gaps, questions."""
+"""Files that sessions touched, and files over time, for a terminal and as JSON: blame, diffs, gaps, questions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .values import Document, View, utc, when
 _LOOKS = {"+": "green", "-": "red", "\\": "dim"}
 NO_FILE = "/dev/null"
 HEADING = 2
-"""The lines that name the file."""
+"""The number of lines at the top of a diff that name the file."""
 
 
 class HunkLine(NamedTuple):
-    """A line of a diff, fit for a terminal, and how it looks."""
+    """A line of a diff, safe for a terminal, and its colour."""
 
     text: str
     look: str | None
@@ -36,7 +36,7 @@ class HunkLine(NamedTuple):
 
 
 def hunk_lines(hunks: Iterable[Hunk]) -> Iterator[HunkLine]:
-    """Hunks as a unified diff has them, each below its place."""
+    """Hunks as in a unified diff, each below its `@@` line."""
     for hunk in hunks:
         yield HunkLine(place(hunk), "cyan")
         for line in hunk.lines:
@@ -44,7 +44,7 @@ def hunk_lines(hunks: Iterable[Hunk]) -> Iterator[HunkLine]:
 
 
 def unified(before: str | None, after: str | None, name: str) -> list[str]:
-    """A change of a whole file as plain lines; None stands for a file that is not there."""
+    """A unified diff of two versions of a file, as plain lines; None is a file that does not exist."""
     if before == after:
         return []
     hunks = hunks_between(before or "", after or "")
@@ -53,7 +53,7 @@ def unified(before: str | None, after: str | None, name: str) -> list[str]:
 
 
 def unified_lines(lines: Iterable[str], style: Style) -> Iterator[str]:
-    """The same for a terminal."""
+    """The lines of a unified diff for a terminal."""
     for number, line in enumerate(lines):
         look = "bold" if number < HEADING else {**_LOOKS, "@": "cyan"}.get(line[:1])
         yield HunkLine(harmless(line), look).painted(style)
@@ -69,7 +69,7 @@ def _span(start: int, lines: int) -> str:
 
 
 def bar(added: int, removed: int, width: int) -> list[HunkLine]:
-    """`+++++--`: how much of a change adds and how much takes away, no wider than there is room."""
+    """`+++++--`: added and removed lines of a change, scaled to at most about `width`."""
     total = added + removed
     scale = min(1.0, width / total) if total else 0.0
     pluses = max(1, round(added * scale)) if added else 0
@@ -143,7 +143,7 @@ def _row(file: TouchedFile, view: View) -> tuple[str, str, str, str]:
 
 
 def _history(file: TouchedFile, view: View) -> Iterator[str]:
-    """All that was done to the one file asked for."""
+    """Every operation on one file, if only one was asked for."""
     yield ""
     rows = [
         (
@@ -232,7 +232,7 @@ def gap_text(gap: Gap, view: View) -> str:
 
 
 def gap_texts(gaps: Sequence[Gap], view: View) -> Iterator[str]:
-    """The newest gaps, and how many more there are."""
+    """The newest gaps, after the number of earlier ones."""
     if len(gaps) > _MOST_GAPS:
         yield f"{count(len(gaps) - _MOST_GAPS, 'gap')} before these"
     yield from (gap_text(gap, view) for gap in gaps[-_MOST_GAPS:])
@@ -269,7 +269,7 @@ def _origin(origin: LineOrigin) -> Document:
 
 
 def change_document(change: FileChange | None) -> Document:
-    """Which call made a change, and the prompt it was made for; all null where nothing did."""
+    """The call that made a change, and its prompt; all null without a change."""
     place = change.place if change is not None else None
     return {
         "session": place.session if place is not None else None,
@@ -285,7 +285,7 @@ def change_document(change: FileChange | None) -> Document:
 
 
 def blame_lines(traced: Traced, lines: Sequence[BlamedLine], view: View) -> Iterator[str]:
-    """Each run of lines with its origin beside its first one; the prompts are told below."""
+    """The lines of a file. The first line of each run of one origin names it; the prompts are listed below."""
     yield view.style.paint(shorten_path(traced.history.path, view.width), "bold")
     width = max([cells(_label(line.origin, view)) for line in lines], default=0)
     last: LineOrigin | None = None
@@ -365,7 +365,7 @@ def _file_document(diff: FileDiff) -> Document:
 
 
 def diff_lines(session: Session, diffs: Sequence[FileDiff], view: View) -> Iterator[str]:
-    """Unified diffs, one file after the other, and what is not known about them."""
+    """Unified diffs, one file after the other, with the gaps in what is known about each."""
     if not diffs:
         yield "no changes"
     for diff in diffs:
@@ -383,7 +383,7 @@ def _file_lines(session: Session, diff: FileDiff, view: View) -> Iterator[str]:
 
 
 def stat_lines(session: Session, diffs: Sequence[FileDiff], view: View) -> Iterator[str]:
-    """`src/retry.py | 7 +++++--`, and the sums."""
+    """`src/retry.py | 7 +++++--` for each file, and the totals."""
     if not diffs:
         yield "no changes"
         return

@@ -23,7 +23,7 @@ __all__ = ["Findable", "KnownSpans", "Snippet", "SnippetPart", "snippet"]
 
 
 _MOST_MARKS = 200
-"""Of one term; the best window of a very long text is near its beginning or it is not worth the wait."""
+"""Matches of one term that are considered; a better window further on in a very long text is not worth the wait."""
 
 _SPACES = re.compile(r"\s+")
 
@@ -31,7 +31,7 @@ ELLIPSIS = "…"
 
 
 class MatchPlace(Protocol):
-    """Where in a text something was found."""
+    """The place of a match in a text."""
 
     @property
     def start(self) -> int: ...
@@ -53,7 +53,7 @@ class MatchSpan(Struct, frozen=True):
 
 
 class KnownSpans(Struct, frozen=True):
-    """Places that are known already, as something to mark: finding them again might take for ever."""
+    """Matches whose places are already known. Searching again could take forever with a bad pattern."""
 
     spans: tuple[tuple[int, int], ...]
     negated: bool = False
@@ -68,7 +68,7 @@ class SnippetPart(Struct, frozen=True):
 
 
 class Snippet(Struct, frozen=True):
-    """One line of a text: parts in order, and `…` where something was cut."""
+    """A piece of a text on one line: parts in order, with `…` at the ends if something was cut."""
 
     before: str
     parts: tuple[SnippetPart, ...]
@@ -112,7 +112,7 @@ def _marks(text: str, terms: Sequence[Findable], longest: int) -> list[_Mark]:
 
 
 def _densest(marks: Sequence[_Mark], width: int) -> tuple[int, int]:
-    """From the first match of the best window to the one that makes its terms complete."""
+    """The start and end of the best window: from its first match to the one that completes its terms."""
     best, most = (0, 0), 0
     for number, first in enumerate(marks):
         seen: dict[int, int] = {}
@@ -127,7 +127,7 @@ def _densest(marks: Sequence[_Mark], width: int) -> tuple[int, int]:
 
 
 def _window(text: str, best: tuple[int, int], width: int) -> tuple[int, int]:
-    """A third of the room goes before the matches; both ends move inwards to the nearest space."""
+    """A third of the remaining room goes before the matches; both ends move inwards to the nearest space."""
     first, last = best
     room = max(0, width - (last - first))
     start = max(0, min(first - room // 3, len(text) - width))
@@ -155,14 +155,14 @@ def _parts(text: str, start: int, end: int, marks: Sequence[_Mark]) -> tuple[Sni
     pieces: list[SnippetPart] = []
     at = start
     for mark in marks:
-        if mark.start >= at:  # the first of overlapping matches is shown
+        if mark.start >= at:  # of overlapping matches the first is marked
             pieces += [SnippetPart(text[at : mark.start]), SnippetPart(text[mark.start : mark.end], is_match=True)]
             at = mark.end
     return _one_line([*pieces, SnippetPart(text[at:end])])
 
 
 def _one_line(pieces: Sequence[SnippetPart]) -> tuple[SnippetPart, ...]:
-    """Without control characters and line breaks, no two spaces in a row, none at the ends."""
+    """Removes control characters and line breaks, repeated spaces, and spaces at the ends."""
     parts: list[SnippetPart] = []
     is_space = True
     for piece in pieces:
@@ -179,7 +179,7 @@ def _one_line(pieces: Sequence[SnippetPart]) -> tuple[SnippetPart, ...]:
 
 _DOCUMENT_SNIPPET = 160
 _PLACE_ID = 13
-"""Enough of a session's uuid that no two begin alike, and the command still fits into 80 columns."""
+"""Characters of a session's uuid: enough to be unique, and the command still fits into 80 columns."""
 _INDENT = "    "
 
 
@@ -241,7 +241,7 @@ def _hit_lines(hit: Hit, terms: Sequence[Findable], view: View) -> Iterator[str]
 
 
 class TextFound(Protocol):
-    """A text with words in it, and where it stands."""
+    """A text that contains the searched words, and its place."""
 
     @property
     def session(self) -> str: ...
@@ -266,7 +266,7 @@ def _words_in(text: str, words: Sequence[str]) -> list[Findable]:
 
 
 def found_text_document(found: TextFound, words: Sequence[str]) -> Document:
-    """A hit of a plain scan, as `_hit_row` has those of a search."""
+    """A hit of a plain scan, with the fields that `_hit_row` gives hits of a search, except the score."""
     return {
         "session": found.session,
         "uuid": found.uuid,
@@ -292,11 +292,11 @@ def found_text_lines(found: Sequence[TextFound], total: int, words: Sequence[str
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
-"""Stand for the beginning and end of a match while lines are broken: an escape would be taken out as a control."""
+"""Placeholders for the beginning and end of a match while lines are wrapped: wrapping would remove real escapes."""
 
 
 def _snippet_lines(text: str, terms: Sequence[Findable], view: View) -> Iterator[str]:
-    """About two lines; a match that is broken in two is painted on both."""
+    """About two lines; a match that is split by the line break is coloured on both."""
     width = max(20, view.width - len(_INDENT))
     clean = text.replace(_OPEN, "").replace(_CLOSE, "")
     is_open = False
@@ -314,12 +314,12 @@ def _snippet_lines(text: str, terms: Sequence[Findable], view: View) -> Iterator
 
 
 def place_command(hit: Hit) -> str:
-    """What to type to read the hit where it stands; a tool's own output file has no line to go to."""
+    """The command that shows the hit in its session. A hit in a tool's output file has no line to go to."""
     return show_command(hit.session.row.uuid, hit.uuid)
 
 
 def show_command(session: str, uuid: str | None) -> str:
-    """What to type to read a line where it stands."""
+    """The command that shows a line in its session."""
     name = one_line(session)
     short = name[:_PLACE_ID] if len(name) == 36 and name.count("-") == 4 else name
     return f"reread show {short}" + (f" --around {one_line(uuid)}" if uuid else "")

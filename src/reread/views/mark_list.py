@@ -1,5 +1,5 @@
-"""What `reread mark` and `reread projects` show: sessions with what is noted on them, all tags, projects with their
-worktrees and the folders they were moved from.
+"""What `reread mark` and `reread projects` show: sessions with their marks, all tags, and projects with their worktrees
+and the folders they were moved from.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_NAMES = 4
 MOST_GUESSES = 3
 _HEADER = ("project", "sessions", "prompts", "last", "cost", "")
 _DISPENSABLE = (2, 1, 3)
-"""Columns that go when there is no room, the least missed first: prompts, sessions, last."""
+"""Columns that are dropped if there is no room, in this order: prompts, sessions, last."""
 _DATE = "%Y-%m-%d"
 
 
@@ -58,7 +58,7 @@ def _folders_document(folders: Iterable[Folder]) -> list[Document]:
 
 
 def projects_lines(projects: Sequence[Project], view: View, total: int) -> Iterator[str]:
-    """Some of `total` projects."""
+    """A table of some of `total` projects."""
     if not projects:
         yield "no projects"
         return
@@ -76,7 +76,7 @@ def projects_lines(projects: Sequence[Project], view: View, total: int) -> Itera
     guesses = [(each.folder, each.perhaps) for each in projects if each.perhaps is not None][:MOST_GUESSES]
     if guesses:
         yield view.style.paint("perhaps moved, judging by the name:", "dim")
-    for folders in guesses:  # not cut at the width: they are there to be copied
+    for folders in guesses:  # not cut at the width: these commands are meant to be copied
         yield view.style.paint("  reread projects move " + one_line(" ".join(map(quote, folders))), "dim")
 
 
@@ -101,13 +101,13 @@ def _beneath(each: Project) -> Iterator[str]:
 
 
 def moved_line(old: str, new: str, sessions: int) -> str:
-    """What a move does."""
+    """The sentence for a new move."""
     number = count(sessions, "session") if sessions else "no session yet"
     return f"{one_line(old)} belongs to {one_line(new)} from now on: {number}"
 
 
 def unmoved_line(old: str, sessions: int) -> str:
-    """And what taking it back does."""
+    """The sentence for a move that is taken back."""
     return f"{one_line(old)} stands by itself again: {count(sessions, 'session')}"
 
 
@@ -116,7 +116,7 @@ _INDENT = "    "
 
 
 class MarkedSession(NamedTuple):
-    """A session and what is noted on it."""
+    """A session and its mark."""
 
     id: str
     project: str | None
@@ -134,7 +134,8 @@ def marks_document(sessions: Sequence[MarkedSession], changed: int | None) -> Do
 
 
 def marks_lines(sessions: Sequence[MarkedSession], changed: int | None, view: View, most: int | None) -> Iterator[str]:
-    """What is noted on each; of more than `most` only the sum. `changed` is None where nothing was to be."""
+    """The mark of each session; for more than `most` sessions only the number. `changed` is None if the command was
+    only to show marks."""
     if most is None or len(sessions) <= most:
         for each in sessions:
             name = cut(one_line(each.id), _SHORT_ID)
@@ -163,7 +164,7 @@ def tags_lines(tags: Sequence[tuple[str, int]], view: View) -> Iterator[str]:
 
 
 def change_sentence(change: MarkChange) -> str:
-    """What will be noted, as the question says it."""
+    """A change of marks in words, for the question that confirms it."""
     told = [
         _WORDS[name, bool(value)]
         for name, value in change._asdict().items()

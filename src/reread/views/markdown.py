@@ -1,6 +1,6 @@
-"""A session as Markdown: readable where GitHub shows it, foldable where Obsidian does.
+"""A session as Markdown: readable on GitHub, with folds for Obsidian.
 
-What the model said is Markdown already and stays so; everything else is text, and none may end a fence or begin a tag.
+The model's words are Markdown already and stay so. Everything else is text, which must not end a fence or begin a tag.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .text import harmless, one_line, shorten, tabbed
 from .values import View, utc
 
 LONGEST_OUTPUT = 20_000
-"""Characters of one output; how many more there are is told."""
+"""Characters of one output; what is cut is replaced by its number of characters."""
 LONGEST_DIFF = 400
 _POINT = 120
 _TICKS = re.compile(r"`+")
@@ -47,11 +47,11 @@ _LEADS_ASTRAY = re.compile(r"\]\(\s*<?\s*(?:javascript|vbscript|data|file):[^)]*
 _NAMES_ASTRAY = re.compile(
     r"^([\s>]*(?:(?:[-*+]|\d+[.)])\s+)?\[[^\]]*\]:)\s*<?\s*(?:javascript|vbscript|data|file):\S*", re.IGNORECASE
 )
-"""The address of a link that is named elsewhere."""
+"""A link reference definition (`[name]: address`) with an unsafe address."""
 
 
 class MarkdownOptions(NamedTuple):
-    """What of a session is shown, and for whom."""
+    """Which parts of a session are shown, and whether for Obsidian."""
 
     thinking: bool = True
     tools: bool = True
@@ -79,7 +79,7 @@ def markdown_lines(session: Session, options: MarkdownOptions) -> Iterator[str]:
 
 
 def obsidian_lines(session: Session, about: SessionSummary, options: MarkdownOptions, view: View) -> Iterator[str]:
-    """The same as a note: its properties first, links to the project, the day and the files."""
+    """The session as a note: properties first, then links to the project, the day and the files, then the session."""
     yield from front_matter_lines(about, view)
     yield ""
     yield f"# {inline(session.title)}"
@@ -177,7 +177,7 @@ class MarkdownWriter:
         yield from self.fold(f"◇ subagent {' · '.join(facts)}", inside)
 
     def fold(self, title: str, inside: Iterable[str]) -> Iterator[str]:
-        """A line that can be opened: a tag that GitHub knows, or a callout of Obsidian."""
+        """A line that can be opened: `<details>` for GitHub, a callout for Obsidian."""
         label = one_line(title)
         if self.options.is_obsidian:
             yield from ("", f"> [!abstract]- {inline(label)}", *(f"> {line}".rstrip() for line in inside))
@@ -208,16 +208,17 @@ def fenced(text: str, language: str = "text") -> list[str]:
 
 
 def quoted(text: str) -> list[str]:
-    """Text as a quotation; its tags are shown."""
+    """Text as a quotation, made safe by `spoken`."""
     return [f"> {line}".rstrip() for line in spoken(text)]
 
 
 def spoken(text: str) -> list[str]:
-    """Markdown as the model wrote it; fences are closed, tags shown, pictures not fetched, links lead to pages."""
+    """Markdown as the model wrote it, made safe: open fences are closed, tags are shown as text, images become links,
+    and links to scripts, data or files lose their address."""
     made: list[str] = []
     fence, indent = "", ""
     for line in tabbed(text).strip("\n").split("\n"):
-        # A fence in an item of a list ends with the item: left open, it would not keep tags from what follows.
+        # A fence in a list item ends with the item. Without closing it here, the tags that follow would not be escaped.
         if fence and line.strip() and not line.startswith(indent):
             made.append(indent + fence)
             fence = ""
@@ -233,7 +234,7 @@ def spoken(text: str) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    """A line outside a fence; what stands in code stays as it is."""
+    """A line outside a fence; its code spans stay as they are."""
     parts: list[str] = []
     position = 0
     for code in _CODE_SPAN.finditer(line):

@@ -18,20 +18,20 @@ def count(number: int, noun: str) -> str:
 
 
 def shown_of(shown: int, total: int, noun: str) -> str:
-    """`20 of 1,234 sessions`; `20 sessions` where that is all."""
+    """`20 of 1,234 sessions`; `20 sessions` if that is all."""
     return count(shown, noun) if shown >= total else f"{shown:,} of {count(total, noun)}"
 
 
 def tokens(number: int) -> str:
     """`950`, `12.4k`, `3.1M`."""
     for limit, unit in ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k")):
-        if number >= limit * 0.99995:  # from there on it would be rounded up to the next unit
+        if number >= limit * 0.99995:  # from here on, rounding would give 1000.0 of the smaller unit
             return f"{number / limit:.1f}{unit}"
     return str(number)
 
 
 def size(number: int) -> str:
-    """`812 B`, `12.4 kB`, `3.1 GB`: decimal, as disks are sold and files are listed."""
+    """`812 B`, `12.4 kB`, `3.1 GB`: decimal units, as for disks and in file listings."""
     for limit, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if number >= limit * 0.99995:
             return f"{number / limit:.1f} {unit}"
@@ -39,12 +39,12 @@ def size(number: int) -> str:
 
 
 def nano(nanodollars: int | None) -> Decimal | None:
-    """Whole nano-dollars, as the archive keeps them, in dollars."""
+    """Whole nanodollars, as the archive stores them, in dollars."""
     return in_dollars(nanodollars)
 
 
 def money(dollars: Decimal | None, *, is_partial: bool) -> str:
-    """`$1.23`; a partial sum is a lower bound. No price is no number."""
+    """`$1.23`; `≥$1.23` for a partial sum, which is a lower bound; `no price` if nothing of it has a price."""
     if dollars is None:
         return "no price" if is_partial else ""
     digits = 2 if dollars >= 1 else 4
@@ -52,7 +52,7 @@ def money(dollars: Decimal | None, *, is_partial: bool) -> str:
 
 
 def exact_money(nanodollars: int) -> str:
-    """`$0.0061`, `$0.10`: every digit there is, two at least."""
+    """`$0.0061`, `$0.10`: all digits, at least two of cents."""
     whole, rest = divmod(nanodollars, 10**9)
     return f"${whole:,}.{f'{rest:09d}'.rstrip('0'):0<2}"
 
@@ -78,12 +78,12 @@ def by_version(version: str) -> tuple[tuple[int, str], ...]:
 
 
 def results_waiting(sessions: int) -> str:
-    """What a search, or a status, says of tool results whose words come later."""
+    """The sentence of a search or status about tool results that are not indexed yet."""
     return f"tool results of {count(sessions, 'session')} are still being indexed"
 
 
 def left_out_lines(sessions: Iterable[tuple[str, int]]) -> list[str]:
-    """`2 sessions were forgotten on 2026-11-16 and are left out`: a line for every day on which some were."""
+    """`2 sessions were forgotten on 2026-11-16 and are left out`: one line for each such day."""
     days: dict[str, int] = {}
     for _, at in sessions:
         day = _moment(at)[:10]
@@ -100,6 +100,6 @@ def left_out_document(sessions: Iterable[tuple[str, int]]) -> list[dict[str, str
 
 
 def _moment(milliseconds: int) -> str:
-    from datetime import UTC, datetime  # a sync that finds nothing new has no use for it
+    from datetime import UTC, datetime  # a sync that finds nothing new does not need it
 
     return f"{datetime.fromtimestamp(milliseconds // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"

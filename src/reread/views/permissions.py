@@ -1,4 +1,4 @@
-"""What a person is asked: whether a tool may run, which of some answers they choose, whether a plan is good."""
+"""What the client asks a person: whether a tool may run, which option to choose, whether a plan is good."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _OPENED_BY_MODE = {
     "bypassPermissions": "every tool and every command run unasked",
 }
 Keys = Sequence[tuple[str, str]]
-"""Each with the rest of its word."""
+"""Keys, each with the rest of its word."""
 LEAVES: Keys = (("q", "uit turn"),)
 NO_PLAN_TOLD = "(The client does not say what the plan is: it asked without one, and nothing was said before.)"
 
 
 def permission_lines(permission: Permission, project: str | None, view: View) -> Iterator[str]:
-    """The tool, what it would do, and why that is asked."""
+    """The tool, what it would do, and why the client asks."""
     paint = view.style.paint
     label = tool_label(permission.tool)
     point = "" if permission.tool == "Bash" else point_of(permission.tool, permission.input, project)
@@ -95,7 +95,7 @@ def _capped(text: str, view: View) -> Iterator[str]:
 
 
 def reasons(permission: Permission, project: str | None) -> Iterator[str]:
-    """Why it is asked, as the client says."""
+    """The reasons that the client gives for asking."""
     if permission.description and not is_edit(permission.tool):
         yield permission.description
     if permission.reason:
@@ -105,7 +105,7 @@ def reasons(permission: Permission, project: str | None) -> Iterator[str]:
 
 
 def in_words(suggestion: Any) -> str:
-    """What a suggestion of the client would change and open: `allow Bash(touch:*) in this project: ...`."""
+    """What a suggestion of the client would change and allow: `allow Bash(touch:*) in this project: ...`."""
     if not isinstance(suggestion, dict):
         return harmless(str(suggestion))
     where = _PLACES.get(str(suggestion.get("destination")), str(suggestion.get("destination") or ""))
@@ -126,7 +126,7 @@ def in_words(suggestion: Any) -> str:
 
 
 def _opened(suggestion: dict[str, Any]) -> str:
-    """What will not be asked about any more, where that is more than the rule names."""
+    """What the client will no longer ask about, if that is more than the rule itself says."""
     kind = suggestion.get("type")
     if kind == "setMode":
         return _OPENED_BY_MODE.get(str(suggestion.get("mode")), "")
@@ -158,7 +158,7 @@ def _rules(rules: Any) -> str:
 
 
 def key_line(permission: Permission, view: View, leaves: Keys = LEAVES) -> Iterator[str]:
-    """The keys that answer or leave it, and what is remembered: `a` is the narrowest rule, a number something wider."""
+    """The keys that answer or leave, and the rules they remember: `a` the narrowest, a number a wider one."""
     paint = view.style.paint
     narrow = permission.narrowest
     keys = [("y", "es"), ("n", "o"), *([("a", "lways")] if narrow is not None else []), ("e", "dit"), *leaves]
@@ -173,7 +173,7 @@ def key_line(permission: Permission, view: View, leaves: Keys = LEAVES) -> Itera
 
 
 def wider_suggestions(permission: Permission) -> list[Any]:
-    """All but the narrowest rule, as they are numbered at the terminal."""
+    """All suggestions but the narrowest rule, in the order they are numbered at the terminal."""
     return [each for number, each in enumerate(permission.suggestions) if number != permission.narrowest]
 
 
@@ -194,7 +194,7 @@ def plan_lines(permission: Permission, view: View) -> Iterator[str]:
 
 
 def questions_of(permission: Permission) -> list[AskedQuestion]:
-    """The questions of AskUserQuestion that can be asked."""
+    """The questions of AskUserQuestion; those that are not objects are skipped."""
     return list(questions_in(permission.input, {}))
 
 
@@ -211,13 +211,13 @@ def menu_lines(question: AskedQuestion, view: View) -> Iterator[str]:
 
 
 def approval_head(approval: Approval) -> str:
-    """Who asks, where, and since when."""
+    """Project, session and how long it has been waiting."""
     waits = f"waits {duration(approval.waits_seconds)}"
     return " · ".join(part for part in (last_part(approval.project), one_line(approval.title), waits) if part)
 
 
 def approval_lines(queue: ApprovalQueue, view: View) -> Iterator[str]:
-    """All that waits, each with how to answer it from a shell."""
+    """Everything that waits for an answer, each with the command that answers it from a shell."""
     paint = view.style.paint
     if not queue.waiting:
         yield "nothing waits for an answer"
@@ -232,11 +232,12 @@ def approval_lines(queue: ApprovalQueue, view: View) -> Iterator[str]:
 
 
 def asked_lines(permission: Permission, project: str, view: View) -> Iterator[str]:
-    """What is asked, and which rules would have answered it."""
+    """What the client asks, and the rules it suggests."""
     questions = questions_of(permission) if permission.is_question else []
     if questions:
         for question in questions:
-            yield from list(menu_lines(question, view))[:-1]  # own words are another option of the command
+            # Without the last line, about an answer in other words: the command has an option of its own for that.
+            yield from list(menu_lines(question, view))[:-1]
     elif permission.is_plan:
         yield from plan_lines(permission, view)
     else:
@@ -259,7 +260,7 @@ def _ways(permission: Permission) -> str:
 
 
 def elsewhere_lines(elsewhere: Sequence[WaitingElsewhere], view: View) -> Iterator[str]:
-    """Sessions that this server does not run: they are answered where they were started."""
+    """Sessions that wait but are not run by this server; they are answered where they were started."""
     if elsewhere:
         yield view.style.paint("in terminals of their own, to be answered there:", "dim")
     for each in elsewhere:
@@ -268,7 +269,7 @@ def elsewhere_lines(elsewhere: Sequence[WaitingElsewhere], view: View) -> Iterat
 
 
 def answered_lines(answered: Sequence[GivenAnswer], view: View) -> Iterator[str]:
-    """The log, the newest first."""
+    """The log of answers, newest first."""
     if not answered:
         yield "nothing was answered yet"
     for each in answered:

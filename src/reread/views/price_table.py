@@ -1,4 +1,4 @@
-"""Prices and budgets for a terminal and as documents, and what in the archive has no price."""
+"""Prices and budgets for a terminal and as JSON, and the models in the archive without a price."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def price_lines(
     view: View,
     day: date | None,
 ) -> Iterator[str]:
-    """Every row, or with a day the one that holds then; without an archive there is nothing to say of it."""
+    """All rows of the table, or with `day` those valid on that day; then the archive's models without a price.
+
+    `unpriced` is None without an archive.
+    """
     if models:
         yield from _table(models, view, day)
     else:
@@ -77,7 +80,7 @@ def _table(models: Sequence[ModelPrices], view: View, day: date | None) -> Itera
 
 
 def _columns(width: int, *, is_mixed: bool) -> list[str]:
-    """What fits: a narrow terminal still has the model and its three commonest prices."""
+    """The columns that fit; a narrow terminal still gets the model and its three most common prices."""
     wanted = list(_HEADERS) if width >= _MIDDLE else ["model", "input", "output", "cache_read", "origin"]
     return wanted if is_mixed else [name for name in wanted if name != "origin"]
 
@@ -195,13 +198,13 @@ def dollars(nanodollars: int) -> str:
 
 
 def projection_words(spending: Spending) -> str:
-    """As a range: the pace of a week is not that of a month."""
+    """A range, because the paces of a week, of four weeks and of the month so far differ."""
     low, high = f"${spending.low / 1e9:,.0f}", f"${spending.high / 1e9:,.0f}"
     return f"at this pace {low}" if low == high else f"at this pace {low} to {high}"
 
 
 def spending_lines(spending: Spending, width: int) -> list[str]:
-    """A line a period, or where that is too wide one below it for what was spent before."""
+    """One line for each period; if that is too wide, the spending before it goes on a line below."""
     limits = {each.period: each for each in spending.budgets}
     rows = [
         [

@@ -1,4 +1,4 @@
-"""Answers as text for a terminal: thinking, prompts, tools, the doctor's findings, the overview, what runs now."""
+"""Answers as terminal text: thinking, prompts, tools, the doctor's findings, the overview, running sessions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ASKED = {QUESTION: "a question", PLAN: "a plan"}
 
 
 def activity_words(activity: Activity) -> str:
-    """`working: Bash`, `waiting for you: permission for Bash`; with `may` where it is a guess."""
+    """`working: Bash`, `waiting for you: permission for Bash`; worded as a guess if it is one."""
     tool = tool_label(activity.tool)[:60]
     if activity.doing is Doing.WORKING:
         return f"working: {tool}" if tool else "working in the background"
@@ -48,7 +48,7 @@ def activity_words(activity: Activity) -> str:
 _SHORT_ID = 8
 _GLANCE = 20
 _MOST = 12
-"""How many rows of a list the doctor shows before it says how many more there are."""
+"""How many rows of a list the doctor shows; the rest is only counted."""
 
 
 def thinking_lines(answer: ThinkingAnswer, view: View) -> Iterator[str]:
@@ -84,13 +84,13 @@ def prompts_lines(found: FoundPrompts, view: View) -> Iterator[str]:
 
 
 def _beyond(shown: int, total: int, noun: str, view: View) -> Iterator[str]:
-    """How many a limit leaves out."""
+    """Says how many of `total` are shown, if a limit left some out."""
     if shown < total:
         yield view.style.paint(shown_of(shown, total, noun), "dim")
 
 
 def raw_prompts(found: FoundPrompts) -> Iterator[str]:
-    """One per line, as typed; a line break inside becomes a backslash and an n."""
+    """One prompt per line, as typed; a line break inside becomes `\\n`, a backslash `\\\\`."""
     for each in found.prompts:
         yield harmless(each.prompt.text).replace("\\", "\\\\").replace("\n", "\\n")
 
@@ -171,7 +171,7 @@ def _listed(noun: str, items: list[str], look: str, view: View) -> Iterator[str]
 
 
 def _left_out(health: Health, view: View) -> Iterator[str]:
-    """What the archive's answers lack of what the sources have."""
+    """What is in the sources but missing from the archive's answers, and why."""
     out = health.left_out
     told = (
         (out.unread, "not in the archive yet, or not whole: `reread sync` takes them"),
@@ -216,7 +216,7 @@ def overview_lines(sessions: list[Session], total: int, view: View) -> Iterator[
 
 
 def _last_turn(sessions: list[Session], view: View) -> Iterator[str]:
-    """The last turn of the newest session that has one, cut to a glance."""
+    """The beginning of the last turn of the newest session that has one."""
     newest = next((session for session in sessions if session.turns), None)
     if newest is None:
         return

@@ -1,4 +1,4 @@
-"""The retrospective: for a terminal, as Markdown, as a JSON document and as a chart."""
+"""The retrospective for a terminal, as Markdown, as a JSON document and as a chart."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WEEKS = "By week, moments per 100 prompts"
 _NO_DIFFERENCE = "no clear difference"
 _PROVEN = 1.0
 _CLASSED = ("tool_error", "stall", "rewind")
-"""Kinds whose subject is a name of ours, not of the person's."""
+"""Kinds of friction whose subject is one of our own names, such as an error class, not the person's text."""
 _UNCOUNTED = frozenset({"rework"})
 _LEFT_OUT = {
     "of_agents": ("of subagents", "--agents"),
@@ -83,7 +83,8 @@ def _head(found: Retro, view: View) -> Iterator[str]:
 def title(found: Retro, view: View) -> str:
     if found.session is not None:
         return found.session.row.title or found.session.row.uuid
-    last = None if found.until is None else found.until - timedelta.resolution  # a day that ends at midnight is named
+    # A period that ends at midnight is named by the day before.
+    last = None if found.until is None else found.until - timedelta.resolution
     since, until = when(found.since, view.timezone, "%Y-%m-%d"), when(last, view.timezone, "%Y-%m-%d")
     if since and until:
         return f"From {since} to {until}"
@@ -146,7 +147,7 @@ def _kind_row(group: FrictionGroup) -> tuple[str, ...]:
 
 
 def losses(seconds: float | None, nanodollars: int | None) -> tuple[str, str]:
-    """Time and money; empty where nothing was lost, or nobody knows."""
+    """Time and money; empty if nothing was lost or the loss is unknown."""
     return (
         duration(seconds) if seconds else "",
         money(nano(nanodollars), is_partial=False) if nanodollars else "",
@@ -158,7 +159,7 @@ def kind_name(kind: str) -> str:
 
 
 def kinds_line(events: Iterable[Moment]) -> str:
-    """`3 corrections, 5 tool errors, 2 times rework`: corrections, then what was most frequent."""
+    """`3 corrections, 5 tool errors, 2 times rework`: corrections first, then the most frequent."""
     found = Counter(event.kind.value for event in events).most_common()
     return ", ".join(
         f"{count(number, 'time')} {kind_name(kind)}" if kind in _UNCOUNTED else count(number, kind_name(kind))
@@ -167,14 +168,14 @@ def kinds_line(events: Iterable[Moment]) -> str:
 
 
 def guess(event: Moment) -> str:
-    """How sure it is and why, where the lines do not prove it; empty where they do."""
+    """How sure a moment is and why; empty if the lines prove it."""
     because = one_line(str(event.details.get("because", "")))
     told = f"a guess, {event.confidence:.0%} sure" if event.confidence < _PROVEN else ""
     return f"{told}: {because}" if told and because else told
 
 
 def rate_text(rate: Rate | None, *, with_interval: bool = True) -> str:
-    """`6.8 (4.3–10.1)`: the rate, and between what it may lie."""
+    """`6.8 (4.3–10.1)`: the rate and its interval."""
     if rate is None or rate.per_hundred is None:
         return ""
     interval = rate.interval
@@ -212,7 +213,7 @@ def subject_facts(group: FrictionGroup) -> str:
 
 
 def compared(group: FrictionGroup) -> str:
-    """Against the same before the period, in words; empty where there was nothing before."""
+    """The comparison with the time before the period, in words; empty if there is nothing to compare with."""
     past = rate_text(group.before, with_interval=False)
     verdict = f"{group.change} than before" if group.change else _NO_DIFFERENCE
     return f"{verdict} ({past})" if past else ""
@@ -311,14 +312,14 @@ def _draft(each: Suggestion, view: View) -> Iterator[str]:
 
 
 def checked(each: Suggestion) -> str:
-    """How a draft was held against the archive, and what it would have spared."""
+    """How a draft was checked against the archive, and what it would have saved."""
     worth = f"about {each.worth.minutes:,.0f} minutes ({each.worth.how})" if each.worth.minutes >= 1 else ""
     spent = money(nano(each.worth.nanodollars), is_partial=False) if each.worth.nanodollars else ""
     return "; ".join(part for part in (each.checked, worth, spent) if part)
 
 
 def proof(each: Suggestion, found: Retro) -> str:
-    """The first of the lines that prove it, and how many more there are."""
+    """The command that shows the first line that proves it, and the number of further lines."""
     if not each.evidence:
         return ""
     first = each.evidence[0]
@@ -332,7 +333,7 @@ def left_out_line(found: Retro) -> str:
 
 
 def left_out(found: Retro) -> dict[str, str]:
-    """What is not shown: `3 marked as wrong`, by the name of the reason."""
+    """The moments that are not shown, such as `3 marked as wrong`, by reason."""
     numbers = found.spared._asdict()
     return {name: f"{numbers[name]:,} {words}" for name, (words, _) in _LEFT_OUT.items() if numbers[name]}
 
@@ -347,7 +348,7 @@ def labelled(kinds: Sequence[str], *, is_wrong: bool) -> str:
 
 
 def applied_lines(diff: Iterable[str], view: View) -> Iterator[str]:
-    """A change to a file of Claude Code's, as `diff -u` shows it."""
+    """A change to one of Claude Code's files, as `diff -u` shows it."""
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in diff:
         colour = colours.get(line[:1])
@@ -359,11 +360,11 @@ def applied_document(path: str, backup: str | None, diff: list[str], *, is_done:
 
 
 MOST_WEEKS = 104
-"""One line with a wrong year would make thousands."""
+"""A bound, because one line with a wrong year would make thousands of weeks."""
 
 
 def weeks_chart(weeks: Sequence[Week]) -> Chart:
-    """The last two years; weeks without a prompt have their place, and their rate is not known."""
+    """The last two years. Weeks without a prompt are included; their rate is unknown."""
     rates = {week.week: week.rate.per_hundred for week in weeks}
     first, last = (date.fromisoformat(week.week) for week in (weeks[0], weeks[-1]))
     number = min((last - first).days // 7, MOST_WEEKS - 1)
@@ -524,11 +525,11 @@ def markdown_lines(
 
 
 _MOST_EVIDENCE = 60
-"""Moments that a model is shown, the newest."""
+"""How many moments, the newest, a model is shown."""
 
 
 def evidence_lines(found: Retro, view: View) -> Iterator[str]:
-    """The report, and the newest moments with their quotes: what a model is shown."""
+    """What a model is shown: the report, and the newest moments with their quotes."""
     yield from markdown_lines(found, view)
     yield from _markdown_heading("Moments")
     for event in found.events[:_MOST_EVIDENCE]:
@@ -613,7 +614,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 
 
 def _inline(text: str) -> str:
-    """One line of Markdown that says what the text says."""
+    """A text as one line of Markdown, escaped."""
     return re.sub(r"([\\`*_\[\]<>])", r"\\\1", one_line(text))
 
 

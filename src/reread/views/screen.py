@@ -1,7 +1,7 @@
-"""A conversation as it happens: `Screen` takes events or blocks and gives the text to write now.
+"""A conversation as it happens: `Screen` takes events or blocks and returns the text to write now.
 
-Thinking and words appear as they stream, the input of a tool call as it forms. One line may be passing: it is redrawn
-in place and gone as soon as anything else is shown. Off a terminal there is none, and every line is final.
+Thinking and words appear as they stream, the input of a tool call as it forms. The last line may be passing: it is
+redrawn in place and disappears as soon as anything else is shown. If the output is not a terminal, every line is final.
 """
 
 from __future__ import annotations
@@ -40,88 +40,88 @@ RESULT = "    └─ "
 _MOST_ERROR_LINES = 8
 _SHOWN_OF_WITHDRAWN = 200
 _PARSED = 2000
-"""Characters of a forming input that are looked into: the point of a call stands at its beginning."""
+"""How many characters of a forming input are parsed: the point of a call is at its beginning."""
 _REDRAWN = 500
-"""A longer input is redrawn each time it has grown by so much."""
+"""The line of a longer input is redrawn each time the input has grown by this many characters."""
 _BESIDE_A_CALL = frozenset({"tool", "note", "question"})
-"""Kinds of lines that leave no doubt which call a result below them belongs to."""
+"""Kinds of lines that may stand between a call and its result without making it unclear whose result it is."""
 
 
 class Screen:
-    """What a person sees of a stream. Every text of the model, a tool or the client is made harmless here."""
+    """What a person sees of a stream. All text of the model, a tool or the client is made harmless here."""
 
     def __init__(self, view: View, *, is_terminal: bool) -> None:
         self.view = view
         self._is_terminal = is_terminal
         self.project: str | None = None
-        """Where the session works, once it has said so: paths below it are shown without it."""
+        """The session's folder, once the stream has reported it; paths below it are shown relative to it."""
         self._blocks = StreamBlocks()
         self._last = ""
-        """What the line above is: blank lines stand between some kinds."""
+        """The kind of the line above: some kinds are separated by a blank line."""
         self._agent: str | None = None
         self._flow: Flow | None = None
         self._flowing: str | None = None
         self._streamed: dict[str, int] = {}
-        """How much of each block that is not whole yet has been shown."""
+        """How many characters of each forming block have been shown."""
         self._redrawn = 0
         self._is_passing = False
         self._calls: dict[str | None, str] = {}
-        """Calls that were shown, each in a few words."""
+        """The calls so far, each in a few words."""
         self._above: str | None = None
-        """The call that was shown last, while nothing but notes stands below it."""
+        """The call that was shown last, as long as only lines of `_BESIDE_A_CALL` follow it."""
         self._unanswered: dict[str | None, set[str | None]] = {}
-        """Calls without a result, by agent: where there are several, a result names its own."""
+        """Calls without a result, by agent: if there are several, a result names its call."""
         self._diffs_seen: set[str | None] = set()
         self._told_failure: str | None = None
 
     def resize(self, width: int) -> None:
-        """For what comes next; a block that streams keeps its width."""
+        """Applies to what comes next; a block that is streaming keeps its width."""
         if width != self.view.width:
             self.view = self.view._replace(width=width)
 
     def show(self, event: Event) -> str:
-        """The text to write now; empty for what needs none."""
+        """The text to write now; empty if the event shows nothing."""
         return "".join(map(self.write, self._blocks.feed(event)))
 
     def write(self, block: ShownBlock) -> str:
-        """The same for a block, as it is now."""
+        """The same for a block in its current state."""
         written = _WRITTEN.get(type(block))
         return written(self, block) if written is not None else ""
 
     def learn(self, block: ShownBlock) -> None:
-        """Of something that is not to be shown: a later result will name its call."""
+        """Remembers a block that is not shown, so that a later result can name its call."""
         if isinstance(block, CallBlock):
             self._calls[block.id] = self._label(block)
 
     def saw_diff(self, call: str | None) -> None:
-        """The person has seen what this edit changes: its result need not show it again."""
+        """Call this when the person has seen the edit's diff, so that its result does not show it again."""
         self._diffs_seen.add(call)
 
     def note(self, text: str, *looks: str) -> str:
-        """A line of our own, on as many as it needs: the reason of an error may stand at its end, an id to copy too."""
+        """A message of ours, wrapped and never cut: its end may be the reason of an error, or an id to copy."""
         return self._lines(
             [self.view.style.paint(line, *looks) for line in wrap(harmless(text), self.view.width)], "note"
         )
 
     def question(self, shown: Iterable[str]) -> str:
-        """Lines of ours that ask for something."""
+        """Lines of ours that ask the person something."""
         return self._lines(shown, "question")
 
     def heading(self, text: str, project: str | None) -> str:
-        """A line across the screen, above what another session says."""
+        """A ruler across the screen, above the output of another session."""
         self.project = project
         above = self._closed() + ("\n" if self._last else "")
         self._last, self._above, self._agent = "", None, None
         return above + self.view.style.paint(ruler(text, self.view.width - 1), "dim") + "\n"
 
     def rest(self) -> str:
-        """Ends the line that is open."""
+        """Ends the open line."""
         return self._closed()
 
     # Blocks that stream
 
     def _spoken(self, block: WordsBlock | ThinkingBlock) -> str:
-        """What is new of it: whether it forms or is whole, what has been shown of it is not shown again."""
+        """The part of the block that has not been shown yet, whether the block is forming or whole."""
         is_thinking = isinstance(block, ThinkingBlock)
         if block.state is BlockState.WITHDRAWN:
             return self._withdrawn(block)
@@ -143,7 +143,7 @@ class Screen:
         return text + (self._closed() if self._flowing == block.key else "")
 
     def _begin(self, block: WordsBlock | ThinkingBlock) -> str:
-        """The lead of a block and its flow; a block that something else broke into goes on below it."""
+        """The lead of a block and its flow. A block that something else interrupted continues below, without a lead."""
         is_thinking = isinstance(block, ThinkingBlock)
         kind = "thinking" if is_thinking else "text"
         lead, looks = (THINKING, ("dim",)) if is_thinking else (CLAUDE, ("green", "bold"))
@@ -159,7 +159,7 @@ class Screen:
         return closed + gap + before + painted
 
     def _withheld(self, block: ThinkingBlock) -> str:
-        """Thinking whose text does not come: how much of it there was is all that can be said."""
+        """Thinking without its text: only its length can be shown."""
         about = f", about {block.tokens:,} tokens" if block.tokens else ""
         kind = "redacted" if block.is_redacted else "withheld"
         line = self.view.style.paint(f"{THINKING}thought{about} (its text is {kind})", "dim")
@@ -212,7 +212,7 @@ class Screen:
     def _label(self, call: CallBlock) -> str:
         return f"{tool_label(call.name)} · {summary(call, self.project)}"
 
-    # What stands on lines of its own
+    # Blocks on lines of their own
 
     def _heading(self, heading: HeadingBlock) -> str:
         self.project = heading.project or self.project
@@ -233,7 +233,7 @@ class Screen:
         if notice.is_passing:
             return self._pass(self.view.style.paint(f"  · {notice.text}", "dim"), notice)
         if notice.what == "interrupted" and self._last == "interrupt":
-            return ""  # what it interrupted has been said
+            return ""  # the line above already says what was interrupted
         self._told_failure = notice.text if notice.what == "api_error" else self._told_failure
         return self._lines(notice_lines(notice, self._inner), "note", notice)
 
@@ -251,7 +251,7 @@ class Screen:
 
     @property
     def _before(self) -> str:
-        """What stands before every line of an agent."""
+        """The prefix of every line of an agent."""
         return "" if self._agent is None else f"    {self.view.style.paint('│', 'blue')} "
 
     @property
@@ -269,7 +269,7 @@ class Screen:
         return text + "".join(f"{self._before}{line}\n" for line in found)
 
     def _pass(self, line: str, block: ShownBlock) -> str:
-        """Shows a line for as long as nothing else comes."""
+        """Shows a line until anything else is shown."""
         if not self._is_terminal or self._flow is not None:
             return ""
         text = self._closed() + self._speaks(block) + (self._gap("tool") if self._last != "tool" else "")
@@ -277,7 +277,7 @@ class Screen:
         return text + self._before + clip(line, self.view.width - cells(self._before) - 1)
 
     def _closed(self) -> str:
-        """Ends what is open on the last line, or takes the passing line away."""
+        """Ends the text on the last line, or removes the passing line."""
         if self._is_passing:
             self._is_passing = False
             return "\r\x1b[K"
@@ -288,7 +288,7 @@ class Screen:
         return text
 
     def _gap(self, kind: str) -> str:
-        """A blank line, where another kind of thing begins."""
+        """A blank line if another kind of line begins."""
         if not self._last or self._agent is not None:
             return ""
         is_apart = kind in ("text", "thinking", "prompt", "result", "question") and (
@@ -297,7 +297,7 @@ class Screen:
         return "\n" if is_apart else ""
 
     def _speaks(self, block: ShownBlock) -> str:
-        """Names an agent where it begins to speak."""
+        """The line that names an agent when its output begins."""
         agent = block.place.agent
         if agent == self._agent:
             return ""
@@ -321,7 +321,7 @@ _WRITTEN: dict[type[ShownBlock], Callable[[Screen, Any], str]] = {
 
 
 def todo_lines(call: CallBlock, view: View) -> Iterator[str]:
-    """The list a call of TodoWrite sets."""
+    """The todo list that a call of TodoWrite sets."""
     items = call.input.get("todos") if call.name == "TodoWrite" and isinstance(call.input, dict) else None
     marks = {"completed": ("✓", "dim"), "in_progress": ("▸", "bold")}
     for item in items if isinstance(items, list) else ():
@@ -334,7 +334,7 @@ def todo_lines(call: CallBlock, view: View) -> Iterator[str]:
 def output_lines(
     call: CallBlock, output: OutputBlock, label: str, view: View, *, has_seen_diff: bool = False
 ) -> Iterator[str]:
-    """What a tool gave back, in a line; an edit with its diff, a failure with its text."""
+    """The output of a tool on one line; an edit with its diff, a failure with its text."""
     paint = view.style.paint
     said = f"{shorten(label, view.width // 3)}: " if label else ""
     if call.status is CallStatus.REJECTED and output.is_error:
@@ -357,7 +357,7 @@ def output_lines(
 
 
 def _gist(text: str, output: OutputBlock, width: int) -> str:
-    """The first line of a result, and how many more there are."""
+    """The first line of a result, and the number of further lines."""
     found = [line for line in harmless(output.text).split("\n") if line.strip()]
     pictures = [count(output.images, "image")] if output.images else []
     more = [f"… {count(len(found) - 1, 'more line')}"] if len(found) > 1 else []
@@ -377,7 +377,7 @@ def failed_lines(text: str, view: View, lead: str = "  ✗ ") -> Iterator[str]:
 
 
 def withdrawn_lines(block: WordsBlock | ThinkingBlock | CallBlock, view: View) -> Iterator[str]:
-    """What was shown and does not count: nothing of it is in any transcript."""
+    """Says that a block which was shown has been withdrawn, and is in no transcript."""
     if block.withdrawn == "interrupted":
         kind = {ThinkingBlock: "thinking", WordsBlock: "talking"}.get(type(block))
         doing = kind or f"calling {getattr(block, 'name', '') or 'a tool'}"
@@ -390,7 +390,7 @@ def withdrawn_lines(block: WordsBlock | ThinkingBlock | CallBlock, view: View) -
 
 
 def started_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
-    """Where and with what a session runs; later only what has changed."""
+    """The session's id, model, client, mode and folder; for a repeated heading only what changed."""
     before = heading.before
     if before is not None:
         facts = [
@@ -409,7 +409,7 @@ def started_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
 
 
 def question_lines(question: QuestionBlock, project: str | None, view: View) -> Iterator[str]:
-    """That the client asks, and what was answered."""
+    """What the client asks, what was answered, or that the question is void."""
     paint, permission, answer = view.style.paint, question.permission, question.answer
     if question.state is BlockState.WITHDRAWN:
         yield paint("    · the question is void", "dim")
@@ -425,7 +425,7 @@ def question_lines(question: QuestionBlock, project: str | None, view: View) -> 
 
 
 def ending_lines(event: events.TurnResult, view: View, *, has_told: bool = False) -> Iterator[str]:
-    """How a turn ended: tokens, the client's own cost, time. `has_told` says that the failure stands above."""
+    """How a turn ended: tokens, the client's own cost, time. With `has_told`, the failure is already shown above."""
     outcome = outcome_of(event)
     told = " · ".join(outcome.facts)
     if outcome.is_stopped or (event.is_error and has_told):
@@ -444,7 +444,7 @@ class TurnOutcome(NamedTuple):
     facts: list[str]
     """Time, tokens, and the client's own count of what the turn and the whole run cost."""
     is_stopped: bool
-    """By the person, which is no failure."""
+    """Whether the person stopped the turn, which does not count as a failure."""
     failure: str
 
 
@@ -466,7 +466,7 @@ def outcome_of(result: TurnResult) -> TurnOutcome:
 
 
 def _cost(result: TurnResult) -> str:
-    """The tokens beside it are the turn's, so its dollars come first; the client itself counts the whole run."""
+    """The turn's cost first, because the tokens next to it are the turn's; the client itself reports the whole run."""
     if not result.cost_usd:
         return ""
     run = f"{money(result.cost_usd, is_partial=False)} this run, by the client's count"

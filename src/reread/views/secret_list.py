@@ -1,4 +1,4 @@
-"""Keys and passwords in past sessions, for a terminal and as JSON; and those left in a text that is handed out."""
+"""Keys and passwords in past sessions, for a terminal and as JSON; and those left in an export."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _INDENT = "    "
 MOST_PLACES = 3
-"""Shown of each."""
+"""How many places of each secret are shown."""
 
 
 def secrets_document(answer: SecretsAnswer, advice: str) -> Document:
@@ -50,7 +50,7 @@ def _secret(secret: ExposedSecret) -> Document:
 
 
 def title_of(place: SecretPlace) -> str | None:
-    """A session is often called what was asked first, and that may be the secret."""
+    """The title, redacted: it is often the first prompt, which may contain the secret."""
     title = place.session.row.title
     return Redactor().redact(title) if title else None
 
@@ -106,7 +106,7 @@ _TAGS = re.compile(r"<[^>]*>")
 
 
 def left_in_export(redactor: Redactor, text: str, form: str) -> Counter[str]:
-    """Looks at an export as a reader does: colours of code split what belongs together."""
+    """Secrets left in an export. Its text is searched without markup, because the colours of code split a secret."""
     left: Counter[str] = Counter()
     for value in _readable(text, form):
         left += left_in_value(redactor, value)

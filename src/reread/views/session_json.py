@@ -1,4 +1,4 @@
-"""Sessions, steps and events of a stream as JSON. Field names are a contract: scripts rely on them."""
+"""Sessions, steps and events of a stream as JSON. Field names are a contract, because scripts rely on them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sessions_document(sessions: Iterable[Session]) -> Document:
 def session_document(
     session: Session, branches: Iterable[Branch], turns: range | None, kept: Document | None = None
 ) -> Document:
-    """`kept` is what the archive knows of it; a session read from a file is in no archive."""
+    """`kept` holds the fields that only the archive knows; None for a session that was read from a file."""
     made = SessionBlocks(session)
     return {
         "schema": "reread.session/1",
@@ -89,7 +89,7 @@ def session_row(session: Session) -> Document:
         "expires": None,
         "belongs_to": project_of(session.project) or None,
         "places": [],
-        "copied_from": [],  # one session alone cannot tell
+        "copied_from": [],  # not known from one session alone
         "copied_cost_usd": None,
         **mark_fields(session.mark),
     }
@@ -108,7 +108,7 @@ def agent_row(agent: Subagent) -> Document:
 
 
 def _lone_turns(made: SessionBlocks, agent: Subagent) -> Document:
-    """Only where no call names the agent: the others are told below theirs."""
+    """The turns of an agent that no call names; the turns of other agents follow the step of their call."""
     return {"turns": [turn_document(turn) for turn in made.agent(agent).turns]} if agent.call is None else {}
 
 
@@ -135,7 +135,7 @@ def prompt_document(prompt: PromptBlock) -> Document:
 
 
 def step_documents(step: ShownBlock) -> list[Document]:
-    """One document per step; a call that started an agent brings the agent's turns after it."""
+    """One document per step; a call that started an agent is followed by a document with the agent's turns."""
     place = {"uuid": step.place.uuid, "message_id": step.place.message_id, "timestamp": utc(step.place.time)}
     kind, told = _STEPS[type(step)]
     found = [{"kind": kind, **place, **told(step), **_fate(step.withdrawn)}]
@@ -147,7 +147,7 @@ def step_documents(step: ShownBlock) -> list[Document]:
 
 
 def _fate(withdrawn: str | None) -> Document:
-    """Only where it was taken back after it was shown."""
+    """Only for a step that was taken back after it was shown."""
     return {"withdrawn": withdrawn} if withdrawn is not None else {}
 
 
@@ -189,7 +189,7 @@ _STEPS: dict[type[ShownBlock], tuple[str, Callable[[Any], Document]]] = {
 
 
 def _permission(call: CallBlock) -> Document:
-    """Only where the run was captured, and somebody was asked."""
+    """Only if the run was captured and the client asked for permission."""
     permission = call.permission
     if permission is None:
         return {}
@@ -207,7 +207,7 @@ def _permission(call: CallBlock) -> Document:
 
 
 def _wire(session: Session) -> Document:
-    """When things crossed the wire, in runs that were captured."""
+    """When frames were sent and received, for captured runs."""
     if not session.captures:
         return {}
     told = [capture.told for capture in session.captures]
@@ -327,16 +327,16 @@ def health_document(health: Health, *, with_fields: bool = False) -> Document:
 
 
 def event_document(event: Event) -> Document:
-    """Which event it is, whose, and of which block; then what it says."""
+    """The kind of event, its session, agent and block; then its own fields."""
     fields = asdict(event)
-    fields.pop("record", None)  # what it says is in the other fields
+    fields.pop("record", None)  # the other fields hold its content
     special = _SPECIAL.get(type(event))
     head = {name: fields.pop(name) for name in ("session", "agent", "message_id", "index")}
     return {"event": event.__struct_config__.tag, **head, **(special(event) if special is not None else fields)}
 
 
 def usage_document(usage: Usage) -> Document:
-    """Token counts by the names that every other document uses."""
+    """Token counts under the names that all other documents use."""
     told = usage.server_tool_use
     used = Rated.of(usage, (told.web_search_requests or 0) if told is not None else 0)
     return {

@@ -1,4 +1,4 @@
-"""Sessions of the archive for a terminal and as JSON: the list and the overview, with what is noted on each."""
+"""Sessions of the archive for a terminal and as JSON: the list and the overview, with each session's mark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reread.archive.lost_sessions import LostSession
     from reread.archive.usage_report import Period
     from reread.marks import Mark
-else:  # it imports the index, and showing one session needs neither: 10 ms
+else:  # it imports the index, which takes 10 ms; showing one session needs neither
     listing = lazy.module("reread.archive.listing")
 
 STAR = "★"
@@ -31,7 +31,7 @@ def mark_fields(mark: Mark) -> Document:
 
 
 def titled(title: str, mark: Mark) -> str:
-    """`★ #refactor #ci +1 the title`: what is noted comes first, for a title is cut at its end."""
+    """`★ #refactor #ci +1 the title`: star and tags come first, because a title is cut at its end."""
     if not mark.starred and not mark.tags:
         return title
     tags = [f"#{shorten(tag, _BRIEF_TAG)}" for tag in mark.tags[:_BRIEF_TAGS]]
@@ -41,7 +41,7 @@ def titled(title: str, mark: Mark) -> str:
 
 
 def mark_lines(mark: Mark, view: View, indent: str = "") -> Iterator[str]:
-    """Tags, note and whether it is hidden, each on lines of its own."""
+    """Star, tags and whether it is hidden, then the note on lines of its own."""
     paint = view.style.paint
     width = max(8, view.width - len(indent))
     tags = f"tags: {', '.join(map(one_line, mark.tags))}" if mark.tags else ""
@@ -59,11 +59,11 @@ LEGEND = "◇ subagents  ↩ branches  ✗ failed calls"
 
 
 def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int) -> Iterator[str]:
-    """Some of `total` sessions; only what is shown of each is held."""
+    """A table of some of `total` sessions; of each only the shown cells stay in memory."""
     columns = _columns(view.width)
     rows = [tuple(_HEADER[name] for name in columns)]
     copied: list[tuple[bool, int]] = []
-    """Whether each has agents, and what those cost."""
+    """For each session: whether it repeats responses of other sessions, and what those cost."""
     for each in sessions:
         row = _row(each, view, now)
         copied.append((bool(each.copied.sessions), each.copied.nanodollars or 0))
@@ -97,7 +97,7 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
 
 
 def lost_lines(lost: Sequence[LostSession], view: View) -> Iterator[str]:
-    """Sessions that are listed in the client's own index only; nothing if there are none."""
+    """Sessions that only the client's own index still lists; nothing if there are none."""
     if not lost:
         return
     yield ""
@@ -113,7 +113,7 @@ def lost_lines(lost: Sequence[LostSession], view: View) -> Iterator[str]:
 
 
 def copied_note(nanodollars: int) -> str:
-    """Why the costs of a list add up to more than `reread usage` says."""
+    """Explains why the costs of a list add up to more than `reread usage` reports."""
     part = money(nano(nanodollars), is_partial=False) if nanodollars else "part"
     return f"{COPIED} {part} of this is told by several sessions (forks, copies); `reread usage` counts it once"
 
@@ -129,15 +129,15 @@ _HEADER = {
     "marks": "",
 }
 _WIDE, _MIDDLE = 116, 64
-"""With less, more columns would leave a title fewer letters than a narrow list does."""
+"""Widths from which more columns are shown; below each, they would leave the title less room than fewer columns do."""
 _DATE = len("2026-11-15")
 _NARROW_PROJECT = 12
 _ROOM_FOR_PROMPTS = 70
-"""A narrower overview does without them: an amount of money that is cut would be a wrong one."""
+"""The overview drops the number of prompts below this width, so that costs are never cut."""
 
 
 def _columns(width: int) -> list[str]:
-    """What fits: a narrow terminal still has the session, when it was and what it was about."""
+    """The columns that fit; a narrow terminal still gets id, time and title."""
     if width >= _WIDE:
         return list(_HEADER)
     if width >= _MIDDLE:
@@ -164,7 +164,7 @@ def last_part(project: str | None) -> str:
 
 
 def marks(each: Listed, now: datetime, *, is_short: bool = False) -> str:
-    """`◇2 ↩1 ✗3 deleted in 3 d`: what is worth knowing before opening it."""
+    """`◇2 ↩1 ✗3 deleted in 3 d`: what is worth knowing before opening the session."""
     row = each.stored.row
     found = [
         f"◇{row.subagents}" if row.subagents else "",
@@ -177,7 +177,7 @@ def marks(each: Listed, now: datetime, *, is_short: bool = False) -> str:
 
 
 def fate(each: Listed, now: datetime, *, is_short: bool = False) -> str:
-    """Whether the source is gone or will soon be; the archive keeps the session either way."""
+    """Whether the source is deleted or soon will be; the archive keeps the session either way."""
     if not each.stored.present:
         return "only here"
     if each.expires is None or not each.expires_soon(now):
@@ -196,8 +196,8 @@ def overview_lines(
     periods: Sequence[Period],
     view: View,
 ) -> Iterator[str]:
-    """What was used lately, the newest sessions by the number they are called by, what is about to go, and what to
-    type next."""
+    """Recent usage, the newest sessions with the numbers that select them, how many expire soon, and what to type
+    next."""
     yield from _period_table(periods, view)
     yield ""
     left_out = f", {hidden:,} hidden" if hidden else ""
@@ -220,7 +220,7 @@ def overview_lines(
 def early_overview_lines(
     sessions: Sequence[Listed], total: int, periods: Sequence[Period], view: View
 ) -> Iterator[str]:
-    """The same while most of so many sessions are still being read: what is certain by then."""
+    """The overview while most of `total` sessions are still being imported: only what is already certain."""
     yield from _period_table(periods, view)
     yield ""
     yield view.style.paint(f"the newest of {count(total, 'session')}; the others are being read now", "bold")
@@ -262,7 +262,7 @@ def listing_document(sessions: Iterable[Listed]) -> Document:
 
 
 def lost_row(each: LostSession) -> Document:
-    """A session that is listed in the client's own index only."""
+    """A session that only the client's own index still lists."""
     return {
         "id": each.id,
         "project": each.project,
@@ -279,7 +279,7 @@ def lost_row(each: LostSession) -> Document:
 def overview_document(
     sessions: Iterable[Listed], total: int, hidden: int, expiring: int, periods: Iterable[Period]
 ) -> Document:
-    """The newest of `total` sessions; so many more are hidden."""
+    """The newest of `total` sessions; `hidden` is the number of hidden ones."""
     return {
         **listing_document(sessions),
         "total_sessions": total,
@@ -314,7 +314,7 @@ def listed_row(each: Listed) -> Document:
 
 
 def kept_fields(each: Listed) -> Document:
-    """What only the archive knows of a session."""
+    """The fields of a session that only the archive knows."""
     return {
         "files": each.stored.files,
         "bytes": each.stored.row.bytes,
@@ -345,7 +345,7 @@ def _period_document(period: Period) -> Document:
 
 
 def rows_document(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Document:
-    """One object per row; a column whose name came before gets a number."""
+    """One object per row; a column with a repeated name gets a number."""
     names = unique(columns)
     found = [dict(zip(names, map(json_value, row), strict=True)) for row in rows]
     return {"schema": "reread.sql/1", "columns": names, "rows": found}
@@ -364,5 +364,5 @@ def unique(names: Sequence[str]) -> list[str]:
 
 
 def json_value(value: object) -> object:
-    """Bytes, such as digests, as hexadecimal."""
+    """Bytes, such as digests, become hexadecimal."""
     return value.hex() if isinstance(value, bytes) else value

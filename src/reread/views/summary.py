@@ -1,4 +1,4 @@
-"""A session's summary: for a terminal, as Markdown, as a note for Obsidian, and as a JSON document."""
+"""A session's summary for a terminal, as Markdown, as a note for Obsidian, and as a JSON document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .text import harmless, shorten, wrap
 from .values import Document, View, dollars, utc, when
 
 _MOST = 20
-"""How many of a list are told before it says how many more there are."""
+"""How many entries of a list are shown; the rest is only counted."""
 _LINE = 160
 _ANSWER = 600
 _LAST_TESTS = 3
@@ -217,7 +217,7 @@ def _facts(summary: SessionSummary, view: View) -> list[str]:
 
 
 def _sections(summary: SessionSummary, view: View) -> Iterator[tuple[str, list[str]]]:
-    """Headings with their lines; what a session has nothing of is left out."""
+    """Headings with their lines; a heading without lines is left out."""
     found = (
         ("Goal", [shorten(summary.goal, _ANSWER)] if summary.goal else []),
         ("Outcome", _outcome(summary)),
@@ -342,7 +342,7 @@ def _tags(summary: SessionSummary) -> Iterator[str]:
 
 
 def _yaml(value: object) -> str:
-    """JSON is YAML: quoted strings need no further care."""
+    """A value as YAML: JSON is valid YAML, so its quoted strings need no other escaping."""
     if isinstance(value, str):
         return json.dumps(harmless(value).encode("utf-8", "replace").decode(), ensure_ascii=False)
     if isinstance(value, list):
@@ -351,13 +351,13 @@ def _yaml(value: object) -> str:
 
 
 def _link(name: str) -> str:
-    """`[[src/retry.py]]`, without what would end the link or mean something in it."""
+    """`[[src/retry.py]]`, without the characters that have a meaning in a link."""
     clean = " ".join(re.sub(r"[\[\]|#^]", " ", harmless(name)).split())
     return f"[[{clean}]]" if clean else ""
 
 
 def inline(text: str) -> str:
-    """One line of Markdown that says what the text says."""
+    """A text as one line of Markdown, escaped."""
     return re.sub(r"([\\`*_\[\]<>])", r"\\\1", " ".join(harmless(text).split()))
 
 
@@ -371,7 +371,7 @@ def asked_heading(answer: ModelAnswer, view: View) -> str:
 
 
 def asked_lines(answer: ModelAnswer, view: View) -> Iterator[str]:
-    """What a model said about the evidence, for a terminal."""
+    """A model's answer about the evidence, for a terminal."""
     yield ""
     yield view.style.paint(asked_heading(answer, view), "bold")
     for line in harmless(answer.text).split("\n"):
@@ -379,7 +379,7 @@ def asked_lines(answer: ModelAnswer, view: View) -> Iterator[str]:
 
 
 def asked_markdown(answer: ModelAnswer, view: View) -> Iterator[str]:
-    """Quoted, so that its headings are none of ours."""
+    """The same as Markdown, quoted so that its headings do not mix with the document's."""
     yield ""
     yield f"## {inline(asked_heading(answer, view))}"
     yield ""

@@ -1,4 +1,4 @@
-"""Blocks as a person reads them in a terminal: by turns, thinking nested under what was said."""
+"""Blocks as terminal text, turn by turn, with thinking nested below the words it led to."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ NOTICE_LOOKS = {
     "refused": ("✗", "red"),
     "trouble": ("✗", "red"),
 }
-"""The first ten stand in transcripts, the others only in streams."""
+"""The first ten occur in transcripts, the others only in streams."""
 WITHDRAWN = {"interrupted": "[interrupted] ", "error": "[taken back] ", "cut": "[cut off] "}
-"""Before words that were shown while they streamed and are in no transcript."""
+"""Put before words that were shown while they streamed but are in no transcript."""
 MOST_DIFF_LINES = 24
 _CONTEXT = 2
 _DIFF_LOOKS = {"+": "green", "-": "red"}
 
 
 def session_lines(session: Session, branches: Iterable[Branch], turns: range | None, view: View) -> Iterator[str]:
-    """The whole session, or the turns of it that were asked for."""
+    """The whole session, or only the given turns of it."""
     made = SessionBlocks(session)
     yield from heading_lines(heading_of(session), view)
     for branch in branches:
@@ -125,7 +125,7 @@ def prompt_lines(prompt: PromptBlock, view: View) -> Iterator[str]:
 
 
 def step_lines(steps: Sequence[StepBlock], view: View, project: str | None) -> Iterator[str]:
-    """Steps by API response: first what was said, the thinking under it, then what was done."""
+    """Steps by API response: first the words, below them the thinking, then the calls and notices."""
     unstored = sum(isinstance(step, ThinkingBlock) and not step.text for step in steps)
     for response in _responses(steps):
         if view.thinking and _only_thinks(response):
@@ -149,13 +149,13 @@ def _responses(steps: Iterable[StepBlock]) -> Iterator[list[StepBlock]]:
 
 
 def _only_thinks(response: list[StepBlock]) -> bool:
-    """Thinking without a word said needs the speaker's name above it: it would seem to be the person's."""
+    """Thinking without any words needs the speaker's name above it, or it would seem to be the person's."""
     texts = [type(step) for step in response if isinstance(step, WordsBlock | ThinkingBlock) and step.text.strip()]
     return ThinkingBlock in texts and WordsBlock not in texts
 
 
 def _rank(step: StepBlock) -> int:
-    """Words come before the thoughts that led to them."""
+    """Words are shown before the thinking that led to them."""
     return {WordsBlock: 0, ThinkingBlock: 1}.get(type(step), 2)
 
 
@@ -175,7 +175,7 @@ def _marked(step: WordsBlock | ThinkingBlock) -> str:
 
 
 def _spoken(speaker: str, text: str, look: str, view: View) -> Iterator[str]:
-    """The speaker's name in colour, the words beside it, further lines below the first word."""
+    """The speaker's name in colour, then the words; further lines are indented to the first word."""
     indent = " " * cells(speaker)
     for number, line in enumerate(wrap(text, view.width - cells(speaker))):
         yield view.style.paint(speaker, look, "bold") + line if number == 0 else (indent + line).rstrip()
@@ -199,7 +199,7 @@ def _call(call: CallBlock, view: View, project: str | None) -> Iterator[str]:
 
 
 def call_line(name: str, point: str, view: View, mark: tuple[str, str], *, end: str = "", end_look: str = "dim") -> str:
-    """Mark, name, the point of it, and how it ended; the point gives way first."""
+    """Mark, name, point, and how the call ended. Without enough room, the point is cut first."""
     paint = view.style.paint
     room = max(0, view.width - 4)
     label = shorten(tool_label(name), max(8, room // 2))
@@ -252,7 +252,7 @@ STEPS: dict[type[ShownBlock], Callable[[Any, View, str | None], Iterator[str]]] 
 
 
 def diff_lines(lines: Sequence[DiffLine], view: View, *, most: int = MOST_DIFF_LINES) -> Iterator[str]:
-    """Coloured, numbered, and no more of them than help."""
+    """Changed lines with a little context, coloured and numbered; at most `most` of them, then how many more."""
     shown = [line for line, is_near in zip(lines, _near_changes(lines), strict=True) if is_near]
     numbers = max((len(str(line.number)) for line in shown if line.number is not None), default=0)
     for line in shown[: most if len(shown) > most + 1 else None]:

@@ -33,21 +33,21 @@ OBEYED = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     r"\U000e0000-\U000e007f"
 )
-"""What a terminal obeys, and what makes a line read as what it is not: overrides of direction, unseen letters. The
-joiners stay, for they spell emoji and Persian. None of these is printable, as Python has it."""
+"""Characters that a terminal obeys, and those that disguise a line: overrides of direction, invisible letters. Joiners
+are not among them, because emoji and Persian need them. `str.isprintable` is false for each of these."""
 _OBEYED = lazy.pattern(rf"[{OBEYED}](?:(?<=\x1b)\[[0-?]*[ -/]*[@-~])?")
-"""One of them; a sequence that sets colours or moves the cursor goes as a whole."""
+"""One such character, or a whole escape sequence that sets colours or moves the cursor."""
 _OBEYED_IN_ASCII = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
 UNFINISHED = lazy.pattern(r"\x1b(?:\[[0-?]*[ -/]*)?\Z")
-"""A sequence that the next piece of a text may end."""
+"""An escape sequence at the end of a text, which the next piece may complete."""
 _BREAKS = dict.fromkeys("\x0b\x0c\x85\u2028\u2029", "\n")
 _LOOK = f"(?:{'|'.join(_CODES.values())})"
 _FOREIGN = lazy.pattern(rf"[{OBEYED}\n](?<!\x1b(?=\[(?:0|{_LOOK}(?:;{_LOOK})*)m))")
-"""One of them that begins no colour of ours."""
+"""Such a character, unless it begins a colour sequence of `Style`."""
 
 
 class Style:
-    """Colours text, or leaves it alone where colour is not wanted."""
+    """Colours text, or returns it unchanged if `colour` is off."""
 
     def __init__(self, colour: bool) -> None:
         self.colour = colour
@@ -59,39 +59,39 @@ class Style:
 
 
 def harmless(text: str) -> str:
-    """Without control characters, which a transcript may hold and a terminal would obey; tabs become spaces."""
+    """Removes control characters, which a transcript may contain and a terminal would obey; tabs become spaces."""
     if text.isprintable():
         return text
     return tabbed(text).expandtabs(4)
 
 
 def tabbed(text: str) -> str:
-    """The same, with its tabs."""
+    """Like `harmless`, but keeps tabs."""
     if text.isascii() and len(raw := text.encode()) == len(raw.translate(None, _OBEYED_IN_ASCII)):
-        return text  # found out in a fifth of the time that a search takes, which was a fiftieth of a page
+        return text  # five times as fast as the search, which took a fiftieth of a page's time
     return _OBEYED.sub(lambda found: _BREAKS.get(found[0], ""), text)
 
 
 def without_controls(text: str) -> str:
-    """The same for a machine to read: tabs and the ends of lines stay as they are."""
+    """For a program to read: removes the same characters, keeps tabs and newlines, converts nothing."""
     return _OBEYED.sub("", text)
 
 
 def one_line(text: str) -> str:
-    """A name, however many lines it is made of: harmless, with single spaces."""
+    """A text on one line: harmless, with single spaces."""
     return " ".join(harmless(text).split())
 
 
 def printed(line: str) -> str:
-    """A line as it may be printed: the colours of `Style` and nothing else that a terminal obeys.
+    """A line that is safe to print: it keeps the colours of `Style` and nothing else that a terminal obeys.
 
-    The last step before the terminal: parts of a line are made harmless where it is made; what was missed stops here.
+    The last step before the terminal. Texts are made harmless where a line is built; this catches what was missed.
     """
     return _FOREIGN.sub("", line)
 
 
 def cells(text: str) -> int:
-    """How many character cells a terminal needs for a text."""
+    """How many character cells a text takes in a terminal."""
     text = _ESCAPE.sub("", text) if "\x1b" in text else text
     if text.isascii():
         return len(text)
@@ -102,7 +102,7 @@ def cells(text: str) -> int:
 _BEYOND_ASCII = lazy.pattern(r"[^\x00-\x7f]")
 
 
-@cache  # a long session asks some millions of times, of a few hundred characters
+@cache  # a long session calls it millions of times, for a few hundred characters
 def _cell(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
@@ -110,7 +110,7 @@ def _cell(character: str) -> int:
 
 
 def shorten(text: str, width: int) -> str:
-    """The first line of a text, cut to a width."""
+    """A text on one line, cut to a width."""
     line = one_line(text)
     if cells(line) <= width:
         return line
@@ -118,7 +118,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def shorten_path(path: str, width: int) -> str:
-    """The first line of a path, cut at its beginning: its end tells it from its neighbours."""
+    """A path on one line, cut at its beginning, because its end distinguishes it from its neighbours."""
     line = one_line(path)
     if cells(line) <= width or not ("/" in line or "\\" in line):
         return shorten(line, width)
@@ -127,7 +127,7 @@ def shorten_path(path: str, width: int) -> str:
 
 
 def clip(line: str, width: int) -> str:
-    """A line of ours, cut where the screen ends."""
+    """A line that was built here, cut to a width; unlike `shorten` it keeps indentation and colours."""
     line = line.rstrip()
     return line if cells(line) <= width else cut(line, max(0, width - 1)) + "…"
 
@@ -148,7 +148,7 @@ def wrap(text: str, width: int) -> Iterator[str]:
     """Lines no wider than `width`, broken at spaces where there are any; indentation of code is kept."""
     width = max(4, width)
     for line in text.split("\n"):
-        if line.isprintable():  # most are, which is sooner seen than made so
+        if line.isprintable():  # most are, and the check costs less than `harmless`
             yield from _wrap_line(line.rstrip(), width)
         else:
             for part in harmless(line).split("\n"):
@@ -156,7 +156,7 @@ def wrap(text: str, width: int) -> Iterator[str]:
 
 
 def _wrap_line(line: str, width: int) -> Iterator[str]:
-    """Looks at each character once: a line may be a megabyte long."""
+    """Visits each character once, because a line may be a megabyte long."""
     is_ascii = line.isascii()
     start = 0
     while True:
@@ -176,7 +176,7 @@ def _wrap_line(line: str, width: int) -> Iterator[str]:
 
 
 def _fitting(line: str, start: int, width: int) -> int:
-    """Where the characters from `start` no longer fit; one at least always does."""
+    """The position after the last character from `start` that fits; always at least one character on."""
     used = 0
     for position in range(start, len(line)):
         used += _cell(line[position])
@@ -191,7 +191,7 @@ Shorten = Callable[[str, int], str]
 def table(
     rows: Sequence[Sequence[str]], width: int, *, flexible: int, right: frozenset[int], cut: Shorten = shorten
 ) -> Iterator[str]:
-    """Columns two spaces apart; the flexible one shrinks until the table fits, its cells by `cut`."""
+    """Columns two spaces apart. The flexible one shrinks until the table fits; `cut` shortens its cells."""
     if not rows:
         return
     widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -226,27 +226,27 @@ Paint = Callable[[str], str]
 
 
 class Flow:
-    """One text: give it pieces, write what it returns."""
+    """Wraps one text that arrives in pieces: pass each piece to `add` and write what it returns."""
 
     def __init__(self, width: int, further: str, paint: Paint, *, is_live: bool) -> None:
         self._width = max(_NARROWEST, width)
         self._further = further
-        """What stands before every line but the first."""
+        """Put before every line but the first."""
         self._paint = paint
         self._is_live = is_live
         self._column = 0
         self._is_fresh = True
-        """Whether nothing was written yet: a text does not begin with empty lines."""
+        """Whether nothing was written yet: empty lines at the beginning are skipped."""
         self._held = ""
-        """The beginning of an escape sequence: it goes as a whole."""
+        """The beginning of an escape sequence, kept back until the rest arrives, so that it is removed as a whole."""
         self._breaks = 0
         self._gap = 0
         self._source = 0
         self._hang: int | None = None
-        """How far lines are indented that go on with this one; None before its first word."""
+        """The indentation of lines that continue this one; None before its first word."""
         self._word = ""
         self._drawn = 0
-        """How many characters of the word are on the screen."""
+        """How many characters of the word are already on the screen."""
         self._plain: list[str] = []
         self._out: list[str] = []
 
@@ -268,7 +268,7 @@ class Flow:
             elif piece == "\t" or piece[0] == " ":
                 self._end_word()
                 size = _TAB - self._source % _TAB if piece == "\t" else len(piece)
-                # Indentation is kept as long as it leaves room for words.
+                # Indentation is kept only as far as it leaves room for words.
                 self._gap = min(self._gap + size, self._width - _NARROWEST)
                 self._source += size
             else:
@@ -276,14 +276,14 @@ class Flow:
                 self._grow(piece)
 
     def end(self) -> str:
-        """The last word; the line stays open."""
+        """Writes the last word; does not end the line."""
         self._take(self._held)
         self._held = ""
         self._end_word()
         return self._drained()
 
     def _grow(self, piece: str) -> None:
-        """Chinese, Japanese and Korean have no spaces: a line may end after any of their characters."""
+        """Chinese, Japanese and Korean have no spaces, so a line may end after any of their characters."""
         if piece.isascii() and (not self._word or self._word.isascii()):
             self._word += piece
             self._break_long()
@@ -296,7 +296,7 @@ class Flow:
             self._break_long()
 
     def _break_long(self) -> None:
-        """A word that no line could hold goes on over several."""
+        """Breaks a word that is longer than a line over several lines."""
         while cells(self._word) > self._room:
             if self._column:
                 self._wrap()
@@ -310,7 +310,7 @@ class Flow:
 
     @property
     def _room(self) -> int:
-        """For a word that has a line to itself."""
+        """The cells for a word on a line of its own."""
         return self._width - (0 if self._column else self._gap)
 
     def _end_word(self) -> None:
@@ -340,7 +340,7 @@ class Flow:
         self._breaks, self._is_fresh = 0, False
 
     def _wrap(self) -> None:
-        """To the next line, with what is drawn of the word."""
+        """Begins the next line and moves there what is already drawn of the word."""
         self._flush()
         if self._drawn:
             back = self._gap + cells(self._word[: self._drawn])
@@ -364,11 +364,11 @@ class Flow:
 
 
 def partial_input(text: str) -> Any:
-    """What a beginning of a JSON object says so far; None where that cannot be told yet."""
+    """Parses the beginning of a JSON object as far as it goes; None if it cannot be parsed yet."""
     closing, in_string, is_escaped = _open_ends(text)
     if in_string:
         text = (text[:-1] if is_escaped else _CUT_ESCAPE.sub("", text)) + '"'
-    # A key without its value, half a number or a comma at the end: leave out what is not said yet.
+    # The end may be a key without its value, half a number or a comma: try leaving out what is incomplete.
     for attempt in (text, text + ":null", _CUT_WORD.sub("", text), _CUT_WORD.sub(":null", text)):
         try:
             return json.loads(attempt + closing, strict=False)
@@ -378,7 +378,7 @@ def partial_input(text: str) -> Any:
 
 
 def _open_ends(text: str) -> tuple[str, bool, bool]:
-    """The brackets that would close it, whether it ends inside a string, and there after a backslash."""
+    """The brackets that would close it, whether it ends inside a string, and whether there after a backslash."""
     stack: list[str] = []
     in_string = is_escaped = False
     for character in text:
@@ -410,7 +410,7 @@ def bar_line(done: int, total: int, seconds: float, width: int) -> str:
 
 
 def plain_line(done: int, total: int, seconds: float) -> str:
-    """The same for a log."""
+    """The same figures for a log, without the bar."""
     return ", ".join(_facts(done, total, seconds))
 
 

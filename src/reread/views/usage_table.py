@@ -1,4 +1,4 @@
-"""Usage for a terminal, as JSON, CSV and a chart, beside what the client itself said."""
+"""Usage for a terminal, as JSON, as CSV and as a chart, optionally compared with what the client itself reported."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ else:
 
 _Report = TypeVar("_Report", UsageReport, "CacheReport")
 Reconciliation = Mapping[str, Reconciled] | None
-"""By session what the client said; None where nobody asked."""
+"""What the client reported, by session; None if the comparison was not asked for."""
 COMPARED = ("client said", "difference")
 
 
 def compared(session: str | None, reconciliation: Reconciliation) -> tuple[str, ...]:
-    """The columns of a session; empty where the client said nothing."""
+    """The comparison columns of a session; empty cells if the client reported nothing for it."""
     if reconciliation is None:
         return ()
     found = reconciliation.get(session or "")
@@ -56,7 +56,7 @@ def _difference(found: Reconciled) -> str:
 
 
 def reconciled_document(session: str | None, reconciliation: Reconciliation) -> Document:
-    """Nulls where nothing was said; nothing at all where nobody asked."""
+    """Nulls if the client reported nothing for the session; no fields if the comparison was not asked for."""
     if reconciliation is None:
         return {}
     found = reconciliation.get(session or "")
@@ -73,12 +73,13 @@ def reconciled_document(session: str | None, reconciliation: Reconciliation) -> 
 UNKNOWN = "unknown"
 TIMES = ("day", "week", "month", "block")
 _NOBODY = {"branch": "no branch", "tool": "no tool", "agent": "main", "skill": "no skill"}
+"""The label of the row without a key; `UNKNOWN` for all other reports."""
 
 
 def limited(report: _Report, limit: int | None) -> _Report:
-    """The newest periods, or the dearest of the rest; the totals stay those of everything.
+    """The newest periods, or for other reports the most expensive rows. The totals still cover everything.
 
-    What has no time stands last and is no newest period: it is shown where there is room.
+    The row without a time is last and does not count as the newest period: a limit that cuts leaves it out.
     """
     if limit is None or limit >= len(report.rows):
         return report
@@ -87,7 +88,6 @@ def limited(report: _Report, limit: int | None) -> _Report:
     return replace(report, rows=tuple(row for row in report.rows if row.key is not None)[-limit:])
 
 
-"""What a row is called that belongs to none."""
 _SHORT_ID = 8
 _BAR = 8
 
@@ -170,7 +170,7 @@ def usage_csv(report: UsageReport, *, breakdown: bool, reconciliation: Reconcili
 
 
 def _csv_name(name: str) -> str:
-    """A spreadsheet would run `=cmd|...`, and anybody names a branch: with an apostrophe it is text."""
+    """A spreadsheet would run `=cmd|...`, and names such as branches come from anyone: an apostrophe makes it text."""
     text = harmless(name)
     return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
@@ -220,11 +220,11 @@ def _table(report: UsageReport, view: View, *, breakdown: bool, reconciliation: 
 
 _LEAST_KEY = {"session": 32, "project": 24}
 _DISPENSABLE = (8, 6, 1, 4, 2)
-"""Columns that go when there is no room, the least missed first: bar, hit, requests, cache write, input."""
+"""Columns that are dropped if there is no room, in this order: bar, hit, requests, cache write, input."""
 
 
 def narrowed(rows: list[tuple[str, ...]], width: int, dispensable: Iterable[int]) -> list[tuple[str, ...]]:
-    """Without the columns there is no room for."""
+    """The rows without the columns that do not fit, dropped in the order of `dispensable`."""
     least = _LEAST_KEY.get(rows[0][0], 16)
     kept = list(range(len(rows[0])))
     for column in dispensable:
@@ -260,7 +260,7 @@ def row_label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
 
 
 def shown(model: str | None) -> str:
-    """Without the vendor's name and the date, which every row would repeat."""
+    """A model's name without vendor and date, which every row would repeat."""
     return UNKNOWN if model is None else re.sub(r"-\d{8}$", "", one_line(model).removeprefix("claude-"))
 
 
@@ -281,7 +281,7 @@ def _estimated_blocks(report: UsageReport, now: datetime) -> Iterator[str]:
 
 
 def block_words(found: FiveHourBlock, zone: tzinfo | None) -> list[str]:
-    """When an open block ends, how fast it goes, and where that leads."""
+    """When an open block ends, the current rate of use, and the projected cost at its end."""
     parts = [f"{when(found.end, zone)}{' (an estimate)' if found.is_estimate else ''}"]
     if found.dollars_per_hour is not None:
         parts.append(f"${found.dollars_per_hour:,.2f} an hour")
@@ -293,7 +293,7 @@ def block_words(found: FiveHourBlock, zone: tzinfo | None) -> list[str]:
 
 
 def accounting_line(accounting: Accounting, *, is_recorded: bool = False) -> str:
-    """What the numbers were made from, and what they leave open."""
+    """What the numbers were computed from, and what they leave out."""
     lines = count(accounting.lines_read, "line")
     lines += " of usage" if accounting.malformed_lines is None else f", {accounting.malformed_lines:,} malformed"
     models = f" ({count(len(accounting.unpriced_models), 'model')})" if accounting.unpriced_models else ""
@@ -331,30 +331,30 @@ def usage_chart(report: UsageReport, zone: tzinfo | None) -> charts.Chart:
 
 
 _FAMILIES = {"opus": (0, 3), "sonnet": (1, 5), "haiku": (2, 4)}
-"""Two colours each, so that a model and the one after it are told apart."""
+"""Two colours for each family, so that a model and its successor differ."""
 _VERSION = lazy.pattern(r"\d{1,2}(?!\d)")
 
 
 def model_colour(model: str) -> int | None:
-    """The colour a model has in every chart; None for one of no known family."""
+    """The colour of a model, the same in every chart; None if its family is unknown."""
     family = next((each for each in _FAMILIES if each in model), None)
     return None if family is None else _FAMILIES[family][sum(map(int, _VERSION.findall(model)[:2])) % 2]
 
 
 def _label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
-    """As a table has it; of a session the title alone, which has little room beside a bar."""
+    """The label of a table row; for a session only the title, because there is little room next to a bar."""
     return row.title if by == "session" and row.title else row_label(by, row, zone).strip()
 
 
 def projects_chart(report: UsageReport) -> charts.Chart:
-    """A report by project as areas: what each took, and which models of it."""
+    """A report by project as areas: one area for each project, divided by model."""
     chart = usage_chart(report, None)
     names = short_names([row.key or "" for row in report.rows])
     return replace(chart, kind="areas", labels=tuple(name or UNKNOWN for name in names))
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
-    """The last part of each path, and the one before it where several end alike."""
+    """The last part of each path, with the one before it if several paths end the same."""
     last = [session_list.last_part(path) for path in paths]
     endings = Counter(last)
     return [_ending(path, 1 if endings[end] == 1 else 2) for path, end in zip(paths, last, strict=True)]
@@ -365,7 +365,7 @@ def _ending(path: str, parts: int) -> str:
 
 
 def activity_chart(report: UsageReport, first: date, last: date) -> charts.Chart:
-    """A report by day as a calendar from one day to another: requests of each."""
+    """A report by day as a calendar of requests, from `first` to `last`."""
     known = {row.key: row.tokens.requests for row in report.rows}
     days = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
     values = tuple(known.get(day, 0) for day in days)
@@ -373,7 +373,8 @@ def activity_chart(report: UsageReport, first: date, last: date) -> charts.Chart
 
 
 def charted_rows(report: UsageReport) -> list[UsageRow]:
-    """What a chart shows, a label each: days and weeks on which nothing was used, too, and nothing without a time."""
+    """The rows that a chart shows, one for each label. Days and weeks without usage are added; in a report by time,
+    the row without a time is left out."""
     rows = [row for row in report.rows if row.key is not None or report.by not in TIMES]
     if report.by not in _STEPS or not rows:
         return rows
@@ -384,7 +385,7 @@ def charted_rows(report: UsageReport) -> list[UsageRow]:
 
 
 def _value(row: UsageRow, model: str, is_priced: bool) -> Decimal | int | None:
-    """None where a model was used and has no price."""
+    """What a row used of a model; None if it was used but has no price."""
     used = [each.tokens for each in row.models if shown(each.model) == model]
     if not is_priced:
         return sum(tokens.total_tokens for tokens in used)

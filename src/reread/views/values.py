@@ -1,6 +1,6 @@
-"""Values of JSON documents (times, money), and how something is to be shown: width, colours, time zone.
+"""Values of JSON documents (times, money), and `View`: width, colours, time zone.
 
-Imports nothing of a session.
+Imports nothing about sessions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from reread.billing.report import Tokens
 else:
-    msgspec = lazy.module("msgspec")  # takes longer than a list of sessions, which is mostly shown as text
+    msgspec = lazy.module("msgspec")  # takes longer to import than a list of sessions takes as text
 
 
 Document = dict[str, "Any"]
@@ -37,21 +37,22 @@ def indented(document: object) -> str:
 
 
 def encoded(document: object) -> bytes:
-    """A document as JSON. Names of files and texts may hold what UTF-8 cannot: it is shown as an escape.
+    """A document as JSON. What UTF-8 cannot encode in file names and texts is replaced by a backslash escape.
 
-    What a terminal would obey is written as an escape too, and reads as the same value: JSON is looked at as well.
+    Characters that a terminal would obey are written as JSON escapes, because people look at JSON too; the value stays
+    the same.
     """
     try:
         raw = msgspec.json.encode(document)
     except UnicodeEncodeError:
         raw = msgspec.json.encode(_representable(document))
-    if not _OBEYED.search(raw.translate(None, _LETTERS).decode()):  # a pattern takes ten times as long over everything
+    if not _OBEYED.search(raw.translate(None, _LETTERS).decode()):  # the pattern alone takes ten times as long
         return raw
     return _OBEYED.sub(lambda found: _escape(found[0]), raw.decode()).encode()
 
 
 def _escape(character: str) -> str:
-    """Such a character stands inside a string of the document, where JSON takes its UTF-16 in hexadecimal."""
+    """The JSON escape of a character: its UTF-16 units in hexadecimal. Such characters occur only inside strings."""
     units = character.encode("utf-16-be").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
@@ -101,7 +102,7 @@ class View(NamedTuple):
     tools: str = "brief"
     """none, brief or full."""
     marked: int | None = None
-    """The turn that was looked for."""
+    """The index of the turn to mark as the one that was looked for."""
 
 
 def when(time: datetime | None, zone: tzinfo | None, form: str = "%Y-%m-%d %H:%M") -> str:
@@ -109,5 +110,5 @@ def when(time: datetime | None, zone: tzinfo | None, form: str = "%Y-%m-%d %H:%M
         return ""
     try:
         return in_zone(time, zone).strftime(form)
-    except OverflowError:  # the first or last day there is, in a zone that would go beyond it
+    except OverflowError:  # the zone would move the time beyond the first or last day that datetime has
         return time.strftime(form)

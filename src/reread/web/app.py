@@ -1,4 +1,4 @@
-"""The application: which address leads where, what goes around every page, and what a failure looks like."""
+"""The application: its routes, the layers around every page, and the pages for failures."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from .runs import Driver
 from .updates import Hub, Watch, together
 
 _ROUNDS = 2
-"""So often the samples are read: the decoder of all lines is made only once some hundred lines have come."""
+"""How many times the samples are read: the decoder for all lines is only made after some hundred lines."""
 
 
 _SMALL = 200_000
-"""Bytes of a session that is worth reading for this alone."""
+"""A session is read for warming up only if it has fewer bytes than this."""
 
 
 _ARGUMENTS = ("bash", "json")
-"""What the arguments of calls are written in; a language costs up to 40 ms when it is first coloured."""
+"""The languages of calls' arguments; colouring a language for the first time takes up to 40 ms."""
 
 
 def warm_up(library: ArchivePool) -> None:
@@ -66,22 +66,22 @@ def warm_up(library: ArchivePool) -> None:
 
 MOST_TOPICS = 60
 MOST_STREAMS = 40
-"""At once. A browser needs one; the rest of what can be open is for pages."""
+"""Streams open at the same time. A browser needs one; the other connections are for pages."""
 BUSY = "Too many listen already."
 
 
 async def events(request: Request) -> Response:
-    """News as they come, for the pages whose addresses are asked for with `to`."""
+    """A stream of news for the pages whose addresses are given with `to`."""
     site = pages.site_of(request)
     if site.hub.listeners >= MOST_STREAMS:
         return PlainTextResponse(BUSY, status_code=503)
-    site.hub.listeners += 1  # before anything waits, or all who come at once would be under the limit
+    site.hub.listeners += 1  # before the first await: otherwise simultaneous requests would all pass the limit
     topics = dict.fromkeys(request.query_params.getlist("to")[:MOST_TOPICS])
     return _Listening(site.hub, together(list(_sources(site, topics))))
 
 
 class _Listening(StreamingResponse):
-    """One of those that are counted, until it ends, however early."""
+    """A counted stream; the count goes down when it ends, however early that is."""
 
     def __init__(self, hub: Hub, news: AsyncGenerator[str]) -> None:
         super().__init__(news, media_type="text/event-stream")
@@ -176,11 +176,11 @@ _HINTS = {
 
 
 class Application(NamedTuple):
-    """What is served, and what to do when it ends."""
+    """The application to serve, and what to call when serving ends."""
 
     asgi: Guard
     dismiss: Callable[[], None]
-    """Inside the loop that serves: lets the pages go that wait for news."""
+    """Ends the streams of pages that wait for news. Must be called in the serving event loop."""
 
 
 def make_app(
@@ -218,12 +218,12 @@ def make_app(
         hub.close()
         driver.dismiss()
 
-    # Around everything, the answer to a fault included.
+    # The guard is outermost, so that its headers are also on answers to faults.
     return Application(Guard(app, names, token, cookie, pages.policy(), _refused), dismiss)
 
 
 def _refused(refused: RequestRefused, scope: Scope) -> Response:
-    """Before any page: nothing of the archive is in it, not even its menu."""
+    """The answer to a refused request. It shows nothing of the archive, not even the menu."""
     headers = Headers(scope=scope)
     if headers.get("x-part"):
         answer = pages.problem(headers, f"{refused.reason} {refused.hint}".strip(), refused.status)
@@ -234,7 +234,7 @@ def _refused(refused: RequestRefused, scope: Scope) -> Response:
     if refused.needs_token:
         answer.headers["x-needs"] = "token"
     if refused.status == 413:
-        answer.headers["connection"] = "close"  # there may be more to come than was taken
+        answer.headers["connection"] = "close"  # the body may be longer than what was read
     return answer
 
 
@@ -258,7 +258,7 @@ def _fault(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, status: int, reason: str, meant: Sequence[str] = ()) -> Response:
-    """`meant` are sessions that a short name may stand for."""
+    """`meant` are the sessions that an ambiguous name may stand for."""
     title = HTTPStatus(status).phrase.capitalize()
     if request.headers.get("x-part"):
         return pages.problem(request.headers, reason, status)

@@ -1,7 +1,7 @@
-"""The archive for many requests at once: connections that are lent, answers and sessions kept while they hold.
+"""The archive for many requests at once: lends connections, and keeps answers and sessions while they are valid.
 
-A connection serves one thread at a time. A session reads outputs of tools when they are first shown, so each one that
-is kept has a connection of its own.
+A connection serves one thread at a time. A session reads outputs of tools when they are first shown, so each session
+that is kept has a connection of its own.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from reread.sessions import Session
 
 class ServerSettings(NamedTuple):
     home: Path
-    """Where the archive lies."""
+    """The archive's folder."""
     sources: tuple[Path, ...] = ()
     prices: Path | None = None
     timezone: tzinfo | None = None
-    """Whose days are meant; None is the machine's own."""
+    """The time zone of days; None is the machine's own."""
     cleanup_days: float = 30.0
-    """When Claude Code deletes a session."""
+    """The number of days after which Claude Code deletes a session."""
     claude: Program | None = None
     """The client to run; None is `claude` on PATH."""
     may_run: bool = True
     """Whether clients may be run from pages."""
     captures: Path | None = None
-    """Where runs are captured; None is below the archive's folder."""
+    """The folder of captures; None is `wire` in the archive's folder."""
 
     @property
     def wire(self) -> Path:
@@ -55,32 +55,33 @@ MOST_IDLE = 4
 MOST_ANSWERS = 64
 MOST_HELD = 6
 MOST_HELD_BYTES = 120_000_000
-"""Of the source files of sessions that are kept; the last one is kept whatever its size."""
+"""Limits for the sessions that are kept: their number, and the bytes of their source files. The session that was used
+last is always kept."""
 _LONGEST_NUMBER = 19
-"""Digits: what is longer is no number of a row."""
+"""A number with this many digits or more cannot be the number of a row."""
 _USUAL = re.compile(r"[A-Za-z0-9_.@~-]{1,80}")
 
 
 def link_name(stored: StoredSession) -> str:
-    """What a session is called in addresses: its id, or a number where the id would not survive one."""
+    """A session's name in addresses: its id, or `~` and its row number if the id is not safe in an address."""
     name = stored.name
     return name if _USUAL.fullmatch(name) and not name.startswith((".", "@", "~")) else f"~{stored.id}"
 
 
 class PooledArchive:
-    """A session that was read and is kept for the next question; use it under its lock."""
+    """A session that was read and is kept for further requests; use it under its lock."""
 
     def __init__(self, archive: Archive) -> None:
         self.lock = threading.Lock()
         self.archive = archive
         self.name = ""
-        """What addresses call it."""
+        """Its name in addresses."""
         self.mark = NO_MARK
         self._stored: StoredSession | None = None
         self.stamp: Hashable = None
         self.bytes = 0
         self.made: Any = None
-        """What a page worked out from this state of it."""
+        """What pages computed from this state of the session."""
         self._session: Session | None = None
 
     @property
@@ -90,12 +91,12 @@ class PooledArchive:
 
     @property
     def stored(self) -> StoredSession:
-        """As the archive lists it."""
+        """The session's row in the archive."""
         assert self._stored is not None  # noqa: S101  the holder of the lock has read it
         return self._stored
 
     def moments(self) -> list[Moment]:
-        """What went wrong in it, but for what was said to be none meanwhile."""
+        """Its moments of friction, without those that a person has since marked as wrong."""
         return self.archive.friction.in_session(self.stored)
 
     def read(self, stored: StoredSession) -> None:
@@ -114,12 +115,12 @@ class PooledArchive:
 
 
 def stamp_of(stored: StoredSession) -> Hashable:
-    """Changes whenever the session does."""
+    """A value that changes whenever the session changes."""
     return (stored.row.bytes, stored.row.ended, len(stored.files), stored.mtime_ns, stored.mark)
 
 
 class ArchivePool:
-    """What all pages ask."""
+    """The archive for all pages."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
@@ -131,7 +132,7 @@ class ArchivePool:
         self._version = (0, 0)
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
         self._asking: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
-        """Of each question that is being answered; parts of a page that are fetched at once ask the same."""
+        """A lock for each question that is being answered: parts of a page that load together ask the same."""
 
     def open(self) -> Archive:
         return Archive(self.settings.home, self.settings.sources, price_file=self.settings.prices)
@@ -148,7 +149,7 @@ class ArchivePool:
 
     @contextmanager
     def archive(self) -> Iterator[Archive]:
-        """Lent for one question; after a failure it is not used again, nor after the index was rebuilt."""
+        """Lends a connection for one question. It is closed after a failure, or if the index was rebuilt meanwhile."""
         with self._version_lock:
             self._current()
         with self._lock:
@@ -165,7 +166,7 @@ class ArchivePool:
         lent.close()
 
     def answer(self, key: Hashable, ask: Callable[[Archive], Answer]) -> Answer:
-        """An answer that holds until the archive changes; requests for the same meanwhile wait for it."""
+        """An answer that is kept until the archive changes. Concurrent requests with the same key wait for it."""
         with self._lock:
             asking = self._asking.setdefault(key, threading.Lock())
         with asking:
@@ -185,9 +186,9 @@ class ArchivePool:
         return made
 
     def _current(self) -> tuple[int, int]:
-        """The state of the archive; answers to an older one are gone after this."""
+        """The version of the archive; drops the kept answers of an older version."""
         with ExitStack() as stack:
-            stack.callback(self._answers.clear)  # after a failure: what two connections count cannot be compared
+            stack.callback(self._answers.clear)  # after a failure: versions of two connections are not comparable
             stack.enter_context(self._version_archive)
             version = self._version_archive.version()
             if self._version[0] not in (0, version[0]):
@@ -200,7 +201,7 @@ class ArchivePool:
         return version
 
     def _reopen(self) -> None:
-        """Another process rebuilt the index: what is open is the old one, which was set aside."""
+        """Closes all connections: another process rebuilt the index, and they have the old one open."""
         with self._lock:
             idle, self._idle = self._idle, []
             self._held.clear()
@@ -208,7 +209,7 @@ class ArchivePool:
             archive.close()
 
     def newest(self, number: int) -> list[Listed]:
-        """The few that ended last, but for what is hidden."""
+        """The sessions that ended last, without hidden ones."""
         days = self.settings.cleanup_days
         return self.answer(("newest", number), lambda archive: listing.newest(archive.connection, number, days))
 
@@ -217,25 +218,25 @@ class ArchivePool:
         return self.answer("count", lambda archive: archive.count_sessions())
 
     def by_id(self, ids: Sequence[int]) -> list[Listed]:
-        """Some sessions, in this order."""
+        """The sessions with these ids, in this order."""
         with self.archive() as archive:
             found = listing.listed_by_id(archive.connection, list(ids), self.settings.cleanup_days)
             known = {each.stored.id: each for each in found}
         return [known[number] for number in ids if number in known]
 
     def projects(self) -> list[str]:
-        """By how lately they were worked in."""
+        """All projects, the most recently used first."""
         return self.answer("projects", lambda archive: listing.project_names(archive.connection))
 
     def copies(self, stored: StoredSession) -> list[StoredSession]:
-        """The other places that have a session of this id."""
+        """The other sessions with the same id, from other places."""
         if not stored.has_copies:
             return []
         with self.archive() as archive:
             return archive.copies(stored)
 
     def stamps(self, names: Iterable[str]) -> dict[str, Hashable]:
-        """The state that each of these sessions is in, by what an address calls it; nothing of those not kept."""
+        """The state of each of these sessions, by name in addresses; sessions not in the archive are left out."""
         found: dict[str, Hashable] = {}
         for name in names:
             try:
@@ -245,7 +246,7 @@ class ArchivePool:
         return found
 
     def find(self, name: str) -> StoredSession:
-        """A session by what an address calls it, or by what a person would type."""
+        """A session by its name in addresses, or by what a person would type."""
         with self.archive() as archive:
             number = name.removeprefix("~")
             if name.startswith("~") and number.isdecimal() and len(number) < _LONGEST_NUMBER:
@@ -256,7 +257,7 @@ class ArchivePool:
 
     @contextmanager
     def session(self, name: str) -> Iterator[PooledArchive]:
-        """A session, read from the safe unless it was read before and did not change."""
+        """A session; it is read from the safe unless it is kept and has not changed."""
         stored = self.find(name)
         with self._lock:
             held = self._held.get(stored.id) or PooledArchive(self.open())
@@ -270,7 +271,7 @@ class ArchivePool:
             yield held
 
     def _surplus(self) -> list[PooledArchive]:
-        """The ones that were not asked for the longest, where there are too many."""
+        """Removes the least recently used sessions above the limits, for the caller to close."""
         found: list[PooledArchive] = []
         while len(self._held) > 1 and (
             len(self._held) > MOST_HELD or sum(each.bytes for each in self._held.values()) > MOST_HELD_BYTES

@@ -1,4 +1,4 @@
-"""Doctor and secrets: what is looked for in the background through everything, and what came of it."""
+"""The pages Doctor and Secrets: scans that run in the background, and their results."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from . import pages
 from .archive_pool import ArchivePool
 
 SHOWN = 200
-"""Secrets on the page."""
+"""How many secrets the page shows."""
 Tell = Callable[[int, int], None]
 Found = TypeVar("Found")
 
 
 class DoctorState(NamedTuple):
-    """A finished examination."""
+    """The result of a finished examination."""
 
     health: Health
     at: datetime
 
 
 class BackgroundScan(Generic[Found]):
-    """Looks through everything in a thread of its own, once at a time; the last result is kept."""
+    """A scan in a thread of its own, only one at a time; the last result is kept."""
 
     def __init__(self, library: ArchivePool, look: Callable[[ArchivePool, Tell], Found]) -> None:
         self._library = library
@@ -63,7 +63,7 @@ class BackgroundScan(Generic[Found]):
             self.found = self._look(self._library, self._set_progress)
         except RereadError as problem:
             self.problem = str(problem)
-        except Exception as problem:  # noqa: BLE001  else every look at the page would begin again, and none would end
+        except Exception as problem:  # noqa: BLE001  else each visit would start a new scan, and none would end
             self.problem = f"{type(problem).__name__}: {problem}"
 
     def _set_progress(self, done: int, of: int) -> None:
@@ -76,7 +76,7 @@ def doctor_scan(library: ArchivePool) -> BackgroundScan[DoctorState]:
 
 
 def secret_scan(library: ArchivePool) -> BackgroundScan[SecretsAnswer]:
-    """Looks for keys and passwords in what is new."""
+    """Looks for keys and passwords in sessions that were not scanned yet."""
     return BackgroundScan(library, _find_secrets)
 
 
@@ -94,10 +94,11 @@ def _find_secrets(library: ArchivePool, tell: Tell) -> SecretsAnswer:
 
 
 def doctor(request: Request) -> HTMLResponse:
-    """What the last examination found, and a button for a new one, which reads everything; a look changes nothing."""
+    """The result of the last examination, and a button for a new one. Opening the page starts none: it reads
+    everything."""
     site = pages.site_of(request)
     doctor: BackgroundScan[DoctorState] = request.app.state.doctor
-    is_busy, found = doctor.is_busy, doctor.found  # in this order: what ends meanwhile has its result
+    is_busy, found = doctor.is_busy, doctor.found  # in this order: a scan that ends in between has its result
     kept = site.library.answer("status", lambda archive: archive.safe.status())
     values: dict[str, Any] = {"kept": kept, "is_busy": is_busy, "found": found, **_lists(found)}
     values |= {"progress": doctor.progress, "problem": doctor.problem}
@@ -107,7 +108,7 @@ def doctor(request: Request) -> HTMLResponse:
 
 
 def _lists(found: DoctorState | None) -> dict[str, Any]:
-    """What was found, a line each."""
+    """The findings as lists of lines."""
     if found is None:
         return {}
     health = found.health
@@ -124,19 +125,20 @@ def _counted(found: Counter[str]) -> list[str]:
 
 
 def again(request: Request) -> Response:
-    """A new examination."""
+    """Starts a new examination."""
     scan: BackgroundScan[DoctorState] = request.app.state.doctor
     scan.start()
     return RedirectResponse("/doctor", status_code=303)
 
 
 def secrets(request: Request) -> HTMLResponse:
-    """The page, which looks through what is new; its result alone where a script asks."""
+    """The page, which starts a scan; for a script only the result."""
     scan: BackgroundScan[SecretsAnswer] = request.app.state.secrets
     is_part = bool(request.headers.get("x-part"))
-    if not is_part or not (scan.found or scan.problem):  # a script that asks how far it is begins no second search
+    # A script that asks for the progress must not start a second scan.
+    if not is_part or not (scan.found or scan.problem):
         scan.start()
-    is_busy, answer = scan.is_busy, scan.found  # in this order: what ends meanwhile has its result
+    is_busy, answer = scan.is_busy, scan.found  # in this order: a scan that ends in between has its result
     values: dict[str, Any] = {
         "is_busy": is_busy,
         "answer": answer,

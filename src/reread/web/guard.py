@@ -1,13 +1,13 @@
-"""Who may ask what: every request passes here before any page sees it, and every answer on its way out.
+"""Decides which requests are allowed. Every request passes here before any page, and every answer on its way out.
 
-A page of a stranger can make a browser send requests to this machine. It can do so under a name of its own that
-resolves to it, which the Host tells; from its own place, which the Origin tells; and without the token, which only the
-person who started the server has.
+A stranger's web page can make a browser send requests to this machine. Such a request may use a name of the stranger's
+that resolves to this machine, which the Host header shows; it comes from another origin, which the Origin header shows;
+and it does not have the token, which only the person who started the server has.
 
-A browser sends a cookie to every port of a machine, so servers of other users see ours. It is not the token, the token
-cannot be worked out from it, and on Linux it counts for nothing in the hands of another user's program. Whatever
-changes or starts something needs the page key as well, which a browser keeps for one port alone (local storage) and
-gets only in answer to the token.
+A browser sends a cookie to every port of a machine, so servers of other users receive ours. The cookie is not the
+token, the token cannot be derived from it, and on Linux it is refused from a program of another user. Every request
+that changes or starts something also needs the page key, which a browser keeps for one port alone (local storage) and
+receives only in answer to the token.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LONGEST_ADDRESS = 8_000
-"""Characters of path and query."""
+"""Characters of path and query together."""
 LARGEST_BODY = 256_000
-"""Bytes of what is sent to us."""
+"""Bytes of a request's body."""
 MOST_UNREAD = 32_000_000
-"""Bytes beyond that which are taken and thrown away: a browser that cannot send to the end does not read the answer."""
+"""Bytes of a too large body that are read and discarded: a browser that cannot send to the end ignores the answer."""
 KEY_HEADER = "x-page-key"
 KEY_FIELD = "page-key"
 _READING = frozenset({"GET", "HEAD"})
 _FREE = "/static/"
-"""Style and script, which are the same for everybody; all else needs the token."""
+"""Styles and scripts, which are the same for everyone; everything else needs the token."""
 
 
 class Names:
-    """The names that this server answers to, with its port.
+    """The values of the Host header that this server accepts.
 
-    A name can be made to resolve to this machine by anybody; an address cannot. So when the server is told to listen
-    for others, addresses are welcome, and of names only its own.
+    Anyone can make a name resolve to this machine, but not an address. So a server that listens for others accepts any
+    address, but only its own names.
     """
 
     def __init__(self, host: str, port: int, own: Iterable[str] = ()) -> None:
@@ -75,7 +75,8 @@ def is_loopback(host: str) -> bool:
 
 
 class Credentials(NamedTuple):
-    """The token that a person has, and what browsers get for it; neither leads back to it or to the other."""
+    """The token that a person has, and the cookie and page key that browsers receive for it. Neither of the two leads
+    back to the token or to the other."""
 
     token: str
 
@@ -92,7 +93,7 @@ class Credentials(NamedTuple):
 
 
 class RequestRefused(Exception):
-    """A request that goes no further."""
+    """A request that is refused."""
 
     def __init__(self, status: int, reason: str, hint: str = "", *, needs_token: bool = False) -> None:
         super().__init__(reason)
@@ -100,7 +101,7 @@ class RequestRefused(Exception):
         self.reason = reason
         self.hint = hint
         self.needs_token = needs_token
-        """Whether the token would open it, so that the answer should have a field for it."""
+        """Whether the token would help, so that the answer has a field for it."""
 
 
 _TOO_LARGE = RequestRefused(
@@ -157,7 +158,7 @@ class Guard:
             if scope["method"] not in _READING:
                 body = await _body(receive)
                 if body is None:
-                    return  # the browser has gone
+                    return  # the browser disconnected
                 self._check_key(Headers(scope=scope), body)
                 receive = _Again(body, receive)
             await self.app(scope, receive, outgoing)
@@ -165,7 +166,7 @@ class Guard:
             await self.refuse(refused, scope)(scope, receive, outgoing)
 
     def _check(self, scope: Scope) -> bool:
-        """Raises Refused; tells whether the token came with the address, so that the browser should be given more."""
+        """Raises RequestRefused. True if the token came in the address, so that the browser must get the cookie."""
         headers = Headers(scope=scope)
         if not self.names.has(headers.get("host", "")):
             raise RequestRefused(
@@ -197,9 +198,9 @@ class Guard:
             raise _NO_KEY
 
     def _check_origin(self, method: str, headers: Headers) -> None:
-        """What changes something must come from a page of ours; what reads must not come from a page of others."""
+        """A request that changes something must come from a page of ours; one that reads must not come from others'."""
         origin = headers.get("origin")
-        # Another of our names may be somebody else's server at the same port: 127.0.0.2 is not 127.0.0.1.
+        # Only the same name counts: another of our names, such as 127.0.0.2, may be another server at the same port.
         is_ours = origin is not None and origin.lower() == f"http://{headers['host'].strip().lower()}"
         site = headers.get("sec-fetch-site", "same-origin")
         is_foreign = (origin is not None and not is_ours) or (method not in _READING and site != "same-origin")
@@ -210,7 +211,8 @@ class Guard:
 
 
 def _is_free(path: str) -> bool:
-    """Not what lies below such a file: the answer to that is a page, with what the archive has to say in its frame."""
+    """Whether a path needs no token. A path below a static file does: its answer is a page whose frame shows facts of
+    the archive."""
     return path.startswith(_FREE) and "/" not in path.removeprefix(_FREE)
 
 
@@ -231,7 +233,7 @@ class _Outgoing:
             headers = MutableHeaders(scope=message)
             for name, value in self._headers.items():
                 headers[name] = value
-            # The way back would show what a browser kept, however old, and its disk would hold the conversations.
+            # Otherwise the Back button would show old pages, and the browser would keep conversations on disk.
             headers.setdefault("cache-control", "no-store")
             if self.cookie:
                 headers.append("set-cookie", self.cookie)
@@ -239,8 +241,8 @@ class _Outgoing:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """All that is sent, None where it did not come whole. Raises Refused where it is too much, after taking the rest:
-    a browser that cannot send to the end shows a broken connection in the place of our answer."""
+    """The whole body; None if the browser disconnects before its end. Raises RequestRefused if it is too large, after
+    reading the rest: a browser that cannot send to the end shows a broken connection instead of our answer."""
     parts: list[bytes] = []
     taken = 0
     while True:
@@ -258,7 +260,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 class _Again:
-    """A body that was read, for the page to read it."""
+    """Replays a body that was already read, so that the page can read it."""
 
     def __init__(self, body: bytes, receive: Receive) -> None:
         self._body: bytes | None = body
@@ -272,8 +274,8 @@ class _Again:
 
 
 def is_other_user(scope: Scope) -> bool:
-    """Whether the program at the other end belongs to another user of this machine, as far as Linux tells; root, who
-    may read everything here, is nobody else."""
+    """Whether the program at the other end belongs to another user of this machine, as far as Linux can tell. Root does
+    not count as another user, because root can read everything here anyway."""
     client, server = scope.get("client"), scope.get("server")
     if sys.platform != "linux" or client is None or server is None or not is_loopback(client[0]):
         return False
@@ -282,7 +284,7 @@ def is_other_user(scope: Scope) -> bool:
 
 
 def _owner_of_socket(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
-    """The user of the socket between these two, seen from its end; None where the machine does not say."""
+    """The user who owns the `local` end of a connection; None if the machine does not say."""
     try:
         ends = [_as_kernel_writes(*local), _as_kernel_writes(*remote)]
         table = Path("/proc/net/tcp6" if ":" in local[0] else "/proc/net/tcp").read_text("ascii")
@@ -304,7 +306,7 @@ def _headers(policy: str) -> dict[str, str]:
         "content-security-policy": policy,
         "x-content-type-options": "nosniff",
         "x-frame-options": "DENY",
-        # Nothing to others. With `no-referrer` a browser would not tell us either where a form was sent from.
+        # Nothing to other sites. With `no-referrer`, we would not learn either which page sent a form.
         "referrer-policy": "same-origin",
         "cross-origin-opener-policy": "same-origin",
         "cross-origin-resource-policy": "same-origin",
@@ -313,8 +315,8 @@ def _headers(policy: str) -> dict[str, str]:
 
 
 def _cookies(header: str, name: str) -> Iterator[str]:
-    """All of that name, as browsers write them. Servers at other ports of this machine have theirs in the same header,
-    and the standard library drops all of them where one is odd."""
+    """All cookies of that name. Servers at other ports of this machine have theirs in the same header, and the standard
+    library drops all of them if one is malformed."""
     for each in header.split(";"):
         found, _, value = each.strip().partition("=")
         if found == name:

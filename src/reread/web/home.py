@@ -1,4 +1,4 @@
-"""Home: what happened lately, what runs, what will be deleted soon."""
+"""Home: recent sessions and usage, running sessions, and sessions that will be deleted soon."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _CHART = Sheet(width=660, plot=120, crop=18)
 
 
 class KeptSessions(NamedTuple):
-    """What the archive has."""
+    """The sessions of the archive."""
 
     sessions: int
     newest: list[Listed]
     today: int
-    """Sessions that went on today."""
+    """How many sessions were active today."""
     expiring: int
     going: list[Listed]
-    """Those that are deleted first."""
+    """The sessions that will be deleted first."""
 
 
 class Lately(NamedTuple):
     periods: list[Period]
     files: int
-    """Changed today."""
+    """How many files were changed today."""
     cost: Chart
     days: tuple[str, ...]
-    """Of the chart of cost."""
+    """The days of the cost chart."""
     activity: Chart
 
 
@@ -85,7 +85,7 @@ def home(request: Request) -> HTMLResponse:
 
 
 def _plain(chart: Chart, span: str) -> Chart:
-    """Without its models, which the page of usage has."""
+    """The chart with all models added up; the page Usage shows them separately."""
     title = f"Cost, {span}" if chart.unit == "dollars" else f"Tokens, {span}"
     return replace(chart, title=title, subtitle="", series=(Series("all models", chart.totals),))
 

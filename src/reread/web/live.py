@@ -1,4 +1,4 @@
-"""Live: every session that runs, one of them while it happens, and how to start or continue one."""
+"""Live: all running sessions, one of them while it happens, and how to start or continue one."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ from .session_view import SessionView, more_of, part_base, part_in, record_in, s
 from .updates import BEAT, server_event
 
 RECENT = timedelta(minutes=30)
-"""A session whose file did not grow for longer is not listed: nobody knows whether its terminal is still open."""
+"""A session whose file did not grow for longer is not listed, because its terminal may have been closed."""
 MOST_OTHERS = 30
 JSON = "application/json"
 _MOST_LOOKED_INTO = 3
-"""Files of a session whose last lines are read: its own, and those of agents that wrote last."""
+"""How many files of a session, the newest, are read for the time of their last line: its own and those of agents."""
 _ORDER = {Doing.ASKING: 0, Doing.WAITING: 2, Doing.SILENT: 3, Doing.ENDED: 4}
 _RUNS = 1
-"""Where the others come: they work by themselves."""
+"""The place of all others in that order: they are working and need nobody."""
 
 
 class RunningSnapshot(NamedTuple):
-    """A client of this server, as the loop knew it a moment ago."""
+    """The state of one of this server's clients, copied from the event loop so that any thread can use it."""
 
     id: str
     session: str
@@ -67,7 +67,7 @@ class RunningSnapshot(NamedTuple):
     since: datetime
     problem: str
     open_permissions: Sequence[Permission] = ()
-    """What it waits for, the first one first."""
+    """The questions it waits for, oldest first."""
 
 
 class RunningRow(NamedTuple):
@@ -75,7 +75,7 @@ class RunningRow(NamedTuple):
     title: str
     project: str
     place: str
-    """The whole path of the project."""
+    """The full path of the project."""
     activity: Activity
     words: str
     time: datetime | None
@@ -84,7 +84,7 @@ class RunningRow(NamedTuple):
 
 
 def runs_of(site: pages.Site) -> list[RunningSnapshot]:
-    """Inside the loop, or where a moment's difference does no harm."""
+    """Snapshots of all clients. Called outside the event loop, it may be slightly out of date."""
     return [
         RunningSnapshot(
             run.id,
@@ -101,14 +101,14 @@ def runs_of(site: pages.Site) -> list[RunningSnapshot]:
 
 
 def queue_of(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any]:
-    """All that waits for an answer here, whatever session asks, the oldest first; and what was answered."""
+    """All questions that wait for an answer here, the oldest session first, and the log of answers."""
     waiting = [(run, asking_of(each, run.folder)) for run in reversed(runs) for each in run.open_permissions]
     answered = [AnsweredRow.of(each) for each in list(site.part(Driver).answered)]
     return {"queue": waiting, "answered": answered}
 
 
 async def approvals(request: Request) -> Response:
-    """The queue and the log as values, for `reread approvals`; and who may wait in a terminal of its own."""
+    """The queue and the log as JSON for `reread approvals`, with sessions that may wait in terminals of their own."""
     site = pages.site_of(request)
     driver = site.part(Driver)
     running = [run for run in reversed(driver.runs) if not run.has_ended]
@@ -132,7 +132,7 @@ def _approval(run: Run, permission: Permission) -> Approval:
         project=str(run.request.folder),
         asked_at=at,
         waits_seconds=max(0.0, (datetime.now(UTC) - at).total_seconds()),
-        # No more than the page shows and the form takes: nobody agrees to what is not shown.
+        # Only as many as the page shows: nobody can agree to what is not shown.
         permission=replace(permission, suggestions=permission.suggestions[:MOST_SUGGESTIONS]),
     )
 
@@ -154,7 +154,7 @@ def _given_answer(driver: Driver, answered: Answered) -> GivenAnswer:
 
 
 class AnsweredRow(NamedTuple):
-    """A line of the log."""
+    """A row of the log of answers."""
 
     href: str
     title: str
@@ -180,14 +180,14 @@ class AnsweredRow(NamedTuple):
 
 
 def running(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any]:
-    """What the list shows, and what it says in the title of a tab."""
+    """The rows of the list, and what it puts before the title of the tab."""
     rows = [*map(_of_run, runs), *_others(site, {run.session for run in runs})]
     rows.sort(key=lambda row: (_ORDER.get(row.activity.doing, _RUNS), row.activity.is_guess))
     return {"running": rows, "waiting": _waiting([row.activity for row in rows])}
 
 
 def _waiting(activities: Sequence[Activity]) -> str:
-    """`(2) ` where two wait for the person, `(1?) ` where one may."""
+    """`(2) ` if two wait for the person, `(1?) ` if one may be waiting."""
     asking = [each for each in activities if each.needs_person]
     certain = [each for each in asking if not each.is_guess]
     if certain:
@@ -222,7 +222,7 @@ def _others(site: pages.Site, driven: set[str]) -> list[RunningRow]:
 
 
 def is_recent(stored: StoredSession, now: datetime) -> bool:
-    """By its last line, too: a file that was copied or restored is younger than what it tells."""
+    """Whether a session was active lately, by its file and by its last line: a copied file is newer than its lines."""
     written = (stored.mtime_ns or 0) / 1e9
     told = stored.ended.timestamp() if stored.ended is not None else written
     return stored.present and min(written, told) >= (now - RECENT).timestamp()
@@ -244,20 +244,20 @@ def _of_other(stored: StoredSession) -> RunningRow:
 
 
 def activity_now(stored: StoredSession) -> Activity:
-    """By the last lines of its transcript, and by when its files last told anything."""
+    """What a session is doing, from the last lines of its transcript and the time of its newest line in any file."""
     trunk = next((path for path in stored.files if Path(path).name == f"{stored.row.uuid}.jsonl"), None)
     status = _status(trunk) if trunk is not None else None
     if trunk is None or status is None:
         return Activity(Doing.SILENT, is_guess=True)
     try:
         session = _last_of(trunk, status.st_mtime_ns, status.st_size)
-    except (RereadError, OSError):  # it vanished, or may not be read any more
+    except (RereadError, OSError):  # it vanished, or can no longer be read
         return Activity(Doing.SILENT, is_guess=True)
     return activity_of(session, max(0.0, time.time() - _last_moment(stored)))
 
 
 def _last_moment(stored: StoredSession) -> float:
-    """When its files last told anything: each is as old as its last line, however young a copy of it is."""
+    """The time of the last line in any of its files. The file's own time may be newer, for a copy."""
     states = [(path, status) for path in stored.files if path.endswith(".jsonl") and (status := _status(path))]
     newest = sorted(states, key=lambda state: state[1].st_mtime, reverse=True)[:_MOST_LOOKED_INTO]
     return max((_last_heard(path, status) for path, status in newest), default=0.0)
@@ -280,12 +280,12 @@ def _status(path: str) -> os.stat_result | None:
 
 @lru_cache(maxsize=MOST_OTHERS * _MOST_LOOKED_INTO)
 def _last_of(path: str, _written: int, _size: int) -> Session:
-    """Read again when the file has changed."""
+    """The end of a transcript, read again when time or size of the file change."""
     return last_of(Path(path))
 
 
 LOOK_AGAIN = 3.0
-"""Seconds: how long a session is silent says something, too."""
+"""Seconds between two looks although nothing changed: how long a session has been silent matters too."""
 AT_MOST_EVERY = 0.3
 MOST_PROJECTS = 60
 _NAME = re.compile(r"[\w.@:/\[\]-]{1,100}")
@@ -295,9 +295,9 @@ MODES = {
     "dontAsk": "deny what is not allowed already",
     "bypassPermissions": "ask for nothing, allow everything",
 }
-"""The client's own, by what they mean."""
+"""The client's permission modes and what they mean."""
 WIDER = frozenset({"allow", "mode:acceptEdits", "mode:bypassPermissions"})
-"""Permissions beyond the usual ones; they must be typed besides being chosen."""
+"""Choices that allow more than usual; they must be confirmed by typing."""
 _EMPTY = {"prompt": "", "permission": "ask", "model": "", "thinking": ""}
 _POLICIES = {"ask": "ask me", "allow": "allow whatever asks", "deny": "deny whatever asks"}
 
@@ -335,7 +335,7 @@ async def _page(request: Request, form: dict[str, str], problem: str = "", statu
 
 
 def _missing(site: pages.Site) -> str:
-    """Why no client could be started now, so that nobody writes a prompt in vain."""
+    """Why no client could be started now; shown before the person writes a prompt."""
     try:
         program(site.settings.claude, os.environ)
     except ClientError as error:
@@ -344,19 +344,19 @@ def _missing(site: pages.Site) -> str:
 
 
 def _projects(site: pages.Site) -> list[str]:
-    """The folders that were worked in, the last one first, as far as they still exist."""
+    """The folders of sessions that still exist, the most recently used first."""
     found = site.library.answer("folders", lambda archive: listing.folders(archive.connection))
     return [project for project in list(found)[:MOST_PROJECTS] if is_folder(project)]
 
 
 def listed(request: Request) -> HTMLResponse:
-    """The list alone, for a page to look again."""
+    """Only the list, for a page that updates itself."""
     site = pages.site_of(request)
     return pages.fragment("running.html", **running(site, runs_of(site)))
 
 
 async def live_events(site: pages.Site) -> AsyncGenerator[str]:
-    """The list whenever it is another."""
+    """The list, whenever it has changed."""
     seen = ""
     while not site.hub.is_closed:
         news = await run_in_threadpool(_list_news, site, runs_of(site))
@@ -380,7 +380,7 @@ def _list_news(site: pages.Site, runs: Sequence[RunningSnapshot]) -> str:
 
 
 async def start(request: Request) -> Response:
-    """A new session, from the form."""
+    """Starts a new session from the form."""
     form = await pages.form(request)
     given = {name: values[0] for name, values in form.items()}
     try:
@@ -418,7 +418,7 @@ def _run_request(form: dict[str, str]) -> RunRequest:
 
 
 async def go_on(request: Request) -> Response:
-    """A session that is kept, with another prompt; where a client of ours has it, that client gets the prompt."""
+    """Continues a session of the archive with another prompt; if one of our clients runs it, that client gets it."""
     form = await pages.form(request)
     site = pages.site_of(request)
     stored = await run_in_threadpool(site.library.find, request.path_params["session"])
@@ -432,10 +432,10 @@ async def go_on(request: Request) -> Response:
 
 
 class Going(NamedTuple):
-    """Whether a session can be gone on with from its page."""
+    """Whether a session can be continued from its page."""
 
     run: str = ""
-    """The run that has it already."""
+    """The run that already has the session."""
     refusal: str = ""
     warning: str = ""
 
@@ -457,7 +457,7 @@ def going_of(site: pages.Site, name: str) -> Going:
 
 
 def _folder(stored: StoredSession) -> Resumed:
-    """Raises BadInput with what to do, where the client could not go on with it."""
+    """Where a session can be resumed. Raises BadInput, with what to do, if the client could not continue it."""
     found = resumed(stored.row.uuid, stored.row.project, is_there=stored.present)
     if found.folder is None:
         where = stored.row.project or "its folder"
@@ -472,7 +472,7 @@ async def _resume(site: pages.Site, stored: StoredSession, prompt: str, *, fork:
 
 
 REDRAW_SECONDS = 0.04
-"""Seconds between two updates of forming text; each brings all that came meanwhile."""
+"""Seconds between two updates of forming text; each brings everything that arrived in between."""
 LONGEST_FAILURE = 2_000
 GONE = "It was answered already, or the client does not ask any more."
 UNKNOWN = "This server does not know the run any more; what was said in it is kept among the sessions."
@@ -510,7 +510,7 @@ async def show(request: Request) -> HTMLResponse:
 
 
 def _kept(site: pages.Site, run: Run) -> str:
-    """Its id in addresses of the archive; empty until it is imported."""
+    """The session's name in addresses; empty until it is imported."""
     try:
         return link_name(site.library.find(run.session_id)) if run.session_id else ""
     except RereadError:
@@ -518,7 +518,7 @@ def _kept(site: pages.Site, run: Run) -> str:
 
 
 class _Now(NamedTuple):
-    """What of a run is no part of the conversation, as the loop knew it a moment ago."""
+    """The state of a run apart from its conversation, copied from the event loop so that any thread can use it."""
 
     run: Run
     version: int
@@ -553,7 +553,7 @@ class _Now(NamedTuple):
 
 
 async def now(request: Request) -> HTMLResponse:
-    """State, questions and outcome alone, for the page to look again."""
+    """Only state, questions and outcome, for a page that updates itself."""
     site, seen = pages.site_of(request), _Now.of(_run_of(request))
     return await run_in_threadpool(lambda: pages.fragment("now.html", **seen.shown(site)))
 
@@ -593,7 +593,7 @@ def _nothing() -> Response:
 
 
 async def conversation_events(site: pages.Site, name: str) -> AsyncGenerator[str]:
-    """Blocks as they form, and which version of the run there is; a page that shows another asks again."""
+    """Blocks as they form, and the version of the run; a page that shows another version loads the rest."""
     run, topic = site.part(Driver).find(name), f"/live/{name}"
     seen, sent = -1, dict[str, int]()
     while run is not None and not run.hub.is_closed:
@@ -612,7 +612,7 @@ async def conversation_events(site: pages.Site, name: str) -> AsyncGenerator[str
 
 
 def _grown(run: Run, sent: dict[str, int]) -> list[dict[str, Any]]:
-    """What the blocks that form have gained since they were last told."""
+    """The text that forming blocks have gained since the last call."""
     for key in [key for key in sent if key not in run.forming]:
         del sent[key]
     found = []
@@ -627,7 +627,7 @@ def _grown(run: Run, sent: dict[str, int]) -> list[dict[str, Any]]:
 
 
 def _letters(block: ShownBlock) -> tuple[str, str, str]:
-    """What forms, as much of it as there is, and of a call its tool."""
+    """The kind of a forming block, its text so far, and the tool of a call."""
     if isinstance(block, CallBlock):
         return "tool", block.written, block.name
     return "thinking" if isinstance(block, ThinkingBlock) else "text", getattr(block, "text", ""), ""

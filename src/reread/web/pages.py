@@ -1,4 +1,4 @@
-"""Pages: templates filled and sent, the frame around them, and the few files that go with them."""
+"""Pages: fills and sends templates, with the frame around them and the static files."""
 
 from __future__ import annotations
 
@@ -37,22 +37,23 @@ Part = TypeVar("Part")
 LONGEST_VALUE = 1_000
 """Characters of one value in an address."""
 MOST_FIELDS = 400
-"""Of a form: a question may have many answers, a list many sessions that are ticked."""
+"""Fields of a form: a question may have many answers, a list many ticked sessions."""
 
 COMPRESSION = 5
 _GZIP = 16
-"""What zlib wants added for a stream with gzip's own beginning and end."""
+"""Added to `wbits`, it makes zlib write a gzip header and trailer."""
 
 Form = Mapping[str, Sequence[str]]
 
 STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
-"""Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
+"""Style sheets that are sent as one file, after that of sessions: first what all pages share, then single pages."""
 SCRIPTS = (
     *("theme.js", "web.js", "palette.js", "notify.js", "door.js", "hearing.js", "news.js"),
     *("reading.js", "matching.js", "finding.js", "marking.js", "time.js", "beside.js"),
     *("charts.js", "lists.js", "search.js", "retro.js", "live.js", "export.js"),
 )
-"""Each sent by its name: the first four go with every page, `news.js` with `hearing.js`, the others with one."""
+"""Scripts, each sent by its name: every page loads the first four, `hearing.js` starts `news.js`, the others belong to
+single pages."""
 
 
 class NavEntry(NamedTuple):
@@ -61,9 +62,9 @@ class NavEntry(NamedTuple):
     address: str
     name: str
     key: str
-    """Pressed after `g`."""
+    """The key to press after `g`."""
     below: str = "\n"
-    """How addresses begin that are below it, too; by default as none does."""
+    """Another beginning of addresses that belong to this entry; the default matches none."""
 
 
 PLACES = (
@@ -79,14 +80,14 @@ PLACES = (
 
 
 class Site(NamedTuple):
-    """What every page needs; it hangs at the application."""
+    """What every page needs; stored in the application's state."""
 
     settings: ServerSettings
     library: ArchivePool
     hub: Hub
     watch: Watch
     parts: Mapping[type, object]
-    """What only some pages need, by its type: it may need this module itself."""
+    """What only some pages need, by its type. Not fields, because their modules may import this one."""
 
     def part(self, kind: type[Part]) -> Part:
         found = self.parts[kind]
@@ -101,7 +102,7 @@ def site_of(request: Request) -> Site:
 
 @cache
 def environment() -> Environment:
-    """The templates of sessions, with ours over them."""
+    """The templates of sessions, overlaid with those of this room."""
     base = session_environment()
     assert base.loader is not None  # noqa: S101  it is ours
     own = PackageLoader("reread.web", "templates")
@@ -117,13 +118,13 @@ def _money(nanodollars: int | None, unpriced: int = 0) -> str:
 
 
 def query(values: Mapping[str, object], **changes: object) -> str:
-    """The part of an address after the path: these values with some changed; empty ones are left out."""
+    """The query part of an address: `values` with `changes` applied, without empty ones."""
     merged = {name: value for name, value in {**values, **changes}.items() if value not in (None, "", False, (), [])}
     return f"?{urlencode(merged, doseq=True)}" if merged else "?"
 
 
 def quoted(name: str) -> str:
-    """A name as one part of a path."""
+    """A name, quoted as one part of a path."""
     return quote(name, safe="")
 
 
@@ -132,7 +133,7 @@ def render(template: str, **values: Any) -> str:
 
 
 PAUSE = Markup("<!-- the first screen ends here -->")
-"""Where a template says so, what is made up to there is sent at once."""
+"""Where this occurs in a template, everything before it is sent at once."""
 
 
 def page(
@@ -151,7 +152,8 @@ def page_in_parts(
     scripts: Sequence[str],
     **values: Any,
 ) -> StreamingResponse:
-    """The same, its first screen before the rest is made. The caller holds the lock; the rest takes it again."""
+    """A whole page whose first screen is sent before the rest is made. The caller holds the lock for the first screen;
+    making the rest takes it again."""
     made = environment().get_template(template).generate(**_framed(request, title, scripts), **values)
     first = "".join(itertools.takewhile(lambda piece: piece != PAUSE, made))
 
@@ -165,7 +167,7 @@ def page_in_parts(
 
 
 def streamed(request: Request, parts: Iterator[str]) -> StreamingResponse:
-    """Each part on its way as soon as it is there, compressed or not: what compresses for all would keep it back."""
+    """Sends each part as soon as it is there, compressed or not. A general compressing layer would hold parts back."""
     headers = {"vary": "accept-encoding"}
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return StreamingResponse((part.encode() for part in parts), media_type="text/html", headers=headers)
@@ -180,7 +182,7 @@ def _gzipped(parts: Iterator[str]) -> Iterator[bytes]:
 
 
 def _framed(request: Request, title: str, scripts: Sequence[str]) -> dict[str, Any]:
-    """What the frame around every page needs."""
+    """The values for the frame around every page."""
     watch = site_of(request).watch
     return {
         "scripts": scripts,
@@ -193,26 +195,26 @@ def _framed(request: Request, title: str, scripts: Sequence[str]) -> dict[str, A
 
 
 def fragment(template: str, **values: Any) -> HTMLResponse:
-    """A piece that a script puts into a page."""
+    """A fragment that a script puts into a page."""
     return HTMLResponse(render(template, **values))
 
 
 def part(request: Request, template: str, title: str, back: str, **values: Any) -> HTMLResponse:
-    """The same; for a browser without scripts, which followed a link to it, a page with the way back."""
+    """A fragment; for a browser without scripts, which followed a link to it, a whole page with a link back."""
     if request.headers.get("x-part"):
         return fragment(template, **values)
     return page(request, "part.html", title, part=template, back=back, **values)
 
 
 def problem(headers: Headers, reason: str, status: int) -> Response:
-    """Why there is no answer: for a part of a page, or for a program that asks for JSON."""
+    """An error message as a part of a page, or for a program that asks for JSON."""
     if headers.get("accept") == "application/json":
         return JSONResponse({"problem": reason}, status_code=status)
     return HTMLResponse(render("problem.html", reason=reason), status_code=status)
 
 
 def value(request: Request, name: str) -> str:
-    """One value of the address, empty where it has none."""
+    """One value of the address; empty if it is missing."""
     found = request.query_params.get(name, "").strip()
     if len(found) > LONGEST_VALUE:
         raise BadInput(f"{name} is longer than {LONGEST_VALUE:,} characters")
@@ -220,7 +222,7 @@ def value(request: Request, name: str) -> str:
 
 
 async def form(request: Request) -> Form:
-    """What a form of ours says; empty fields count, for an empty note takes the note away."""
+    """The fields of a form. Empty fields are kept, because an empty note removes the note."""
     try:
         body = (await request.body()).decode("utf-8", "replace")
     except ClientDisconnect:
@@ -236,16 +238,16 @@ def number(request: Request, name: str, default: int = 0, most: int = 10_000_000
 
 
 NARROW = 420
-"""Width of a chart on a phone: its letters are then as large as those around it."""
+"""The width of a chart on a phone, at which its letters are as large as those around it."""
 
 
 def fitting(request: Request, sheet: Sheet) -> Sheet:
-    """The style sheet for the screen that one of our pages reported."""
+    """A chart's sheet, made narrow if our script reported a narrow screen."""
     return replace(sheet, width=min(sheet.width, NARROW)) if request.cookies.get("reread-screen") == "narrow" else sheet
 
 
 def drawn(chart: Chart, sheet: Sheet | None = None) -> Markup:
-    """A chart in a page, which says itself what the numbers were made from."""
+    """A chart in a page. It has no footnote, because the page itself says what the numbers were computed from."""
     return Markup(chart_svg(replace(chart, footnote=""), sheet))  # noqa: S704  it escapes every text itself
 
 
@@ -256,7 +258,7 @@ class Static(NamedTuple):
 
 @cache
 def static_files() -> dict[str, Static]:
-    """All files there are to be had: nothing is looked up on the disk by a name that came from outside."""
+    """All static files, by name: no name from a request is ever looked up on the disk."""
     own = resources.files("reread.web").joinpath("assets")
     style = "\n".join([asset("style.css"), *(own.joinpath(name).read_text("utf-8") for name in STYLES)])
     scripts = {name: Static(own.joinpath(name).read_bytes(), "text/javascript") for name in SCRIPTS}
@@ -279,13 +281,14 @@ def static(request: Request) -> Response:
 
 
 def alive(_: Request) -> Response:
-    """For another process to see that this is the server of its archive."""
+    """Lets another process check that this is the server of its archive."""
     return Response(f"reread {__version__}", media_type="text/plain")
 
 
 @cache
 def policy() -> str:
-    """Our own script and style, the style inside charts by its digest, pictures in the page itself; nothing else."""
+    """The content security policy: our own scripts and styles, the style inside charts by its digest, images of our own
+    and inside the page; nothing else."""
     style = b64encode(sha256(chart_style().encode()).digest()).decode()
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{style}'; img-src 'self' data:; "

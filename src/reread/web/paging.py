@@ -1,4 +1,4 @@
-"""A session in pieces that fit a screen or two: what to send first, what comes next, where a message stands."""
+"""A session in pieces that fit a screen or two: what to send first, what comes next, and the place of each message."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from reread.views.html.session import SessionParts, branch_anchor, branch_label,
 from reread.views.text import one_line, shorten
 
 LATER_FROM = 900
-"""Letters of what is folded in a call, as markup; longer ones are sent when they are opened."""
+"""Characters of markup folded in a call; longer markup is sent when the call is opened."""
 LONGEST_PIECE = 40
-"""Steps: a turn may have thousands."""
+"""Steps in a piece: a turn may have thousands."""
 FIRST_STEPS, NEXT_STEPS = 30, 120
-"""Steps that are sent at first, and whenever more are wanted."""
+"""How many steps are sent at first, and each time more are requested."""
 MOST_MARKS = 700
 MOST_PROMPTS = 3_000
-"""That an outline names at first; the others when they are asked for."""
+"""Prompts in an outline at first; the others are loaded on request."""
 MOST_LANES = 5
-"""Of the graph of branches; what left later ones stands in the last."""
+"""Lanes of the graph of branches; branches that would be further out are drawn in the last."""
 LONGEST_LEAD = 160
-"""Letters of two prompts whose words are compared."""
+"""Characters of each of two prompts whose words are compared."""
 HEIGHT = 1_000
-"""Of the map, in units of its own."""
+"""The height of the map, in its own units."""
 FAILURES = frozenset({"failed", "rejected", "interrupted"})
 _SHAPES = {"prompt": (3, 6, 3), "corrected": (0, 8, 8), "slowed": (8, 4, 5)}
 _NOTED = {"interrupted": "interrupted", "api_error": "failed", "compacted": "compacted", "rewound": "rewound"}
@@ -46,32 +46,32 @@ class MessagePlace(NamedTuple):
     piece: int
     anchor: str
     within: tuple[str, ...] = ()
-    """The agents that it is part of, the outer one first."""
+    """The agents that it is part of, the outermost first."""
 
 
 class MapMark(NamedTuple):
-    """A line on the map beside the conversation."""
+    """A mark on the map next to the conversation."""
 
     what: str
     y: int
     tip: str
     anchor: str
     piece: int = -1
-    """Known where a key leads to it."""
+    """The number of its piece, for keys that lead to it; -1 if none needs it."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Where it begins, how wide and how high it is: what it is must not be told by its colour alone."""
+        """Left edge, width and height. Kinds differ in shape, because colour alone must not distinguish them."""
         return _SHAPES.get(self.what, (0, 12, 3))
 
 
 class Stop(NamedTuple):
-    """A place that a key leads to."""
+    """A place that keys lead to."""
 
     to: str
     piece: int
     within: tuple[str, ...] = ()
-    """The agents that it is part of, the outer one first."""
+    """The agents that it is part of, the outermost first."""
 
 
 class PageStretch(NamedTuple):
@@ -79,17 +79,17 @@ class PageStretch(NamedTuple):
 
     pieces: list[tuple[int, parts.TurnPart]]
     agents: list[parts.AgentPart]
-    """That no call names; they stand at the end."""
+    """The agents that no call names; shown at the end."""
     first: int
     next: int
-    """The piece after the last one here; -1 at the end."""
+    """The number of the piece after the last one here; -1 at the end."""
     total: int
     states: list[str]
-    """Of each piece here, see `Unfolding.states`."""
+    """The state of each piece here; see `SessionPages.states`."""
 
 
 class BranchPages(NamedTuple):
-    """A branch to choose."""
+    """A branch in the list of branches."""
 
     name: str
     label: str
@@ -99,20 +99,20 @@ class BranchPages(NamedTuple):
     is_shown: bool
     forked_at: str
     lane: int = 0
-    """How many branches it is away from the one that went on."""
+    """How many forks it is away from the active branch."""
     time: datetime | None = None
-    """Of its first own prompt."""
+    """The time of its own first prompt."""
     cost: int | None = None
-    """Nano-dollars of what was left behind."""
+    """Nanodollars of what was left behind."""
     unpriced: int = 0
     words: Markup = Markup("")
-    """Its first own prompt, what differs from the one asked in its stead marked; empty where there is none."""
+    """Its own first prompt, with the words marked that differ from `instead`; empty without a prompt."""
     instead: Markup = Markup("")
-    """The other one."""
+    """The prompt on the active branch that was asked instead, with the differing words marked."""
 
 
 class SessionPages:
-    """One branch of a session."""
+    """One branch of a session, in pieces."""
 
     def __init__(self, session: Session, branch: Branch) -> None:
         self.session = session
@@ -125,11 +125,11 @@ class SessionPages:
 
     @property
     def total(self) -> int:
-        """The agents that no call names are a piece, too."""
+        """The number of pieces; the agents that no call names are one more."""
         return len(self.pieces) + bool(self.lone)
 
     def stretch(self, start: int, budget: int, *, is_lean: bool = True) -> PageStretch:
-        """From a piece on, until there are enough steps; with what is folded in them where it is not lean."""
+        """The pieces from `start` until there are enough steps; with folded parts unless `is_lean`."""
         start = max(0, min(start, self.total))
         end = start
         while end < len(self.pieces) and (budget > 0 or end == start):
@@ -138,7 +138,7 @@ class SessionPages:
         return self._shown(start, end, is_lean=is_lean, open_agents=not is_lean)
 
     def before(self, end: int, budget: int) -> PageStretch:
-        """Up to a piece, not further back than needed."""
+        """The pieces before `end`, as many as are needed for enough steps."""
         end = max(0, min(end, len(self.pieces)))
         start = end
         while start > 0 and (budget > 0 or start == end):
@@ -147,12 +147,12 @@ class SessionPages:
         return self._shown(start, end)
 
     def whole(self, number: int) -> PageStretch:
-        """One piece, with what is too long for a page otherwise."""
+        """One piece, with the texts that are usually cut."""
         start = min(number, self.total)
         return self._shown(start, min(start + 1, len(self.pieces)), WIDEST, is_lean=False)
 
     def with_parts(self, number: int) -> PageStretch:
-        """One piece, with all that is folded in it."""
+        """One piece, with everything that is folded in it."""
         start = min(number, self.total)
         return self._shown(start, min(start + 1, len(self.pieces)), is_lean=False)
 
@@ -168,7 +168,7 @@ class SessionPages:
         return PageStretch(shown, agents, start, after if after < self.total else -1, self.total, states)
 
     def part(self, place: str) -> parts.CallPart | parts.AgentPart | None:
-        """What stands folded at a place: a call with what it was given and gave back, or an agent with what it did."""
+        """What is folded at a place: a call with input and output, or an agent with its conversation."""
         made = SessionParts(self.session, parts.Sections(open_agents=False))
         for agent in self.session.subagents:
             if anchor(f"agent-{agent.id}") == place:
@@ -184,7 +184,7 @@ class SessionPages:
         return None
 
     def states(self, start: int, end: int) -> list[str]:
-        """Of each piece: changes when it was given something since, such as a late result or lines of an agent."""
+        """A value for each piece that changes when the piece gains something, such as a late result or agent lines."""
         agents = self.session.agents_by_call
         found = [_state(turn, agents) for turn in self.pieces[start:end]]
         if self.lone and start <= len(self.pieces) < end:
@@ -197,17 +197,18 @@ class SessionPages:
 
     @property
     def named(self) -> list[parts.OutlineRow]:
-        """The rows of the outline that come with the page."""
+        """The rows of the outline that are sent with the page."""
         return self.outline[:MOST_PROMPTS]
 
     @cached_property
     def places(self) -> dict[str, MessagePlace]:
-        """Every message by its anchor, in the order of the conversation."""
+        """The place of every message, by anchor, in the order of the conversation."""
         return places([self])
 
     @cached_property
     def marks(self) -> list[MapMark]:
-        """Prompts and what went wrong, each at its share of the way; of many at one height the first is kept."""
+        """The map's marks for prompts and failures, each at its share of all steps; at each height only the first of a
+        kind is kept."""
         total = sum(map(_weight, self.pieces)) or 1
         found: dict[tuple[str, int], MapMark] = {}
         done = 0
@@ -232,7 +233,7 @@ class SessionPages:
 
     @cached_property
     def failures(self) -> list[Stop]:
-        """What failed, was refused or broken off, in agents too, in the order of the conversation; each place once."""
+        """Failures, rejections and interruptions, also in agents, in the order of the conversation; each place once."""
         agents = self.session.agents_by_call
         found = [
             Stop(place, number, within)
@@ -246,7 +247,7 @@ class SessionPages:
         return list({stop.to: stop for stop in found}.values())
 
     def found(self, uuids: Container[str]) -> Iterator[tuple[str, int, int]]:
-        """Of some messages the piece they stand in and their height on the map, in the order of the conversation."""
+        """For some messages, their uuid, piece and height on the map, in the order of the conversation."""
         total = sum(map(_weight, self.pieces)) or 1
         done = 0
         for piece, turn in enumerate(self.pieces):
@@ -272,7 +273,7 @@ def _state(turn: Turn, agents: Mapping[str, Subagent]) -> str:
 
 
 def _lines_below(call: ToolCall, agents: Mapping[str, Subagent], seen: set[str]) -> int:
-    """Of the agent that a call started, and of those that this one started."""
+    """The number of lines of the agent that a call started, and of the agents below it."""
     agent = agents.get(call.id or "")
     if agent is None or agent.id in seen:
         return 0
@@ -299,7 +300,7 @@ def _failed(
 
 
 def _height(done: int, total: int) -> int:
-    """In steps of three units, so that lines stay apart."""
+    """A height on the map, rounded to three units so that marks stay apart."""
     return int(HEIGHT * done / total) // 3 * 3
 
 
@@ -313,7 +314,7 @@ def _landmark(step: Step) -> tuple[str, str] | None:
 
 
 def _pieces(turns: Iterable[Turn]) -> Iterator[Turn]:
-    """Turns, the long ones cut; what a turn used stands under its last piece."""
+    """Turns, with long ones cut into pieces; the usage of a turn is in its last piece."""
     for turn in turns:
         if turn.prompt is None and not turn.steps:
             continue
@@ -333,7 +334,7 @@ def _pieces(turns: Iterable[Turn]) -> Iterator[Turn]:
 
 
 def ways(session: Session, shown: str) -> list[BranchPages]:
-    """The branches as a log has them: the one that went on, then those left behind in the order of time."""
+    """The branches in the order of the list: the active one, then those left behind, by time."""
     found = [_way(branch, shown) for branch in session.branches]
     if len(found) > 1:
         pairs = zip(session.branches, found, strict=True)
@@ -370,7 +371,8 @@ def _left_behind(session: Session, branch: Branch, row: BranchPages) -> BranchPa
 
 
 def _lane(session: Session, branch: Branch) -> int:
-    """One more than that of the branch it left, which is the one that has the line they share."""
+    """The lane of a branch: one more than that of the branch it forked from, which is the one that has their last
+    common line."""
     lane, seen = 1, {branch.id}
     while lane < MOST_LANES and branch.forked_at:
         at = branch.forked_at
@@ -387,7 +389,7 @@ def _has_line(branch: Branch, uuid: str) -> bool:
 
 
 def _asked_instead(session: Session, branch: Branch) -> Prompt | None:
-    """The first prompt after the fork on the branch that went on; None where that one left elsewhere."""
+    """The first prompt after the fork on the active branch; None if the fork is not on the active branch."""
     active = next((each for each in session.branches if each.active), None)
     if active is None:
         return None
@@ -400,7 +402,7 @@ def _asked_instead(session: Session, branch: Branch) -> Prompt | None:
 
 
 def differing(one: str, other: str) -> tuple[Markup, Markup]:
-    """Two texts, each with the words marked that the other has not at that place."""
+    """Two texts; in each, the words are marked that the other does not have at that place."""
     first, second = one.split(), other.split()
     left: list[Markup] = []
     right: list[Markup] = []
@@ -413,8 +415,8 @@ def differing(one: str, other: str) -> tuple[Markup, Markup]:
 
 
 def places(unfoldings: Iterable[SessionPages]) -> dict[str, MessagePlace]:
-    """Every message by its anchor. A result is where its call is, any other line that is not shown by itself where the
-    one before it is.
+    """The place of every message, by anchor. A result has the place of its call; any other line that is not shown has
+    the place of the line before it.
     """
     found: dict[str, MessagePlace] = {}
     for unfolding in unfoldings:
@@ -439,8 +441,8 @@ def places(unfoldings: Iterable[SessionPages]) -> dict[str, MessagePlace]:
 def _anchors(
     turn: Turn, agents: Mapping[str, Subagent], within: tuple[str, ...]
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Of the lines of a turn and of the agents below it, each with that of what shows it (of a result, its call) and
-    the agents around it."""
+    """The anchors of the lines of a turn and of the agents below it; each with the anchor of what shows the line (for a
+    result, its call) and the agents around it."""
     if turn.prompt is not None and turn.prompt.uuid:
         yield (place := anchor(turn.prompt.uuid)), place, within
     for step in turn.steps:

@@ -1,4 +1,4 @@
-"""The retrospective as a page: groups that open to their moments, verdicts, and moments on a session's map."""
+"""The retrospective as a page: groups with their moments, verdicts, and moments on a session's map."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ from .sessions import blamed, make_filter, projects, usual_span
 
 
 class RetroLimits(NamedTuple):
-    """How much of it is shown."""
+    """How much of the retrospective is shown."""
 
     subjects: int
-    """Of each kind."""
+    """Subjects of each kind."""
     moments: int
-    """Of each subject."""
+    """Moments of each subject."""
     alone: int
-    """Of the only subject of a kind."""
+    """Moments of a subject that is the only one of its kind."""
 
 
 OVERVIEW = RetroLimits(subjects=6, moments=4, alone=6)
@@ -73,17 +73,17 @@ _LONGEST_EXAMPLE = 300
 
 
 class Evidence(NamedTuple):
-    """A link to the very message."""
+    """A link to the message that proves something."""
 
     href: str
     session: str
-    """Its title."""
+    """The title of the session."""
     time: datetime | None
     words: str
 
 
 class MomentLine(NamedTuple):
-    """A moment."""
+    """A moment, ready to be shown."""
 
     id: str
     event: Moment
@@ -115,10 +115,10 @@ class Hurt(NamedTuple):
     compared: str
     change: str
     share: float
-    """Of all that hurt."""
+    """The mean of its shares in the time, the money and the number of all moments."""
     subjects: list[Subject]
     left_out: int
-    """Subjects that are not shown."""
+    """How many subjects are not shown."""
 
 
 class Repeated(NamedTuple):
@@ -135,14 +135,14 @@ class Advice(NamedTuple):
 
     suggestion: Suggestion
     number: int
-    """By which `reread retro apply` knows it."""
+    """The number that `reread retro apply` takes."""
     seen: str
     checked: str
     evidence: list[Evidence]
 
 
 class RetroSections:
-    """Sessions by their name, for links to them; those that are shown are looked up."""
+    """Makes links to sessions; each session is looked up only once."""
 
     def __init__(self, library: ArchivePool) -> None:
         self._library = library
@@ -157,7 +157,7 @@ class RetroSections:
         return self._known[session]
 
     def evidence(self, session: str, uuid: str | None, time: datetime | None = None, words: str = "") -> Evidence:
-        """Without an address where the session is not in the archive any more."""
+        """A link to a line; without an address if the session is no longer in the archive."""
         stored = self._stored(session)
         if stored is None:
             return Evidence("", shorten(session, 60), time, words)
@@ -167,12 +167,12 @@ class RetroSections:
 
 
 def moment_id(uuid: str, kind: str) -> str:
-    """What a moment is called in a page; the line alone may show several."""
+    """The id of a moment in a page; made of line and kind, because a line may have several moments."""
     return f"e-{sha256(f'{kind} {uuid}'.encode('utf-8', 'backslashreplace')).hexdigest()[:12]}"
 
 
 def hurts(found: Retro, shelf: RetroSections, order: str, limits: RetroLimits, about: str | None = None) -> list[Hurt]:
-    """What hurt most first; of one subject alone where it is named."""
+    """The kinds of friction, the worst first; with `about`, only that subject."""
     moments: dict[tuple[str, str], list[Moment]] = {}
     for event in found.events:
         moments.setdefault((event.kind.value, event.about), []).append(event)
@@ -209,7 +209,7 @@ def _hurt(group: FrictionGroup, shown: list[Subject], left_out: int) -> Hurt:
 
 
 def _subject(group: FrictionGroup, events: Sequence[Moment], found: Retro, shelf: RetroSections, most: int) -> Subject:
-    """Its moments, the best example first; they came with the newest first."""
+    """A subject with its moments, the best example first; `events` are newest first."""
     shown = sorted(events, key=shown_first, reverse=True)[:most]
     return Subject(
         name=about_name(group),
@@ -269,7 +269,7 @@ def advice(found: Retro, shelf: RetroSections) -> list[Advice]:
 
 
 def _moments(found: Retro) -> Mapping[str, tuple[datetime | None, str]]:
-    """Time and words of every line that is named."""
+    """Time and words of each line in the report, by uuid."""
     told = {moment.uuid: (moment.time, moment.text) for pattern in found.patterns for moment in pattern.moments}
     return told | {event.uuid: (event.time, event.evidence) for event in found.events if event.uuid is not None}
 
@@ -277,10 +277,10 @@ def _moments(found: Retro) -> Mapping[str, tuple[datetime | None, str]]:
 SPANS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "all": "everything"}
 FIELDS = ("since", "project", "kind", "by", "about", "session", "agents", "unsure", "wrong")
 _SWITCHES = {"of_agents": "agents", "unsure": "unsure", "wrong": "wrong"}
-"""What brings back what is left out."""
+"""The form field that includes what is left out, by the reason it is left out for."""
 _FEWEST_WEEKS = 2
 MOST_DIFF_LINES = 400
-"""Of what a suggestion would change."""
+"""Lines of the diff that a suggestion would apply."""
 
 
 def retro(request: Request) -> HTMLResponse:
@@ -343,7 +343,7 @@ def _usual_span(site: pages.Site, session: StoredSession | None) -> str:
 
 
 def diff(request: Request) -> HTMLResponse:
-    """What `reread retro apply` would change for a suggestion of the page, or why it cannot."""
+    """What `reread retro apply` would change for a suggestion on the page, or why it cannot."""
     site = pages.site_of(request)
     form = {name: pages.value(request, name) for name in FIELDS}
     stored = site.library.find(form["session"]) if form["session"] else None
@@ -361,7 +361,8 @@ def diff(request: Request) -> HTMLResponse:
 
 
 def _wrong(request: Request, form: Mapping[str, str], span: str, order: str, problem: str) -> HTMLResponse:
-    """The page with what was asked for, but for what is wrong with it: that has no field to be mended in."""
+    """The page with a problem, and with the form as it was given. Wrong values are dropped if the page has no field in
+    which to correct them."""
     site, kinds = pages.site_of(request), {kind.value: kind_name(kind.value) for kind in FrictionKind}
     kept = {**form, "since": "" if blamed(site, form) else form["since"], "about": ""}
     return pages.page(
@@ -382,7 +383,7 @@ def _wrong(request: Request, form: Mapping[str, str], span: str, order: str, pro
 
 
 def _found(site: pages.Site, form: Mapping[str, str], span: str, stored: StoredSession | None) -> Retro:
-    """The answer holds for an hour, or until the archive changes: the order of groups is not part of it."""
+    """The report, kept for an hour or until the archive changes. The order of groups is not part of its key."""
     filters = make_filter(site, {"project": form["project"], "since": "" if span == "all" else span, "hidden": "1"})
     since = filters.since.replace(minute=0, second=0) if filters.since is not None else None
     hour = filters._replace(since=since)
@@ -408,16 +409,16 @@ def _query(form: Mapping[str, str]) -> str:
 
 
 class MomentVerdict(NamedTuple):
-    """What the person just said of a moment, where no script could show it in place."""
+    """The person's verdict on a moment, for a browser without scripts, which reloads the page to show it."""
 
     uuid: str
     kind: str
     id: str
-    """Empty where the moment itself is in the page and has it."""
+    """The id of the moment; empty if the moment itself is in the page and has that id."""
     words: str
     is_wrong: bool
     has_group: bool
-    """Whether the moment's group is there to tell it in."""
+    """Whether the page shows the moment's group, which then shows the verdict."""
 
 
 def _verdict(request: Request, shown: Sequence[Hurt]) -> MomentVerdict | None:
@@ -438,7 +439,7 @@ def _verdict(request: Request, shown: Sequence[Hurt]) -> MomentVerdict | None:
 
 
 async def judge(request: Request) -> Response:
-    """Marks a moment as not friction, or takes that back; the guard has made sure that it is a form of ours."""
+    """Marks a moment as not friction, or takes that back. The guard has checked that the form is ours."""
     form = await pages.form(request)
     uuid, kind, to, back = (form.get(name, [""])[0] for name in ("uuid", "kind", "to", "back"))
     await run_in_threadpool(_judge, pages.site_of(request), uuid, kind, to != "right")
@@ -466,12 +467,12 @@ _MARKED = {
     FrictionKind.MANUAL_STEP: "slowed",
     FrictionKind.STALL: "slowed",
 }
-"""The others are there already, as failed, rejected and interrupted calls, rewinds and compactions; or, as files that
-were read again, are too many and matter too little for a map."""
+"""The kinds of friction that get marks of their own on the map. Most others are there already, as failed, rejected and
+interrupted calls, rewinds and compactions; files that were read again are too many and too unimportant for a map."""
 
 
 def friction_marks(unfolding: SessionPages, events: Iterable[Moment]) -> list[MapMark]:
-    """In the order of the conversation; what happened on another branch is not among it."""
+    """Marks for the moments of one branch, in the order of the conversation."""
     wanted = {event.uuid: event for event in events if event.kind in _MARKED and event.uuid is not None}
     found = unfolding.found(wanted) if wanted else iter(())
     return [

@@ -1,4 +1,4 @@
-"""The clients that this server runs, and the forms that answer their questions."""
+"""The clients that this server runs, and the answers to their questions from forms."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from .session_view import SessionView
 from .updates import Hub
 
 MOST_AT_ONCE = 5
-"""Clients: each is a process of some hundred megabytes."""
+"""Clients that run at the same time; each is a process of some hundred megabytes."""
 MOST_ENDED = 10
-"""Runs that are over and still shown here; the archive has them all."""
+"""Ended runs that are still shown here; the archive has them all."""
 MOST_ANSWERED = 100
-"""Answers in the log of the page Live; the captures have them all."""
+"""Answers in the log on the page Live; the captures have them all."""
 STOPS_WITHIN = 2.0
-"""Seconds for the turn to be broken off before the client ends."""
+"""Seconds to wait for the interrupted turn before the client is ended."""
 LONGEST_PROMPT = 50_000
-"""Characters."""
+"""Characters of a prompt."""
 _CHANGES_NOTHING = (events.MessageUsage, events.ControlAnswer, events.HookCallback, events.ControlQuestion)
 
 
 class RunRequest(NamedTuple):
-    """What a run is to be."""
+    """How a run is to be started."""
 
     prompt: str
     folder: Path
@@ -57,7 +57,7 @@ class RunRequest(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A question of a client, and what it was told."""
+    """A question of a client, and its answer."""
 
     run: str
     """The run's id."""
@@ -81,26 +81,26 @@ class Run:
         on_news: Callable[[], None],
         on_answer: Callable[[Answered], None] = lambda _: None,
     ) -> None:
-        self.id = secrets.token_hex(9)  # never begins with a dash: it can be typed as an argument
+        self.id = secrets.token_hex(9)  # never begins with a dash, so it can be typed as an argument
         self.request = request
         self.began = datetime.now(UTC)
         self.client = client
         self.hub = Hub()
-        """Wakes the pages of this run."""
+        """Wakes the pages that show this run."""
         self.version = 0
-        """Grows with everything that a page must ask for again."""
+        """Grows with every change for which a page must load something again."""
         self._blocks = StreamBlocks()
         self.forming: dict[str, ShownBlock] = {}
         self.activity = Activity(Doing.THINKING)
         self.model = request.model or ""
         self.result: events.TurnResult | None = None
         self.note = ""
-        """What goes on that is no part of the talk: a retry, a capture that fails."""
+        """An event outside the conversation, such as a retry or a failing capture."""
         self.problem = ""
-        """Why it ended, where that was not well."""
+        """Why the run ended, if it failed."""
         self.has_ended = False
         self.has_told_failure = False
-        """Whether the talk itself says what went wrong."""
+        """Whether the conversation itself already shows what went wrong."""
         self._on_news = on_news
         self._on_answer = on_answer
         self._is_busy = True
@@ -112,14 +112,14 @@ class Run:
         self._read: tuple[int, SessionView] | None = None
 
     async def start(self) -> None:
-        """Raises ClientError where there is no client to be run."""
+        """Raises ClientError if there is no client to run, BadInput if it ends at once."""
         self.hub.begin()
         await self.client.__aenter__()
         self._task = asyncio.create_task(self._follow())
         try:
             await self.client.send(self.request.prompt)
         except ClientError:
-            await self._task  # it has ended at once; it says why
+            await self._task  # the client ended at once; `_follow` sets the reason
             raise BadInput(self.problem or "Claude Code ended at once") from None
 
     @property
@@ -132,7 +132,7 @@ class Run:
 
     @property
     def open_permissions(self) -> list[Permission]:
-        """The questions that wait for a person, the first one first."""
+        """The questions that wait for a person, oldest first."""
         asked = self.client.stream.open_permissions.values()
         return [each for each in asked if self._is_for_person(each)]
 
@@ -143,7 +143,8 @@ class Run:
         return by_policy(self.request.policy, permission) is None
 
     def reading(self) -> Callable[[], SessionView]:
-        """The conversation so far. Called inside the loop, which is where it grows; worked out in any thread."""
+        """Returns a function that gives the conversation so far. Call this method in the event loop, where the
+        conversation grows; the function may be called in any thread."""
         version, session = self.version, self.client.session
 
         def read() -> SessionView:
@@ -162,7 +163,7 @@ class Run:
         await self.client.send(checked)
 
     async def answer(self, request: str, decide: Callable[[Permission], Decision]) -> bool:
-        """Whether it was still open: of two windows the first one counts."""
+        """Answers a question. False if it was no longer open: of two windows, the first answer counts."""
         permission = self.client.stream.open_permissions.get(request)
         if permission is None or self.has_ended:
             return False
@@ -183,9 +184,10 @@ class Run:
             self._send_out(self.client.interrupt())
 
     async def end(self) -> None:
-        """Returns when the client is gone. In the middle of a turn it would else go on as if a tool had failed."""
+        """Ends the client and returns when it is gone. A running turn is interrupted first: otherwise the client would
+        continue it as if a tool had failed."""
         if self.activity.doing not in (Doing.WAITING, Doing.ENDED):
-            with suppress(ClientError, ClientRefused, TimeoutError):  # then it ends as it is
+            with suppress(ClientError, ClientRefused, TimeoutError):  # then it is ended without
                 async with asyncio.timeout(STOPS_WITHIN):
                     await self.client.interrupt()
         await self.client.close()
@@ -198,7 +200,7 @@ class Run:
         try:
             async for event in self.client:
                 self._saw(event)
-        except Exception as problem:  # noqa: BLE001  a bug of ours must be seen on the page, too
+        except Exception as problem:  # noqa: BLE001  the page must show a bug of ours, too
             self.problem = str(problem) if isinstance(problem, RereadError) else f"{type(problem).__name__}: {problem}"
         finally:
             self.has_ended, self._is_busy = True, False
@@ -238,7 +240,7 @@ class Run:
         self._changed()
 
     def _turned(self, event: Event) -> None:
-        """Whether the client works on something, and how the last turn came out."""
+        """Keeps track of whether the client is working, and of the result of the last turn."""
         if isinstance(event, events.TurnResult):
             self.result, self.note, self._is_busy = event, "", False
             self._calls.clear()
@@ -286,7 +288,7 @@ class Run:
             self._on_news()
 
     def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
-        """Beside the loop over the events, which must not wait for an answer of the client."""
+        """Runs in a task of its own: the loop over the events must not wait for an answer of the client."""
         self._errands.send(self._quietly(errand))
 
     async def _quietly(self, errand: Coroutine[Any, Any, None]) -> None:
@@ -298,30 +300,30 @@ class Run:
 
 
 class Driver:
-    """All of them."""
+    """All runs of this server."""
 
     def __init__(self, settings: ServerSettings, hub: Hub) -> None:
         self._settings = settings
         self._hub = hub
         self._runs: dict[str, Run] = {}
         self.answered: deque[Answered] = deque(maxlen=MOST_ANSWERED)
-        """The newest first."""
+        """Newest first."""
 
     @property
     def runs(self) -> list[Run]:
-        """The newest first."""
+        """Newest first."""
         return list(reversed(self._runs.values()))
 
     def find(self, name: str) -> Run | None:
         return self._runs.get(name)
 
     def of_session(self, session: str) -> Run | None:
-        """The run of a session, one that goes on before one that is over."""
+        """The run of a session; one that is running is preferred to one that has ended."""
         found = [run for run in self.runs if run.session_id == session and session]
         return next((run for run in found if not run.has_ended), found[0] if found else None)
 
     async def start(self, request: RunRequest) -> Run:
-        """Raises BadInput or ClientError, in a sentence for the person; nothing runs then."""
+        """Starts a run. Raises BadInput or ClientError with a sentence for the person; then nothing runs."""
         settings = self._settings
         if not settings.may_run:
             raise BadInput(NOT_HERE)
@@ -352,15 +354,15 @@ class Driver:
     def _forget(self) -> None:
         ended = [run.id for run in self._runs.values() if run.has_ended]
         for name in ended[: max(0, len(ended) - MOST_ENDED)]:
-            self._runs.pop(name).hub.close()  # pages that still listen would else hold their connections for good
+            self._runs.pop(name).hub.close()  # else pages that still listen would hold their connections forever
 
     def dismiss(self) -> None:
-        """Inside the loop: no page waits any longer."""
+        """Ends the waiting of all pages. Must be called in the event loop."""
         for run in self._runs.values():
             run.hub.close()
 
     async def close(self) -> None:
-        """The server ends, and so do they."""
+        """Ends all runs, because the server ends."""
         await asyncio.gather(*(run.end() for run in self._runs.values()))
 
 
@@ -377,18 +379,18 @@ def checked_prompt(text: str) -> str:
 
 
 LONGEST_NUMBER = 9
-"""Digits."""
+"""Digits of a number in a form."""
 Form = Mapping[str, Sequence[str]]
 
 
 def decision_of(permission: Permission, form: Form) -> Decision:
-    """Raises BadInput where the form does not say enough, or what is no JSON."""
+    """The decision in a form. Raises BadInput if it is incomplete, or if the edited input is not valid JSON."""
     decision = _one(form, "decision")
     if decision == "deny":
         return Deny(reason=_one(form, "reason").strip() or (NO_PLAN if permission.is_plan else ""))
     suggested = permission.suggestions[
         :MOST_SUGGESTIONS
-    ]  # the page shows no more, and nobody agrees to what is not shown
+    ]  # the page shows no more, and nobody can agree to what is not shown
     if decision == "always":
         if permission.narrowest is None or permission.narrowest >= len(suggested):
             raise BadInput("Claude Code suggested no rule for this alone; choose one of the wider ones.")
@@ -408,7 +410,7 @@ def decision_of(permission: Permission, form: Form) -> Decision:
 
 
 def decision_words(decision: Decision) -> str:
-    """What was decided, in a line for the log."""
+    """A decision on one line, for the log."""
     if isinstance(decision, Deny):
         return f"denied: {decision.reason}" if decision.reason else "denied"
     remembered = " and ".join(in_words(each) for each in decision.remember)
@@ -439,7 +441,7 @@ def _edited(text: str) -> dict[str, Any]:
 
 
 def _chosen(permission: Permission, form: Form) -> dict[str, str]:
-    """By question: the labels that were chosen, and own words behind them."""
+    """The answer to each question: the chosen labels, followed by the person's own words."""
     chosen: dict[str, str] = {}
     for number, question in enumerate(questions_of(permission)):
         labels = [option.label for option in question.options]

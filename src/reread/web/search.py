@@ -1,4 +1,4 @@
-"""Search: as one types, by field, with where all the hits lie; and the palette (Ctrl-K), from every page."""
+"""Search as one types, by field, with facets over all hits; and the palette (Ctrl-K) of every page."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ MOST = 600
 FILTERS = ("project", "since", "until", "model")
 RECENT = 8
 OPEN_HITS = 3
-"""Hits of one session that are shown at once."""
+"""How many hits of one session are shown unfolded."""
 MOST_CHOICES = 8
 _WIDTH = 260
-"""Characters of a text around its match."""
+"""Characters of a text that are shown around its match."""
 EXAMPLES = (
     ("flaky retry", "both words"),
     ('"exit code 137"', "these words in this order"),
@@ -55,14 +55,14 @@ class Shown(NamedTuple):
 
 
 class HitGroup(NamedTuple):
-    """The hits of one session, the best first."""
+    """The hits of one session, best first."""
 
     session: StoredSession
     hits: list[Shown]
 
 
 class FieldChoice(NamedTuple):
-    """One line of a facet: what it narrows to, and whether it does already."""
+    """One line of a facet: the value it filters by, and whether it is already chosen."""
 
     name: str
     full: str
@@ -79,13 +79,13 @@ class SearchRequest(NamedTuple):
 
     @property
     def address(self) -> dict[str, Any]:
-        """What leads back to this search."""
+        """The values of the address of this search."""
         named = () if self.fields == DEFAULT_FIELDS else tuple(field.value for field in Field if field in self.fields)
         return {**self.form, "in": named}
 
 
 def search(request: Request) -> HTMLResponse:
-    """The page; the hits alone where a script asks for them."""
+    """The page; for a script only the hits."""
     site = pages.site_of(request)
     values: dict[str, Any] = {"problem": "", "answer": None, "groups": [], "facets": [], "waiting": ""}
     values["examples"] = EXAMPLES
@@ -128,7 +128,7 @@ def _found(site: pages.Site, search_request: SearchRequest) -> dict[str, Any]:
     def ask(archive: Archive) -> tuple[SearchAnswer, Facets, int]:
         answer = archive.search(query, search_request.fields, search_request.filter, search_request.number)
         cells = archive.text.count_hits(query, search_request.fields, search_request.filter)
-        # Facets count hits in results, whether these are looked into or not.
+        # Facets always count hits in results, whether results are searched or not.
         waiting = archive.text.count_waiting(search_request.filter)
         return answer, facets(archive.connection, cells, site.settings.timezone), waiting
 
@@ -155,7 +155,7 @@ def _found(site: pages.Site, search_request: SearchRequest) -> dict[str, Any]:
 
 
 def _groups(answer: SearchAnswer) -> list[HitGroup]:
-    """Sessions in the order of their best hit."""
+    """Hits grouped by session, in the order of each session's best hit."""
     found: dict[int, HitGroup] = {}
     for hit in answer.hits:
         shown = Shown(hit, snippet(hit.text, answer.terms, _WIDTH), anchor(hit.uuid) if hit.uuid else "")
@@ -164,7 +164,7 @@ def _groups(answer: SearchAnswer) -> list[HitGroup]:
 
 
 def _facets(search_request: SearchRequest, counted: Facets) -> list[tuple[str, list[FieldChoice], int]]:
-    """Name, choices, and how many more there are."""
+    """The facets: name, choices, and how many more choices there are."""
     form = search_request.form
     fields = [
         _choice(
@@ -203,19 +203,19 @@ def _facets(search_request: SearchRequest, counted: Facets) -> list[tuple[str, l
 def _choice(
     search_request: SearchRequest, name: str, full: str, hits: int, changes: dict[str, Any], *, is_on: bool
 ) -> FieldChoice:
-    """A link that narrows, or, where it does already, one that takes that back."""
+    """A link that adds a filter, or removes it if it is already chosen."""
     address = dict.fromkeys(changes, ()) if is_on else changes
     return FieldChoice(name, full, hits, "/search" + pages.query({**search_request.address, **address}), is_on)
 
 
 MOST_SESSIONS, MOST_PROJECTS, MOST_HITS = 7, 3, 5
 FEWEST_LETTERS = 2
-"""For a look into the text: a single letter stands everywhere."""
+"""From this many characters on, the palette also searches texts: a single letter occurs everywhere."""
 _OFFER_WIDTH = 90
 
 
 class Offer(NamedTuple):
-    """One line to choose."""
+    """One line of the palette."""
 
     kind: str
     title: str
@@ -224,7 +224,7 @@ class Offer(NamedTuple):
 
 
 def palette(request: Request) -> Response:
-    """What a few letters could mean, as JSON; commands of the page itself are known to its script."""
+    """What the typed letters could mean, as JSON; the page's own commands are known to its script."""
     typed = pages.value(request, "q")
     site = pages.site_of(request)
     words = typed.casefold().split()
@@ -237,7 +237,7 @@ def palette(request: Request) -> Response:
 
 
 def _sessions(archive: Archive, words: list[str]) -> Iterator[Offer]:
-    """The newest whose title, project, tags or id have all the words."""
+    """The newest sessions whose title, project, tags or id contain all the words."""
     for stored in listing.having_words(archive.connection, words, MOST_SESSIONS):
         row = stored.row
         title = ("★ " if stored.mark.starred else "") + (row.title or "(no title)")
@@ -257,7 +257,7 @@ def _projects(archive: Archive, words: list[str]) -> Iterator[Offer]:
 
 
 def _hits(site: pages.Site, typed: str) -> list[Offer]:
-    """The best few places of the text; letters that are no query yet have none."""
+    """The best few hits in texts; none if the letters are not a valid query yet."""
 
     def ask(archive: Archive) -> list[Offer]:
         answer = archive.text.search(typed, DEFAULT_FIELDS, Filter(), MOST_HITS, suggests=False)

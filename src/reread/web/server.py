@@ -1,4 +1,4 @@
-"""Starts the server: a port, a token, the browser, and an end that comes when it is asked for."""
+"""Starts the server: chooses a port and a token, opens the browser, and ends cleanly when asked to."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from .guard import Names, is_loopback
 from .server_state import PORTS, Standing, cookie_name, kept_token, noted
 
 MOST_AT_ONCE = 100
-"""Connections; those on which nothing is asked make room for new ones."""
+"""Connections at the same time; beyond that, idle ones are closed for new ones."""
 FEW_COLLECTIONS = 500_000
-"""Allocations before the collector looks for cycles. Reading a session makes none, and its looks would cost a third."""
+"""Allocations between runs of the cycle collector. Reading a session makes no cycles, and more runs would cost a third
+of the time."""
 PATIENCE = 2
-"""Seconds that answers under way have when the server is asked to end."""
+"""Seconds that running answers have to finish when the server is asked to end."""
 
 
 class Announce(Protocol):
@@ -38,12 +39,12 @@ class Announce(Protocol):
 
 
 class Terminal(NamedTuple):
-    """How to speak to the person who started it."""
+    """How to reach the person who started the server."""
 
     announce: Announce
-    """Is told the address, token included, once connections are taken, and whether others can reach it."""
+    """Called with the address, including the token, once connections are accepted; `is_open`: others can reach it."""
     complain: Callable[[str], None]
-    """Is given a fault of ours, with its traceback."""
+    """Called with a bug of ours, with its traceback."""
 
 
 class ListenAt(NamedTuple):
@@ -51,15 +52,15 @@ class ListenAt(NamedTuple):
 
     host: str
     port: int | None = None
-    """None is the usual one, or another where that is taken; 0 any free one."""
+    """None is the usual port, or another if that is taken; 0 is any free port."""
     path: str = "/"
     is_new_token: bool = False
     shown: str = ""
-    """The name to print, where that is not the one to listen at."""
+    """The name to print, if it differs from `host`."""
 
 
 def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, opens_browser: bool) -> None:
-    """Until Ctrl-C or SIGTERM."""
+    """Serves until Ctrl-C or SIGTERM."""
     host = place.host
     with ExitStack() as stack:
         listener = stack.enter_context(_listening(host, place.port))
@@ -83,7 +84,8 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
             lifespan="on",
         )
         server = _Server(config, app.dismiss)
-        stack.enter_context(server.capture_signals())  # who knows the address may stop it at once
+        # Before the address is announced, because the server may be stopped from then on.
+        stack.enter_context(server.capture_signals())
         terminal.announce(address, is_open=not is_loopback(host))
         if opens_browser and has_screen():
             threading.Thread(target=open_browser, args=(address,), daemon=True).start()
@@ -93,11 +95,11 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
 
 
 class _Connection(H11Protocol):
-    """One that takes the place of another on which nothing happens, where there are too many: anything on this machine
-    can open connections and keep them, and must not lock the person out by it."""
+    """A connection that closes an idle one if there are too many: any program on this machine can open connections and
+    keep them, and must not lock the person out that way."""
 
     used = 0.0
-    """When something last came, by the clock of the loop."""
+    """When data last arrived, by the event loop's clock."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -115,16 +117,16 @@ class _Connection(H11Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing was asked, or not wholly, or all is answered."""
+        """Whether there is no complete request, or all requests are answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def leave(self) -> None:
-        self.connections.discard(self)  # at once: the loop tells only later that it is closed
+        self.connections.discard(self)  # at once: the loop reports only later that it is closed
         self.transport.close()
 
 
 class _Server(uvicorn.Server):
-    """Ends when it is asked to, without passing the signal on: to be stopped is no failure."""
+    """Ends when it is asked to, without raising the signal again: being stopped is not a failure."""
 
     def __init__(self, config: uvicorn.Config, dismiss: Callable[[], None]) -> None:
         super().__init__(config)
@@ -145,7 +147,7 @@ class _Server(uvicorn.Server):
 
 
 class _Complaints(logging.Handler):
-    """Faults of ours; what the server has to say about requests would quote them, and nobody needs it."""
+    """Passes on bugs of ours only; other messages of the server would quote requests, and nobody needs them."""
 
     def __init__(self, terminal: Terminal) -> None:
         super().__init__(logging.ERROR)
@@ -177,17 +179,17 @@ def _listening(host: str, port: int | None) -> socket.socket:
 
 
 def lan_address() -> str:
-    """The address of this machine on its network. Nothing is sent: a socket is only asked which way it would go."""
+    """The address of this machine on its network. Nothing is sent: connecting a UDP socket only chooses a route."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         try:
-            asked.connect(("192.0.2.1", 9))  # of the addresses that belong to nobody
+            asked.connect(("192.0.2.1", 9))  # an address reserved for documentation
             return str(asked.getsockname()[0])
         except OSError as error:
             raise BadInput(f"this machine has no network to listen on ({error.strerror or error})") from error
 
 
 def has_screen() -> bool:
-    """Without one there are only browsers that would take the terminal."""
+    """Whether there is a screen; without one, only browsers in the terminal could open."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

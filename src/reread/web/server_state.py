@@ -1,4 +1,4 @@
-"""What stays of a server between its starts, in the archive's folder: the token, and where one stands just now."""
+"""What a server stores in the archive's folder: the token, and the address of a running server."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .guard import KEY_HEADER, Credentials
 TOKEN_FILE, SERVER_FILE = "web-token", "web-server.json"
 DEFAULT_PORT = 7383
 PORTS = range(DEFAULT_PORT, DEFAULT_PORT + 10)
-"""Tried in this order, so that also the second archive of a person keeps its addresses."""
+"""Tried in this order, so that a person's second archive keeps its address, too."""
 PATIENCE = 2.0
-"""Seconds for a server to say that it is there."""
+"""Seconds in which a running server must answer that it is there."""
 ANSWERS_WITHIN = 20.0
-"""Seconds for what it is asked then; it may be busy with a sync."""
+"""Seconds for all further requests; the server may be busy with a sync."""
 _TOKEN = re.compile(r"[\w-]{30,100}")
 
 
 def kept_token(home: Path, *, is_new: bool = False) -> str:
-    """The token of this archive; made when it is first asked for, or where another one is wanted."""
+    """The token of this archive; made on first use, or if `is_new`."""
     path = home / TOKEN_FILE
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def _read(path: Path) -> str:
 
 
 def _written(path: Path, text: str) -> str:
-    """Whole or not at all, and never readable by others, not even for a moment."""
+    """Writes a file completely or not at all; others cannot read it at any moment."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
         file.write(text)
@@ -62,14 +62,14 @@ def _written(path: Path, text: str) -> str:
 
 
 class Standing(NamedTuple):
-    """A server that answers."""
+    """A running server."""
 
     host: str
     port: int
     token: str
 
     def address(self, path: str = "/") -> str:
-        """With the token, ready to be opened; a path may have a query and a fragment."""
+        """An address with the token, ready to be opened; `path` may have a query and a fragment."""
         head, mark, fragment = path.partition("#")
         joint = "&" if "?" in head else "?"
         return f"{self.origin}{head}{joint}token={self.token}{mark}{fragment}"
@@ -79,11 +79,11 @@ class Standing(NamedTuple):
         return f"http://{shown_host(self.host)}:{self.port}"
 
     def ask(self, path: str) -> bytes:
-        """The JSON that it answers. Raises BadInput where it does not."""
+        """The JSON that it answers. Raises BadInput if it does not answer."""
         return self._request("GET", path, {})
 
     def send(self, path: str, form: Mapping[str, str | Sequence[str]]) -> None:
-        """A form, as a page of its own sends it. Raises BadInput with what it has against it."""
+        """Sends a form as one of its own pages would. Raises BadInput with the server's objection."""
         key = {KEY_HEADER: Credentials(self.token).page_key, "Origin": self.origin}
         self._request("POST", path, {**key, "Content-Type": "application/x-www-form-urlencoded"}, urlencode(form, True))
 
@@ -107,16 +107,16 @@ class Standing(NamedTuple):
 
     @property
     def cookie(self) -> dict[str, str]:
-        """The token itself is not sent: somebody else may listen there by now."""
+        """The cookie derived from the token. The token itself is not sent: another program may listen there by now."""
         return {"Cookie": f"{cookie_name(self.port)}={Credentials(self.token).cookie}"}
 
 
 @contextmanager
 def noted(home: Path, host: str, port: int) -> Iterator[None]:
-    """While it runs, others find it."""
+    """Stores the address of the server while it runs, so that other processes find it."""
     path = home / SERVER_FILE
     told = json.dumps({"host": host, "port": port, "pid": os.getpid()})
-    with contextlib.suppress(OSError):  # then it is not found, and no more
+    with contextlib.suppress(OSError):  # then others do not find it; the server runs all the same
         _written(path, told)
     try:
         yield
@@ -127,7 +127,7 @@ def noted(home: Path, host: str, port: int) -> Iterator[None]:
 
 
 def standing(home: Path) -> Standing | None:
-    """The server that runs on this archive, if it answers to the token that is kept."""
+    """The server that runs on this archive, if it answers to the stored token."""
     try:
         told = json.loads(_read(home / SERVER_FILE) or "{}")
         found = Standing(str(told["host"]), int(told["port"]), _read(home / TOKEN_FILE))
@@ -159,7 +159,7 @@ def cookie_name(port: int) -> str:
 
 
 def shown_host(host: str) -> str:
-    """The name to open: a server that listens everywhere is found here."""
-    if host in ("0.0.0.0", "::", ""):  # noqa: S104  it was asked for
+    """The host to open: for a server that listens on all addresses, the loopback address."""
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104  the person asked for it
         return "127.0.0.1" if host != "::" else "[::1]"
     return f"[{host}]" if ":" in host else host

@@ -1,4 +1,4 @@
-"""A session: its first screen, the rest as one scrolls, what is added while it runs, its branches, its moments."""
+"""The page of a session: first screen, the rest on scrolling, additions while it runs, branches, timeline."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ from .sessions import tag_names
 from .updates import BEAT, server_event
 
 AROUND = 60
-"""Sessions before and after one that the list beside it has."""
+"""How many sessions before and after a session are in the list next to it."""
 
 
 def show(request: Request) -> Response:
-    """The page, at its beginning, at a piece or at a message; outline and map follow when the first screen is sent."""
+    """The page from its beginning, from a piece or from a message; outline and map follow after the first screen."""
     with _reading(request) as (reading, held):
         where = reading.where(pages.value(request, "at"))
         moments = held.moments()
@@ -97,40 +97,40 @@ def show(request: Request) -> Response:
 
 
 def more(request: Request) -> Response:
-    """Pieces of a branch from one on, or before one."""
+    """The pieces of a branch from a piece on, or before it."""
     with _reading(request) as (reading, _):
         return more_of(reading, request)
 
 
 def part(request: Request) -> Response:
-    """What is folded in a page, when it is opened."""
+    """A folded part of a page, when it is opened."""
     with _reading(request) as (reading, _):
         return part_in(reading, request)
 
 
 def states(request: Request) -> Response:
-    """What a page compares with what it shows, when the session grew."""
+    """The states of pieces, which a page compares with those it shows when the session grew."""
     with _reading(request) as (reading, _):
         return states_in(reading, request)
 
 
 def stops(request: Request) -> Response:
-    """Where keys lead to: prompts, failures, corrections."""
+    """The places that keys lead to: prompts, failures, corrections."""
     with _reading(request) as (reading, held):
         unfolding = reading.branch(pages.value(request, "branch"))
         return stops_in(reading, request, friction_marks(unfolding, held.moments()))
 
 
 def outline(request: Request) -> Response:
-    """The prompts that a page did not name at first."""
+    """The prompts of the outline that were not sent with the page."""
     with _reading(request) as (reading, _):
         rows = reading.branch(pages.value(request, "branch")).outline
         return pages.fragment("prompts.html", rows=rows[pages.number(request, "from") :])
 
 
 def beside(request: Request) -> Response:
-    """What stands around a conversation that grew: new prompts; the rest, from its title to its map, unless the page
-    has it."""
+    """What surrounds a conversation that grew: new prompts, and everything from its title to its map unless the page
+    already has it."""
     with _reading(request) as (reading, held):
         unfolding = reading.branch(pages.value(request, "branch"))
         moments, lead = held.moments(), reading.lead(held.stored)
@@ -139,7 +139,7 @@ def beside(request: Request) -> Response:
         state = _stamp((reading.figures, lead.title, lead.ended, friction, marks, held.mark, suggested))
         start, last = pages.number(request, "from"), pages.value(request, "last")
         if last and last not in [row.anchor for row in unfolding.outline[:start][-1:]]:
-            start = 0  # it was rewound: what the page names is not all on this branch any more
+            start = 0  # it was rewound: some prompts in the page are no longer on this branch
         body = pages.render(
             "beside.html",
             rows=unfolding.outline[start:],
@@ -162,20 +162,20 @@ def beside(request: Request) -> Response:
 
 
 def hits_of(request: Request) -> Response:
-    """Which messages of a branch have the words that led here, or were typed; and whether other branches do."""
+    """Which messages of a branch contain the searched or typed words, and whether other branches do."""
     with _reading(request) as (reading, held):
         found = find_answer(pages.site_of(request).library, held.stored, reading, request)
         return Response(msgspec.json.encode(found), media_type="application/json")
 
 
 def where_is(request: Request) -> Response:
-    """Where in a session a message stands, for a link to one that is not in the page."""
+    """The place of a message, for a link to one that is not in the page."""
     with _reading(request) as (reading, _):
         return where_in(reading, request)
 
 
 def compare(request: Request) -> Response:
-    """Two branches beside each other; where none are named, the one that was left last and the one that went on."""
+    """Two branches side by side; by default the one that was left last and the active one."""
     with _reading(request) as (reading, held):
         branches = reading.branches
         left = pages.value(request, "left") or list(branches)[:2][-1]
@@ -205,7 +205,7 @@ def changes(request: Request) -> Response:
 
 
 def around(request: Request) -> Response:
-    """The sessions before and after one in time, for the list beside it."""
+    """The sessions before and after a session in time, for the list next to it."""
     site = pages.site_of(request)
     stored = site.library.find(request.path_params["session"])
     with site.library.archive() as archive:
@@ -215,13 +215,13 @@ def around(request: Request) -> Response:
 
 
 def timeline(request: Request) -> Response:
-    """Every moment of a branch, for the slider."""
+    """The points in time of a branch, for the slider."""
     with _reading(request) as (reading, _):
         return points_in(reading, request)
 
 
 def then(request: Request) -> Response:
-    """The files as they were at a moment."""
+    """The files as they were at a point in time."""
     with _reading(request) as (reading, _):
         return files_in(reading, request)
 
@@ -233,7 +233,7 @@ def record(request: Request) -> Response:
 
 
 async def heard(site: pages.Site, names: Sequence[str]) -> AsyncGenerator[str]:
-    """The state of each of these sessions, whenever it is another; nothing of those that are not kept."""
+    """The state of each of these sessions, whenever it changes; sessions that are not in the archive are left out."""
     seen: dict[str, str] = {}
     while not site.hub.is_closed:
         changes = site.hub.changes
@@ -252,7 +252,7 @@ def _stamp(stamp: object) -> str:
 
 @contextmanager
 def _reading(request: Request) -> Iterator[tuple[SessionView, PooledArchive]]:
-    """The session that the address names."""
+    """The session of the address."""
     with pages.site_of(request).library.session(request.path_params["session"]) as held:
         if held.made is None:
             held.made = SessionView(held.session, held.archive.kept_backups())
@@ -261,13 +261,13 @@ def _reading(request: Request) -> Iterator[tuple[SessionView, PooledArchive]]:
 
 
 MOST_POINTS = 1_500
-"""Stops of the slider; prompts are among them whatever their number."""
+"""Points of the slider; all prompts are among them, however many there are."""
 LONGEST_FILE = 3_000
-"""Lines of a file that are shown as it was."""
+"""Lines that are shown of a file as it was."""
 
 
 def points_in(reading: SessionView, request: Request) -> Response:
-    """Every moment, short: what a page says while one drags, without asking again."""
+    """The points in time, in short form, so that a page can show each while one drags, without another request."""
     branch = reading.branch(pages.value(request, "branch"))
     places = branch.places
     points = _thinned(reading.timeline(branch.name))
@@ -295,7 +295,7 @@ def _document(point: TimelinePoint, piece: int) -> dict[str, Any]:
 
 
 def files_in(reading: SessionView, request: Request) -> Response:
-    """The files that were changed by a moment, or one of them as it was."""
+    """The files that had been changed by a point in time, or one of them as it was then."""
     moment = _moment(pages.value(request, "time"))
     diffs = files_at(reading.histories, moment)
     if pages.value(request, "file"):
@@ -305,7 +305,7 @@ def files_in(reading: SessionView, request: Request) -> Response:
 
 
 def _content(diff: FileDiff) -> dict[str, Any]:
-    """The whole file, where it is known."""
+    """The whole file, if it is known."""
     text = diff.after.text if diff.after is not None else None
     lines = text.split("\n") if text is not None else []
     shown = list(map(Markup, coloured_lines(lines[:LONGEST_FILE], path=diff.path)))
@@ -319,7 +319,7 @@ def _content(diff: FileDiff) -> dict[str, Any]:
 
 
 def changed_file(reading: SessionView, request: Request) -> Response:
-    """The diff of one of the files that were changed in the end."""
+    """The diff of one of the files that the session changed in the end."""
     return _one_file(reading, reading.net_changes, request)
 
 

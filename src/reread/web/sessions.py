@@ -1,4 +1,4 @@
-"""The list of sessions: filtered, sorted, grouped by project; and what a person notes on sessions from a page."""
+"""The list of sessions, filtered, sorted and grouped by project; and the forms that set marks of sessions."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ MOST_PROJECTS = 200
 FILTERS = ("title", "project", "since", "until", "model", "branch", "tool", "file", "tag")
 SWITCHES = {"starred": "starred", "going": "deleted soon", "hidden": "include hidden"}
 COLUMNS = ("last", "prompts", "calls", "failed", "output", "cost")
-"""Sorts that head a column of the list."""
+"""The sorts that belong to a column of the list."""
 
 
 class ProjectGroup(NamedTuple):
-    """What a project's heading says."""
+    """The heading of a project in the list."""
 
     project: str
     sessions: int
@@ -39,7 +39,7 @@ class ProjectGroup(NamedTuple):
 
 
 class FoundSessions(NamedTuple):
-    """What passes the filters, in order: numbers alone, since a page shows a few of them."""
+    """The sessions that pass the filters, in order; only their ids, because a page shows just a few of them."""
 
     ids: list[int]
     groups: dict[str, ProjectGroup] | None = None
@@ -49,7 +49,7 @@ class SessionListRow(NamedTuple):
     each: Listed
     fate: str
     group: ProjectGroup | None
-    """Where a group begins."""
+    """The group that begins with this row; None within a group."""
 
 
 def sessions(request: Request) -> HTMLResponse:
@@ -88,8 +88,8 @@ def sessions(request: Request) -> HTMLResponse:
 
 
 def _usage_of(form: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Where the same sessions' usage stands, if filters that usage has chose them. The costs of sessions do not add up:
-    a response that a fork repeats is in both."""
+    """The filters of the page Usage for the same sessions; None if the list is filtered by something else than
+    Usage can be. The costs of sessions do not add up, because a response that a fork repeats is in both."""
     shared = ("project", "model", "since")
     if any(form[name] for name in (*FILTERS, *SWITCHES) if name not in shared):
         return None
@@ -97,13 +97,13 @@ def _usage_of(form: Mapping[str, str]) -> Mapping[str, str] | None:
 
 
 def _chips(form: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """What can be taken away again: its name in the address, what it is, and what it says."""
+    """The active filters, which can be removed: name in the address, label, and text."""
     named = [(name, name, form[name]) for name in FILTERS if form[name]]
     return named + [(name, "", words) for name, words in SWITCHES.items() if form[name]]
 
 
 def _found_or_why_not(site: pages.Site, form: Mapping[str, str], sort: str) -> tuple[FoundSessions, str]:
-    """A date is no date until it is typed to its end: the page stays, with what was typed, and says so."""
+    """The sessions and an error message. A half-typed date is invalid: the page stays, keeps it, and says so."""
     try:
         return _found(site, form, sort), ""
     except BadInput as error:
@@ -126,7 +126,8 @@ def _found(site: pages.Site, form: Mapping[str, str], sort: str) -> FoundSession
 
 
 def _lost(site: pages.Site, form: Mapping[str, str]) -> list[LostSession]:
-    """Those that were deleted before they could be kept, as far as the filters can be asked of them."""
+    """Sessions that were deleted before they could be imported and pass the filters; none for filters that need more
+    than is known of them."""
     if any(form[name] for name in SWITCHES if name != "hidden"):
         return []
     filters = make_filter(site, form)
@@ -136,14 +137,14 @@ def _lost(site: pages.Site, form: Mapping[str, str]) -> list[LostSession]:
 
 
 def usual_span(site: pages.Site) -> str:
-    """The time that a page shows where none was chosen: everything, where nothing happened in the last 30 days."""
+    """The period that a page shows by default: 30 days, or everything if nothing happened in the last 30 days."""
     now, newest = site.settings.now, site.library.newest(1)
     is_past = bool(newest) and counted_to(now, newest[0].stored.ended, site.settings.timezone) is not now
     return "all" if is_past else "30d"
 
 
 def make_filter(site: pages.Site, form: Mapping[str, str]) -> Filter:
-    """From the fields of a form; raises BadInput for an invalid date."""
+    """A filter from the fields of a form; raises BadInput for an invalid date."""
     now, zone = site.settings.now, site.settings.timezone
     since, until = (
         parse(form[name], now, zone, name).replace(microsecond=0) if form.get(name) else None
@@ -165,7 +166,7 @@ def make_filter(site: pages.Site, form: Mapping[str, str]) -> Filter:
 
 
 def blamed(site: pages.Site, form: Mapping[str, str]) -> list[str]:
-    """The fields whose times make no sense; both, where each does."""
+    """The fields whose times are invalid; both if each is valid but they do not fit together."""
     wrong = []
     for name in ("since", "until"):
         try:
@@ -180,7 +181,7 @@ def blamed(site: pages.Site, form: Mapping[str, str]) -> list[str]:
 
 
 def projects(site: pages.Site) -> list[str]:
-    """By how lately they were worked in."""
+    """Projects, the most recently used first."""
     return site.library.projects()[:MOST_PROJECTS]
 
 
@@ -197,29 +198,29 @@ def _rows(shown: list[Listed], site: pages.Site, groups: Mapping[str, ProjectGro
 
 
 MOST_TAGS = 300
-"""That are suggested, the most used first."""
+"""How many tags are suggested, the most used first."""
 _SWITCHES = {"1": True, "0": False}
 
 
 class MarkForm(NamedTuple):
-    """What the forms of one session show."""
+    """The values for the forms of one session."""
 
     name: str
     stored: StoredSession
     tags: list[str]
     is_overtaken: bool
-    """Whether nothing was noted: the note is not the one that the form was made with."""
+    """Whether nothing was saved, because the note was changed since the form was made."""
 
 
 OVERTAKEN = "The note was changed elsewhere meanwhile, and not overwritten. Save again to put yours in its place."
 
 
 async def mark(request: Request) -> Response:
-    """Notes what the form says; the guard has made sure that it is a form of ours."""
+    """Sets the marks of the form. The guard has checked that the form is ours."""
     form = await pages.form(request)
     site = pages.site_of(request)
     marked = await run_in_threadpool(_mark_one, site.library, request.path_params["session"], form)
-    site.hub.wake()  # other windows show it, too
+    site.hub.wake()  # so that other windows show it, too
     if not request.headers.get("x-part"):
         if marked.is_overtaken:
             raise BadInput(OVERTAKEN)
@@ -234,7 +235,7 @@ async def mark(request: Request) -> Response:
 
 
 async def mark_many(request: Request) -> Response:
-    """The same on all sessions that were ticked in a list; back to the list as it was filtered."""
+    """The same for all ticked sessions of the list; leads back to the list with its filters."""
     form = await pages.form(request)
     site = pages.site_of(request)
     await run_in_threadpool(_mark, site.library, form.get("session", []), form)
@@ -244,7 +245,7 @@ async def mark_many(request: Request) -> Response:
 
 
 def tag_names(library: ArchivePool) -> list[str]:
-    """Tags to suggest."""
+    """The tags to suggest."""
     return library.answer("tags", lambda archive: [tag for tag, _ in archive.marks.tags()[:MOST_TAGS]])
 
 

@@ -1,4 +1,5 @@
-"""A session handed out from its page: what goes out is seen before it does, and checked before it is offered."""
+"""Exports a session from its page. The person sees beforehand what will be redacted; the file is checked before it is
+offered."""
 
 from __future__ import annotations
 
@@ -22,10 +23,10 @@ from . import pages
 
 MOST_FINDS = 200
 _AROUND = 60
-"""Letters before and behind a find."""
+"""Characters shown before and after a find."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _ESCAPED = re.compile(r"\\([^0-9A-Za-z\s])")
-"""As Markdown writes a sign that is only meant to be seen."""
+"""A character that is escaped in Markdown."""
 
 
 class ExportForm(NamedTuple):
@@ -38,7 +39,7 @@ class ExportForm(NamedTuple):
 
 
 class RedactionFind(NamedTuple):
-    """Something that is taken out, where it stands first."""
+    """Something that is redacted, with the words around its first occurrence."""
 
     name: str
     kind: str
@@ -48,17 +49,17 @@ class RedactionFind(NamedTuple):
 
 
 class KeptFinds(NamedTuple):
-    """What stays in the file though it looks like a secret."""
+    """What stays in the file although it looks like a secret."""
 
     kinds: frozenset[str]
     names: frozenset[str]
-    """Single finds, by the names that they have in the preview."""
+    """Single finds, by their names in the preview."""
 
     def redactor(self, session: Session) -> Redactor:
         if not self.names:
             return Redactor(spared=self.kinds)
         named = Redactor()
-        redacted_session(session, named)  # gives each find the name that the preview showed
+        redacted_session(session, named)  # gives each find the same name as in the preview
         return Redactor(spared=self.kinds, spared_values=named.values_of(self.names))
 
 
@@ -103,7 +104,7 @@ FORMS = {
 
 
 def export_page(request: Request) -> Response:
-    """What to hand out, and how."""
+    """The page with the choices for an export."""
     library = pages.site_of(request).library
     stored = library.find(request.path_params["session"])
     title = stored.row.title or "a session"
@@ -119,7 +120,7 @@ def export_page(request: Request) -> Response:
 
 
 def preview(request: Request) -> Response:
-    """What would be taken out, each with the words around it; kinds that are to stay are not."""
+    """What would be redacted, each find with the words around it, and the kinds that are to stay."""
     spared = frozenset(request.query_params.getlist("keep")[:50])
     with pages.site_of(request).library.session(request.path_params["session"]) as held:
         whole = Redactor()
@@ -147,7 +148,7 @@ def _as_seen(text: str) -> str:
 
 
 async def export(request: Request) -> Response:
-    """The file. Raises BadInput where what was to be taken out is still in it."""
+    """The exported file. Raises BadInput if it still contains something that was to be redacted."""
     given = await pages.form(request)
     form = FORMS.get(next(iter(given.get("format", ())), ""))
     if form is None:
@@ -161,7 +162,7 @@ async def export(request: Request) -> Response:
 
 
 def _made(site: pages.Site, name: str, form: ExportForm, kept: KeptFinds | None) -> str:
-    """As it is where nothing is to be taken out."""
+    """The text of the file; not redacted if `kept` is None."""
     with site.library.session(name) as held:
         if kept is None:
             return form.write(held.session)
@@ -175,7 +176,7 @@ def _made(site: pages.Site, name: str, form: ExportForm, kept: KeptFinds | None)
 
 
 def turns_markdown(request: Request) -> Response:
-    """Some turns of a branch as Markdown, for the clipboard: as they are, for they go no further than that."""
+    """Some turns of a branch as Markdown, for the clipboard. Not redacted, because they go no further than that."""
     wanted = {int(part) for part in pages.value(request, "turns").split(",") if part.isdecimal() and len(part) < 9}
     with pages.site_of(request).library.session(request.path_params["session"]) as held:
         branch = _branch(held.session, pages.value(request, "branch"))

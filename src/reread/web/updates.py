@@ -1,7 +1,7 @@
-"""What changes while the server runs: a thread imports it and sends it to the pages that wait (server-sent events).
+"""Changes while the server runs: a thread imports them, and pages that wait hear of them (server-sent events).
 
-A page subscribes to changes by its own address. When it connects it gets the present state, and then what
-happens; a page compares with what it shows, so nothing is missed and nothing has to be repeated.
+A page subscribes to changes of its own address. When it connects, it gets the current state, and then each change. It
+compares this with what it shows, so nothing is missed and nothing has to be sent again.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ RETRY_SECONDS = 5.0
 
 
 class Hub:
-    """Tells waiting pages that something changed; the change happens in another thread."""
+    """Wakes waiting pages when something changed; the change may happen in another thread."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed: asyncio.Event | None = None
         self.is_closed = False
         self.changes = 0
-        """How often something changed."""
+        """How many times something changed."""
         self.listeners = 0
         """Connections that wait for news."""
 
     def begin(self) -> None:
-        """Inside the loop that serves."""
+        """Must be called in the serving event loop."""
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
 
     def tell(self) -> None:
-        """From any thread."""
+        """Wakes waiting pages; may be called from any thread."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self.wake)
 
     def close(self) -> None:
-        """Inside the loop: nobody waits any longer."""
+        """Ends all waiting. Must be called in the event loop."""
         self.is_closed = True
         self.wake()
 
     def wake(self) -> None:
-        """Inside the loop."""
+        """Wakes waiting pages. Must be called in the event loop."""
         self.changes += 1
         if self._changed is not None:
             self._changed.set()
             self._changed = asyncio.Event()
 
     async def wait(self, seconds: float, since: int | None = None) -> bool:
-        """Whether something changed within so many seconds, or already after the change of that number."""
+        """Whether something changes within `seconds`, or has changed since the number `since` of `changes`."""
         changed = self._changed
         if changed is None or self.is_closed:
             return False
@@ -71,7 +71,7 @@ class Hub:
 
 
 class Watch:
-    """A thread that syncs at once, and then whenever a source grows."""
+    """A thread that syncs at once, and then each time a source grows."""
 
     def __init__(self, library: ArchivePool, hub: Hub) -> None:
         self._library = library
@@ -81,13 +81,13 @@ class Watch:
         self.is_busy = True
         """Whether the first sync still runs."""
         self.problem = ""
-        """Why the archive is not up to date, where it is not."""
+        """Why the archive is not up to date; empty if it is."""
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """Does not wait long: a sync that is cut short costs nothing but reading again."""
+        """Waits only briefly: after an interrupted sync, some files are just read again."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(timeout=2)
@@ -104,7 +104,7 @@ class Watch:
             except (RereadError, OSError) as problem:
                 self.problem = str(problem)
                 self._hub.tell()
-            except Exception as problem:  # noqa: BLE001  a thread that dies is seen by nobody, and nothing is kept then
+            except Exception as problem:  # noqa: BLE001  nobody would notice that the thread died and imports nothing
                 self.problem = f"{type(problem).__name__}: {problem}"
                 self._hub.tell()
             self.is_busy = False
@@ -112,18 +112,18 @@ class Watch:
 
 
 BEAT = 10.0
-"""Seconds after which all pages hear that we are still there."""
+"""Seconds between signs of life for all pages."""
 
 
 def server_event(to: str, what: str, **more: Any) -> str:
-    """A piece of news for the pages of one address, or for all where it is empty."""
+    """One event for the pages of an address, or for all pages if the address is empty."""
     return f"data: {msgspec.json.encode({'to': to, 'what': what, **more}).decode()}\n\n"
 
 
 async def together(sources: Sequence[AsyncGenerator[str]]) -> AsyncGenerator[str]:
-    """What any of them tells, until all have ended; a slow reader keeps each one waiting.
+    """Merges sources of events until all have ended; a slow reader makes each of them wait.
 
-    In between comes a sign of life for all pages: what one is told the others do not hear.
+    Adds a sign of life for all pages every `BEAT` seconds, because a page hears only the events of its own address.
     """
     clock = asyncio.get_running_loop().time
     due = clock() + BEAT

@@ -1,4 +1,4 @@
-"""Usage as a page: filters, a chart with its table, and files to keep."""
+"""Usage as a page: filters, a chart with its table, and downloads."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ from .sessions import blamed, make_filter, usual_span
 
 SPANS = {"today": "today", "7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "everything"}
 _DAYS = {"today": 1, "7d": 7, "30d": 30, "90d": 90, "365d": 365}
-"""Whole days, the present one included, as `reread` itself counts today and 30 days; and from sums that are there."""
+"""Whole days including today, as `reread` itself counts today and 30 days; whole days are answered from stored sums."""
 FILTERS = ("project", "model", "tool", "branch", "since", "until")
 
 
 class UsageFilters(NamedTuple):
     by: str
     form: dict[str, str]
-    """As the address has it; only what was given."""
+    """The values in the address, without empty ones."""
     span: str
-    """One of `SPANS`, or empty for a time of one's own."""
+    """One of `SPANS`, or empty for a period that the person typed."""
     filters: Filter
 
     @property
     def chips(self) -> list[tuple[str, str]]:
-        """What can be taken away again: its name, and what it says."""
+        """The active filters, which can be removed: name and text."""
         return [(name, text) for name, text in self.form.items() if not (name == "since" and self.span)]
 
 
 def filters_in(request: Request) -> UsageFilters:
-    """Raises BadInput for an invalid date."""
+    """The filters in an address. Raises BadInput for an invalid date."""
     site, named = pages.site_of(request), _named(request)
     form, span = named.form, named.span
     filters = make_filter(site, {**form, "since": "" if span else form.get("since", ""), "hidden": "1"})
@@ -75,7 +75,7 @@ def filters_in(request: Request) -> UsageFilters:
 
 
 def asked_or_why_not(request: Request) -> tuple[UsageFilters, str]:
-    """The same for a page that stays, with what was typed; and what is wrong with it, if anything is."""
+    """The same for a page that keeps what was typed; and an error message, empty if all is valid."""
     try:
         return filters_in(request), ""
     except BadInput as error:
@@ -83,7 +83,7 @@ def asked_or_why_not(request: Request) -> tuple[UsageFilters, str]:
 
 
 def _named(request: Request) -> UsageFilters:
-    """As the address has it, without making sense of it."""
+    """The values in the address, not interpreted."""
     form = {name: text for name in FILTERS if (text := pages.value(request, name))}
     by = pages.value(request, "by")
     span = form.get("since") or ("" if "until" in form else usual_span(pages.site_of(request)))
@@ -91,7 +91,7 @@ def _named(request: Request) -> UsageFilters:
 
 
 def narrowed(chosen: UsageFilters, key: str | None) -> str:
-    """The address of one row; empty where there is none."""
+    """The address that narrows the page to one row; empty if there is none."""
     if key is None or chosen.by not in _NARROWER:
         return ""
     changes = _NARROWER[chosen.by](key)
@@ -112,7 +112,7 @@ def _day(key: str) -> Changes:
 
 
 def day_address(day: str) -> str:
-    """The usage of one day."""
+    """The address of one day's usage."""
     return f"/usage{pages.query(_day(day))}"
 
 
@@ -126,7 +126,7 @@ def _month(key: str) -> Changes:
 
 
 def month_span(month: str) -> tuple[str, str]:
-    """Its first day and its last."""
+    """The first and the last day of a month."""
     first = date.fromisoformat(f"{month}-01")
     return first.isoformat(), first.replace(day=monthrange(first.year, first.month)[1]).isoformat()
 
@@ -150,14 +150,14 @@ _NARROWER: dict[str, Callable[[str], Changes | str]] = {
 
 
 SHOWN = ("day", "week", "month", "model", "project", "session", "tool", "block")
-"""The groupings with a tab; the others answer to their address."""
+"""The groupings with a tab; the others are reached by address only."""
 MOST_ROWS = 400
 MOST_NAMES = 12
-"""Bars of a chart of names: the table has the others."""
+"""Bars in a chart of names; the table has the others."""
 MOST_PROJECTS = 10
 NANO = 1_000_000_000
 _LAST_BLOCKS = timedelta(days=1)
-"""An open block began within this time."""
+"""An open block began at most this long ago."""
 _MAIN = Sheet(width=860, plot=230, crop=16)
 _BESIDE = Sheet(width=520, plot=250, crop=16)
 
@@ -177,7 +177,7 @@ def usage(request: Request) -> HTMLResponse:
         return pages.page(request, "usage.html", f"Usage by {chosen.by}", status=400, **values)
     report = usage_report(site, chosen)
     rows = limited(report, MOST_ROWS)
-    # A chart of names adds up those it does not name: all of them, not only those of the table.
+    # A chart of names adds up the rest: all names, not only those in the table.
     charted = rows if report.by in TIMES else report
     chart = usage_chart(charted, site.settings.timezone)
     if chart.unit == "dollars":
@@ -209,14 +209,14 @@ def usage(request: Request) -> HTMLResponse:
 
 
 def _limit_of(site: pages.Site, chosen: UsageFilters) -> float | None:
-    """The budget of one bar, in dollars; none where the page shows only a part of what is spent."""
+    """The budget for one bar, in dollars; None if the page shows only a part of the spending."""
     limit = read_limits(str(site.settings.home)).get(chosen.by)
     is_part = any(chosen.form.get(name) for name in ("project", "model", "tool", "branch"))
     return limit / NANO if limit is not None and not is_part else None
 
 
 def _spending(site: pages.Site) -> dict[str, Any]:
-    """Day, week and month so far, whatever the page is narrowed to."""
+    """The spending of day, week and month so far, whatever the page is filtered by."""
     zone = site.settings.timezone
     today = site.settings.now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     filters = Filter(since=today - timedelta(days=DAYS_BACK))
@@ -236,7 +236,7 @@ def _spending(site: pages.Site) -> dict[str, Any]:
 
 
 async def set_budgets(request: Request) -> Response:
-    """Budgets from the form of the page, and back to it as it was narrowed; an empty field takes one away."""
+    """Sets budgets from the page's form and leads back to it with its filters; an empty field removes a budget."""
     form = await pages.form(request)
     limits: dict[str, int] = {}
     for name in PERIODS:
@@ -252,13 +252,13 @@ async def set_budgets(request: Request) -> Response:
 
 
 def beside(request: Request) -> HTMLResponse:
-    """What stands beside the chart: limits, projects, the cache."""
+    """The part of the page next to the chart: limits, projects, the cache."""
     sheet = pages.fitting(request, _BESIDE)
     return pages.fragment("usage_beside.html", **_beside(pages.site_of(request), filters_in(request), sheet))
 
 
 def saved(request: Request) -> HTMLResponse:
-    """What the cache saved, in a line of its card."""
+    """What the cache saved, as one line of its card."""
     return pages.fragment("usage_saved.html", **_saved(pages.site_of(request), filters_in(request)))
 
 
@@ -276,7 +276,7 @@ def projects_report(site: pages.Site, chosen: UsageFilters) -> UsageReport:
 
 
 def _by_project(site: pages.Site, chosen: UsageFilters) -> tuple[UsageReport, CacheReport]:
-    """What stands beside the chart, whatever the chart is by."""
+    """Usage and cache by project for the part next to the chart, whatever the chart's grouping is."""
     zone = site.settings.timezone
     return site.library.answer(
         ("beside", chosen.filters),
@@ -285,7 +285,7 @@ def _by_project(site: pages.Site, chosen: UsageFilters) -> tuple[UsageReport, Ca
 
 
 def _rows(site: pages.Site, chosen: UsageFilters, report: UsageReport) -> list[dict[str, Any]]:
-    """The table, the newest first where it is of times."""
+    """The rows of the table; if grouped by time, newest first."""
     zone = site.settings.timezone
     rows = reversed(report.rows) if report.by in TIMES else report.rows
     return [
@@ -333,7 +333,7 @@ def _beside(site: pages.Site, chosen: UsageFilters, sheet: Sheet) -> dict[str, A
 
 
 def _limits(site: pages.Site) -> dict[str, Any]:
-    """The open block and the windows that a status line reported, whatever the page is narrowed to."""
+    """The open block and the windows that a status line reported, whatever the page is filtered by."""
     now, zone = site.settings.now, site.settings.timezone
     limits = site.library.answer(
         ("limits", now.replace(second=0, microsecond=0)), lambda archive: archive.billing.limits(now)
@@ -356,7 +356,7 @@ def _open_block(report: UsageReport, site: pages.Site) -> FiveHourBlock | None:
 
 
 def download(request: Request) -> Response:
-    """`usage.svg`, `usage.csv`, the same of `projects`, narrowed as the page is; a browser makes a PNG of the SVG."""
+    """`usage.svg` or `usage.csv`, or the same of `projects`, with the page's filters; the page makes a PNG itself."""
     site = pages.site_of(request)
     what, _, ending = request.path_params["name"].partition(".")
     if what not in ("usage", "projects") or ending not in ("svg", "csv"):

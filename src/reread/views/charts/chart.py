@@ -1,4 +1,4 @@
-"""What a chart shows: series, labels, units, axes, colours, and what is folded where there is too much."""
+"""What a chart shows: series, labels, units, axes, colours, and what is added up if there is too much to show."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEPS = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
 
 
 class Scale(Struct, frozen=True):
-    """Ticks from 0 to the first round number that no bar exceeds."""
+    """The ticks of an axis, from 0 to the first tick that no bar exceeds."""
 
     step: Decimal
     ticks: tuple[Decimal, ...]
@@ -33,7 +33,7 @@ class Scale(Struct, frozen=True):
 
 
 def scale(highest: float, intervals: int, *, whole: bool) -> Scale:
-    """A scale with at most about that many intervals; a whole one has no ticks between 0 and 1."""
+    """A scale with at most `intervals` intervals; with `whole`, ticks are whole numbers only."""
     if highest <= 0:
         return Scale(Decimal(1), (Decimal(0), Decimal(1)))
     most = Decimal(highest)
@@ -43,7 +43,7 @@ def scale(highest: float, intervals: int, *, whole: bool) -> Scale:
 
 
 def _step(least: Decimal, whole: bool) -> Decimal:
-    """The smallest round number that is not below `least`."""
+    """The smallest round number that is at least `least`."""
     if whole and least <= 1:
         return Decimal(1)
     power = Decimal(1).scaleb(least.adjusted())
@@ -59,24 +59,24 @@ _LONG_DOLLARS = 10_000
 
 
 def written(value: float | None, unit: Unit) -> str:
-    """A value beside its bar: `$12.30`, `3.1M`, `1,204`."""
+    """A value as it is written next to its bar: `$12.30`, `3.1M`, `1,204`."""
     return UNKNOWN if value is None else _VALUES[unit](value)
 
 
 def exact(value: float | None, unit: Unit) -> str:
-    """A value with all its digits, for who asks: `$12.3041`, `3,104,221`."""
+    """A value with all its digits, for tooltips: `$12.3041`, `3,104,221`."""
     if value is None:
         return UNKNOWN
     return f"${value:,.4f}" if unit == "dollars" else _plain(value)
 
 
 def tick(value: Decimal, step: Decimal, unit: Unit) -> str:
-    """A value on an axis whose ticks lie `step` apart: `$10`, `$0.25`, `1.5M`."""
+    """A value on an axis with a tick at every `step`: `$10`, `$0.25`, `1.5M`."""
     return _TICKS[unit](value, step)
 
 
 def is_whole(unit: Unit) -> bool:
-    """Whether there are no parts of one, so that an axis should not name any."""
+    """Whether values are whole numbers, so that an axis must not show fractions."""
     return unit != "dollars"
 
 
@@ -101,7 +101,7 @@ def _plain_tick(value: Decimal, _step: Decimal) -> str:
 
 
 def _digits(step: Decimal) -> int:
-    """As many as tell one tick from the next; cents come in pairs."""
+    """The decimals needed to tell ticks apart; never one alone, because cents have two."""
     exponent = step.normalize().as_tuple().exponent
     digits = max(0, -exponent) if isinstance(exponent, int) else 0
     return 2 if digits == 1 else digits
@@ -134,22 +134,22 @@ _ASCII = (
     *(50, 56, 62, 56, 62, 58, 36, 61, 59, 24, 24, 54, 24, 87, 59, 60),  # ` to o
     *(61, 61, 37, 52, 36, 58, 56, 81, 54, 56, 54, 36, 33, 36, 66),  # p to ~
 )
-"""Hundredths of the font's size."""
+"""The widths of the printable ASCII characters, in hundredths of the font size."""
 _OTHER = 0.75
 _NARROWEST = 0.22
 _BOLD = 1.05
 _ELLIPSIS = "…"
 _NOT_XML = lazy.pattern("[\ud800-\udfff\ufffe\uffff]")
-"""What an XML document may not hold, besides the controls."""
+"""Characters that an XML document must not contain, in addition to control characters."""
 
 
 def plain(text: str) -> str:
-    """One line that any document can hold."""
+    """A text on one line that any document may contain."""
     return _NOT_XML.sub("\ufffd", one_line(text))
 
 
 def breadth(text: str, size: float, *, bold: bool = False) -> float:
-    """About how wide a text is."""
+    """The approximate width of a text."""
     return sum(map(_width, text)) * size * (_BOLD if bold else 1)
 
 
@@ -162,12 +162,12 @@ def _width(character: str) -> float:
 
 
 def fit(text: str, room: float, size: float, *, bold: bool = False) -> str:
-    """The text, its end cut off where it does not fit."""
+    """The text, cut at its end if it does not fit."""
     return _cut(plain(text), room, size, bold, tail=0)
 
 
 def fit_name(text: str, room: float, size: float) -> str:
-    """The same for a path or an id, which tells most at its end: the middle goes."""
+    """The same for a path or an id. Its end matters most, so the middle is cut."""
     return _cut(plain(text), room, size, False, tail=2 / 3)
 
 
@@ -192,17 +192,17 @@ def _without_middle(text: str, kept: int, tail: float) -> str:
 
 Number = int | float | Decimal
 Kind = Literal["time", "names", "areas", "days"]
-"""Bars in the order of time; bars beside names; a field for each name, as large as its value; squares of a calendar."""
+"""Bars over time; bars next to names; a treemap, with a field for each name as large as its value; calendar squares."""
 
 
 class Series(Struct, frozen=True):
-    """One colour of the bars."""
+    """One series of values, drawn in one colour."""
 
     name: str
     values: tuple[Number | None, ...]
-    """One for each label of the chart. None is not known, which is not 0."""
+    """One value for each label of the chart. None is unknown, which differs from 0."""
     colour: int | None = None
-    """The one it has wherever it is drawn, unless another of the chart has it; None is the next free one."""
+    """The preferred colour, used in every chart unless another series there has it. None takes a free one."""
 
     @property
     def total(self) -> float | None:
@@ -214,21 +214,21 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
 
     title: str
     labels: tuple[str, ...]
-    """In the order they are drawn. Days and months written as in ISO 8601 get an axis that reads like a calendar."""
+    """In drawing order. Days and months in ISO 8601 get an axis with the marks of a calendar."""
     series: tuple[Series, ...]
     kind: Kind = "time"
-    """Time runs from left to right; names are listed from top to bottom. The labels of `days` are days of ISO 8601,
-    one after the other. A terminal draws areas as names, and days as time."""
+    """`time` runs from left to right, `names` from top to bottom. The labels of `days` are consecutive ISO 8601 days.
+    A terminal draws `areas` as `names`, and `days` as `time`."""
     unit: Unit = "plain"
     adds_up: bool = True
-    """Whether the sum of all bars says something; that of rates does not."""
+    """Whether the sum of all bars is meaningful; a sum of rates is not."""
     has_rest: bool = False
-    """Whether the last name is the sum of those that are not named. It is told and has no bar: hundreds together would
-    make those that are named too short to compare."""
+    """Whether the last name is the sum of all that have no name of their own. It is written but has no bar: the sum of
+    hundreds would make the other bars too short to compare."""
     subtitle: str = ""
     footnote: str = ""
     limit: float | None = None
-    """What a bar should not go beyond: a line across bars of time."""
+    """The value that a bar should not exceed, drawn as a line across the bars of a `time` chart."""
 
     def __post_init__(self) -> None:
         for series in self.series:
@@ -240,12 +240,12 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def totals(self) -> tuple[float | None, ...]:
-        """The whole height of each bar; None where no series has a value."""
+        """The height of each bar; None if no series has a value for it."""
         return tuple(added(column) for column in self.columns)
 
     @cached_property
     def columns(self) -> tuple[tuple[Number | None, ...], ...]:
-        """For each label the values of all series."""
+        """The values of all series, for each label."""
         return tuple(tuple(series.values[position] for series in self.series) for position in range(len(self.labels)))
 
     @cached_property
@@ -258,17 +258,17 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def named(self) -> tuple[float | None, ...]:
-        """The totals without that of the rest."""
+        """The totals, without that of the rest."""
         return self.totals[:-1] if self.has_rest else self.totals
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is not one value to show; a zero is one."""
+        """Whether there is no value to show; 0 counts as a value."""
         return self.total is None
 
     @property
     def has_total(self) -> bool:
-        """Whether there is a sum worth telling."""
+        """Whether there is a meaningful total to show."""
         return self.adds_up and not self.is_empty and len(self.labels) > 1
 
     @property
@@ -277,7 +277,7 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def colours(self) -> tuple[int, ...]:
-        """Which of a theme's colours each series has: its own where it is free, else the next free one."""
+        """The index of each series' colour in a theme: its preferred one if that is free, else the next free one."""
         found: dict[int, int] = {}
         free = list(range(MOST_SERIES))
         for position, series in enumerate(self.series):
@@ -291,26 +291,26 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def reach(self) -> float:
-        """What the axis has to show: the highest bar, and the limit where that does not make the bars too small."""
+        """The value the axis must reach: the highest bar, or the limit if that does not make the bars too small."""
         is_near = self.limit is not None and 0 < self.limit <= self.highest * FARTHEST_LIMIT
         return max(self.highest, self.limit or 0.0) if is_near else self.highest
 
 
 def added(values: Iterable[Number | None]) -> float | None:
-    """The sum of what is known; None when nothing is."""
+    """The sum of the known values; None if there are none."""
     known = [float(value) for value in values if value is not None]
     return math.fsum(known) if known else None
 
 
 MOST_SERIES = 6
-"""As many colours as stay apart for every eye; what else there is shares a grey."""
+"""How many colours everyone can tell apart; all further series share a grey."""
 FARTHEST_LIMIT = 3
-"""Times the highest bar: a limit beyond that is not drawn."""
+"""A limit beyond this many times the highest bar is not drawn."""
 SPAN = " – "
 
 
 def fold_series(chart: Chart) -> Chart:
-    """The largest series as they are, in their order, and the sum of the others last."""
+    """Keeps the largest series in their order, and adds up the others as the last one."""
     if len(chart.series) <= MOST_SERIES:
         return chart
     by_size = sorted(range(len(chart.series)), key=lambda index: -(chart.series[index].total or 0))
@@ -322,7 +322,7 @@ def fold_series(chart: Chart) -> Chart:
 
 
 def fold_bars(chart: Chart, most: int) -> tuple[Chart, int]:
-    """At most that many bars, and how many of the given ones each stands for: neighbours in time are added up."""
+    """Adds up neighbouring bars until at most `most` are left; also returns how many bars each one stands for."""
     each = -(-len(chart.labels) // most)
     if each <= 1:
         return chart, 1
@@ -331,7 +331,7 @@ def fold_bars(chart: Chart, most: int) -> tuple[Chart, int]:
     series = tuple(
         replace(old, values=tuple(added(old.values[start : start + each]) for start in starts)) for old in chart.series
     )
-    return replace(chart, labels=labels, series=series, limit=None), each  # a limit is one of a single label
+    return replace(chart, labels=labels, series=series, limit=None), each  # a limit is for one label
 
 
 def _span(labels: tuple[str, ...]) -> str:
@@ -339,7 +339,7 @@ def _span(labels: tuple[str, ...]) -> str:
 
 
 def fold_names(chart: Chart, most: int) -> Chart:
-    """The first names as they are, and the sum of the others last."""
+    """Keeps the first names, and adds up the others as the last one."""
     if len(chart.labels) <= most:
         return chart
     kept = most - 1
@@ -349,7 +349,7 @@ def fold_names(chart: Chart, most: int) -> Chart:
 
 
 class Theme(Struct, frozen=True):
-    """What a drawing is coloured with."""
+    """The colours of a drawing."""
 
     paper: str
     ink: str
@@ -358,7 +358,7 @@ class Theme(Struct, frozen=True):
     axis: str
     limit: str
     series: tuple[str, ...]
-    """The last one is for what was left together."""
+    """The last one is for the sum of the other series."""
 
 
 LIGHT = Theme(
@@ -386,11 +386,11 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _DAY_STEPS = (1, 2, 5, 7, 10, 14)
 _MONTH_STEPS = (1, 2, 3, 6, 12)
 _MANY_MONTHS = 5
-"""From here on the first of a month tells more than every fifth day."""
+"""From this many months on, the axis marks months rather than days."""
 
 
 class AxisMark(Struct, frozen=True):
-    """A label of the axis: at which bar, and what; a year stands below the first mark that lies in it."""
+    """A label of the axis: its bar and its text. The year is written below the first mark in it."""
 
     position: int
     text: str
@@ -404,7 +404,7 @@ class _Moment(Struct, frozen=True):
 
 
 def marks(labels: Sequence[str], slot: float, breadth: Callable[[str], float], gap: float) -> list[AxisMark]:
-    """The labels to write where each has `slot` of room and two need `gap` between them."""
+    """The labels to write, if each bar is `slot` wide and two labels need a `gap` between them."""
     moments = [_moment(label) for label in labels]
     known = [moment for moment in moments if moment is not None]
     if not labels or len(known) < len(moments):
@@ -438,7 +438,7 @@ def _day_text(moment: _Moment) -> str:
 
 
 def _fitting(texts: Sequence[str], slot: float, breadth: Callable[[str], float], gap: float) -> int:
-    """How many labels apart the written ones must be."""
+    """The step between labels at which they do not overlap."""
     widest = max((breadth(text) for text in texts), default=0)
     return max(1, -int(-(widest + gap) // slot))
 
@@ -448,7 +448,7 @@ def _every(texts: Sequence[str], step: int) -> list[AxisMark]:
 
 
 def _by_month(moments: list[_Moment], slot: float, breadth: Callable[[str], float], gap: float) -> list[AxisMark]:
-    """The first label of every month, or of every second, third, sixth, or only the Januaries."""
+    """A mark at the first label of every month, or of every second, third or sixth month, or of every January."""
     starts = [position for position in range(len(moments)) if _begins_month(moments, position)]
     for step in _MONTH_STEPS:
         chosen = [position for position in starts if (moments[position].month - 1) % step == 0]

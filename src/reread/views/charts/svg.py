@@ -1,4 +1,4 @@
-"""A chart as one self-contained SVG: bars, areas or days; no scripts, no outside fonts, every text escaped."""
+"""A chart as a self-contained SVG: bars, areas or days. No scripts, no external fonts, every text escaped."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ MARGIN = 32
 
 
 class Sheet(Struct, frozen=True):
-    """What a chart is drawn on."""
+    """The size of a drawing, and the links in it."""
 
     width: float = 960
     plot: float = 264
-    """How high bars or areas may be."""
+    """The height of the bars or areas."""
     links: tuple[str, ...] = ()
-    """Where a click on each label leads; empty strings and missing ones lead nowhere."""
+    """The link of each label; an empty or missing one is no link."""
 
     crop: float = 0
-    """How much of the margins a page takes away, which has its own around the drawing."""
+    """How much is cut off each margin, for a page that has its own margins around the drawing."""
 
     @property
     def right(self) -> float:
@@ -79,13 +79,13 @@ class Box(Struct, frozen=True):
 
 
 def rectangle(x: float, y: float, width: float, height: float, tip: str = "", more: str = "") -> str:
-    """A bar, with what it says to who points at it; `more` are attributes of ours."""
+    """A bar with its tooltip; `more` are further attributes and is not escaped."""
     place = f'x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}"{more}'
     return f"<rect {place}>{_title(tip)}</rect>" if tip else f"<rect {place}/>"
 
 
 def linked(element: str, href: str, tip: str, *, is_first: bool) -> str:
-    """The element as a link; of many only the first is in the way of the tab key."""
+    """The element as a link; of many links the Tab key reaches only the first."""
     if not href:
         return element
     return f'<a href="{e(href)}" aria-label="{e(_lines(tip))}" tabindex="{0 if is_first else -1}">{element}</a>'
@@ -116,9 +116,9 @@ def text(
     after: str = "",
     halo: bool = False,
 ) -> str:
-    """A line of text; `after` follows it more quietly, wherever the reader's font makes it end.
+    """A line of text. `after` follows it in a muted colour, wherever the text ends in the reader's font.
 
-    A halo of paper keeps the lines behind it from crossing the letters.
+    With `halo`, a border in the colour of the paper keeps lines behind the text from crossing its letters.
     """
     more = f' font-size="{size}"' if size != BODY else ""
     more += ' font-weight="600"' if bold else ""
@@ -135,12 +135,12 @@ def _title(tip: str) -> str:
 
 
 def _lines(tip: str) -> str:
-    """Each line of a tooltip by itself made plain."""
+    """A tooltip with each of its lines made `plain`."""
     return "\n".join(plain(each) for each in tip.split("\n"))
 
 
 def n(number: float) -> str:
-    """Hundredths of a pixel are enough, and keep the text short."""
+    """A number rounded to hundredths of a pixel, which keeps the SVG short."""
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
@@ -149,9 +149,9 @@ def e(text: str) -> str:
 
 
 def squarified(values: Sequence[float], box: Box) -> list[Box | None]:
-    """A part of the box for each value, as near to a square as they get; none for a value of 0.
+    """Divides a box into a part for each value, as close to squares as possible; None for a value of 0.
 
-    The largest lies at the upper left, whatever the order of the values.
+    The largest is at the upper left, whatever the order of the values.
     """
     found: list[Box | None] = [None] * len(values)
     order = sorted((index for index, value in enumerate(values) if value > 0), key=lambda index: -values[index])
@@ -172,7 +172,7 @@ def squarified(values: Sequence[float], box: Box) -> list[Box | None]:
 
 
 def _row_end(areas: Sequence[float], start: int, side: float) -> int:
-    """How far a row along the shorter side goes: as long as its worst rectangle gets no worse."""
+    """The end of a row along the shorter side: it grows as long as its worst rectangle gets no worse."""
     end, worst = start + 1, _worst(areas[start : start + 1], side)
     while end < len(areas):
         longer = _worst(areas[start : end + 1], side)
@@ -183,17 +183,17 @@ def _row_end(areas: Sequence[float], start: int, side: float) -> int:
 
 
 def _worst(row: Sequence[float], side: float) -> float:
-    """The largest ratio of two sides in a row."""
+    """The largest ratio of sides among the rectangles of a row."""
     whole = math.fsum(row)
     depth = whole / side if side > 0 else 0.0
     lengths = [side * area / whole for area in row] if whole > 0 else [0.0]
     if depth <= 0 or not all(lengths):
-        return math.inf  # next to nothing, in a corner that is next to nothing
+        return math.inf  # vanishingly small values in a vanishingly small corner
     return max(max(length / depth, depth / length) for length in (min(lengths), max(lengths)))
 
 
 def _row(row: Sequence[float], box: Box, *, is_last: bool) -> tuple[list[Box], Box]:
-    """A row laid along the shorter side of the box, and what is left; the last one fills it to the edge."""
+    """A row laid along the shorter side of the box, and the rest of the box; the last row fills the box."""
     whole = math.fsum(row)
     stands = box.width >= box.height
     side = box.height if stands else box.width
@@ -216,9 +216,9 @@ Place = tuple[float, float, float, float]
 
 
 def with_hits(chart: Chart, sheet: Sheet, places: Sequence[Place], bars: Iterable[str]) -> Iterator[str]:
-    """Bars, and invisible ones of full size, so that small values can be pointed at too.
+    """The bars, and invisible bars of full size, so that small values can be pointed at too.
 
-    Where they lead somewhere they lie above, and say everything at once.
+    If the labels have links, the invisible bars are on top; each has one tooltip with all values of its label.
     """
     if any(sheet.links):
         yield from bars
@@ -242,7 +242,7 @@ def label_tip(chart: Chart, number: int) -> str:
 
 
 def whole_tip(chart: Chart, number: int) -> str:
-    """The label with its exact value, and a line for each series that is part of it."""
+    """A tooltip: the label with its exact value, and a line for each series that is part of it."""
     lines = [f"{chart.labels[number]}: {exact(chart.totals[number], chart.unit)}"]
     if chart.is_stacked:
         values = ((each.name, each.values[number]) for each in chart.series)
@@ -251,7 +251,7 @@ def whole_tip(chart: Chart, number: int) -> str:
 
 
 def tip(chart: Chart, number: int, position: int) -> str:
-    """What one series has at a label."""
+    """A tooltip: the value of one series at a label."""
     series = chart.series[position]
     value = series.values[number]
     said = written(None if value is None else float(value), chart.unit)
@@ -263,11 +263,11 @@ def tip(chart: Chart, number: int, position: int) -> str:
 _HEAD = 19
 """Room for a name above its field."""
 _LEAST_WIDTH, _LEAST_HEIGHT = 52, 40
-"""A field smaller than this has no name of its own."""
+"""A field smaller than this shows no name."""
 _GAP = 3.0
 _SHORTEST_NAME = 48
 _BOLDER, _WIDER = 1.3, 1.18
-"""How much wider than the plain letters of Inter the bold and the plain ones of any font may be; DejaVu's are."""
+"""How much wider bold and plain letters of any font may be than Inter's plain letters; measured with DejaVu."""
 
 
 def areas(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
@@ -294,7 +294,7 @@ def areas(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
 
 
 def _inside(field: Box) -> Box:
-    """Where the colours go: below the name where there is room for one, and apart from the neighbours."""
+    """The coloured part of a field: below its name if there is room for one, with a gap to its neighbours."""
     gap = min(_GAP, field.width / 3, field.height / 3)
     has_name = field.width >= _LEAST_WIDTH and field.height >= _LEAST_HEIGHT
     head = _HEAD if has_name else 0
@@ -302,7 +302,7 @@ def _inside(field: Box) -> Box:
 
 
 def _name(chart: Chart, number: int, field: Box) -> str:
-    """The name, and the value where both fit."""
+    """The name of a field, and its value if both fit."""
     room = field.width - 3 * _GAP
     value = written(chart.totals[number], chart.unit)
     beside = breadth(value, SMALL) * _WIDER + 7
@@ -313,19 +313,19 @@ def _name(chart: Chart, number: int, field: Box) -> str:
 
 
 _FLAT_HEIGHT = 72
-"""Where every value is 0."""
+"""The height of a chart in which every value is 0."""
 _APART = 44
-"""Pixels between two lines of the grid, about."""
+"""About how many pixels are between two lines of the grid."""
 _WIDEST_BAR = 56
 _LONGEST_NAME = 300
 _WIDEST_FONT = 1.12
-"""DejaVu Sans, which many a Linux has for sans-serif, against the font whose widths we know."""
+"""The width of DejaVu Sans, the sans-serif of many Linux systems, relative to the font whose widths are known."""
 _CROWDED = 30
-"""More rows of names than this are set closer."""
+"""From more names than this on, rows are closer together."""
 
 
 def time_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
-    """Bars that stand on a time axis, a grid of round numbers behind them."""
+    """Vertical bars on a time axis, with a grid of round numbers behind them."""
     made = scale(chart.reach, max(2, round(sheet.plot / _APART)), whole=is_whole(chart.unit))
     ticks = {value: tick(value, made.step, chart.unit) for value in made.ticks if chart.highest or not value}
     left = MARGIN + max(breadth(each, SMALL) for each in ticks.values()) + 10
@@ -353,7 +353,7 @@ def _grid(ticks: dict[Decimal, str], made: Scale, box: Box) -> Iterator[str]:
 
 
 def _limit(chart: Chart, made: Scale, box: Box) -> Iterator[str]:
-    """A dashed line where the budget is, with its name at the end."""
+    """A dashed line at the budget, with its label at the end."""
     if chart.limit is None or not 0 < chart.limit <= made.top:
         return
     y = box.bottom - box.height * chart.limit / made.top
@@ -381,7 +381,7 @@ def _columns(chart: Chart, made: Scale, box: Box, slot: float, bar: float) -> It
 
 
 def _on_top(chart: Chart, made: Scale, box: Box, slot: float) -> Iterator[str]:
-    """The value over each bar where all of them have the room; a dot where a value is not known."""
+    """The value above each bar if there is room for all of them; a dot for an unknown value."""
     texts = [written(total, chart.unit) if total is not None else "" for total in chart.totals]
     has_room = max(breadth(each, SMALL) for each in texts) + 6 <= slot
     for number, total in enumerate(chart.totals):
@@ -410,7 +410,7 @@ def _time_labels(chart: Chart, box: Box, slot: float) -> tuple[list[str], float]
 
 
 def name_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
-    """Bars that lie beside their names, the value at the end of each."""
+    """Horizontal bars next to their names, with the value at the end of each."""
     row, bar = (30, 18) if len(chart.labels) <= _CROWDED else (21, 13)
     labels = [fit_name(label, min(_LONGEST_NAME, sheet.width / 3), BODY) for label in chart.labels]
     values = [written(total, chart.unit) for total in chart.totals]
@@ -449,7 +449,7 @@ _BESIDE = 30
 _SHADES = (0.3, 0.5, 0.75, 1.0)
 _LARGEST = 18.0
 _LEAST_BETWEEN = 3
-"""Weeks between the names of two months."""
+"""The least number of weeks between the names of two months."""
 
 
 def days(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
@@ -473,7 +473,7 @@ def days(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
 
 
 def _months(moments: list[date], weeks: list[int], box: Box, cell: float) -> list[str]:
-    """The name of a month over the first whole week of it."""
+    """The name of each month above its first whole week, if it is not too close to the one before."""
     parts, last = [], -_LEAST_BETWEEN
     for moment, week in zip(moments, weeks, strict=True):
         if moment.day <= 7 and moment.weekday() == 0 and week - last >= _LEAST_BETWEEN:
@@ -503,7 +503,7 @@ def _squares(chart: Chart, places: list[Place]) -> list[str]:
 
 
 def _edges(values: list[float]) -> list[float]:
-    """What parts the values that are not 0 into quarters."""
+    """The three quartiles of the values that are not 0."""
     ordered = sorted(values)
     return [ordered[len(ordered) * quarter // 4] for quarter in (1, 2, 3)] if ordered else []
 
@@ -517,7 +517,7 @@ NOTHING = "nothing to show"
 
 
 def chart_svg(chart: Chart, sheet: Sheet | None = None) -> str:
-    """The whole drawing; the same chart gives the same text. A sheet says how large, and where its labels lead."""
+    """The whole drawing. The same chart always gives the same text. `sheet` sets the size and the links."""
     sheet = sheet or Sheet(width=WIDTH)
     drawn, each = _folded(fold_series(chart))
     if len(drawn.labels) < len(chart.labels):
@@ -539,7 +539,7 @@ def chart_svg(chart: Chart, sheet: Sheet | None = None) -> str:
 
 
 def _folded(chart: Chart) -> tuple[Chart, int]:
-    """No more labels than can be told apart, and how many of them each bar stands for."""
+    """The chart with no more labels than can be told apart, and how many labels each bar stands for."""
     most = {"names": MOST_NAMES, "areas": MOST_AREAS}
     return (fold_names(chart, most[chart.kind]), 1) if chart.kind in most else fold_bars(chart, MOST_BARS)
 
@@ -547,7 +547,7 @@ def _folded(chart: Chart) -> tuple[Chart, int]:
 def _opening(chart: Chart, sheet: Sheet, height: float) -> str:
     crop = sheet.crop
     view = f"{n(crop)} {n(crop)} {n(sheet.width - 2 * crop)} {n(height - 2 * crop)}"
-    # What is one picture to a screen reader hides the links in it.
+    # With the role `img`, a screen reader would not see the links inside.
     role = "group" if any(sheet.links) else "img"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="reread-chart" viewBox="{view}" '
@@ -556,7 +556,7 @@ def _opening(chart: Chart, sheet: Sheet, height: float) -> str:
 
 
 def description(chart: Chart) -> str:
-    """What the chart shows, for those who cannot see it."""
+    """The chart in words, for screen readers."""
     facts = [chart.title, chart.subtitle]
     if chart.is_empty:
         facts.append(NOTHING)
@@ -580,7 +580,7 @@ def _what(chart: Chart) -> str:
 
 
 def chart_style() -> str:
-    """The style sheet inside every chart: a page with a policy allows it by its digest."""
+    """The style sheet inside every chart. A page with a content security policy allows it by its digest."""
     rules = [
         ".reread-chart{font-variant-numeric:tabular-nums}",
         ".reread-chart .hit rect:hover,.reread-chart .hit a:focus rect{fill-opacity:.1}",
@@ -601,7 +601,7 @@ def _rules(theme: Theme) -> Iterator[str]:
 
 
 def _header(chart: Chart, sheet: Sheet) -> tuple[list[str], float]:
-    """Title and total, what stands under them, and the legend; and where they end."""
+    """Title and total, subtitle and legend; also returns where they end."""
     total = written(chart.total, chart.unit) if chart.has_total else ""
     room = sheet.width - 2 * MARGIN - breadth(total, TITLE, bold=True) - 24
     right = sheet.right
@@ -650,7 +650,7 @@ _DRAWINGS: dict[Kind, tuple[Callable[[Chart, Sheet, float], tuple[list[str], flo
     "areas": (areas, 18),
     "days": (days, 18),
 }
-"""What draws each kind, and how far below the header."""
+"""The function that draws each kind, and its distance below the header."""
 
 
 def _footer(notes: list[str], sheet: Sheet, bottom: float) -> tuple[list[str], float]:
@@ -663,13 +663,13 @@ def _footer(notes: list[str], sheet: Sheet, bottom: float) -> tuple[list[str], f
 
 NEEDED = "PNG needs an extra: pip install 'reread[png]'"
 SCALE = 2
-"""Pixels for each unit of the SVG, so that it is sharp on dense screens and in documents."""
+"""Pixels for each unit of the SVG, so that the image is sharp on dense screens and in documents."""
 _DRAWN_BY_OURS = re.compile(r"[\n\x20-\x7e\xa0-\u017f\u0370-\u045f\u2010-\u2027\u2212\u2264\u2265]*")
-"""Scripts in our font. Only for others are the system's fonts looked at: that takes time, and differs by machine."""
+"""The scripts in our font. System fonts are loaded only for others, because that takes time and varies by machine."""
 
 
 def chart_png(chart: Chart) -> bytes:
-    """The light theme, twice the size of the SVG. Raises `BadInput` where resvg is not installed."""
+    """The light theme, twice the size of the SVG. Raises `BadInput` if resvg is not installed."""
     try:
         from resvg_py import svg_to_bytes
     except ImportError as error:

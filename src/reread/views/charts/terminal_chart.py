@@ -39,18 +39,18 @@ _ROWS = 12
 _WIDEST_SLOT = 8
 _LONGEST_LABEL = 16
 _NARROWEST = 10
-"""Cells of bars and margin below which the axis gives way."""
+"""If fewer cells than this would be left for the bars, the axis is dropped."""
 _WIDEST_CHART = 120
-"""Wider than this, a bar is far from its label."""
+"""In a wider chart, a bar would be too far from its label."""
 
 
 class _Brush(Struct, frozen=True):
-    """Draws parts of bars: in colours, or in shades where there are none and it matters."""
+    """Draws parts of bars in colours, or stacked series in shades if there are no colours."""
 
     style: Style
     is_stacked: bool
     colours: tuple[int, ...]
-    """Of each series."""
+    """The index of each series' colour."""
 
     @property
     def is_shaded(self) -> bool:
@@ -63,14 +63,14 @@ class _Brush(Struct, frozen=True):
         return self.style.paint(text, _COLOURS[self.colours[position]])
 
     def edge(self, position: int, eighths: int, blocks: str) -> str:
-        """The last cell of a bar, partly filled. Shades have no parts, so they round."""
+        """The last cell of a bar, partly filled. A shade cannot fill part of a cell, so it is rounded."""
         if not self.is_shaded:
             return blocks[eighths]
         return self.fill(position) if eighths >= _EIGHTHS // 2 else blocks[1]
 
 
 def sparkline(values: Sequence[Number | None]) -> str:
-    """One character for each value: a blank where there is none, the lowest bar for 0 and for nothing else."""
+    """One character for each value: a blank for None, the lowest bar for 0 and for nothing else."""
     highest = max((float(value) for value in values if value is not None), default=0.0)
     return "".join(_spark(None if value is None else float(value), highest) for value in values)
 
@@ -147,16 +147,16 @@ def _names(chart: Chart, width: int, brush: _Brush) -> Iterator[str]:
 
 
 def _lying(column: Sequence[Number | None], highest: float, room: int, brush: _Brush) -> tuple[str, int]:
-    """A bar from left to right, and how many cells it takes."""
+    """A horizontal bar, and how many cells it takes."""
     stack = _stack([float(value or 0) / (highest or 1) * room for value in column], room)
     parts = [brush.paint(brush.edge(position, eighths, _ALONG), position) for position, eighths in stack]
     return "".join(parts), len(parts)
 
 
 def _stack(lengths: Sequence[float], most: int) -> list[tuple[int, int]]:
-    """The cells of a bar from its foot: which series fills most of each, and how many eighths of it are filled.
+    """The cells of a bar from its base: the series at the middle of each, and how many eighths of it are filled.
 
-    A bar that is not 0 has at least an eighth.
+    A bar that is not 0 has at least one eighth.
     """
     whole = sum(lengths)
     eighths = min(most * _EIGHTHS, max(1, round(whole * _EIGHTHS))) if whole > 0 else 0
@@ -181,7 +181,7 @@ def _at(lengths: Sequence[float], point: float) -> int:
 
 
 def _short_name(text: str, width: int) -> str:
-    """A path or an id tells most at its end: the middle goes."""
+    """A path or an id, cut in the middle, because its end matters most."""
     line = shorten(text, 10**6)
     if cells(line) <= width:
         return line
@@ -191,7 +191,7 @@ def _short_name(text: str, width: int) -> str:
 
 
 class _Axis(Struct, frozen=True):
-    """The upright axis: its texts from 0 upwards, and how many rows lie between two."""
+    """The vertical axis: its texts from 0 upwards, and how many rows are between two."""
 
     texts: tuple[str, ...]
     top: float
@@ -206,7 +206,7 @@ class _Axis(Struct, frozen=True):
         return max(cells(text) for text in self.texts)
 
     def text(self, row: int) -> str:
-        """What stands beside a row: its upper edge is that high."""
+        """The text next to a row: the value at the row's upper edge, or nothing."""
         return "" if row % self.apart else self.texts[row // self.apart]
 
 
@@ -219,9 +219,9 @@ def _axis(chart: Chart) -> _Axis:
 
 
 def _fitted(chart: Chart, width: int) -> tuple[Chart, int, _Axis, int]:
-    """The chart with no more bars than there are cells, how many each stands for, its axis, and the axis' room.
+    """The chart with no more bars than there are cells, how many labels each stands for, its axis, and the axis' width.
 
-    Bars that are added up are higher, so their axis may be wider and leave room for fewer.
+    Bars that are added up are higher, so their axis may be wider and leave room for fewer bars.
     """
     left = 0
     while True:
@@ -251,7 +251,7 @@ def _time(chart: Chart, width: int, brush: _Brush) -> Iterator[str]:
 
 
 def _standing(chart: Chart, axis: _Axis, bar: int, brush: _Brush) -> list[list[str]]:
-    """For each label the cells of its column, from the foot upwards."""
+    """The cells of each label's column, from the base upwards."""
     made = []
     for column, total in zip(chart.columns, chart.totals, strict=True):
         stack = _stack([float(value or 0) / axis.top * axis.rows for value in column], axis.rows)

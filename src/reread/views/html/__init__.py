@@ -1,5 +1,5 @@
-"""Sessions as HTML: the parts of a page, and whole pages that need nothing but themselves.
+"""Sessions as HTML: the parts of a page, and whole self-contained pages.
 
-Everything that comes from a transcript is text. It becomes markup in three places only, each of which makes all of it
-itself: `words` (Markdown), `code` (colours of code) and the templates, which escape whatever they are given.
+Everything from a transcript is text. It becomes markup in three places only, each of which makes all of its markup
+itself: `content.words` (Markdown), `content.coloured` (code) and the templates, which escape every value.
 """

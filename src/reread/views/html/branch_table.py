@@ -1,4 +1,4 @@
-"""Two ways of a conversation beside each other: what each said in short, and what it made of files."""
+"""Two branches of a conversation side by side: their turns in short, and what each changed in files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from . import parts
 from .session import SessionParts, branch_anchor, branch_label, token_facts
 
 MOST_TURNS = 60
-"""Of one way; the conversation itself has the others."""
+"""Turns of one branch; the session's own page has the others."""
 MOST_FILES = 60
 MOST_LINES = 300
-"""Of one diff."""
+"""Lines of one diff."""
 LONGEST_ANSWER = 700
 _TOLD = frozenset({"interrupted", "api_error", "compacted"})
-"""Notices that are part of the story."""
+"""Notices that are shown in the short form of a turn."""
 VERDICTS = {
     BranchOutcome.LEFT_ONLY: "changed on the left only",
     BranchOutcome.RIGHT_ONLY: "changed on the right only",
@@ -44,7 +44,7 @@ class Side(NamedTuple):
     tokens: list[tuple[str, str]]
     turns: list[parts.TurnPart]
     left_out: int
-    """Turns that are not shown here."""
+    """How many turns are not shown here."""
     next: str
     """A link to the first of them."""
 
@@ -56,7 +56,7 @@ class ComparedFile(NamedTuple):
     left: parts.Diff | None
     right: parts.Diff | None
     between: parts.Diff | None
-    """From the end of the one to the end of the other, where both changed it and both ends are known."""
+    """The difference between the two final contents, if both branches changed the file and both contents are known."""
     notes: list[str]
 
 
@@ -68,7 +68,7 @@ class Compared(NamedTuple):
     tally: list[str]
     """`2 differ`, `1 came out the same`."""
     left_out: int
-    """Files that are not shown."""
+    """How many files are not shown."""
 
 
 def compared(session: Session, found: Comparison) -> Compared:
@@ -115,7 +115,7 @@ def _side(session: Session, made: SessionParts, way: ComparedWay) -> Side:
 
 
 def in_short(turn: Turn) -> Turn:
-    """Its calls, its last words, and what broke it off."""
+    """A turn reduced to its calls, its last words, and notices such as an interruption."""
     last = next((step for step in reversed(turn.steps) if isinstance(step, Said) and step.text.strip()), None)
     steps = [_shortened(step) if step is last else step for step in turn.steps if step is last or _is_listed(step)]
     return replace(turn, steps=tuple(steps))
@@ -126,7 +126,7 @@ def _is_listed(step: Step) -> bool:
 
 
 def _shortened(step: Step) -> Step:
-    """Up to the paragraph that is too much; a fence that is cut open ends with the text, as Markdown has it."""
+    """Words cut before the paragraph that makes them too long. Markdown ends a fence that is cut with the text."""
     if not isinstance(step, Said) or len(step.text) <= LONGEST_ANSWER:
         return step
     end = step.text.rfind("\n\n", 0, LONGEST_ANSWER)
@@ -135,7 +135,7 @@ def _shortened(step: Step) -> Step:
 
 
 def _ordered(files: Sequence[PartedFile]) -> list[PartedFile]:
-    """What differs first."""
+    """Files that differ come first."""
     order = [
         BranchOutcome.DIFFERENT,
         BranchOutcome.UNKNOWN,

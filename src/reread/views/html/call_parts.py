@@ -1,4 +1,4 @@
-"""Tool calls for a page: what each was asked, what it changed, how it ended, what the client asks about it."""
+"""Tool calls for a page: input, changes, ending, and what the client asks about a call."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from .content import KEPT_LINES, USUAL, WIDEST, CutLimits, Picture, coloured, co
 from .parts import Diff, PagePart, Todo
 
 SHOWN_DIFF = 40
-"""Lines of a diff before the fold."""
+"""Lines of a diff that are shown before the fold."""
 _SIGNS = {"+": " added", "-": " removed"}
 LONGEST_POINT = 240
 LONGEST_INLINE = 100
 LONGEST_PROSE = 20_000
 LONGEST_LISTING = 200_000
 LONGEST_INPUT = 30_000
-"""Characters of an input that may be edited: it comes back in a form."""
+"""Characters up to which an input can be edited, because it is sent back in a form."""
 MOST_QUESTIONS, MOST_SUGGESTIONS = 20, 10
 _PROSE = frozenset({"prompt", "plan"})
-"""Arguments that are Markdown."""
+"""Arguments that are shown as Markdown."""
 _NOT_APPLIED = {
     CallStatus.ERROR: "not applied: it failed",
     CallStatus.REJECTED: "not applied: rejected",
@@ -45,7 +45,7 @@ _NOT_APPLIED = {
     CallStatus.MISSING: "no result: perhaps not applied",
 }
 _REASON = "the user said:"
-"""What a person typed when they refused follows these words of the client (1.0 to 2.1)."""
+"""In the result of a refused call, what the person typed follows these words of the client (1.0 to 2.1)."""
 _LANGUAGES = {"command": "bash", "query": "", "pattern": "", "code": "python"}
 _NUMBERED = re.compile(r"^ *(\d{1,9})[→\t](.*)$", re.MULTILINE)
 """A line of a file as the client shows it to the model."""
@@ -69,7 +69,7 @@ def is_decision(call: CallBlock) -> bool:
 
 
 def point_of(call: CallBlock, project: str | None) -> str:
-    if call.name == "ExitPlanMode":  # the plan stands below, open
+    if call.name == "ExitPlanMode":  # the plan itself is shown below, unfolded
         return "plan"
     return one_line(summary(call, project)[: LONGEST_POINT * 4])[:LONGEST_POINT]
 
@@ -81,18 +81,18 @@ def ending_of(call: CallBlock) -> str:
 
 
 def seconds_of(call: CallBlock) -> str:
-    """Only what a person would notice."""
+    """How long the call took; empty below a second."""
     return duration(call.seconds) if call.seconds is not None and call.seconds >= 1 else ""
 
 
 def diffs_of(call: CallBlock, project: str | None, limits: CutLimits = USUAL) -> list[Diff]:
-    """What it changed, or would have."""
+    """The diffs of what a call changed, or would have changed."""
     why = _NOT_APPLIED.get(call.status, "") if is_edit(call.name) else ""
     return [diff_of(diff.path, diff.lines, project, why, most=limits.lines) for diff in call.diffs]
 
 
 def words_of(call: CallBlock) -> Iterator[str]:
-    """What it was asked, as its part of a page says it: of an edit, the lines of the diff."""
+    """The texts of a call as its part of a page shows them; for an edit, the lines of the diff."""
     yield name_of(call)
     tool_input = call.input
     if is_edit(call.name) and isinstance(tool_input, dict) and call.diffs:
@@ -103,7 +103,7 @@ def words_of(call: CallBlock) -> Iterator[str]:
 
 
 def _texts_in(value: object) -> Iterator[str]:
-    """Strings and numbers, without the names of arguments."""
+    """The strings and numbers in a value, without the names of arguments."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -117,13 +117,13 @@ def _texts_in(value: object) -> Iterator[str]:
 
 
 def proposed_diffs(tool: str, tool_input: Any, project: str | None) -> list[Diff]:
-    """What a call would change, by its input alone."""
+    """What a call would change, from its input alone."""
     lines = proposed(tool, tool_input) if is_edit(tool) else []
     return [diff_of(path_of(tool_input), lines, project, "")] if lines else []
 
 
 def diff_of(path: str, lines: Sequence[DiffLine], project: str | None, why: str, *, most: int = KEPT_LINES) -> Diff:
-    """Lines of a diff, coloured as what they are a part of; `most` of them."""
+    """A diff with its lines coloured by the type of the file; at most `most` of them."""
     signs, texts, numbers = ([*column] for column in zip(*lines, strict=True)) if lines else ([], [], [])
     return _diff(path, project, signs, numbers, texts, most)._replace(not_applied=why)
 
@@ -136,7 +136,7 @@ def _diff(
     texts: Sequence[str],
     most: int = KEPT_LINES,
 ) -> Diff:
-    """By columns: an object for each line of what a session read took as long as its HTML."""
+    """Takes columns: an object for each line of every file that a session read took as long as making the HTML."""
     columns = zip(signs, numbers, coloured_lines(texts[:most], path=path), _skips(signs, numbers), strict=False)
     rows = [_diff_line(sign, number, html, skips) for sign, number, html, skips in columns]
     end = SHOWN_DIFF if len(rows) > SHOWN_DIFF + 3 else len(rows)
@@ -166,8 +166,8 @@ def _around_number(sign: str, skips: bool) -> tuple[str, str]:
 def listing_of(
     call: CallBlock, project: str | None, limits: CutLimits = USUAL, *, is_plain: bool = False
 ) -> Diff | None:
-    """A file as it was read, coloured; None where the result is anything else, or all of a long one is wanted, which
-    would take seconds to colour. Its first line stands for it where nobody sees it yet."""
+    """A file that was read, coloured. None if the result is anything else, or if the whole of a long file is wanted,
+    which would take seconds to colour. With `is_plain`, only the first line, because the listing is sent later."""
     if call.name != "Read" or call.status is not CallStatus.OK or call.output is None:
         return None
     text = call.output.text
@@ -185,7 +185,7 @@ def listing_of(
 
 
 def _skips(signs: Sequence[str], numbers: Sequence[int | None]) -> Iterator[bool]:
-    """For each line whether the one before it is not the one before it in the file."""
+    """For each line, whether lines of the file are left out before it."""
     following: int | None = None
     for sign, number in zip(signs, numbers, strict=True):
         if sign == "-" or number is None:
@@ -207,15 +207,15 @@ def todos_of(call: CallBlock) -> list[Todo]:
 def arguments_of(
     tool: str, tool_input: Any, *, has_diff: bool, limits: CutLimits = USUAL, is_plain: bool = False
 ) -> list[PagePart]:
-    """The arguments of a call, but for those that a diff or a list shows better; without colours where nobody sees
-    them yet."""
+    """The arguments of a call, without those that a diff or a list already shows. With `is_plain`, without colours,
+    because they are sent later."""
     if not isinstance(tool_input, dict):
         return [] if tool_input in (None, "") else [_part("input", tool_input, limits, is_plain)]
     by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}, "Read": {"file_path", "offset", "limit"}}
     skipped = _SAID_BY_DIFF if has_diff and is_edit(tool) else by_tool.get(tool, set())
     said = tool_input.get("command") if tool == "Bash" else None
     if isinstance(said, str) and len(said) <= LONGEST_INLINE and "\n" not in said:
-        skipped = {"command"}  # its line has all of it
+        skipped = {"command"}  # the line of the call shows all of it
     named = sorted(
         tool_input.items(), key=lambda each: each[0] != "plan"
     )  # what is to be read, before what it asks for
@@ -243,7 +243,7 @@ def _json(value: Any) -> str:
 
 
 def output_of(call: CallBlock) -> str:
-    """What it gave back; the words that the client puts around a refusal or an edit say nothing."""
+    """The output of a call, without the standard words of the client about refusals and edits."""
     text = call.output.whole if call.output is not None else ""
     if call.status is CallStatus.OK and _is_shown_otherwise(call):
         return ""
@@ -253,14 +253,14 @@ def output_of(call: CallBlock) -> str:
 
 
 def _is_shown_otherwise(call: CallBlock) -> bool:
-    """Whether a result says again what a diff, a list or the answers show."""
+    """Whether the result only repeats what a diff, a list or the answers already show."""
     if call.name == "AskUserQuestion":
         return call.output is not None and bool(call.output.answers)
     return is_edit(call.name) or call.name in ("TodoWrite", "ExitPlanMode")
 
 
 def report_of(call: CallBlock, *, is_plain: bool = False) -> Markup:
-    """What an agent reported: its words, as the model's own; or as they are, where nobody sees them yet."""
+    """An agent's report as Markdown; with `is_plain`, as plain text, because it is sent later."""
     if call.name not in AGENT_TOOLS or call.status is not CallStatus.OK or call.output is None:
         return Markup("")
     text = call.output.text
@@ -277,7 +277,7 @@ def pictures_of(call: CallBlock) -> list[Picture]:
 
 
 def raw_of(fields: Mapping[str, Any]) -> str:
-    """A record for people: indented, nothing left out."""
+    """A record as indented JSON, complete."""
     return _json(fields)
 
 
@@ -292,13 +292,13 @@ class Asking(NamedTuple):
     diffs: list[Diff]
     parts: list[PagePart]
     always: str
-    """The narrowest rule that the client suggests to remember, in words; empty where it suggests none."""
+    """The narrowest rule that the client suggests to remember, in words; empty if it suggests none."""
     wider: list[tuple[int, str]]
-    """What else it suggests: its number there, and what it would open."""
+    """The other suggestions: each one's number in the client's list, and what it would allow."""
     queries: list[AskedQuestion]
     plan: Markup
     input: str
-    """As JSON, to be edited; empty where it is too long for that."""
+    """The input as JSON, to be edited; empty if it is too long for that."""
 
 
 def asking_of(permission: Permission, project: str | None) -> Asking:
@@ -327,7 +327,7 @@ def asking_of(permission: Permission, project: str | None) -> Asking:
 
 
 def _is_repeated(why: str, permission: Permission) -> bool:
-    """Whether the tool or its input, which stand there, say the same: descriptions often repeat them."""
+    """Whether a reason only repeats the tool or its input, which are shown anyway, as descriptions often do."""
     return why == permission.tool or (isinstance(permission.input, dict) and why in permission.input.values())
 
 

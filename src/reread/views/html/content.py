@@ -1,4 +1,4 @@
-"""Words, code, images and long texts of a session as safe HTML, and the names of places in a page."""
+"""Words, code, images and long texts of a session as safe HTML, and the anchors of a page."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _USUAL = re.compile(r"[A-Za-z0-9_.@-]{1,80}")
 
 
 def anchor(uuid: str) -> str:
-    """`m-<uuid>`; of a uuid that is none, a digest."""
+    """`m-<uuid>`; for an id that is not a uuid, a digest of it."""
     if _USUAL.fullmatch(uuid):
         return f"m-{uuid}"
     return f"m-{sha256(uuid.encode('utf-8', 'backslashreplace')).hexdigest()[:16]}"
 
 
 class Anchors:
-    """Gives each name once: several blocks may stand in one line, and a page may hold a name only once."""
+    """Gives each anchor only once: several blocks may come from one line, and an anchor must be unique in a page."""
 
     def __init__(self) -> None:
         self._given: set[str] = set()
@@ -53,7 +53,7 @@ class Anchors:
         return name in self._given
 
     def take(self, uuid: str | None, suffix: str = "") -> str:
-        """Empty where there is nothing to name it by, or the name is taken."""
+        """The anchor of a uuid; empty without a uuid, or if the anchor is taken."""
         name = anchor(uuid + suffix) if uuid else ""
         if name in self._given:
             return ""
@@ -64,9 +64,9 @@ class Anchors:
 SHOWN_LINES = 24
 SHOWN_CHARACTERS = 3_000
 KEPT_CHARACTERS = 200_000
-"""Of one text in a page."""
+"""Characters of one text in a page."""
 KEPT_LINES = 2_000
-"""Of one diff or listing in a page: each is coloured, and a row of its own."""
+"""Lines of one diff or listing in a page; each is coloured and a row of its own."""
 
 
 class CutLimits(NamedTuple):
@@ -78,7 +78,7 @@ class CutLimits(NamedTuple):
 
 USUAL = CutLimits()
 WIDEST = CutLimits(5_000_000, 20_000)
-"""For one who was led to what is beyond the usual ones."""
+"""For a page whose link leads beyond the usual limits."""
 
 
 class Cut(NamedTuple):
@@ -86,11 +86,11 @@ class Cut(NamedTuple):
 
     head: str
     rest: str
-    """What is behind the fold."""
+    """The part behind the fold."""
     folded: str
-    """`… 120 more lines`; empty where nothing is."""
+    """`… 120 more lines`; empty if nothing is folded."""
     left_out: str
-    """What the page does not hold at all; empty where it holds all."""
+    """How much the page does not contain at all; empty if it contains everything."""
 
 
 NOTHING = Cut("", "", "", "")
@@ -110,7 +110,7 @@ def cut(text: str, lines: int = SHOWN_LINES, characters: int = SHOWN_CHARACTERS,
 
 
 def _end(text: str, lines: int, characters: int) -> int:
-    """Where the shown part ends: never for one or two lines more."""
+    """Where the shown part ends; one or two more lines are not worth a fold."""
     position = -1
     for _ in range(lines):
         position = text.find("\n", position + 1)
@@ -126,19 +126,19 @@ def _end(text: str, lines: int, characters: int) -> int:
 
 
 LARGEST = 8_000_000
-"""Bytes of one image; larger ones are named."""
+"""Bytes of one image; larger images are named instead of shown."""
 _KINDS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
-"""By their first bytes. SVG is not among them: it can hold script."""
+"""Image types by their first bytes. SVG is left out because it can contain scripts."""
 
 
 class Picture(NamedTuple):
     address: str
-    """A `data:` address, or empty where it cannot be shown."""
+    """A `data:` address; empty if the image cannot be shown."""
     label: str
 
 
@@ -179,13 +179,13 @@ def _kind(raw: bytes) -> str | None:
 
 
 MOST_COLOURED = 60_000
-"""Characters; some lexers need seconds for a megabyte."""
+"""Characters; longer code stays plain, because some lexers need seconds for a megabyte."""
 LONGEST_COLOURED_LINE = 2_000
-"""A line of a minified file is no pleasure in colour either, and patterns go back and forth in it."""
+"""Code with a longer line, such as a minified file, stays plain: colours do not help there, and patterns backtrack."""
 
 
 def coloured(text: str, *, language: str = "", path: str = "") -> Markup:
-    """Text as code of a language, or of what a file's name tells."""
+    """Text as code, coloured by language or by the name of the file."""
     lines = _coloured_lines(text.split("\n"), language, path, MOST_COLOURED)
     return Markup("\n".join(lines))  # noqa: S704  each is escaped
 
@@ -195,8 +195,8 @@ _most_in_diffs = ContextVar("most_in_diffs", default=MOST_COLOURED)
 
 @contextmanager
 def colouring_at_most(characters: int) -> Iterator[None]:
-    """Longer diffs and files stay plain meanwhile: for parts that a page sends later, when somebody opens them. Their
-    colours were four fifths of what the first screen of a session cost."""
+    """Within this context, longer diffs and files stay plain, because the page sends them later, when they are opened.
+    Colouring them took four fifths of the time of a session's first screen."""
     before = _most_in_diffs.set(characters)
     try:
         yield
@@ -205,13 +205,13 @@ def colouring_at_most(characters: int) -> Iterator[None]:
 
 
 def is_sent_later() -> bool:
-    """Whether what is folded in a call with a diff, a file or a report is only looked at for being there."""
+    """Whether the folded parts of a call are sent later, so that for now only their presence matters."""
     return _most_in_diffs.get() == 0
 
 
 def coloured_lines(lines: Sequence[str], *, language: str = "", path: str = "") -> Sequence[str]:
-    """The same line by line, as many as were given; what stands around a line decides about its colours, too. Plain
-    strings, though they are HTML: a page may have a hundred thousand of them."""
+    """Lines of code, coloured in the context of the lines around them; as many as were given. They are HTML in plain
+    strings instead of `Markup`, because a page may have a hundred thousand of them."""
     return _coloured_lines(lines, language, path, _most_in_diffs.get())
 
 
@@ -227,7 +227,7 @@ def _coloured_lines(lines: Sequence[str], language: str, path: str, most: int) -
 
 @cache
 def _lexer(language: str, name: str) -> Lexer | None:
-    """None for plain text: its lines would be looked at for nothing."""
+    """The lexer for a language or a file name; None for plain text, which needs none."""
     found = None
     if language:
         try:
@@ -242,7 +242,7 @@ def _lexer(language: str, name: str) -> Lexer | None:
 
 
 def lexer_class_for(name: str) -> type[Lexer] | None:
-    """The choice of `findlexer_class_for_filename`, which compiles 900 patterns first: a quarter of a second."""
+    """Chooses like Pygments' `find_lexer_class_for_filename`, which first compiles 900 patterns, in 0.25 s."""
     by_pattern = _lexers_by_pattern()
     endings = [each for start in range(len(name)) if not _GLOB.search(each := "*" + name[start:], 1)]
     globs = [each for each in _globs() if fnmatchcase(name, each)]
@@ -256,7 +256,7 @@ def lexer_class_for(name: str) -> type[Lexer] | None:
 
 
 _GLOB = re.compile(r"[*?\[]")
-"""What makes a pattern more than the end of a name, behind the star it may begin with."""
+"""A wildcard. A pattern with one after its first character is more than the end of a name."""
 
 
 @cache
@@ -266,7 +266,7 @@ def _globs() -> list[str]:
 
 @cache
 def _lexers_by_pattern() -> dict[str, list[str]]:
-    """Names of lexers by the file names they are for; those of plugins aside, so that a page looks alike everywhere."""
+    """Names of lexers by file name pattern, without plugins, so that a page looks the same on every machine."""
     found: dict[str, list[str]] = {}
     for lexer, _, patterns, _ in get_all_lexers(plugins=False):
         for pattern in patterns:
@@ -276,18 +276,18 @@ def _lexers_by_pattern() -> dict[str, list[str]]:
 
 @lru_cache(maxsize=128)
 def _coloured_text(lexer: Lexer, text: str) -> Sequence[str]:
-    """Kept for a while: a fifth of what a session reads it has read before."""
+    """Cached, because a fifth of what a session reads it has read before."""
     return quick_lexer.html_of(lexer, text).split("\n")
 
 
 MOST_PARSED = 200_000
-"""Characters; longer texts are shown as they are."""
+"""Characters; longer texts are shown as plain text."""
 _INLINE_CODE = re.compile(r"(?<!`)`([^`\n]{1,300})`(?!`)")
 _SAFE = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 
 
 def words(text: str) -> Markup:
-    """Text of the model as it meant it."""
+    """The model's Markdown as safe HTML."""
     clean = tabbed(text).encode("utf-8", "replace").decode()
     if len(clean) > MOST_PARSED:
         return Markup("<pre>{}</pre>").format(clean)
@@ -296,7 +296,7 @@ def words(text: str) -> Markup:
 
 @cache
 def _parser(has_breaks: bool = False) -> MarkdownIt:
-    """In a typed prompt every line break is meant."""
+    """With `has_breaks`, every line break is kept, as a typed prompt needs it."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20, "breaks": has_breaks})
@@ -308,7 +308,7 @@ def _parser(has_breaks: bool = False) -> MarkdownIt:
 
 
 def _keep_safe_links(state: Any) -> None:
-    """A link that leads elsewhere than to a page becomes the words it stands under."""
+    """Replaces a link that is not http, https or mailto by its text."""
     for block in state.tokens:
         opened: list[bool] = []
         for token in block.children or ():
@@ -320,7 +320,7 @@ def _keep_safe_links(state: Any) -> None:
             elif token.type == "link_close":
                 token.tag = "a" if not opened or opened.pop() else "span"
         if block.type in ("th_open", "td_open"):
-            block.attrs = {}  # alignment comes as a style, which the page's policy forbids
+            block.attrs = {}  # drops the alignment, a style attribute that the page's policy forbids
 
 
 def _fence(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
@@ -336,26 +336,26 @@ def _image_link(_renderer: Any, tokens: Sequence[Token], index: int, _options: A
 
 
 class FoldedWords(NamedTuple):
-    """What a person wrote, in two parts."""
+    """What a person wrote, in two parts: shown and folded."""
 
     head: Markup
     rest: Markup
-    """What is behind the fold."""
+    """The part behind the fold."""
     folded: str
-    """`… 120 more lines`; empty where nothing is."""
+    """`… 120 more lines`; empty if nothing is folded."""
     left_out: str
     is_markdown: bool
 
 
 PROMPT_LINES, PROMPT_CHARACTERS = 12, 2_000
-"""Of a prompt before its fold."""
+"""How much of a prompt is shown before the fold."""
 _BLOCKS = re.compile(r"^ {0,3}(?:[-*+] |\d{1,3}[.)] |#{1,6} |> |```|~~~|\|.*\|)|\*\*\S", re.MULTILINE)
-"""What only somebody writes who means Markdown; stars and lines of a path or a log alone do not say so."""
+"""Marks that are only written as Markdown. Single stars and underscores are not enough: paths and logs have them."""
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)", re.MULTILINE)
 
 
 def prompt_words(text: str, kept: int = KEPT_CHARACTERS) -> FoldedWords:
-    """As Markdown where it is some, else as it was typed; folded after a dozen lines."""
+    """A prompt as Markdown if it is written as such, else as it was typed; folded after a dozen lines."""
     found = cut(text, PROMPT_LINES, PROMPT_CHARACTERS, kept)
     if not _BLOCKS.search(found.head) and not _BLOCKS.search(found.rest):
         return FoldedWords(typed(found.head), typed(found.rest), found.folded, found.left_out, False)
@@ -364,7 +364,7 @@ def prompt_words(text: str, kept: int = KEPT_CHARACTERS) -> FoldedWords:
 
 
 def _whole_fences(head: str, rest: str) -> tuple[str, str]:
-    """A fence that the fold cuts is closed before it and opened again behind it."""
+    """Closes a fence that the fold cuts, and opens it again behind the fold."""
     fences = _FENCE.findall(head)
     if not rest or len(fences) % 2 == 0:
         return head, rest
@@ -379,7 +379,7 @@ def _prompt_markdown(text: str) -> Markup:
 
 
 def typed(text: str) -> Markup:
-    """What a person typed, as it was typed: the style keeps its breaks, and only code within a line looks like it."""
+    """A prompt as it was typed. The style sheet keeps its line breaks; only inline code is marked up."""
     parts = _INLINE_CODE.split(tabbed(text))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts)

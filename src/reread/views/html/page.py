@@ -1,4 +1,4 @@
-"""Whole pages that need nothing else and let nothing else in, and how templates are filled: every value escaped."""
+"""Whole self-contained pages, whose policy lets nothing else in, and the templates, which escape every value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MADE = "Made with reread from a Claude Code transcript. Costs are list prices, a
 
 
 class IndexRow(NamedTuple):
-    """A session in the list of an exported folder."""
+    """A session in the index of an exported folder."""
 
     href: str
     title: str
@@ -39,23 +39,23 @@ class IndexRow(NamedTuple):
 
 
 def session_page(session: Session, shown: parts.Sections | None = None, made: str = MADE) -> str:
-    """A session as a file of its own."""
+    """A session as a complete page."""
     page = page_of(session, shown)
     return _render("page.html", page=page, title=page.title, made=made)
 
 
 def index_page(title: str, rows: Iterable[IndexRow], total: str = "", made: str = MADE) -> str:
-    """The list of the sessions of a folder."""
+    """The index of a folder of sessions."""
     return _render("index.html", title=title, rows=list(rows), total=total, made=made)
 
 
 def turns_html(session: Session, shown: parts.Sections | None = None, turns: range | None = None) -> Markup:
-    """The conversation alone, or some turns of it, for a page that has a frame of its own."""
+    """Only the conversation, or some turns of it, for a page with a frame of its own."""
     return fragment("session.html", page=page_of(session, shown, turns))
 
 
 def fragment(template: str, **values: object) -> Markup:
-    """One template with its values: `turn.html`, `call.html`, `diff.html`, `agent.html` and the others."""
+    """One template filled with values: `turn.html`, `call.html`, `diff.html`, `agent.html` and the others."""
     return Markup(environment().get_template(template).render(values))  # noqa: S704  the template escaped it
 
 
@@ -67,14 +67,14 @@ def _render(template: str, **values: object) -> str:
 
 @cache
 def asset(name: str) -> str:
-    """Style sheet or script, as it stands in the package."""
+    """A style sheet or script of the package, unchanged."""
     made = environment()
     assert made.loader is not None  # noqa: S101  it is ours
     return made.loader.get_source(made, name)[0].strip()
 
 
 def policy(style: str, script: str) -> str:
-    """Our own style and script by their digests, images in the page itself, and nothing from anywhere."""
+    """The content security policy: our own style and script by their digests, images inside the page, nothing else."""
     allowed = f"style-src {_digest(style)}; script-src {_digest(script)}; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 
@@ -87,7 +87,7 @@ LONGEST_LINE = 600
 
 
 class CompiledTemplates(BytecodeCache):
-    """Kept for one version of all that made them. Compiling them took a tenth of a second of every export."""
+    """Keeps compiled templates for one version of everything that made them. Compiling took 0.1 s of every export."""
 
     def load_bytecode(self, bucket: Bucket) -> None:
         bucket.code = lazy.compiled(bucket.key, self._version(bucket))
@@ -101,14 +101,14 @@ class CompiledTemplates(BytecodeCache):
 
 
 class LoadedTemplates(Environment):
-    """Templates stay as they are while we run, and a page asks some thousand times for the same dozen."""
+    """Caches templates: they do not change while we run, and a page asks thousands of times for the same dozen."""
 
     get_template = cache(Environment.get_template)
 
 
 @cache
 def environment() -> Environment:
-    """Made once: templates are loaded when they are first used."""
+    """The one template environment; templates are loaded on first use."""
     made = LoadedTemplates(
         loader=PackageLoader("reread.views.html", "templates"),
         autoescape=True,
@@ -125,12 +125,12 @@ def environment() -> Environment:
         "part_base": "",
         "agent_base": "",
         "later_from": 0,
-    }  # a page that brings in folded parts later says where from
+    }  # a page that loads folded parts later sets their addresses
     return made
 
 
 def _finished(value: object) -> object:
-    """The last word before the page: what is not markup of ours is text, without what a screen obeys."""
+    """The last step before the page: removes control characters from every value that is not our own markup."""
     if isinstance(value, str) and not isinstance(value, Markup):
         clean = tabbed(value)
         return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
@@ -138,7 +138,7 @@ def _finished(value: object) -> object:
 
 
 def _moment(time: datetime | None) -> Markup:
-    """UTC for all; a reader with script sees their own time, and the exact one on hover."""
+    """A time in UTC, exact on hover; with scripts, readers see it in their own time zone."""
     if time is None:
         return Markup("")
     exact = time.astimezone(UTC)
@@ -152,7 +152,7 @@ def _diff_lines(rows: Iterable[str]) -> Markup:
 
 
 def _token(text: str) -> str:
-    """A name fit for a class."""
+    """A text as a CSS class name."""
     return re.sub(r"[^a-z_]+", "-", text.lower())[:30]
 
 

@@ -1,4 +1,4 @@
-"""What the templates are given: a session as plain values, by turn, with everything ready to be shown."""
+"""What the templates are given: a session as plain values, turn by turn, with everything ready to be shown."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from reread.blocks.model import AskedQuestion
 from .content import NOTHING, USUAL, Cut, CutLimits, FoldedWords, Picture
 
 BAD = {"error": "failed", "rejected": "rejected", "interrupted": "interrupted"}
-"""How a call ended that did not do what it was to do, and in a word."""
+"""The statuses of calls that did not succeed, each with a word for it."""
 
 
 class Sections(NamedTuple):
-    """What of a session is shown."""
+    """Which parts of a session are shown."""
 
     thinking: bool = True
     tools: bool = True
     subagents: bool = True
     raw: bool = False
-    """The records as they stand in the transcript, below what they say."""
+    """Whether the raw records are shown below their content."""
     limits: CutLimits = USUAL
-    """Of long texts."""
+    """The limits of long texts."""
     open_agents: bool = True
-    """Whether what agents did comes with them; a page that brings it in when it is wanted needs only their names."""
+    """Whether the conversations of agents are included; a page that loads them on demand needs only their names."""
 
 
 class Words(NamedTuple):
@@ -34,7 +34,7 @@ class Words(NamedTuple):
     html: Markup
     time: datetime | None
     fate: str
-    """`taken back`, `interrupted`, `cut off`; empty for words that stand."""
+    """`taken back`, `interrupted`, `cut off`; empty for words that were not withdrawn."""
     raw: str
     kind: str = "words"
 
@@ -43,7 +43,7 @@ class ThinkingPart(NamedTuple):
     anchor: str
     text: str
     lead: str
-    """Its first words, for the fold."""
+    """Its first words, as the title of the fold."""
     time: datetime | None
     fate: str
     raw: str
@@ -59,7 +59,7 @@ class Diff(NamedTuple):
     folded: list[str]
     left_out: int
     not_applied: str
-    """Why, where it was not; empty where it was."""
+    """Why the change was not applied; empty if it was."""
 
 
 class Todo(NamedTuple):
@@ -92,14 +92,14 @@ class CallPart(NamedTuple):
     questions: tuple[AskedQuestion, ...]
     output: Cut
     report: Markup
-    """What an agent reported, in place of its plain output."""
+    """An agent's report, shown in place of the plain output."""
     pictures: list[Picture]
     agent: AgentPart | None
     raw: str
     listing: Diff | None = None
-    """A file as it was read, in place of its plain output."""
+    """A file that was read, shown in place of the plain output."""
     is_decision: bool = False
-    """Whether it put something before the person: it is shown open, and never in a fold."""
+    """Whether it asked the person to decide; such a call is always shown unfolded."""
     kind: str = "call"
 
     @property
@@ -116,7 +116,7 @@ class CallPart(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """Calls one after the other, with what was thought between them."""
+    """Consecutive calls, with the thinking between them."""
 
     rows: list[CallPart | ThinkingPart]
     is_folded: bool
@@ -132,7 +132,7 @@ class Calls(NamedTuple):
 
     @property
     def tally(self) -> list[tuple[str, int]]:
-        """`Bash 5`, the commonest first."""
+        """`Bash 5`, the most frequent first."""
         counted: dict[str, int] = {}
         for call in self.calls:
             counted[call.name] = counted.get(call.name, 0) + 1
@@ -156,7 +156,7 @@ class Note(NamedTuple):
     anchor: str
     what: str
     label: str
-    """Where the text does not say by itself what it is."""
+    """Empty if the text alone says what it is."""
     mark: str
     text: str
     detail: Cut
@@ -164,7 +164,7 @@ class Note(NamedTuple):
     time: datetime | None
     raw: str
     output: Cut = NOTHING
-    """What a command printed, in place of the text."""
+    """What a command printed, shown in place of the text."""
     kind: str = "note"
 
 
@@ -188,7 +188,7 @@ class TurnPart(NamedTuple):
     items: list[Item]
     facts: list[str]
     unstored: int
-    """Thoughts that the client did not store."""
+    """How many thoughts the client did not store."""
     bad: int
 
 
@@ -222,13 +222,13 @@ class ChangedFile(NamedTuple):
     added: int
     removed: int
     number: int = 0
-    """By which a page asks for its diff."""
+    """The number by which a page requests the file's diff."""
     is_known: bool = True
-    """Whether the file is known as a whole."""
+    """Whether the whole content of the file is known."""
 
 
 class Figures(NamedTuple):
-    """What a session amounts to."""
+    """The totals of a session."""
 
     facts: list[str]
     tokens: list[tuple[str, str]]
@@ -237,7 +237,7 @@ class Figures(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A session."""
+    """A whole session."""
 
     id: str
     title: str

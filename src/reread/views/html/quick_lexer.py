@@ -1,6 +1,6 @@
-"""Code in its colours: Pygments' rules with one search for a token instead of one for each rule.
+"""Coloured code: Pygments' rules, with one search for each token instead of one for each rule.
 
-A rule after the other is tried at every place of a text, fifteen of them for a token of recorded code. An alternation
+Pygments tries one rule after the other at every position, about fifteen for a token of recorded code. An alternation
 tries them in the same order inside the regular expression engine. The colours are the same.
 """
 
@@ -17,22 +17,23 @@ from pygments.lexer import Lexer, RegexLexer
 from pygments.token import STANDARD_TYPES, Error, Token, _TokenType
 
 ENOUGH = 4
-"""Characters of a language for each of its patterns after which they are worth compiling once more: that takes 3 µs for
-a character of a pattern, from 1 ms for Markdown to 35 ms for TypeScript, and saves 0.8 µs for each of a text."""
+"""A language's patterns are compiled into alternations once its texts have this many characters for each character of
+the patterns. Compiling takes 3 µs for a character of a pattern, from 1 ms for Markdown to 35 ms for TypeScript, and
+saves 0.8 µs for a character of text."""
 
 
 def html_of(lexer: Lexer, text: str) -> str:
-    """Each token that has a colour in a span of its own."""
+    """The text as HTML, with a span around each token that has a colour."""
     return "".join([_spans(kind)[value] for kind, value in lexer.get_tokens(text)])
 
 
 @cache
 def quickened(kind: type[Lexer]) -> type[Lexer]:
-    """The same lexer, quicker where it goes by rules alone. A text is one token to it, which is HTML already; so what a
-    rule asks of its own lexer comes back as that, too."""
+    """The same lexer, faster if it works by rules alone. It gives a whole text as one token that is already HTML; so
+    does a rule's callback that runs its own lexer."""
     if not issubclass(kind, RegexLexer) or kind.get_tokens_unprocessed is not RegexLexer.get_tokens_unprocessed:
         return kind
-    if getattr(kind, "token_variants", False):  # C#: its rules are chosen for each lexer, not for all of its kind
+    if getattr(kind, "token_variants", False):  # C#: rules are chosen by instance, not by class
         return kind
     seen = 0
 
@@ -49,17 +50,17 @@ def quickened(kind: type[Lexer]) -> type[Lexer]:
 
 @cache
 def _length(kind: type[RegexLexer]) -> int:
-    """Of the patterns of its largest state; of the others most texts need few."""
+    """The length of the patterns of its largest state; most texts need few of the other states."""
     states: dict[str, list[_Rule]] = kind._tokens  # type: ignore[attr-defined]
     return max(sum(len(_pattern(rule).pattern) for rule in rules) for rules in states.values())
 
 
 def _by_rules(lexer: RegexLexer, text: str, stack: Sequence[str], *, is_joined: bool) -> str:
-    """Step by step what `RegexLexer.get_tokens_unprocessed` does, without an object for each token."""
+    """Does the same as `RegexLexer.get_tokens_unprocessed`, without an object for each token."""
     kind, states = type(lexer), list(stack)
     stretches = _stretches(kind, states[-1], is_joined)
     made: list[str] = []
-    position = plain_from = 0  # two tokens of three have no colour: a run of them is escaped at once
+    position = plain_from = 0  # two of three tokens have no colour: a run of them is escaped at once
     while True:
         for match, steps in stretches:
             found = match(text, position)
@@ -93,7 +94,7 @@ def _by_rules(lexer: RegexLexer, text: str, stack: Sequence[str], *, is_joined: 
 
 
 def _move(states: list[str], following: Any) -> None:
-    if isinstance(following, int):  # back by so many, but never beyond the first
+    if isinstance(following, int):  # pops that many states, but never the first
         del states[1 if abs(following) >= len(states) else following :]
         return
     for state in (following,) if isinstance(following, str) else following:
@@ -106,7 +107,7 @@ def _move(states: list[str], following: Any) -> None:
 
 
 class _Spans(dict[str, str]):
-    """Tokens of one class in its span, in each of their lines: names and signs come again and again."""
+    """Caches the HTML of tokens of one class, with a span in each line: names and signs occur again and again."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -124,12 +125,12 @@ class _Spans(dict[str, str]):
 
 
 LONGEST_KEPT, MOST_KEPT = 40, 4_000
-"""Characters of a token, for sentences do not come again; and tokens of a class."""
+"""Limits of the cache: characters of a token, because sentences are not repeated, and tokens of one class."""
 _PLAIN = _Spans("")
 
 
 def escaped(text: str) -> str:
-    """As `escape` does it, without an object for each of a hundred thousand tokens."""
+    """Like `markupsafe.escape`, without a `Markup` object for each of a hundred thousand tokens."""
     if text.isalnum() or not text:
         return text
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -137,7 +138,7 @@ def escaped(text: str) -> str:
 
 
 class _Made(_Spans):
-    """What is HTML already."""
+    """Passes on tokens that are already HTML."""
 
     def __missing__(self, value: str) -> str:
         return value
@@ -155,7 +156,7 @@ def _spans(kind: _TokenType) -> _Spans:
 
 
 def _css_class(kind: _TokenType) -> str:
-    """`k`, `s1`: Pygments' own short names; its first letter is what the style sheet goes by."""
+    """The CSS class, `c-k` or `c-s1`, from Pygments' short names; the style sheet selects by the first letter."""
     while kind not in STANDARD_TYPES and kind.parent is not None:
         kind = kind.parent
     name = STANDARD_TYPES.get(kind, "")
@@ -164,41 +165,41 @@ def _css_class(kind: _TokenType) -> str:
 
 _Match = Callable[[str, int], "re.Match[str] | None"]
 _Rule = tuple[_Match, Any, Any]
-"""As Pygments compiles it: what matches, the kind of token or a callback, the state that follows."""
+"""A rule as Pygments compiles it: the match function, the kind of token or a callback, and the next state."""
 _Token = tuple[int, _TokenType, str]
 _Tokens = Callable[[RegexLexer, str, int], Iterable[_Token]]
 
 
 class _Step(NamedTuple):
-    """What a match means."""
+    """What follows from a match."""
 
     spans: _Spans | None
-    """None where a callback tells the tokens."""
+    """None if a callback gives the tokens."""
     tokens: _Tokens
     group: int
-    """The one that ends where the token does."""
+    """The number of the group that ends where the token ends."""
     following: Any
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has no colour and changes nothing."""
+        """Whether the token has no colour and the state stays."""
         return self.spans is _PLAIN and self.following is None
 
 
 class _Stretch(NamedTuple):
-    """Rules that stand behind each other and are tried at once."""
+    """Consecutive rules that are tried in one search."""
 
     match: _Match
     steps: Sequence[_Step]
-    """By the number of the group that closes last."""
+    """One step for each rule, by the number of the group that closes last."""
 
 
 _FLAGS_FOR_ALL = re.compile(r"\(\?([is]+)\)")
-"""At its beginning; inside a larger pattern they are written for a part of it."""
+"""Flags at the beginning of a pattern; inside a larger pattern they must be written for a part of it."""
 _ALONE = re.compile(r"\\[1-9]|\(\?P|\(\?\(|\(\?[aiLmsux-]+\)")
-"""What means another thing inside a larger pattern: numbered groups, named ones, flags for all of it."""
+"""Syntax that would change its meaning in a larger pattern: backreferences, named groups, flags for the whole."""
 _GROUP = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\((?!\?)", re.DOTALL)
-"""Where a group begins; or what is none, though it may look so: an escaped character, a set."""
+"""The beginning of a group; or, in its own group, what only looks like one: an escaped character or a set."""
 
 
 @cache
@@ -214,16 +215,16 @@ def _stretches(kind: type[RegexLexer], state: str, is_joined: bool) -> list[_Str
 
 
 def _skips_white(rules: Sequence[_Rule]) -> bool:
-    """Whether white space is what a state looks for first, and goes on: a token may then be taken together with what
-    is behind it, which makes two searches of five needless in Go and Rust."""
+    """Whether a state first matches plain white space. A token can then be matched together with the space after it,
+    which saves two of five searches in Go and Rust."""
     first = takewhile(lambda rule: _pattern(rule).pattern in (r"\n", r"\s+") and _step(rule).is_plain, rules)
     return any(_pattern(rule).pattern == r"\s+" for rule in first)
 
 
 def _joined(rules: Sequence[_Rule], flags: int, behind: str) -> list[_Stretch]:
-    """Groups inside a rule are only for its callback, which searches by the rule itself; without them a search takes a
-    quarter less. The empty group at the end of each tells which it was; before it would hide with what letter the rule
-    begins."""
+    """Joins rules into one alternation. Groups inside a rule are dropped, which takes a quarter off a search: only
+    its callback needs them, and that searches by the rule itself. An empty group at the end of each rule says which one
+    matched; at the beginning it would hide the rule's first character from the engine."""
     if len(rules) < 2 or flags & re.VERBOSE:
         return list(map(_alone, rules))
     parts = [_GROUP.sub(lambda found: found[1] or "(?:", _local(rule)) for rule in rules]
@@ -252,7 +253,7 @@ def _no_tokens(_lexer: RegexLexer, _text: str, _position: int) -> Iterable[_Toke
 
 
 def _local(rule: _Rule) -> str:
-    """Its pattern, with flags that hold for all of it as those of a part."""
+    """Its pattern, with flags for the whole pattern rewritten as flags for a part."""
     pattern = _pattern(rule).pattern
     found = _FLAGS_FOR_ALL.match(pattern)
     return pattern if found is None else f"(?{found[1]}:{pattern[found.end() :]})"

@@ -1,4 +1,4 @@
-"""A session to the values that the templates show."""
+"""Turns a session into the values that the templates show."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ from . import call_parts, parts
 from .content import NOTHING, Anchors, anchor, cut, is_sent_later, pictures, prompt_words, words
 
 FOLDED_FROM = 9
-"""Calls in a row before they are folded into one line."""
+"""From this many consecutive calls on, they are folded into one line."""
 KEPT_RAW = 20_000
 MOST_DIFF_LINES = 1_000
-"""Of the diff of one file over a session."""
+"""Lines of the diff of one file over a session."""
 _FATES = {"interrupted": "interrupted; Claude Code dropped it", "error": "taken back", "cut": "cut off"}
 _LEFT_BRANCH = re.compile(r"@([^\s,]+)")
 
 
 def page_of(session: Session, shown: parts.Sections | None = None, turns: range | None = None) -> parts.Page:
-    """A whole session, all its branches; or only some turns of each, for a page that brings in the rest later."""
+    """A whole session with all its branches; or only some turns of each, for a page that loads the rest later."""
     return SessionParts(session, shown or parts.Sections(), turns).page()
 
 
 class SessionParts:
-    """Makes the parts of one page; a place is named once in it."""
+    """Makes the parts of one page; each anchor is given only once in it."""
 
     def __init__(self, session: Session, shown: parts.Sections, turns: range | None = None) -> None:
         self.session = session
         self.shown = shown
         self._wanted = turns
-        """The turns whose content is shown; None for all. Head and outline are those of the whole session."""
+        """The turns whose content is shown; None for all. Head and outline always cover the whole session."""
         self._anchors = Anchors()
         self._turns: dict[str, str] = {}
-        """The turn that a line stands in."""
+        """The anchor of the turn that a line belongs to, by the line's uuid."""
         self._blocks = SessionBlocks(session, has_agents=shown.subagents)
 
     def page(self) -> parts.Page:
@@ -72,7 +72,7 @@ class SessionParts:
         )
 
     def head(self) -> parts.Page:
-        """What stands above the conversation, without the conversation."""
+        """The part of the page above the conversation."""
         session = self.session
         lead = self.lead(session.title, session.started, session.ended)
         figures = self.figures()
@@ -84,7 +84,7 @@ class SessionParts:
         )
 
     def lead(self, title: str, started: datetime | None, ended: datetime | None) -> parts.Page:
-        """What the session is called and when it was, for somebody who knows already: nothing is worked out."""
+        """Title, project and times, from values that the caller already has; nothing is computed."""
         return parts.Page(
             id=self.session.id,
             title=shorten(title, 200),
@@ -102,7 +102,7 @@ class SessionParts:
         )
 
     def figures(self) -> parts.Figures:
-        """All lines of a session are counted for these."""
+        """The totals of the session; reads all of its lines."""
         return parts.Figures(self._facts(), token_facts(self.session.total_usage), self._bad())
 
     def _facts(self) -> list[str]:
@@ -122,11 +122,11 @@ class SessionParts:
         return [(name, ended[status]) for status, name in parts.BAD.items() if ended[status]]
 
     def files(self, edits: SessionEdits | None = None) -> list[parts.ChangedFile]:
-        """What the session changed in the end; by its own lines alone, unless one knows more of its edits."""
+        """The files that the session changed in the end; from its own lines alone unless `edits` is given."""
         return self.file_rows((edits or SessionEdits(self.session)).on_disk())
 
     def file_rows(self, diffs: Sequence[FileDiff]) -> list[parts.ChangedFile]:
-        """Those that are different, by their number among all."""
+        """The files that differ, each with its number in `diffs`."""
         return [
             parts.ChangedFile(
                 one_line(shown_path(diff.path, self.session.project)),
@@ -158,7 +158,7 @@ class SessionParts:
         return is_wanted and (turn.prompt is not None or bool(turn.steps))
 
     def _place_of(self, uuid: str | None) -> str:
-        """A link to a line, or to the turn it stands in where the page does not show it by itself."""
+        """A link to a line, or to its turn if the page has no anchor for the line."""
         name = anchor(uuid) if uuid else ""
         found = name if name in self._anchors else self._turns.get(uuid or "", "")
         return f"#{found}" if found else ""
@@ -169,7 +169,7 @@ class SessionParts:
         return made
 
     def written(self, turn: TurnBlocks) -> parts.TurnPart:
-        """A turn of blocks, wherever they come from."""
+        """A turn that is already made of blocks, of a saved session or of a stream."""
         prompt = turn.prompt
         place = self._anchors.take(prompt.place.uuid) if prompt is not None else ""
         items = list(self._items(turn.steps))
@@ -195,7 +195,7 @@ class SessionParts:
         )
 
     def _items(self, steps: Sequence[StepBlock]) -> Iterator[parts.Item]:
-        """Steps in their order; calls that follow each other, and the thoughts between them, as one list."""
+        """Steps in order; consecutive calls and the thinking between them become one list."""
         run: list[parts.CallPart | parts.ThinkingPart] = []
         for step in steps:
             if isinstance(step, CallBlock):
@@ -254,7 +254,7 @@ class SessionParts:
         project, limits = self.session.project, self.shown.limits
         place = self._anchors.take(call.place.uuid) or self._anchors.take(call.id)
         is_decision = call_parts.is_decision(call)
-        # Reports and prompts of agents and files that were read were two thirds of what the dearest first screens cost.
+        # Agents' reports and prompts, and files that were read, took two thirds of the time of slow first screens.
         is_plain = bool(place) and not is_decision and is_sent_later()
         diffs, report = call_parts.diffs_of(call, project, limits), call_parts.report_of(call, is_plain=is_plain)
         listing = call_parts.listing_of(call, project, limits, is_plain=is_plain)
@@ -299,7 +299,7 @@ class SessionParts:
         )
 
     def _raw(self, record: Record | None) -> str:
-        """The line itself; empty where nobody wants to see lines."""
+        """The record as JSON, cut; empty unless raw records are shown."""
         if not self.shown.raw or record is None:
             return ""
         text = call_parts.raw_of(record.data) if record.data else record.raw.decode("utf-8", "replace")
@@ -307,7 +307,7 @@ class SessionParts:
 
 
 def _gathered(run: list[parts.CallPart | parts.ThinkingPart]) -> Iterator[parts.Item]:
-    """Thoughts before the first call and after the last stand for themselves."""
+    """One list of calls; thinking before the first call and after the last is shown separately."""
     places = [number for number, row in enumerate(run) if isinstance(row, parts.CallPart)]
     first, last = (places[0], places[-1] + 1) if places else (len(run), len(run))
     yield from _alone(run[:first])
@@ -321,7 +321,7 @@ def _alone(rows: Iterable[parts.CallPart | parts.ThinkingPart]) -> Iterator[part
 
 
 def outline_of(turns: Iterable[Turn]) -> list[parts.OutlineRow]:
-    """Every prompt that can be linked to."""
+    """A row for every prompt that can be linked to."""
     rows: list[parts.OutlineRow] = []
     for turn in turns:
         if turn.prompt is not None and turn.prompt.uuid:
@@ -340,7 +340,7 @@ def branch_label(branch: Branch) -> str:
 
 
 def _models(session: Session) -> list[str]:
-    """Of the lines themselves: to gather them into messages first would take several times as long."""
+    """The models named in the lines; grouping the lines into messages first would take several times as long."""
     told = (record.message.model for record in session.spoken if record.message is not None)
     return [model for model in dict.fromkeys(told) if model and not model.startswith("<")]
 
@@ -361,7 +361,7 @@ def result_facts(result: ResultBlock) -> list[str]:
 
 
 def token_facts(used: Tokens) -> list[tuple[str, str]]:
-    """The totals by name."""
+    """The totals of tokens and cost, by name."""
     unknown = "no price" if used.requests else "$0"
     return [
         ("cost", money(used.cost, is_partial=used.unpriced_tokens > 0) or unknown),

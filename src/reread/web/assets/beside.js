@@ -1,4 +1,4 @@
-// The list of sessions beside the one that is read: foldable, and it stays as it was left.
+// The list of sessions next to the open one. It can be folded, and its state is remembered.
 (() => {
   "use strict";
   const {all, ask, one, parsed, session} = window.reread;
@@ -13,7 +13,7 @@
     isLoaded = true;
     one(".loaded", list).replaceChildren(parsed(await answer.text()));
     const row = here();
-    // Only the list moves, not the page.
+    // Scrolls only the list, not the page.
     if (row) list.scrollTop = row.offsetTop - list.clientHeight / 2;
   };
   const show = async (isOpen, isFocused) => {
@@ -28,7 +28,7 @@
   opener.addEventListener("click", toggle);
   one(".fold", list).addEventListener("click", toggle);
   opener.hidden = false;
-  // On a narrow screen it would stand in the way of what one came to read.
+  // On a narrow screen it would cover the session.
   if (localStorage.getItem(OPEN) === "1" && matchMedia("(min-width: 70.01rem)").matches) show(true, false);
   session.list = {toggle, has: place => list.contains(place), rows: () => all("a.row", list)};
 })();

@@ -1,20 +1,20 @@
 (() => {
   "use strict";
-  // Letters of a chart that is drawn for a desk are too small on a phone: the server is told, and draws it again.
+  // On a phone, the letters of a chart for a desktop are too small: a cookie makes the server draw it for a narrow screen.
   const isNarrow = matchMedia("(max-width: 46rem)").matches, told = () => /(?:^|; )reread-screen=narrow(?:;|$)/.test(document.cookie);
   if (told() !== isNarrow) {
     document.cookie = `reread-screen=${isNarrow ? "narrow" : "wide"}; path=/; samesite=strict; max-age=31536000`;
     if (told() === isNarrow) location.reload();
   }
 
-  // A PNG of what the SVG shows, twice as sharp, drawn here.
+  // Draws the SVG as a PNG in the browser, at twice the resolution.
   addEventListener("click", async event => {
     const button = event.target.closest && event.target.closest("button.png");
     if (!button) return;
     const text = await (await window.reread.ask(button.dataset.svg)).text();
     const [width, height] = /viewBox="[\d.]+ [\d.]+ ([\d.]+) ([\d.]+)"/.exec(text).slice(1).map(Number);
     const picture = new Image();
-    // With a size of its own: without one some browsers draw nothing.
+    // Some browsers draw nothing without an explicit size.
     picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text.replace("<svg ", `<svg width="${2 * width}" height="${2 * height}" `))}`;
     await picture.decode();
     const canvas = Object.assign(document.createElement("canvas"), {width: Math.round(2 * width), height: Math.round(2 * height)});
@@ -60,7 +60,7 @@
   });
   addEventListener("scroll", hide, {passive: true});
 
-  // One bar of a chart takes the tab key, the arrows go on from there.
+  // The Tab key reaches one bar of a chart; the arrow keys move from there.
   const steps = {ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -Infinity, End: Infinity};
   addEventListener("keydown", event => {
     const link = event.target.closest && event.target.closest(".reread-chart a");

@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  // A form that is sent leaves behind what else the address said; a page that refuses repeats none of it.
+  // Sending the form would drop the rest of the address, and the page that refuses does not repeat it: copy it here.
   const form = document.querySelector(".door");
   if (!form || form.getAttribute("action")) return;
   form.action = location.pathname + location.hash;

@@ -1,11 +1,11 @@
-// A session to a file, encrypted in the browser where that is wanted: neither passphrase nor key leaves it.
+// Exports a session to a file. On request it is encrypted in the browser: neither passphrase nor key leaves it.
 (() => {
   "use strict";
   const {all, ask, copy, one, parsed} = window.reread;
   const form = one("form.exporting"), told = one(".told", form), phrase = one(".passphrase", form), finds = one(".finds", form);
   const ROUNDS = 600000;
   const chosen = () => one("input[name=format]:checked", form).value;
-  // The page of a phone comes over plain HTTP, where browsers encrypt nothing.
+  // A phone loads the page over plain HTTP, where browsers offer no encryption.
   const sealing = one("input[value=encrypted]", form);
   if (!window.isSecureContext) {
     sealing.disabled = true;
@@ -57,7 +57,7 @@ const t=new TextDecoder().decode(await crypto.subtle.decrypt({name:"AES-GCM",iv:
     for (const button of all("button", form)) button.disabled = true;
     try { told.textContent = await act(); } catch (problem) { told.textContent = problem.message; }
     for (const button of all("button", form)) button.disabled = false;
-    if (document.activeElement === document.body) focused.focus({preventScroll: true}); // what is disabled loses it
+    if (document.activeElement === document.body) focused.focus({preventScroll: true}); // a disabled button loses the focus
   };
   form.addEventListener("submit", event => {
     event.preventDefault();

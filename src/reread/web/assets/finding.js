@@ -1,5 +1,5 @@
-// Words in an open session: those that led to it, and those that are typed into its field. They are marked in what is
-// loaded at first and in what comes later; the server knows where the others are.
+// Finds words in an open session: those of the search that led to it, and those typed into its field. Marks them in
+// what is loaded, at first and later; the server knows where the others are.
 (() => {
   "use strict";
   const {all, ask, matching, one, parsed, session} = window.reread;
@@ -10,7 +10,7 @@
   const address = () => new URLSearchParams(location.search);
   const number = many => many.toLocaleString("en");
 
-  // Every way in which pieces come into the page ends here.
+  // Every piece that is added to the page passes here.
   const arrived = changes => { for (const {addedNodes} of changes) for (const node of addedNodes) if (node.nodeType === Node.ELEMENT_NODE) matching.mark(node); };
   const watch = new MutationObserver(arrived);
   let marked = "";
@@ -32,10 +32,10 @@
     return found;
   };
   const isFolded = each => foldsOver(each).some(fold => !fold.open);
-  // A browser may keep boxes for what is folded; and the first words of an open thought are in the page, but not shown.
+  // Both are checked: a browser may keep boxes for folded content, and an open thought hides the first words in its title.
   const isShown = each => !isFolded(each) && each.getClientRects().length > 0;
   const isSeen = each => { const box = each.getBoundingClientRect(); return box.top > 110 && box.bottom < innerHeight - 60; };
-  // The line of a fold may repeat what is in it: a thought's beginning, what a call was asked.
+  // The title of a fold may repeat its content: the beginning of a thought, the point of a call.
   const tight = text => text.replace(/\s/g, "");
   const isRepeated = each => {
     const line = each.closest("summary"), point = each.closest(".point");
@@ -43,13 +43,13 @@
     const inside = all(".part:not(.output), figcaption", line.parentElement);
     return point && inside.some(part => tight(part.textContent).includes(tight(point.textContent).slice(0, 40)));
   };
-  // The marks of one message; that of a prompt holds the whole turn.
+  // The marks in one message. The element of a prompt contains its whole turn, so only the prompt in it counts.
   const marksOf = name => {
     const place = document.getElementById(name);
     if (!place) return [];
     const inside = all("mark", place.matches(".turn") ? one(".prompt", place) || place : place);
     if (inside.length) return isSearch ? inside : inside.filter(each => !("goesOn" in each.dataset) && !isRepeated(each));
-    // Of several blocks in one line only the first has its name.
+    // Of several blocks from one line, only the first has an id.
     const isUnnamed = each => { const named = each.closest("[id^='m-']"); return (!named || named.matches(".turn")) && !each.closest(".prompt"); };
     return all("mark", place.closest(".piece")).filter(each => isUnnamed(each) && place.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING).slice(0, 1);
   };
@@ -78,7 +78,7 @@
     tell();
   };
   const settleThere = () => settle({to: wanted, piece: -1, count: 0}, 1);
-  // What is too long for a page is brought in for one who looks for something in it.
+  // Loads a text that was cut, if there are matches in it.
   const brought = new WeakMap();
   const whole = async name => {
     const place = document.getElementById(name), cut = place && one(".left-out", place.matches(".turn") ? one(".prompt", place) || place : place);
@@ -102,12 +102,12 @@
       branches.textContent = `${number(others)} on ${elsewhere.length === 1 ? "another branch" : `${number(elsewhere.length)} other branches`}`;
       branches.href = session.along(`${base}?branch=${elsewhere[0].branch}&at=${elsewhere[0].anchor}#${elsewhere[0].anchor}`);
     }
-    // A page shows a call better than by its own words: not all of them are in it.
+    // A page does not show all words of a call, so a match may be visible only in the record.
     unseen.hidden = !current || !hits.length || (pointed !== null && pointed.isConnected);
     if (!unseen.hidden) unseen.href = `${base}/record/${current}`;
     reading.setAttribute("aria-pressed", String(isSearch));
   };
-  // Of a search, first what is left of a message that is longer than the screen, then the next message.
+  // For a search: first the remaining marks of a message that is longer than the screen, then the next message.
   let isBusy = false;
   const inMessage = step => {
     const isHere = pointed && pointed.isConnected && (isSeen(pointed) || !isSearch);
@@ -120,7 +120,7 @@
     if (isBusy || !hits.length) return;
     const inside = inMessage(step);
     if (inside) { point(inside); tell(); return; }
-    // After the last one comes the first.
+    // After the last match comes the first.
     const next = session.nextOf(hits, current, step) || hits[step > 0 ? 0 : hits.length - 1];
     isBusy = true;
     wanted = "";
@@ -147,7 +147,7 @@
     if (running) running.abort();
     const mine = running = new AbortController();
     const answered = ask(`${base}/hits?${asked()}`, {signal: mine.signal}).then(async answer => answer.ok ? answer.json() : {terms: [], hits: [], elsewhere: [], problem: parsed(await answer.text()).textContent.trim()});
-    // A long session that is read for the first time takes its time.
+    // Reading a long session for the first time takes a while.
     const patience = setTimeout(() => { if (mine === running) count.textContent = "looking …"; }, 300);
     const got = await answered.catch(failure => { if (failure.name !== "AbortError") throw failure; }).finally(() => clearTimeout(patience));
     if (mine !== running || bar.hidden) return false;
@@ -157,12 +157,12 @@
     for (const [to, piece, many] of (got ? got.hits : [])) { hits.push({to, piece, count: many, before: total}); total += many; }
     elsewhere = got ? got.elsewhere : [];
     remark(got ? got.terms : [], isSearch);
-    // What was typed turned out to be a search: it stays one for anyone who opens the address.
+    // The typed words were answered as a search: keep that in the address.
     if (isSearch && address().has("find")) keep({q: address().get("find"), in: "all"});
     tell();
     return true;
   };
-  // The first match from where one began to look, as long as one types.
+  // While typing: the first match after the place where the person opened the field.
   let origin = null;
   const nearest = () => {
     const follows = ({to}) => {
@@ -201,7 +201,7 @@
     opener.setAttribute("aria-expanded", "true");
     field.focus();
     field.select();
-    // So that the first letter is answered at once.
+    // Lets the server prepare, so that the first letter is answered at once.
     if (!field.value) ask(`${base}/hits?branch=${layout.dataset.branch}`);
   };
   const close = () => {

@@ -1,13 +1,13 @@
-// What a page is told without asking. A browser opens six connections to a server, whatever the number of its tabs:
-// all of them share one (news.js).
+// News from the server. A browser opens only six connections to a server for all of its tabs, so the tabs share one for
+// news (news.js).
 (() => {
   "use strict";
-  // The server says something every ten seconds. Where nothing comes, the worker has gone with the tab whose process it shared.
+  // The server sends something every ten seconds. If nothing comes, the worker ended with the tab whose process it shared.
   const DEAF = 25000;
   const source = "/static/news.js";
 
   const shared = () => new SharedWorker(source, "reread").port;
-  // Older browsers on phones have no shared workers: there the page runs the same script itself.
+  // Older browsers on phones have no shared workers; there, the page runs the same script itself.
   const own = () => {
     const {port1, port2} = new MessageChannel();
     const script = Object.assign(document.createElement("script"), {src: source});
@@ -16,7 +16,7 @@
     return port1;
   };
 
-  // The news of a topic, which is the address of a page; `on` has what to do with each kind.
+  // Listens to the news of a topic, which is the address of a page; `on` has a function for each kind of news.
   window.reread.hear = (topic, on) => {
     let port = null, deaf = 0;
     const stop = () => { clearTimeout(deaf); if (port) port.postMessage(""); };

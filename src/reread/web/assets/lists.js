@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  // Where one was in a list, when one comes back to it.
+  // Restores the selected row when the person comes back to a list.
   const rows = () => Array.from(document.querySelectorAll(".list a.row"));
   addEventListener("click", event => {
     const row = event.target.closest(".list a.row");
@@ -15,7 +15,7 @@
     row.focus({preventScroll: true});
     row.scrollIntoView({block: "nearest", behavior: "instant"});
   });
-  // Another order begins with the most, as a heading that is clicked does; any other filter leaves it turned as it is.
+  // A new sort starts in descending order, as a click on a column heading does; other filters keep the direction.
   const sort = document.querySelector("form.filters select[name=sort]");
   if (sort) sort.addEventListener("input", () => { sort.form.elements.up.value = ""; });
 })();

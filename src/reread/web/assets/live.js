@@ -1,11 +1,11 @@
 (() => {
   "use strict";
   const {all, ask, hear, one, parsed, say} = window.reread;
-  // A page that comes back from the browser's memory has missed what happened.
+  // A page restored from the browser's cache has missed what happened.
   addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
 
   const told = one(".composer .told");
-  // What allows more than usual is typed besides being chosen.
+  // A choice that allows more than usual must be confirmed by typing it.
   const confirming = one(".confirming");
   if (confirming) {
     const choice = one("select[name=permission]"), field = one("input", confirming);
@@ -20,7 +20,7 @@
     settleChoice();
   }
 
-  // Who answered with the keyboard goes on where they were: to what is asked next, or else to what comes in its stead.
+  // Keeps the keyboard focus when an answered form disappears: it moves to the next question, or to what replaces it.
   const focus = place => { place.tabIndex = -1; place.focus({preventScroll: true}); };
   const takeAway = (parts, next) => {
     const isHeld = parts.some(each => each.contains(document.activeElement));
@@ -28,7 +28,7 @@
     if (isHeld) focus(next());
   };
 
-  // What waits for an answer. A form that is still wanted stays as it is: somebody may be writing in it.
+  // Questions that wait for an answer. A form that is still needed stays as it is: the person may be writing in it.
   const queue = fresh => {
     const place = one("#queue");
     const wanted = new Map(all(".queued", fresh).map(each => [each.dataset.key, each]));
@@ -39,7 +39,7 @@
     if (wanted.size) say(`waiting for you: ${[...wanted.values()].map(each => one("h3 a", each).textContent).join(", ")}`);
   };
 
-  // The list of what runs.
+  // The list of running sessions.
   const list = one("#running");
   if (list) {
     hear("/live", {list: news => {
@@ -66,7 +66,7 @@
     const buttons = all("button", form).filter(each => !each.disabled);
     const given = new URLSearchParams(new FormData(form, button));
     const isHeld = button && button === document.activeElement;
-    if (isHeld) focus(form); // a button that is disabled would lose it
+    if (isHeld) focus(form); // a disabled button would lose the focus
     for (const each of buttons) each.disabled = true;
     try {
       const answer = await ask(path, {method: "POST", body: given});
@@ -75,7 +75,7 @@
         if (path.endsWith("/say")) { one("textarea", form).value = ""; scrollTo({top: document.documentElement.scrollHeight}); }
       } else {
         const words = parsed(await answer.text()), isOver = answer.status === 409 && form.matches(".ask");
-        // Answered elsewhere: the form goes at once, and what it says with it.
+        // Answered elsewhere: the form, and any message in it, is about to disappear.
         if (!isOver) place.replaceChildren(words);
         else if (told) told.replaceChildren(words);
         else say(words.textContent.trim());
@@ -93,7 +93,7 @@
     const last = before;
     before = event.key;
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
-    // A key that is held down would also answer what is asked next, unseen.
+    // A key that is held down would also answer the next question, which the person has not seen.
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping || last === "g" || one("dialog[open]")) return;
     const open = all(".ask:not(.question)");
     const button = event.key === "Escape" ? one(".say .stop:not(:disabled)")
@@ -140,7 +140,7 @@
     for (const [key, block] of blocks) if (!alive.has(key)) { block.remove(); blocks.delete(key); }
   };
 
-  // A thought that one saw forming stays open.
+  // A thought that was shown while it formed stays open.
   const known = new Set(all("details.thought[id]").map(each => each.id));
   const keepOpen = () => {
     for (const each of all("details.thought[id]")) {
@@ -155,7 +155,7 @@
     const fresh = parsed(await answer.text());
     staying(() => {
       for (const what of [".kept", ".outcome"]) one(what).replaceWith(one(what, fresh));
-      // What is read out as it changes has to stay the element it was.
+      // A live region is only read out if its element stays the same.
       const state = one(".state"), next = one(".state", fresh);
       for (const {name, value} of next.attributes) state.setAttribute(name, value);
       if (state.textContent !== next.textContent) state.replaceChildren(...next.childNodes);
@@ -177,7 +177,7 @@
       if (doing === "ended") {
         const words = one("textarea", form), isBegun = Boolean(words.value.trim());
         one(".over-note").hidden = false;
-        words.readOnly = isBegun; // to be copied: nobody else has it
+        words.readOnly = isBegun; // kept so that the person can copy it: it is stored nowhere else
         takeAway([isBegun ? one(".actions", form) : form], () => isBegun ? words : one(".over-note"));
       }
     }

@@ -3,7 +3,7 @@
   const {all, one, parsed} = window.reread;
   const send = (path, given) => window.reread.ask(path, {method: "POST", body: new URLSearchParams(given)});
 
-  // The forms as they are by now. What one began to write stays, but for what was just sent, and so does the focus.
+  // Replaces the forms by new ones. Keeps unfinished input, except that of the form just sent, and the focus.
   const renew = (place, made, sent = "") => {
     const held = place.contains(document.activeElement) ? document.activeElement : null;
     const at = held && held.localName === "summary" ? all("summary", place).indexOf(held) : -1;
@@ -19,19 +19,19 @@
     again.focus({preventScroll: true});
     if (again.localName === "textarea") again.setSelectionRange(held.selectionStart, held.selectionEnd);
   };
-  // As the server wrote them, whatever is unfolded.
+  // The forms as the server wrote them, with everything folded.
   const written = part => {
     const copy = part.cloneNode(true);
     for (const fold of all("details", copy)) fold.open = false;
     return copy.innerHTML.trim();
   };
-  // What was noted in another window.
+  // Shows marks that were changed in another window.
   window.reread.renewMarks = fresh => {
     const place = one(".marks");
     if (written(place) !== written(fresh)) renew(place, fresh);
   };
 
-  // The forms of a session note without leaving the place one reads at.
+  // Sends the forms of a session without leaving the current place in it.
   addEventListener("submit", async event => {
     const place = event.target.closest(".marks");
     if (!place) return;
@@ -62,7 +62,7 @@
     else title.prepend(Object.assign(document.createElement("span"), {className: "star", title: "starred", textContent: "★"}), " ");
     return true;
   };
-  // Those that are ticked, together: all starred, or all without where all had one.
+  // Stars all ticked sessions, or removes the stars if all had one.
   const starTicked = async rows => {
     const without = rows.filter(row => !one(".title .star", row)), changed = without.length ? without : rows;
     for (const row of changed) if (!await star(row)) return;
@@ -81,12 +81,12 @@
   };
   addEventListener("keydown", event => {
     const isTyping = event.target.matches && event.target.matches("input:not([type='checkbox']), textarea, select");
-    // `g s` is a place; the script of all pages has taken that key already.
+    // In `g s`, the `s` leads to a page; web.js has already handled that key.
     if (event.defaultPrevented || isTyping || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
     keys[event.key]();
   });
 
-  // From the first ticked box to the last clicked one with the Shift key, as everywhere.
+  // A click with the Shift key sets all boxes from the last clicked one to this one.
   let last = null;
   addEventListener("click", event => {
     if (!event.target.matches || !event.target.matches(".tick")) return;

@@ -1,11 +1,11 @@
-// Words in what is loaded: found by the rules of the search or letter by letter, marked, and unmarked again.
+// Finds, marks and unmarks words in what is loaded, by the rules of the search or letter by letter.
 (() => {
   "use strict";
   const {all} = window.reread;
-  const MOST = 500, MOST_LONG = 2000;  // of one paragraph or output, where it is a letter or two, and where it is more
+  const MOST = 500, MOST_LONG = 2000;  // marks in one paragraph or output, for words of one or two letters and for longer ones
 
-  // As the search reads a text (index/text_index.py): letters without case and accents, any signs between the words of a
-  // phrase, none needed where a script has no spaces, and a part of a camelCase name is a word.
+  // The rules of the search (index/text_index.py): letters without case and accents; any characters between the words of
+  // a phrase, none in scripts without spaces; a part of a camelCase name is a word.
   const UNSPACED = "\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Mymr}\\p{sc=Hang}\\p{sc=Khmr}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Bopo}\\p{sc=Han}\\u30fc\\uff70";
   const isUnspaced = letter => unspaced.test(letter), unspaced = new RegExp(`^[${UNSPACED}]`, "u");
   const isLetter = letter => /^[\p{L}\p{N}]/u.test(letter), isUpper = letter => letter !== undefined && /^\p{Lu}/u.test(letter);
@@ -57,7 +57,7 @@
     return places.filter(place => { const isFirst = place[0] >= end; if (isFirst) end = place[1]; return isFirst; });
   };
 
-  // Words of ours between those of the session; and what holds one run of text, whatever is coloured inside.
+  // OURS: the page's own words among those of the session. BLOCKS: elements that contain one run of text, colours aside.
   const OURS = ".earlier, .empty, .piece > h2, .label, .who, .facts, .fate, .mark, .tally, .sizes, .seconds, .ending, .left-out, .rest > summary, .detail > summary, .raw";
   const BLOCKS = "p, li, td, th, pre, div, summary, header, figcaption, aside, article, section, h1, h2, h3, h4, h5, h6, .lead, .point, .tool, .failure";
   const runs = root => {

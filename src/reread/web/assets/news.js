@@ -1,4 +1,4 @@
-// The one connection that brings news to all tabs; it runs as a shared worker, which outlives any of them.
+// The one connection that brings news to all tabs. Runs as a shared worker, which outlives single tabs.
 (() => {
   "use strict";
   const MOST = 60, GATHERING = 30, AGAIN = 5000;
@@ -6,7 +6,7 @@
   let source = null, soon = 0;
   const tell = news => { for (const [port, topic] of tabs) if (!news.to || news.to === topic) port.postMessage(news); };
 
-  // Every page that comes is told where things stand: so the page connects again, and all are told again.
+  // A new page needs the current state, which the server sends on connecting: so connect again, for all tabs.
   const connect = () => {
     if (source) source.close();
     source = null;
@@ -18,7 +18,7 @@
     source.onerror = () => {
       const isRefused = source.readyState === EventSource.CLOSED;
       tell({what: "lost", isRefused});
-      if (isRefused) connectIn(AGAIN); // a browser leaves it at that
+      if (isRefused) connectIn(AGAIN); // after a refusal, a browser does not try again by itself
     };
   };
   const connectIn = wait => { clearTimeout(soon); soon = setTimeout(connect, wait); };
@@ -28,7 +28,7 @@
       const wanted = new Set(tabs.values()).size;
       tabs.delete(port);
       if (topic) tabs.set(port, topic);
-      // A page that leaves takes nothing from the others; what only it wanted is not asked for any longer.
+      // When a page leaves, connect again only if no other page has its topic, so that it is no longer requested.
       if (topic || new Set(tabs.values()).size < wanted) connectIn(GATHERING);
     };
   };

@@ -1,25 +1,25 @@
-// A word of the browser when a session waits for the person or is done, from whatever page is open.
+// Notifies when a session waits for the person or is done, as long as any page is open.
 (() => {
   "use strict";
   const {all, one} = window.reread;
   const WANTED = "reread-notify", canNotify = "Notification" in window && isSecureContext;
   const isOn = () => canNotify && Notification.permission === "granted" && localStorage.getItem(WANTED) === "1";
-  // Also one that asked: it may be answered, go on and be done between two looks.
+  // Includes `asking`: between two looks, a session may be answered, continue and be done.
   const NOT_DONE = ["thinking", "writing", "working", "asking"];
 
   const notify = (title, body, href) => {
     if (!isOn()) return;
     try {
-      // The tag: of several tabs that tell the same, one is seen.
+      // With the tag, only one notification is shown although several tabs send it.
       const told = new Notification(title, {body, tag: href, icon: "/static/icon.svg"});
       told.onclick = () => { window.focus(); location.href = href; told.close(); };
     } catch (problem) {
-      if (problem.name !== "TypeError") throw problem; // phones: only service workers may, and there is none here
+      if (problem.name !== "TypeError") throw problem; // on phones only service workers may notify, and there is none here
       if (navigator.vibrate) navigator.vibrate([120, 60, 120]);
     }
   };
 
-  // What changed between two looks at the list of sessions that run.
+  // Compares two states of the list of running sessions.
   let before = null;
   const look = html => {
     const rows = all("li[data-doing]", window.reread.parsed(html)).map(row => ({

@@ -79,13 +79,13 @@
   };
   field.addEventListener("input", () => { hurried = null; soon(); });
   field.addEventListener("keydown", event => {
-    // While letters are put together (an input method), Enter, arrows and Escape are for these.
+    // While an input method composes letters, Enter, arrows and Escape belong to it.
     if (event.isComposing) { event.stopPropagation(); return; }
     const step = {ArrowDown: 1, ArrowUp: -1}[event.key] || (event.ctrlKey && {n: 1, p: -1}[event.key]);
     if (step && offers.length) { event.preventDefault(); at = (at + step + offers.length) % offers.length; show(); }
     if (event.key === "Enter") {
       event.preventDefault();
-      // A fast typist means what was typed, not what was listed before.
+      // Someone who types fast means the typed words, not the older list.
       const isNew = event.ctrlKey || event.metaKey, words = field.value.trim();
       if (words === shownFor) choose(at, isNew); else { hurried = {isNew}; look(); }
     }
@@ -101,7 +101,7 @@
     if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") { event.preventDefault(); open(); }
   });
   one(".palette-open").addEventListener("click", open);
-  // The field of the header answers while one types: it is the same list, but Enter alone searches.
+  // The field in the header shows the same list while one types, but Enter alone searches.
   const quick = one(".quick input");
   const offer = event => {
     if (event.isComposing || quick.value.trim().length < 2 || sheet.open) return;

@@ -1,4 +1,4 @@
-// A session, kept or running: it loads as one reads, grows while it runs, and leads to any of its messages.
+// A session, saved or running: loads more while one reads, grows while it runs, and leads to any of its messages.
 (() => {
   "use strict";
   const {all, ask, askData, beforeNextFrame, calm, copy, hear, later, one, parsed, say, toClipboard} = window.reread;
@@ -7,7 +7,7 @@
   const content = one("#content"), next = one(".later a"), end = one(".end"), fresh = one(".fresh");
   let loading = null;
 
-  // Words that led here stay in the address, wherever in the session one goes.
+  // Keeps the searched words in the address when one moves within the session.
   const along = path => {
     const there = new URL(path, location.href), now = new URLSearchParams(location.search);
     for (const name of ["find", "q", "in"]) for (const value of now.getAll(name)) there.searchParams.append(name, value);
@@ -67,7 +67,7 @@
   const toHash = async () => {
     const name = decodeURIComponent(location.hash.slice(1));
     if (!name || reveal(name, false) || !name.startsWith("m-")) return;
-    // A result has no place of its own: what is marked as the target is the call.
+    // A result has no anchor of its own: the target is its call.
     const known = new URLSearchParams(location.search).get("at") === name && layout.dataset.at;
     const where = known && document.getElementById(known) ? {anchor: known} : await askData(`${base}/where?at=${encodeURIComponent(name)}`);
     for (const each of (where && where.within) || []) await load(document.getElementById(each));
@@ -92,7 +92,7 @@
     reveal(name);
   });
 
-  // The next of some places, not all of which are loaded: from the last one while it is seen, else from where one reads.
+  // The next of some places, loaded or not: counted from the last one if it is visible, else from the reading position.
   const nextOf = (places, last, step) => {
     const line = 130, reading = pieces[lastAbove(line)], here = reading ? +reading.dataset.piece : pieces.length ? pieces[0].dataset.piece - 1 : -1;
     const topOf = ({to, within = []}) => {
@@ -103,7 +103,7 @@
     const side = each => {
       if (each.piece !== here) return each.piece - here;
       const top = topOf(each);
-      // What is in a part that is not loaded stands where the order of all says.
+      // A place in a part that is not loaded is ordered by its position among all places.
       return top === null ? (at < 0 ? 1 : 100 * (places.indexOf(each) - at)) : top - line;
     };
     const at = places.findIndex(each => each.to === last), top = at < 0 ? null : topOf(places[at]);
@@ -111,7 +111,7 @@
     return step > 0 ? places.find(each => side(each) > 0) : places.findLast(each => side(each) < -70);
   };
 
-  // Where keys lead to; the server knows all such places, loaded or not. One press waits for the one before it.
+  // Steps to the places that keys lead to; the server knows them all, loaded or not. Each press waits for the one before.
   const names = {prompt: "prompts", failure: "failures", correction: "corrections"}, visited = {};
   let stops = null, stepping = Promise.resolve();
   layout.addEventListener("grew", () => { stops = null; });
@@ -131,8 +131,8 @@
     stepping = stepping.then(next, next);
   };
 
-  // The prompt one reads is marked in the outline. Only pieces are measured: what is inside one that is far away
-  // has no place until somebody asks for it, and then all of it must be laid out.
+  // Marks the current prompt in the outline. Measures only pieces: a browser lays out the inside of a distant piece only
+  // when it is measured, and then all of it.
   const pieces = content.getElementsByClassName("piece"), outline = one("details.outline");
   let here = null;
   const lastAbove = line => {
@@ -151,7 +151,7 @@
     return null;
   };
 
-  // A reload and the way back lead to where one read, though the page comes with its beginning only.
+  // Reload and Back return to the reading position, although the page is sent with its beginning only.
   const remember = () => {
     const piece = pieces[lastAbove(140)];
     const read = piece ? {piece: +piece.dataset.piece, top: piece.getBoundingClientRect().top} : {piece: -1, top: scrollY};
@@ -185,7 +185,7 @@
     if (opens) await load(document.getElementById(name));
     if (!reveal(name, false, opens)) (one(`.piece[data-piece="${piece}"]`, content) || pieces[0]).scrollIntoView({behavior: "instant"});
   };
-  // What is closed comes when it is opened.
+  // Loads a folded part when it is opened.
   const load = async part => {
     if (!part || !part.dataset.part || part.dataset.isLoaded) return;
     part.dataset.isLoaded = "1";
@@ -197,7 +197,7 @@
     layout.dispatchEvent(new CustomEvent("unfolded", {detail: got}));
   };
   content.addEventListener("toggle", event => { if (event.target.open) load(event.target); }, true);
-  // All calls at once, with what is in them.
+  // Loads the contents of all calls at once.
   const loadCalls = async () => {
     const wanted = all(".piece", content).filter(piece => one("details.call[data-part]:not([data-is-loaded])", piece));
     for (const old of wanted) {
@@ -205,13 +205,13 @@
       if (got) put(got, old);
     }
   };
-  // Where one reads.
+  // The reading position.
   const whereIs = () => {
     const piece = pieces[Math.max(0, lastAbove(130))];
     const node = piece && all("[id^='m-']", piece).find(each => each.checkVisibility() && each.getBoundingClientRect().bottom > 60);
     return {piece: piece ? +piece.dataset.piece : 0, node: node || null};
   };
-  // A piece with all of its long texts, in place of the one that is shown.
+  // Replaces a piece by the same with its long texts in full.
   const whole = async number => {
     const old = one(`.piece[data-piece="${number}"]`, content);
     if (!old) return;
@@ -224,7 +224,7 @@
     scrollTo({top: 0, behavior: "instant"});
     say("the beginning");
   };
-  // What is far away has a guessed height until it is near: the end moves while one goes there.
+  // Distant pieces have an estimated height until they are near, so the end moves while one scrolls there.
   const frame = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
   const toEnd = async () => {
     await loading;
@@ -278,7 +278,7 @@
     link.parentElement.remove();
   });
 
-  // What a session gains while it runs.
+  // Additions to a session while it runs.
   const isAtEnd = () => scrollY + innerHeight > document.documentElement.scrollHeight - 160;
   const put = (piece, old) => {
     for (const each of all("details[id]", piece)) {
@@ -296,7 +296,7 @@
     const again = held && document.getElementById(held);
     if (again) (one("a.number, summary", again) || again).focus({preventScroll: true});
   };
-  // Figures, friction and map come only where they are not what was sent last.
+  // Figures, friction and map are sent only if they have changed.
   let seen = "";
   const growBeside = async () => {
     if (!outline) return;
@@ -328,7 +328,7 @@
     delete changes.dataset.loaded;
     if (changes.open) changes.dispatchEvent(new Event("toggle"));
   };
-  // A late result or an agent may belong to a piece far above: every piece says in which state it is shown.
+  // A late result or an agent may belong to a piece far above, so the states of all shown pieces are compared.
   const grow = async () => {
     const shown = new Map(all(".piece", content).map(piece => [+piece.dataset.piece, piece]));
     const first = shown.size ? Math.min(...shown.keys()) : 0, end = shown.size ? Math.max(...shown.keys()) + 1 : 0;
@@ -353,7 +353,7 @@
       for (const piece of all(".piece", got.html)) put(piece);
       setNext(got.next);
     }
-    // It was rewound to before what one reads: the end of what there is now.
+    // The session was rewound to before the shown pieces: show its new end.
     if (shown.size && !pieces.length) await instead("before=9999999");
     await growBeside();
     if (!isNewBelow) return;
@@ -362,7 +362,7 @@
   };
   fresh.addEventListener("click", () => { fresh.hidden = true; end.scrollIntoView({block: "end"}); });
   addEventListener("scroll", () => { if (!fresh.hidden && isAtEnd()) fresh.hidden = true; }, {passive: true});
-  // One that waits sees all that came meanwhile.
+  // One waiting update is enough: it loads everything that happened in between.
   let queue = Promise.resolve(), isWaiting = false;
   layout.addEventListener("grown", () => {
     if (isWaiting) return;
@@ -371,7 +371,7 @@
     queue = queue.then(next, next).finally(() => layout.dispatchEvent(new Event("grew")));
   });
   if ("live" in layout.dataset) {
-    // Nothing is fetched for a page that nobody sees.
+    // A hidden page loads nothing.
     let stamp = layout.dataset.stamp, isDue = false;
     const look = () => {
       if (!isDue || document.hidden) return;
@@ -382,7 +382,7 @@
     document.addEventListener("visibilitychange", look);
   }
 
-  // The head of a session shrinks to one line that stays, with ways to what matters.
+  // On scrolling, the head of a session shrinks to one fixed line with steps to prompts, failures and corrections.
   const headline = one(".headline"), heading = one("h1", layout);
   if (headline) {
     const marks = {prompt: "❯", failure: "✗", correction: "⟲"};
@@ -430,11 +430,11 @@
     tools.style.left = `${Math.max(8, box.right - tools.offsetWidth - 8)}px`;
   });
   const point = item => { if (item !== target) { target = item; place(); } };
-  // Tools of a message that is gone would hold the page open, with nothing around them.
+  // If the message was replaced, moves its tools to the new element; else they would stay with nothing around them.
   const pointAgain = () => { if (target && !target.isConnected) point(document.getElementById(target.id)); };
   layout.addEventListener("grew", pointAgain);
   const itemOf = place => place.closest && place.closest("[id^='m-']");
-  // Not at once: on its way to the tools the pointer may cross other messages.
+  // Waits a little: on its way to the tools, the pointer may cross other messages.
   let soon = 0;
   content.addEventListener("pointerover", event => {
     clearTimeout(soon);
@@ -443,7 +443,8 @@
   });
   tools.addEventListener("pointerover", () => clearTimeout(soon));
   content.addEventListener("focusin", event => { const item = itemOf(event.target); if (item) point(item); });
-  // The turn under the pointer, or all that a selection touches; a long turn is several pieces, so the server has the whole of it.
+  // The turn under the pointer, or all turns that a selection touches. A long turn is several pieces, so the server is
+  // asked for the whole turn.
   const turnOf = node => {
     const piece = node && (node.nodeType === 1 ? node : node.parentElement).closest(".piece");
     for (let at = piece; at; at = at.previousElementSibling) { const number = one(".turn > .prompt .number", at); if (number) return +number.textContent; }

@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  // "Wrong" and "Undo" in place; without this the form is sent and the page comes back.
+  // "Wrong" and "Undo" without leaving the page; without this script, the form is sent and the page reloads.
   addEventListener("submit", async event => {
     const form = event.target.closest("form.verdict");
     const moment = form && form.closest(".moment");

@@ -4,7 +4,7 @@
   const number = form.querySelector("[name=n]"), hits = document.querySelector("#hits");
   const rows = () => Array.from(hits.querySelectorAll("a.row"));
 
-  // What one types begins at the top again, and names the page.
+  // Typing starts at the top of the hits again, and sets the title of the page.
   form.addEventListener("input", () => { number.value = ""; }, true);
   words.addEventListener("input", () => {
     const wanted = words.value.trim();
@@ -20,7 +20,7 @@
     more.textContent = "Looking …";
     const seen = new MutationObserver(() => {
       seen.disconnect();
-      // All that came may be folded: then the fold of the first.
+      // If all new hits are folded, focuses the fold of the first.
       const fresh = rows().filter(row => !known.has(row.href)), next = fresh.find(row => row.checkVisibility()) || fresh[0];
       if (next) (next.checkVisibility() ? next : next.closest("details").firstElementChild).focus({preventScroll: true});
     });

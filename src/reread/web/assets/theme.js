@@ -1,9 +1,9 @@
-// Light, dark, or as the system has it. Runs before the page is drawn, so that nothing flashes.
+// Light, dark, or the system's theme. Runs before the page is drawn, so that nothing flashes.
 (() => {
   "use strict";
   const CHOSEN = "reread-theme", THEMES = ["system", "light", "dark"];
   const wanted = () => { const found = localStorage.getItem(CHOSEN); return THEMES.includes(found) ? found : "system"; };
-  // Every rule for the dark, also those inside charts, asks the system; here it is told what to answer.
+  // All dark rules, also those in charts, are media queries for the system's theme; this overrides their result.
   const asked = new Map();
   const settle = () => {
     const theme = wanted();
@@ -13,7 +13,7 @@
         if (!asked.has(rule) && !rule.media.mediaText.includes("prefers-color-scheme")) continue;
         if (!asked.has(rule)) asked.set(rule, rule.media.mediaText);
         const isDark = /:\s*dark/.test(asked.get(rule));
-        rule.media.mediaText = theme === "system" ? asked.get(rule) : (theme === "dark") !== isDark ? "not all" : isDark ? "screen" : "all"; // paper is white
+        rule.media.mediaText = theme === "system" ? asked.get(rule) : (theme === "dark") !== isDark ? "not all" : isDark ? "screen" : "all"; // paper is always light
       }
     }
     document.documentElement.style.colorScheme = theme === "system" ? "" : theme;

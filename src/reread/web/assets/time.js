@@ -1,4 +1,4 @@
-// The time of a session: a slider over all its moments, each with what stood in the context, what was spent, and the files.
+// A slider over the points in time of a session, each with the context, the cost so far, and the files.
 (() => {
   "use strict";
   const {all, ask, askData, beforeNextFrame, later, one, parsed, say, session} = window.reread;
@@ -21,12 +21,12 @@
     if (!files.open || shownFor === point.time) return;
     const answer = await ask(`${base}/then?${new URLSearchParams({time: point.time})}`);
     const text = answer.ok ? await answer.text() : "";
-    // The slider and the fold may both have asked: the second answer would close what was opened after the first.
+    // Slider and fold may both have requested this: the second answer would close what was opened after the first.
     if (!answer.ok || point !== here() || shownFor === point.time) return;
     shownFor = point.time;
     const opened = all("details[open]", one(".loaded", files)).map(part => one(".path", part).textContent);
     one(".loaded", files).replaceChildren(parsed(text));
-    // A file that one looks at stays open through its time.
+    // An open file stays open when the slider moves.
     for (const part of all("details", one(".loaded", files))) part.open = opened.includes(one(".path", part).textContent);
   };
   const loadSoon = later(loadFiles, 150);
@@ -62,7 +62,7 @@
     range.value = to;
     changed();
   };
-  // Stepping through time goes on with the moments that were listed, until the new ones are loaded.
+  // Until the new points are loaded, the slider uses the old ones.
   layout.addEventListener("grew", async () => {
     if (bar.hidden) { points = null; return; }
     points = await pointsNow();
@@ -76,7 +76,7 @@
   });
   bar.addEventListener("keydown", event => {
     if (event.key === "Escape") { event.stopPropagation(); close(); }
-    // In the slider, too: a range is a field, where other keys of the page are not heard.
+    // Also in the slider: it is an input field, where the page's keys are otherwise ignored.
     else if (event.target === range && ["[", "]"].includes(event.key)) { event.preventDefault(); move(event.key === "]" ? 1 : -1); }
     else if (event.target === range && event.key === "T") { event.preventDefault(); close(); }
   });

@@ -4,8 +4,8 @@
   const one = (what, root = document) => root.querySelector(what);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-  // What changes something needs a key besides the cookie, which every server of this machine gets to see. It came with
-  // the answer to the token, and a browser keeps it for this port alone.
+  // Requests that change something need a key as well as the cookie, which every server on this machine receives. The
+  // key came in the answer to the token, and a browser keeps it for this port alone.
   const KEY = "reread-page-key";
   const keep = page => {
     const given = one("meta[name=page-key]", page);
@@ -26,7 +26,7 @@
   });
   if (!key()) needKey(false);
 
-  // The token came with the address; it should not stay in the bar or the history.
+  // Removes the token from the address, so that it does not stay in the address bar or the history.
   const address = new URL(location.href);
   if (address.searchParams.has("token")) {
     address.searchParams.delete("token");
@@ -40,7 +40,7 @@
     words.dataset.silent = "";
     if (!one("[data-silent]")) one("header.bar").after(words);
   };
-  // Not at once: what a page still asks for while it is left fails, too.
+  // Not at once: requests also fail when the person leaves the page.
   const isUnanswered = () => { silence = silence || setTimeout(tellSilence, 500); };
   const isAnswered = () => {
     clearTimeout(silence);
@@ -58,12 +58,12 @@
     return answer;
   };
 
-  // One for all: to make one takes longer than to write a hundred times with it.
+  // Made once: making a formatter takes longer than formatting a hundred times.
   const clock = new Intl.DateTimeFormat([], {dateStyle: "medium", timeStyle: "short"});
   const exactly = new Intl.DateTimeFormat([], {dateStyle: "full", timeStyle: "long"});
   const distance = new Intl.RelativeTimeFormat([], {numeric: "auto", style: "short"});
   const UNITS = [["minute", 60, 60], ["hour", 3600, 24], ["day", 86400, 7]];
-  // Lately is said as people say it, longer ago by the date; the exact moment is there on hover.
+  // Recent times are relative, older ones are dates; hovering shows the exact time.
   const relative = date => {
     const seconds = (date - Date.now()) / 1000, ago = Math.abs(seconds);
     const found = UNITS.find(([, size, most]) => Math.round(ago / size) < most);
@@ -79,7 +79,7 @@
   };
   setInterval(() => { if (!document.hidden) localTimes(document); }, 60000);
 
-  // At most once before the next picture, however often it is asked for.
+  // Runs `act` at most once per frame, however often it is requested.
   const beforeNextFrame = act => {
     let isWaiting = false;
     return () => {
@@ -89,7 +89,7 @@
     };
   };
 
-  // Our own markup, made by the server, which escapes all that is not.
+  // Only for markup of our own server, which escapes everything else.
   const parsed = text => {
     const made = document.createElement("template");
     made.innerHTML = text;
@@ -102,7 +102,7 @@
     return (...given) => { clearTimeout(timer); timer = setTimeout(() => act(...given), wait); };
   };
 
-  // Browsers have no clipboard for pages over plain HTTP, as a phone sees them; there what is selected is copied.
+  // On pages over plain HTTP, as on a phone, browsers have no clipboard API; there, a selection is copied instead.
   const toClipboard = text => {
     if (navigator.clipboard) return navigator.clipboard.writeText(text);
     const place = Object.assign(document.createElement("textarea"), {value: text, className: "copied-from", readOnly: true}), focused = document.activeElement;
@@ -127,7 +127,7 @@
     copy(from ? from.textContent : button.dataset.copy, button);
   });
 
-  // The fields that a problem names.
+  // Marks the fields that a problem names as wrong.
   const blame = (form, problem) => {
     const blamed = problem ? problem.dataset.fields.split(" ") : [];
     for (const field of all("input[name]", form)) {
@@ -137,7 +137,7 @@
     }
   };
 
-  // A form that answers as one types.
+  // Forms that are answered while one types.
   for (const form of all("form[data-live]")) {
     const place = one(form.dataset.live);
     let running = null;
@@ -164,7 +164,7 @@
     form.addEventListener("submit", event => { event.preventDefault(); go(); });
   }
 
-  // A part of a page that is looked at again.
+  // Parts of a page that are reloaded regularly.
   for (const part of all("[data-again]")) {
     const look = async () => {
       if (part.dataset.until && one(part.dataset.until, part)) return;
@@ -178,7 +178,7 @@
     setTimeout(look, part.dataset.seconds * 1000);
   }
 
-  // While the first sync goes on: a page that has nothing is loaded again when it has something, others are told the end.
+  // During the first sync, a page without content reloads as soon as there is some; others are told when the sync ends.
   const busy = one("[data-busy]"), isBare = Boolean(one("[data-coming]"));
   const look = async () => {
     const answer = document.hidden ? null : await ask(isBare ? location.href : "/live", {headers: {}}).catch(() => null);
@@ -189,7 +189,7 @@
   };
   if (busy) setTimeout(look, 1500);
 
-  // What is loaded when it is opened; parts that come later have some, too.
+  // Parts that are loaded when they are opened, also in parts that are added later.
   addEventListener("toggle", async event => {
     const part = event.target;
     if (!part.matches("details[data-load]") || !part.open || part.dataset.loaded) return;
@@ -200,11 +200,11 @@
       one(".loaded", part).replaceChildren(parsed(await answer.text()));
       isThere = answer.ok;
     } finally {
-      if (!isThere) delete part.dataset.loaded; // who opens it again asks again
+      if (!isThere) delete part.dataset.loaded; // opening it again tries again
     }
   }, true);
 
-  // What was unfolded is so again on the way back, or what one came from could not be seen.
+  // Going back restores what was unfolded; otherwise the link that was followed could be hidden.
   const folding = "main.retro details, #hits .others";
   const unfolded = history.state && history.state.unfolded;
   if (unfolded) all(folding).forEach((part, at) => { part.open = unfolded.includes(at); });
@@ -214,16 +214,16 @@
   };
   addEventListener("toggle", event => { if (event.target.matches(folding)) noteFolds(); }, true);
 
-  // For the scripts of single pages; a session says here what keys can do with it.
+  // Shared with the scripts of single pages; a session adds here what keys can do.
   const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, isAnswered, isUnanswered, later, one, parsed, session: null, toClipboard};
 
-  // What a key did, or why it did nothing.
+  // Says what a key did, or why it did nothing.
   const words = Object.assign(document.createElement("p"), {className: "key-told"});
   words.setAttribute("role", "status");
   document.body.append(words);
   const hush = later(() => { words.textContent = ""; }, 2500);
   const say = reread.say = text => { words.textContent = text; hush(); };
-  // Values; where there are none the page says why.
+  // Loads JSON; if that fails, the page says why.
   reread.askData = async path => {
     const answer = await ask(path);
     if (answer.ok) return answer.json();
@@ -291,7 +291,7 @@
     if (act && (act() !== false)) event.preventDefault();
   });
   localTimes(document);
-  // On a narrow screen the menu is longer than the screen.
+  // On a narrow screen the menu is wider than the screen: scrolls it to the current entry.
   const current = one(".places [aria-current]");
   if (current) {
     const menu = current.parentElement, fading = parseFloat(getComputedStyle(menu).paddingRight);
