@@ -475,10 +475,10 @@ def _index(made: list[Made], exporter: Exporter) -> bytes | None:
         ]
         return index_page(title, rows).encode("utf-8", "replace")
     if exporter.suffix == ".md":
-        from reread.views.summary import inline
+        from reread.views.text import inline_markdown
 
-        lines = [f"- [{inline(each.title)}]({each.name}) · {' · '.join(each.facts)}" for each in made]
-        return "\n".join([f"# {inline(title)}", "", *lines, ""]).encode("utf-8", "replace")
+        lines = [f"- [{inline_markdown(each.title)}]({each.name}) · {' · '.join(each.facts)}" for each in made]
+        return "\n".join([f"# {inline_markdown(title)}", "", *lines, ""]).encode("utf-8", "replace")
     return None
 
 

@@ -30,9 +30,9 @@ from reread.sessions import Branch, CallStatus, Session
 
 from .calls import MARKS, ending, summary, tool_label, without_error_tags
 from .numbers import count, duration, money, tokens
-from .summary import front_matter_lines, inline, link_lines
+from .summary import front_matter_lines, link_lines
 from .terminal import WITHDRAWN
-from .text import harmless, one_line, shorten, tabbed
+from .text import harmless, inline_markdown, one_line, shorten, tabbed
 from .values import View, utc
 
 LONGEST_OUTPUT = 20_000
@@ -62,7 +62,7 @@ class MarkdownOptions(NamedTuple):
 def markdown_lines(session: Session, options: MarkdownOptions) -> Iterator[str]:
     """The whole session."""
     heading = heading_of(session)
-    yield f"# {inline(heading.title)}"
+    yield f"# {inline_markdown(heading.title)}"
     yield ""
     usage = session.total_usage
     facts = [
@@ -74,7 +74,7 @@ def markdown_lines(session: Session, options: MarkdownOptions) -> Iterator[str]:
         money(usage.cost, is_partial=usage.unpriced_tokens > 0),
         f"session {heading.id}",
     ]
-    yield " · ".join(inline(fact) for fact in facts if fact)
+    yield " · ".join(inline_markdown(fact) for fact in facts if fact)
     yield from _body(session, options)
 
 
@@ -82,7 +82,7 @@ def obsidian_lines(session: Session, about: SessionSummary, options: MarkdownOpt
     """The session as a note: properties first, then links to the project, the day and the files, then the session."""
     yield from front_matter_lines(about, view)
     yield ""
-    yield f"# {inline(session.title)}"
+    yield f"# {inline_markdown(session.title)}"
     yield from link_lines(about, view)
     yield from _body(session, options._replace(is_obsidian=True))
 
@@ -98,7 +98,7 @@ def _body(session: Session, options: MarkdownOptions) -> Iterator[str]:
 
 def _branch(session: Session, branch: Branch, made: SessionBlocks, writer: MarkdownWriter) -> Iterator[str]:
     if not branch.active:
-        yield from ("", "---", "", f"## ↩ Left behind: {inline(branch.id.rpartition('@')[2])}")
+        yield from ("", "---", "", f"## ↩ Left behind: {inline_markdown(branch.id.rpartition('@')[2])}")
     for turn in branch.turns:
         if turn.prompt is not None or turn.steps:
             yield from writer.turn(made.turn(session, turn), level=2 if branch.active else 3)
@@ -134,7 +134,7 @@ class MarkdownWriter:
     def words(self, words: WordsBlock) -> Iterator[str]:
         if words.text.strip():
             mark = WITHDRAWN.get(words.withdrawn or "", "").strip()
-            yield from ("", *([f"*{inline(mark)}*", ""] if mark else []), *spoken(words.text))
+            yield from ("", *([f"*{inline_markdown(mark)}*", ""] if mark else []), *spoken(words.text))
 
     def thinking(self, thought: ThinkingBlock) -> Iterator[str]:
         if self.options.thinking and thought.text.strip():
@@ -142,7 +142,7 @@ class MarkdownWriter:
             yield from self.fold(f"{mark}thinking: {shorten(thought.text[:400], 80)}", quoted(thought.text.strip()))
 
     def notice(self, notice: NoticeBlock) -> Iterator[str]:
-        yield from ("", f"*{inline(notice.labelled)}*")
+        yield from ("", f"*{inline_markdown(notice.labelled)}*")
         if notice.detail:
             yield from self.fold("more", fenced(_cut(notice.detail)))
 
@@ -180,7 +180,7 @@ class MarkdownWriter:
         """A line that can be opened: `<details>` for GitHub, a callout for Obsidian."""
         label = one_line(title)
         if self.options.is_obsidian:
-            yield from ("", f"> [!abstract]- {inline(label)}", *(f"> {line}".rstrip() for line in inside))
+            yield from ("", f"> [!abstract]- {inline_markdown(label)}", *(f"> {line}".rstrip() for line in inside))
         else:
             yield from ("", f"<details><summary>{escape(label)}</summary>", "", *inside, "", "</details>")
 

@@ -13,7 +13,7 @@ from reread.features.friction.scene import PRINTED_NAMES
 from .charts import Chart, Series
 from .hits import show_command
 from .numbers import count, duration, money, nano
-from .text import cells, harmless, one_line, shorten, table, wrap
+from .text import cells, harmless, inline_markdown, one_line, shorten, table, wrap
 from .values import Document, View, dollars, utc, when
 
 if TYPE_CHECKING:
@@ -511,9 +511,9 @@ def labelled_document(uuid: str, kinds: Sequence[str], session: str, *, is_wrong
 def markdown_lines(
     found: Retro, view: View, limit: int | None = None, *, only_suggestions: bool = False
 ) -> Iterator[str]:
-    yield f"# {_inline(title(found, view))}"
+    yield f"# {inline_markdown(title(found, view))}"
     yield ""
-    yield _inline(" · ".join(facts(found)))
+    yield inline_markdown(" · ".join(facts(found)))
     if not only_suggestions:
         yield from _what_hurt(found, limit or MOST_SUBJECTS)
         yield from _over_time(found, view)
@@ -521,7 +521,7 @@ def markdown_lines(
     yield from _markdown_suggestions(found, limit or MOST_SUGGESTIONS)
     if left_out := left_out_line(found):
         yield ""
-        yield f"*{_inline(left_out)}*"
+        yield f"*{inline_markdown(left_out)}*"
 
 
 _MOST_EVIDENCE = 60
@@ -534,7 +534,7 @@ def evidence_lines(found: Retro, view: View) -> Iterator[str]:
     yield from _markdown_heading("Moments")
     for event in found.events[:_MOST_EVIDENCE]:
         day = when(event.time, view.timezone, "%Y-%m-%d")
-        yield f"- {day} {kind_name(event.kind)}, {event.about}: {_inline(event.evidence)}"
+        yield f"- {day} {kind_name(event.kind)}, {event.about}: {inline_markdown(event.evidence)}"
 
 
 def _what_hurt(found: Retro, most: int) -> Iterator[str]:
@@ -556,8 +556,8 @@ def _what_hurt(found: Retro, most: int) -> Iterator[str]:
     yield from _table(["kind", "times", "sessions", "time", "cost", "per 100 prompts", "before"], rows)
     yield ""
     for group in found.subjects[:most]:
-        yield f"- **{_inline(subject_title(group))}**"
-        yield f"  > {_inline(group.example.evidence)}"
+        yield f"- **{inline_markdown(subject_title(group))}**"
+        yield f"  > {inline_markdown(group.example.evidence)}"
         yield ""
         yield f"  `{_code(show_command(group.example.session, group.example.uuid))}`"
 
@@ -571,7 +571,7 @@ def _over_time(found: Retro, view: View) -> Iterator[str]:
         yield from _table(["week", "prompts", "moments", "per 100 prompts"], rows)
     if found.changes:
         yield from _markdown_heading("Before and after")
-        yield from (f"- {_inline(change_text(each, view))}" for each in found.changes)
+        yield from (f"- {inline_markdown(change_text(each, view))}" for each in found.changes)
 
 
 def _markdown_patterns(found: Retro, most: int) -> Iterator[str]:
@@ -580,7 +580,7 @@ def _markdown_patterns(found: Retro, most: int) -> Iterator[str]:
     yield from _markdown_heading("What repeats")
     for pattern in found.patterns[:most]:
         moment = pattern.moments[0]
-        yield f"- {pattern_title(pattern)}: {_inline(pattern.example)}"
+        yield f"- {pattern_title(pattern)}: {inline_markdown(pattern.example)}"
         yield f"  `{_code(show_command(moment.session, moment.uuid))}`"
 
 
@@ -590,7 +590,7 @@ def _markdown_suggestions(found: Retro, most: int) -> Iterator[str]:
     yield from _markdown_heading("What to change")
     for number, each in enumerate(found.suggestions[:most], 1):
         yield from ("" for _ in range(number > 1))
-        yield f"{number}. **{_inline(each.title)}** (`{_code(each.place)}`)"
+        yield f"{number}. **{inline_markdown(each.title)}** (`{_code(each.place)}`)"
         yield ""
         draft = harmless(each.draft)
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", draft)), default=0))
@@ -598,7 +598,7 @@ def _markdown_suggestions(found: Retro, most: int) -> Iterator[str]:
         yield from (f"   {line}".rstrip() for line in draft.split("\n"))
         yield f"   {fence}"
         yield ""
-        yield f"   {_inline(checked(each))}: `{_code(proof(each, found))}`"
+        yield f"   {inline_markdown(checked(each))}: `{_code(proof(each, found))}`"
 
 
 def _markdown_heading(text: str) -> Iterator[str]:
@@ -610,12 +610,7 @@ def _markdown_heading(text: str) -> Iterator[str]:
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield f"| {' | '.join(header)} |"
     yield f"|{'---|' * len(header)}"
-    yield from (f"| {' | '.join(_inline(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
-
-
-def _inline(text: str) -> str:
-    """A text as one line of Markdown, escaped."""
-    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", one_line(text))
+    yield from (f"| {' | '.join(inline_markdown(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
 
 
 def _code(text: str) -> str:

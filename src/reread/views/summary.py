@@ -14,7 +14,7 @@ from .calls import shown_path
 from .file_tables import decision_document
 from .numbers import count, duration, money, tokens
 from .session_list import last_part
-from .text import harmless, shorten, wrap
+from .text import harmless, inline_markdown, shorten, wrap
 from .values import Document, View, dollars, utc, when
 
 _MOST = 20
@@ -141,9 +141,9 @@ def summary_lines(summary: SessionSummary, view: View) -> Iterator[str]:
 
 
 def markdown_lines(summary: SessionSummary, view: View) -> Iterator[str]:
-    yield f"# {inline(summary.title)}"
+    yield f"# {inline_markdown(summary.title)}"
     yield ""
-    yield inline(" · ".join(_facts(summary, view)))
+    yield inline_markdown(" · ".join(_facts(summary, view)))
     yield from _markdown_body(summary, view)
 
 
@@ -151,7 +151,7 @@ def obsidian_lines(summary: SessionSummary, view: View) -> Iterator[str]:
     """Front matter, then the summary, with links to the project, the day and the files."""
     yield from front_matter_lines(summary, view)
     yield ""
-    yield f"# {inline(summary.title)}"
+    yield f"# {inline_markdown(summary.title)}"
     yield ""
     yield _places(summary, view)
     yield from _markdown_body(summary, view)
@@ -192,9 +192,9 @@ def _markdown_body(summary: SessionSummary, view: View) -> Iterator[str]:
         yield f"## {heading}"
         yield ""
         if heading in ("Goal", "Outcome"):
-            yield from (inline(line) for line in lines)
+            yield from (inline_markdown(line) for line in lines)
         else:
-            yield from (f"- {inline(line)}" for line in lines)
+            yield from (f"- {inline_markdown(line)}" for line in lines)
 
 
 def _facts(summary: SessionSummary, view: View) -> list[str]:
@@ -356,11 +356,6 @@ def _link(name: str) -> str:
     return f"[[{clean}]]" if clean else ""
 
 
-def inline(text: str) -> str:
-    """A text as one line of Markdown, escaped."""
-    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", " ".join(harmless(text).split()))
-
-
 def lines_of(summary: SessionSummary, form: str, view: View) -> Iterable[str]:
     return {"text": summary_lines, "markdown": markdown_lines, "obsidian": obsidian_lines}[form](summary, view)
 
@@ -381,7 +376,7 @@ def asked_lines(answer: ModelAnswer, view: View) -> Iterator[str]:
 def asked_markdown(answer: ModelAnswer, view: View) -> Iterator[str]:
     """The same as Markdown, quoted so that its headings do not mix with the document's."""
     yield ""
-    yield f"## {inline(asked_heading(answer, view))}"
+    yield f"## {inline_markdown(asked_heading(answer, view))}"
     yield ""
     yield from (f"> {line}".rstrip() for line in harmless(answer.text).split("\n"))
 

@@ -82,6 +82,14 @@ def one_line(text: str) -> str:
     return " ".join(harmless(text).split())
 
 
+_MARKDOWN_SIGN = lazy.pattern(r"[\\`*_\[\]<>]")
+
+
+def inline_markdown(text: str) -> str:
+    """A text as one line of Markdown, escaped."""
+    return _MARKDOWN_SIGN.sub(r"\\\g<0>", one_line(text))
+
+
 def printed(line: str) -> str:
     """A line that is safe to print: it keeps the colours of `Style` and nothing else that a terminal obeys.
 

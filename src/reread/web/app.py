@@ -26,8 +26,6 @@ from reread.views.html.content import coloured
 from reread.views.html.session import page_of
 
 from . import doctor, home, live, pages, retro, search, session_page, sessions, share, usage
-from . import live as talking
-from . import usage as usage_files
 from .archive_pool import ArchivePool, ServerSettings, link_name
 from .guard import Guard, Names, RequestRefused
 from .runs import Driver
@@ -36,10 +34,8 @@ from .updates import Hub, Watch, together
 _ROUNDS = 2
 """How many times the samples are read: the decoder for all lines is only made after some hundred lines."""
 
-
 _SMALL = 200_000
 """A session is read for warming up only if it has fewer bytes than this."""
-
 
 _ARGUMENTS = ("bash", "json")
 """The languages of calls' arguments; colouring a language for the first time takes up to 40 ms."""
@@ -102,7 +98,7 @@ def _sources(site: pages.Site, topics: Iterable[str]) -> Iterator[AsyncGenerator
         if topic == "/live":
             yield live.live_events(site)
         elif topic.startswith("/live/"):
-            yield talking.conversation_events(site, topic.removeprefix("/live/"))
+            yield live.conversation_events(site, topic.removeprefix("/live/"))
 
 
 ROUTES = (
@@ -113,18 +109,18 @@ ROUTES = (
     Route("/live", live.start, methods=["POST"]),
     Route("/live/list", live.listed),
     Route("/live/approvals", live.approvals),
-    Route("/live/{run}", talking.show),
-    Route("/live/{run}/turns", talking.more),
-    Route("/live/{run}/states", talking.states),
-    Route("/live/{run}/part/{anchor}", talking.part),
-    Route("/live/{run}/stops", talking.stops),
-    Route("/live/{run}/where", talking.where_is),
-    Route("/live/{run}/record/{anchor}", talking.record),
-    Route("/live/{run}/now", talking.now),
-    Route("/live/{run}/say", talking.say, methods=["POST"]),
-    Route("/live/{run}/answer", talking.answer, methods=["POST"]),
-    Route("/live/{run}/interrupt", talking.interrupt, methods=["POST"]),
-    Route("/live/{run}/end", talking.end, methods=["POST"]),
+    Route("/live/{run}", live.show),
+    Route("/live/{run}/turns", live.more),
+    Route("/live/{run}/states", live.states),
+    Route("/live/{run}/part/{anchor}", live.part),
+    Route("/live/{run}/stops", live.stops),
+    Route("/live/{run}/where", live.where_is),
+    Route("/live/{run}/record/{anchor}", live.record),
+    Route("/live/{run}/now", live.now),
+    Route("/live/{run}/say", live.say, methods=["POST"]),
+    Route("/live/{run}/answer", live.answer, methods=["POST"]),
+    Route("/live/{run}/interrupt", live.interrupt, methods=["POST"]),
+    Route("/live/{run}/end", live.end, methods=["POST"]),
     Route("/sessions", sessions.sessions),
     Route("/sessions/mark", sessions.mark_many, methods=["POST"]),
     Route("/s/{session}", session_page.show),
@@ -154,7 +150,7 @@ ROUTES = (
     Route("/usage/beside", usage.beside),
     Route("/usage/saved", usage.saved),
     Route("/usage/budgets", usage.set_budgets, methods=["POST"]),
-    Route("/usage/{name}", usage_files.download),
+    Route("/usage/{name}", usage.download),
     Route("/retro", retro.retro),
     Route("/retro/diff", retro.diff),
     Route("/retro/wrong", retro.judge, methods=["POST"]),
