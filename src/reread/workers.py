@@ -117,7 +117,8 @@ def _may_spawn() -> bool:
 
 
 def is_safe_to_fork() -> bool:
-    """Whether this process has one thread. Those of C libraries count as well, and only Linux reports them."""
+    """Whether this process has one thread, including those of C libraries. Only Linux reports these: elsewhere a fork
+    is unsafe or may be."""
     if sys.platform != "linux":
         return False
     try:
@@ -127,7 +128,8 @@ def is_safe_to_fork() -> bool:
 
 
 def prepare_worker(parent: int) -> None:
-    """Leaves Ctrl-C to the parent, and collects garbage rarely: records have no cycles, and it saves a tenth."""
+    """Leaves Ctrl-C to the parent, collects garbage rarely (records have no cycles, and it saves a tenth of the time),
+    and ends with the parent."""
     import threading
 
     _leave_alone()

@@ -417,7 +417,7 @@ _DEAREST = 1_000_000
 
 
 def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:
-    """Prices everything again. If the prices are those that were used before, only their stamp is stored."""
+    """Prices everything again, unless the prices are those that were used before: then only their stamp is stored."""
     with transaction(connection):
         if meta.read_note(connection, meta.PRICES) != prices.digest:
             before = dict(connection.execute("SELECT id, nanodollars FROM session").fetchall())

@@ -116,7 +116,7 @@ def file_job(
         raise SourceError(file.path, f"cannot be read ({error.strerror or error})") from error
     row = keys.row(file.location)
     fresh = FileJob(file=file, key=key, source=str(source), device=status.st_dev, inode=status.st_ino)
-    if row is None or (row.size < 0 and row.taken == 0):  # unknown, or only its usage was counted
+    if row is None or (row.size < 0 and row.taken == 0):  # unknown, or adopted from the safe without being read
         return fresh
     if row.present and _looks_unchanged(row, status):
         return None
