@@ -84,7 +84,7 @@ _HOME = {
     "follow": ".loading",
     "open": ".archive.archive:open_archive",
 }
-"""Where each public name lives. They are fetched when first used: `import reread` alone costs nothing."""
+"""Where each public name is defined. Names are imported on first use, so `import reread` alone costs nothing."""
 
 __all__ = [
     "Allow",

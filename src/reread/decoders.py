@@ -1,12 +1,12 @@
 """Makes decoders, one at a time.
 
-msgspec (0.20) fills in what it knows of a struct step by step and runs Python meanwhile: a second thread that makes a
-decoder with the same struct in it takes it half done, and the process crashes at the first line.
+msgspec (0.20) fills in what it knows of a struct step by step and runs Python code in between. A second thread that
+makes a decoder with the same struct then uses it half done, and the process crashes at the first line.
 """
 
 from __future__ import annotations
 
-from _thread import RLock  # what `threading` gives out, without the rest of it
+from _thread import RLock  # that of `threading`, without importing the rest
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 Kind = TypeVar("Kind")
 
 _LEARNING = RLock()
-"""Held while msgspec learns a type; decoding with a decoder that is made needs no lock."""
+"""Held while msgspec learns a type; decoding with a finished decoder needs no lock."""
 
 
 @overload

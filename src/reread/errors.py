@@ -3,20 +3,20 @@
     RereadError
     ├── SourceError        a file or folder that cannot be read
     │   └── RefusedBackup  a file in the folder of backups that is not a backup
-    ├── UnknownSession     no session answers to that name
-    ├── AmbiguousSession   several do
+    ├── UnknownSession     no session has that name
+    ├── AmbiguousSession   several sessions have it
     ├── BadInput           a filter, date or option that makes no sense
     │   └── NoWords        a query without a word to search for
     ├── ClientError        Claude Code could not be started, or ended before it was done
-    ├── ClientRefused      Claude Code runs, and answered a request with an error
+    ├── ClientRefused      Claude Code is running, and answered a request with an error
     ├── StoreError         the archive's database cannot be opened or written
     │   ├── NewerArchive   a newer version of reread has changed its form
-    │   └── ReadOnlyArchive    it can be read and not written
+    │   └── ReadOnlyArchive    it can be read but not written
     ├── SafeError          the folder of the safe cannot be read or written
     │   ├── SafeFull       no room; nothing half-written is left
     │   └── SafeBusy       another process writes
     ├── SafeDamaged        stored bytes that cannot be proved
-    └── WorkerLost         a process that worked for this one was ended
+    └── WorkerLost         a worker process was ended from outside
 
 Unreadable *lines* are never an exception: they are values, see `reread.records.Unknown`.
 """
@@ -53,8 +53,8 @@ class RereadError(Exception):
     """The base: its text is one sentence a person can act on."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A worker hands it over by what it holds: most are made from facts, which pickle would give the sentence for,
-        and a pool that cannot read an answer is broken for good."""
+        """Pickled by its fields: most errors are made from facts, but pickle would call the class with the sentence,
+        and a pool that cannot unpickle an answer is broken for good."""
         return _remade, (type(self), self.args, self.__dict__)
 
 
@@ -75,7 +75,7 @@ class SourceError(RereadError):
 
 
 class UnknownSession(RereadError):
-    """No session answers to this name."""
+    """No session has this name."""
 
     def __init__(self, name: str, searched: Sequence[Path], *, is_partial: bool = False) -> None:
         places = ", ".join(printable(str(path)) for path in searched) or "no source folder"
@@ -86,11 +86,11 @@ class UnknownSession(RereadError):
         self.name = name
         self.searched = tuple(searched)
         self.is_partial = is_partial
-        """Whether what was searched is being rebuilt, so that the session may be there in a moment."""
+        """Whether the index that was searched is being rebuilt, so that the session may be found later."""
 
 
 class AmbiguousSession(RereadError):
-    """Several sessions begin with this prefix."""
+    """The ids of several sessions begin with this prefix."""
 
     def __init__(self, name: str, candidates: Sequence[str]) -> None:
         shown = ", ".join(map(printable, candidates[:8])) + (", ..." if len(candidates) > 8 else "")
@@ -104,18 +104,18 @@ class BadInput(RereadError):
 
 
 class ClientError(RereadError):
-    """Claude Code could not be started, or ended before it was done; the text has the last it said on stderr."""
+    """Claude Code could not be started, or ended before it was done; the text includes its last lines on stderr."""
 
     def __init__(self, problem: str, exit_code: int | None = None, stderr: Sequence[str] = ()) -> None:
         said = " / ".join(printable(line) for line in stderr)
         super().__init__(f"{problem}: {said}" if said else problem)
         self.exit_code = exit_code
-        """None where it never ran; the negative number of a signal, as `subprocess` has it."""
+        """None if it never ran; the negative number of a signal, as in `subprocess`."""
         self.stderr = tuple(stderr)
 
 
 class ClientRefused(RereadError):
-    """Claude Code answered a request with an error, here in its own words."""
+    """Claude Code answered a request with an error; the text is its own."""
 
 
 class RefusedBackup(SourceError):
@@ -123,7 +123,7 @@ class RefusedBackup(SourceError):
 
 
 class NoWords(BadInput):
-    """A query of signs alone; where there is another way to look for them, it can be told."""
+    """A query of punctuation alone; a caller that can search for it in another way may suggest that."""
 
 
 class StoreError(RereadError):
@@ -131,11 +131,11 @@ class StoreError(RereadError):
 
 
 class NewerArchive(StoreError):
-    """Another version of reread has given it a form that this one does not know."""
+    """A newer version of reread has given the archive a form that this one does not know."""
 
 
 class ReadOnlyArchive(StoreError):
-    """It can be read and not written."""
+    """The archive can be read but not written."""
 
     def __init__(self, home: Path, reason: str = "the archive cannot be written here, only read") -> None:
         super().__init__(f"{home}: {reason}")
@@ -151,7 +151,7 @@ class SafeError(RereadError):
 
 
 class SafeFull(SafeError):
-    """There is no room; what was appended and flushed before is whole, and appending can go on once there is."""
+    """The disk is full; what was appended and flushed before is whole, and appending can go on once there is room."""
 
 
 class SafeBusy(SafeError):
@@ -163,7 +163,7 @@ class SafeBusy(SafeError):
 
 
 class SafeDamaged(RereadError):
-    """A piece that cannot be proved; beside a forget it may only have moved: look its place up again."""
+    """A piece that cannot be proved. A concurrent forget may only have moved it: look up its place again."""
 
     def __init__(self, pack: int, offset: int, reason: str, path: str | None = None) -> None:
         owner = f" ({printable(path)})" if path else ""
@@ -172,13 +172,13 @@ class SafeDamaged(RereadError):
 
 
 class WorkerLost(RereadError):
-    """A process that worked for this one was ended from outside: by a person, or by the system for want of memory."""
+    """A worker process was ended from outside: by a person, or by the system because memory was short."""
 
     def __init__(self) -> None:
         super().__init__("a process that was helping was ended (is memory short?); nothing is lost, run it again")
 
 
 def printable(text: str) -> str:
-    """Names may hold bytes that are not UTF-8, or escapes a terminal would obey: show them instead."""
+    """Text with bytes that are not UTF-8, and characters that a terminal would obey, shown as escapes."""
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -1,6 +1,6 @@
-"""Where the archive lies, and folders and files in it that are private and outlast a power cut.
+"""Where the archive is, and how private folders and files in it are written so that they survive a power cut.
 
-Imports nothing of ours but the errors: every command goes through here.
+Imports nothing of ours but the errors, because every command goes through here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JOURNAL = "rewrite.json"
-"""In the folder of the safe while packs are being rewritten."""
+"""A file in the safe's folder that exists while packs are being rewritten."""
 
 
 def archive_home(environ: Mapping[str, str], system: str, user: str) -> str:
@@ -29,14 +29,14 @@ def archive_home(environ: Mapping[str, str], system: str, user: str) -> str:
     if system == "win32":
         local = environ.get("LOCALAPPDATA") or os.path.join(user, "AppData", "Local")  # noqa: PTH118
         return os.path.join(local, "reread")  # noqa: PTH118
-    # A relative XDG path is to be ignored, says the specification.
+    # The XDG specification says that a relative path is to be ignored.
     data = environ.get("XDG_DATA_HOME", "")
     usual = os.path.join(user, ".local", "share")  # noqa: PTH118
     return os.path.join(data if os.path.isabs(data) else usual, "reread")  # noqa: PTH117, PTH118
 
 
 def this_machine() -> str:
-    """The name rows of this machine carry."""
+    """The host name of this machine."""
     if hasattr(os, "uname"):
         return os.uname().nodename or "unknown"
     import platform  # slower, and only needed where there is no uname
@@ -45,7 +45,7 @@ def this_machine() -> str:
 
 
 def path_name(named: str | os.PathLike[str]) -> str:
-    """A path as text. Raises BadInput for what is none: bytes, an open file, nothing."""
+    """A path as text. Raises BadInput for anything else: bytes, an open file, None."""
     name = os.fspath(named) if isinstance(named, str | os.PathLike) else None
     if not isinstance(name, str):
         raise BadInput(f"{named!r} is not a path; give the name of a file or folder")
@@ -53,12 +53,12 @@ def path_name(named: str | os.PathLike[str]) -> str:
 
 
 def whole_path(path: Path) -> Path:
-    """From the root. A link stays in it, but the names above a `..` would not be those of real folders."""
+    """The absolute path. Links stay in it unless it has a `..`, because the names before that may be links."""
     return path.resolve() if ".." in path.parts else path.absolute()
 
 
 def make_private(folder: Path) -> None:
-    """The folder and its missing parents, for nobody else; also under a umask that takes our own bits away."""
+    """Makes a folder and its missing parents for this user alone, even if the umask removes the user's own rights."""
     for missing in [path for path in (*reversed(folder.parents), folder) if not path.exists()]:
         missing.mkdir(mode=0o700, exist_ok=True)
         missing.chmod(0o700)
@@ -66,7 +66,7 @@ def make_private(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes names durable, where the system can do that: Windows and some network file systems cannot."""
+    """Makes the names in a folder durable where the system can: Windows and some network file systems cannot."""
     try:
         fd = os.open(folder, os.O_RDONLY)
     except PermissionError:
@@ -81,7 +81,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_durably(path: Path, text: str) -> None:
-    """A small file for one's own eyes that is whole at every moment, also after a power cut."""
+    """Writes a small file that only this user can read and that is whole at every moment, even after a power cut."""
     part = path.with_name(f"{path.name}.part")
     with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
         file.write(text)

@@ -1,7 +1,7 @@
-"""What makes start-up quick: names, whole modules and regular expressions that are made when they are first used, named
-tuples and typed dicts without `typing`, and code that is compiled once.
+"""Keeps start-up quick: names, whole modules and regular expressions that are made on first use, named tuples and typed
+dicts without `typing`, and code that is compiled once.
 
-The seam stands at the top of a file, once, and type checkers see an import:
+A lazy module is declared once, at the top of a file, where type checkers see an import:
 
     if TYPE_CHECKING:
         from reread.web import server
@@ -28,10 +28,10 @@ def fetcher(
     renamed: "Mapping[str, str] | None" = None,
     modules: "Collection[str]" = (),
 ) -> "Callable[[str], object]":
-    """A module's `__getattr__`. `homes` says where each name lives: `room.file`, or `room.file:its_name_there`.
+    """A `__getattr__` for a module. `homes` has where each name is defined: `room.file`, or `room.file:its_name_there`.
 
-    `renamed` has names of the release before, each with the one that took its place; using one warns. `modules` are
-    those of a package, so that `from reread import views` and `views.numbers.count` import what is used, when it is.
+    `renamed` maps names of the previous release to their replacements; using one warns. `modules` are the modules of a
+    package: after `from reread import views`, `views.numbers.count` imports `views.numbers` on first use.
     """
 
     def fetch(name: str) -> object:
@@ -59,7 +59,7 @@ else:
     from collections import namedtuple
 
     class _NamedTuples(type):
-        """Makes what `typing` makes, which compiles the annotation of every field first."""
+        """Makes the classes that `typing` makes, without compiling the annotation of every field."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], said: dict[str, object]) -> type:
             if not bases:
@@ -73,31 +73,31 @@ else:
             return made
 
     class NamedTuple(metaclass=_NamedTuples):
-        """The same as that of `typing`, made in a third of the time: a small sync makes thirty."""
+        """Like that of `typing`, but made in a third of the time: a small sync makes thirty."""
 
     class TypedDict(dict):
-        """For modules that need nothing else of `typing`, which takes 3 ms to load."""
+        """For modules that need nothing else from `typing`, which takes 3 ms to load."""
 
         def __init_subclass__(cls, *, total: bool) -> None:
             cls.__annotations__ = getattr(cls.__base__, "__annotations__", {}) | cls.__annotations__
 
 
 class _Waiting(ModuleType):
-    """Stands for a module until something of it is asked for."""
+    """Stands in for a module, which is imported when an attribute is used."""
 
     def __getattr__(self, name: str) -> object:
-        # Never cached: a name that is replaced in the module, as tests do, is replaced here, too. And by an import
-        # each time, which waits where another thread has begun with it.
+        # Never cached, so that a name that tests replace in the module is replaced here as well. An import each time,
+        # because that waits if another thread is importing the module.
         return getattr(import_module(self.__name__), name)
 
 
 def module(name: str) -> ModuleType:
-    """A module that is imported when something of it is first asked for."""
+    """A module that is imported when one of its attributes is first used."""
     return _Waiting(name)
 
 
 class _Pattern:
-    """Stands for a regular expression until it is first tried; from then on each method is that of the real one."""
+    """Stands in for a regular expression and compiles it on first use; its methods are those of the compiled one."""
 
     def __init__(self, source: "str | bytes", flags: int) -> None:
         self._source = source
@@ -112,12 +112,12 @@ class _Pattern:
 
 
 def pattern(source: "AnyStr", flags: int = 0) -> "re.Pattern[AnyStr]":
-    """A regular expression that is compiled when it is first tried: a table of them takes longer than a small sync."""
+    """A regular expression that is compiled on first use: compiling a table of them takes longer than a small sync."""
     return _Pattern(source, flags)  # type: ignore[return-value]
 
 
 def compile_patterns(module: ModuleType) -> None:
-    """Compiles the regular expressions of a module now: before a fork, so that not every child has to."""
+    """Compiles the regular expressions of a module now, before a fork, so that not every child has to."""
     import re
 
     for each in vars(module).values():
@@ -126,7 +126,7 @@ def compile_patterns(module: ModuleType) -> None:
 
 
 def compiled(name: str, version: str) -> "CodeType | None":
-    """Code that was kept under a name, if it is of this version and whole."""
+    """The code kept under a name, if it is of this version and undamaged."""
     import marshal
 
     try:
@@ -137,7 +137,7 @@ def compiled(name: str, version: str) -> "CodeType | None":
 
 
 def keep_compiled(name: str, version: str, code: "CodeType") -> None:
-    """Beside our own modules, as Python keeps those, and where it may: elsewhere nothing is kept."""
+    """Keeps code where Python keeps our compiled modules, and only if Python may write there."""
     import marshal
     import os
     from contextlib import suppress
@@ -150,7 +150,7 @@ def keep_compiled(name: str, version: str, code: "CodeType") -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(version.encode() + b"\n" + marshal.dumps(code))
         part.replace(place)
-    with suppress(OSError):  # where somebody holds the other open, as Windows has it
+    with suppress(OSError):  # left over if Windows could not replace a file that is open elsewhere
         part.unlink(missing_ok=True)
 
 

@@ -52,16 +52,18 @@ else:
 _UUID = lazy.pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 INDEX = "sessions-index.json"
 _PEEK = 20
-"""How many records are read to learn whose a file is: the first may belong to nobody."""
+"""How many records are read to learn which session a file belongs to: the first ones may name none."""
 _TAIL = 64 * 1024
-"""How much of a file's end is read to learn when it ended."""
+"""How many bytes at a file's end are read to learn when it ended."""
 _END = 256 * 1024
-"""The same to learn what it does: a line with a result may be long."""
+"""How many bytes at its end are read to learn what it is doing: a line with a result may be long."""
 
 
 def read(path: str | PathLike[str]) -> Iterator[Record]:
-    """The records of one file, lazily, in file order, with `.line` and `.offset`. Raises SourceError when the file
-    cannot be read, with the first record that is asked for."""
+    """The records of one file, lazily, in file order, with `.line` and `.offset`.
+
+    Raises SourceError if the file cannot be read, not before the first record is asked for.
+    """
     for line in sources.read(Path(path_name(path))):
         yield from records_of(line)
 
@@ -71,8 +73,8 @@ def follow(
 ) -> Iterator[Record | sources.Reset]:
     """The records of one file from its beginning, and then as it grows; a `Reset` where the file starts over.
 
-    Waits for a file that is not there yet, and ends only when `stop` is set.
-    Raises SourceError when the file is there but cannot be read.
+    Waits for a file that does not exist yet, and ends only when `stop` is set.
+    Raises SourceError when the file exists but cannot be read.
     """
     for event in sources.follow(Path(path_name(path)), interval=interval, stop=stop):
         if isinstance(event, sources.Reset):
@@ -82,7 +84,7 @@ def follow(
 
 
 def records_of(line: Line) -> list[Record]:
-    """The records on a line: one nearly always, more where two writers met."""
+    """The records on a line: nearly always one, more where the lines of two writers ran together."""
     raw, number, offset, has_ended = line
     records = decode_all(raw, number, offset)
     last = records[-1]
@@ -92,7 +94,7 @@ def records_of(line: Line) -> list[Record]:
 
 
 def last_of(path: Path, size: int = _END) -> Session:
-    """What the last lines of a transcript tell, however long it is; what came before is not in it."""
+    """A session made of the last lines of a transcript alone, so that its length does not matter."""
     start = max(0, path.stat().st_size - size)
     lines = sources.read_lines(path, start=start)
     builder = SessionBuilder(path.stem)
@@ -113,7 +115,7 @@ def load(path: str | Path, prices: Prices | None = None) -> LoadedSession:
 
 
 def trunk_of(folder: Path) -> Path:
-    """The first file of the one session that a folder is of. Raises SourceError where it is of none, or of several."""
+    """The first file of the only session in a folder. Raises SourceError if the folder has none or several."""
     return _only_session(folder, _files_of(folder)).all[0].path
 
 
@@ -130,7 +132,7 @@ def not_one_session(place: Path, number: int) -> SourceError:
 
 
 def _files_of(place: Path) -> list[SourceFile]:
-    """A trunk brings the files of its folder, and agent files of 2.0 clients beside it, with it."""
+    """The files at a place; a trunk comes with the files of its folder and agent files of 2.0 clients next to it."""
     there = sources.find(place)
     if place.is_dir():
         return list(there)
@@ -142,7 +144,7 @@ def _files_of(place: Path) -> list[SourceFile]:
 
 
 def parts_of(trunk: Path) -> list[Path]:
-    """The folder of a trunk's own files, and agent files of 2.0 clients beside it, where there are any."""
+    """The folder of a trunk's own files, and agent files of 2.0 clients next to the trunk, where they exist."""
     folder = trunk.with_suffix("")
     return [*([folder] if folder.is_dir() else []), *sorted(trunk.parent.glob("agent-*.jsonl"))]
 
@@ -154,7 +156,7 @@ def _is_meant(place: Path, session: SessionFiles) -> bool:
 
 
 def _load_alone(file: SourceFile, prices: Prices | None) -> LoadedSession:
-    """A file read for itself: an agent's own, a history, a capture, anything a person points at."""
+    """A file read by itself: an agent's own, a history, a capture, anything a person names."""
     if file.kind is FileKind.CAPTURE:
         return load_session(SessionFiles(file.session or file.path.stem, captures=(file,)), prices=prices)
     builder = SessionBuilder(file.path.stem, prices=prices)
@@ -165,7 +167,7 @@ def _load_alone(file: SourceFile, prices: Prices | None) -> LoadedSession:
 
 
 class FileReader:
-    """Gives the content of source files. The archive has one of its own, which also knows files that are gone."""
+    """Reads source files from disk. The archive has a reader of its own, which can also read files that are gone."""
 
     def records(self, file: SourceFile) -> Iterator[Record]:
         return read(file.path)
@@ -174,30 +176,30 @@ class FileReader:
         return file.path.read_bytes()
 
     def index_beside(self, trunk: SourceFile) -> bytes | None:
-        """The client's own index of the folder of a transcript; None where there is none."""
+        """The index file that the client keeps in a transcript's folder; None if there is none."""
         try:
             return (trunk.path.parent / INDEX).read_bytes()
         except OSError:
             return None
 
     def recorded_ids(self, file: SourceFile) -> set[str]:
-        """The sessions that the first records of a file name."""
+        """The session ids in the first records of a file."""
         try:
             return {record.session_id for record in islice(self.records(file), _PEEK) if record.session_id is not None}
-        except SourceError:  # reading all of it reports that
+        except SourceError:  # reported when the whole file is read
             return set()
 
     def losses(self, file: SourceFile) -> Sequence[str]:  # noqa: ARG002  files on disk are read or raise
-        """What could not be given of a file that was asked for, in sentences."""
+        """What could not be read of a file that was asked for, in sentences."""
         return ()
 
     def spilled(self, outputs: Sequence[SourceFile], name: str) -> str | None:
-        """A tool output by name, from the session's own folder: a link that leads out of it is not followed."""
+        """A spilled tool output by name, from the session's own folder; a link that leads out of it is not followed."""
         for file in outputs:
             if file.path.name == name and file.path.resolve().parent == file.path.parent.resolve():
                 try:
                     return self.content(file).decode("utf-8", "replace")
-                except OSError:  # it vanished: the line still has its beginning
+                except OSError:  # it vanished: the line still has the beginning of the output
                     return None
         return None
 
@@ -206,25 +208,25 @@ DISK = FileReader()
 
 
 class LoadedSession(Session):
-    """A session with its files: what it changed, what was decided and how it ended can be asked of it."""
+    """A session with its files, which also gives its edits, its decisions and a summary."""
 
     read_backup: ReadBackup | None = None
-    """Reads backups of files whose source is gone."""
+    """Reads backups that the archive kept, for those that no longer exist on disk."""
 
     @cached_property
     def edits(self) -> SessionEdits:
-        """The changes to files, with the backups that can still be read, or were kept."""
+        """The changes to files, with the backups that still exist or were kept."""
         return edits_of(self, self.read_backup)
 
     def diff(self, file: str | PathLike[str] | None = None, branch: Branch | None = None) -> list[FileDiff]:
-        """The net change of each file, or of those that a path, its end or a glob names; along one branch if asked."""
+        """The net change of each file, or of those that match a path, its end or a glob; along one branch if given."""
         glob = None if file is None else path_name(file)
         found = self.edits.on_disk() if branch is None else self.edits.on(branch)
         return [each for each in found if each.is_change and (glob is None or shell.fits(each.path, glob))]
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
-        """Questions Claude asked here, in agents, too, and what was answered; the oldest first."""
+        """Questions that Claude asked in this session and its agents, with the answers; the oldest first."""
         agents = (agent for agent in self.subagents if not agent.is_recorded_inline)
         found = [
             *tool_use.decisions_of(self, self.id),
@@ -233,23 +235,23 @@ class LoadedSession(Session):
         return tuple(sorted(found, key=lambda each: each.time.timestamp() if each.time is not None else 0.0))
 
     def summary(self) -> SessionSummary:
-        """What it was for, what was done, decided, refused and left open, and how it went; from what it says itself."""
+        """What it was for, what was done, decided, refused and left open, and how it went; from its own lines."""
         return summaries.summary_of(self, self.edits)
 
 
 def edits_of(session: Session, kept: ReadBackup | None = None) -> net.SessionEdits:
-    """The changes of a session, with the backups that can still be read, or were kept."""
+    """The changes to files in a session, with the backups that still exist or were kept."""
     return net.SessionEdits(session, read_unharmed(trunks_of(session), kept))
 
 
 def trunks_of(session: Session) -> dict[str, Path]:
-    """Where the session's own transcript lies, or lay: its backups are found from there."""
+    """The path of the session's own transcript, by id, even if it is gone: its backups are found from there."""
     own = [Path(file) for file in session.files]
     return {path.stem: path for path in own if path.suffix == ".jsonl" and path.stem == session.id}
 
 
 def read_unharmed(trunks: Mapping[str, Path], kept: ReadBackup | None) -> ReadBackup:
-    """Reads backups. One that damage took counts as gone: without it a history knows less, and is still one."""
+    """Reads backups. A damaged one counts as gone: without it, a history has less to go on but can still be made."""
 
     def unharmed(session: str, name: str) -> bytes | None:
         try:
@@ -270,10 +272,10 @@ def load_session(
     read_backup: ReadBackup | None = None,
     name: str | None = None,
 ) -> LoadedSession:
-    """A session from its files, and from those agent files beside them that are its own; `name` is its id where that
-    was settled among all files of its folder.
+    """A session from its files, and from the stray agent files that belong to it.
 
-    Raises SourceError when the trunk cannot be read; what else cannot is in `session.problems`.
+    `name` is its id if that was decided already by comparing all files of its folder. Raises SourceError when the trunk
+    cannot be read; other files that cannot be read are named in `session.problems`.
     """
     spilled = find_output or partial(disk.spilled, files.tool_results)
     builder = SessionBuilder(prices=prices, find_output=spilled, mark=mark)
@@ -304,7 +306,7 @@ def load_session(
 
 
 def _hint(session: Session, trunk: SourceFile, disk: FileReader) -> IndexEntry | None:
-    """What the client's own index says of a session that lacks something: it is no truth, so it is asked last."""
+    """What the client's own index says of a session that lacks something. It is unreliable, so it is used last."""
     if session.project and session.started is not None and session.title != session.id:
         return None
     raw = disk.index_beside(trunk)
@@ -318,7 +320,7 @@ def _captured(file: SourceFile, disk: FileReader) -> Captured:
 
 
 def add_file(builder: SessionBuilder, file: SourceFile, disk: FileReader = DISK) -> None:
-    """What a file beside the trunk tells; tool results are read when they are asked for."""
+    """Adds what a file next to the trunk says; tool results are read only when they are needed."""
     if file.kind is FileKind.SUBAGENT:
         agent = file.agent or file.path.stem
         for record in disk.records(file):
@@ -336,24 +338,24 @@ def add_file(builder: SessionBuilder, file: SourceFile, disk: FileReader = DISK)
 
 
 def _session_id(files: SessionFiles, builder: SessionBuilder) -> str:
-    """The file's name, unless it was renamed to something that is no id and its records know better."""
+    """The file's name, or the id in its records if the file was renamed to something that is not an id."""
     return files.id if has_own_name(files) else builder.recorded_id or files.id
 
 
 def ids_of(files: SessionFiles, disk: FileReader = DISK) -> set[str]:
-    """The names a session answers to: its file's, and what its records say where the file was renamed."""
+    """The ids of a session: its file's name, and also those in its records if that name is not an id."""
     if files.trunk is None or has_own_name(files):
         return {files.id}
     return {files.id, *disk.recorded_ids(files.trunk)}
 
 
 def has_own_name(files: SessionFiles) -> bool:
-    """Whether its file is called by an id, as the client calls it."""
+    """Whether its file is named by an id, as the client names it."""
     return _UUID.fullmatch(files.id) is not None
 
 
 def _ended(files: SessionFiles) -> float:
-    """When the conversation last went on, by its last lines: a copied file's own time says nothing."""
+    """When the conversation ended, by its last lines: the modification time of a copied file says nothing."""
     times = [time for file in (files.trunk, *files.subagents) if file is not None and (time := _last_time(file))]
     return max(times, default=files.mtime_ns / 1e9)
 
@@ -368,7 +370,7 @@ def _last_time(file: SourceFile) -> float | None:
 
 
 class OrphanAgentFiles:
-    """Agent files of 2.0 clients, which lie beside the trunks: only their records tell whose they are."""
+    """Agent files of 2.0 clients, which are next to the trunks: only their records say whose they are."""
 
     def __init__(self, files: Iterable[SourceFile], disk: FileReader = DISK) -> None:
         self._disk = disk
@@ -388,7 +390,7 @@ class OrphanAgentFiles:
         ]
 
     def shared_out(self, sessions: Iterable[SessionFiles]) -> list[tuple[SessionFiles, tuple[SourceFile, ...]]]:
-        """Each session with its own; those whose session is gone are sessions without a trunk."""
+        """Each session with its agent files; those whose session is gone become sessions without a trunk."""
         owned = [(session, tuple(self.of(session))) for session in sessions]
         return owned + [(session, ()) for session in self._orphans(own for _, own in owned)]
 
@@ -417,7 +419,7 @@ class SourceTree:
         yield from self._read(self.sessions)
 
     def _read(self, sessions: Iterable[SessionFiles]) -> Iterator[Session]:
-        """Every session; one that cannot be read any more goes to `problems`."""
+        """Every session; one that can no longer be read goes to `problems`."""
         for files in sessions:
             try:
                 yield self._load(files)
@@ -425,7 +427,7 @@ class SourceTree:
                 self.problems.append(problem)
 
     def oldest_first(self) -> Iterator[Session]:
-        """The same from the other end: a copy then comes after what it copies."""
+        """All sessions in reverse order, so that a copy comes after its original."""
         yield from self._read(reversed(self.sessions))
 
     def session(self, name: str) -> LoadedSession:
@@ -436,7 +438,7 @@ class SourceTree:
         return load_session(files, self._strays.of(files), prices=self._prices)
 
     def trunk(self, name: str) -> Path:
-        """The file of a session's own lines, to follow it."""
+        """The transcript of a session, to follow it."""
         files = self._pick(name)
         if files.trunk is None:
             raise SourceError(Path(files.id), "has no transcript left, only files of its agents")

@@ -1,4 +1,4 @@
-"""What a person noted on sessions (stars, tags, notes, titles) and said about moved folders, with the rules."""
+"""What a person noted on sessions (stars, tags, notes, titles) and said about moved folders; the rules for both."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from reread.lazy import NamedTuple
 
 
 class Mark(NamedTuple):
-    """What is noted on one session."""
+    """What a person noted on one session."""
 
     starred: bool = False
     tags: tuple[str, ...] = ()
     """As they were spelled, in alphabetical order."""
     note: str | None = None
     title: str | None = None
-    """Instead of what its files say."""
+    """Replaces the title that its files give it."""
     hidden: bool = False
 
     def has_tags(self, tags: Iterable[str]) -> bool:
-        """Whether all of them are there, however they are spelled."""
+        """Whether it has all these tags, in whatever spelling."""
         own = {tag_key(tag) for tag in self.tags}
         return all(tag_key(tag) in own for tag in tags)
 
     @property
     def words(self) -> str:
-        """What can be searched for: title, note and tags; empty where there are none."""
+        """The text that can be searched: title, note and tags; empty if there are none."""
         tags = " ".join(f"#{tag}" for tag in self.tags)
         return "\n".join(part for part in (self.title, self.note, tags) if part)
 
@@ -36,7 +36,7 @@ NO_MARK = Mark()
 
 
 def tag_key(tag: str) -> str:
-    """What two spellings of a tag have in common."""
+    """A key that is equal for all spellings of a tag."""
     return tag.casefold()
 
 
@@ -44,9 +44,9 @@ _DRIVE = lazy.pattern(r"[A-Za-z]:")
 
 
 def below(path: str, folder: str) -> str | None:
-    """What follows the folder in a path that is or lies in it, with plain slashes; None for one elsewhere.
+    """The rest of a path behind the folder, with forward slashes; None if the path is neither it nor below it.
 
-    Windows takes either slash, and does not mind case; the folder may be one of another machine.
+    Windows accepts either slash and ignores case, and the folder may be one of another machine.
     """
     plain, above = path.replace("\\", "/"), folder.replace("\\", "/").rstrip("/")
     head, rest = plain[: len(above)], plain[len(above) :].rstrip("/")
@@ -55,7 +55,7 @@ def below(path: str, folder: str) -> str | None:
 
 
 def _joined(folder: str, rest: str) -> str:
-    """A folder with what `below` gave; of a root the slash is part of its name."""
+    """A folder extended by what `below` returned; the slash of a root is part of its name."""
     bare = folder.rstrip("/\\")
     if not rest:
         return folder if not bare or _DRIVE.fullmatch(bare) else bare
@@ -63,32 +63,32 @@ def _joined(folder: str, rest: str) -> str:
 
 
 class Moves(NamedTuple):
-    """All that was said."""
+    """All that a person said about moved folders."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     """The earlier folder, and today's."""
 
     def today(self, path: str) -> str:
-        """A path as it would be called today. One move may lead to another; each counts once, so none loops."""
-        left = sorted(self.pairs, key=lambda pair: -len(pair[0]))  # of folders in each other the inner one
+        """A path as it is called today. One move may lead to another; each is applied once, so there is no loop."""
+        left = sorted(self.pairs, key=lambda pair: -len(pair[0]))  # of nested folders the inner one first
         while step := next((pair for pair in left if below(path, pair[0]) is not None), None):
             path = _joined(step[1], below(path, step[0]) or "")
             left.remove(step)
         return path
 
     def is_called(self, path: str | None, text: str) -> bool:
-        """Whether a text is part of the path as it was, or as it would be called today."""
+        """Whether a text is part of the path as it was, or as it is called today."""
         return any(text.lower() in name.lower() for name in self._names(path))
 
     def is_below(self, path: str | None, folder: str) -> bool:
-        """Whether the path was in a folder, or would be today; by whole names: `app` is not `app2`."""
+        """Whether the path was in a folder, or is today; whole names are compared: `app2` is not in `app`."""
         return any(below(name, folder) is not None for name in self._names(path))
 
     def _names(self, path: str | None) -> list[str]:
         return [path, self.today(path)] if path and self.pairs else [path or ""]
 
     def check(self, old: str, new: str) -> None:
-        """Raises BadInput where a further move would lead back to where it began."""
+        """Raises BadInput if this move would lead back to where it began."""
         if below(new, old) is not None:
             raise BadInput(f"{printable(new)} is {printable(old)} or lies in it, so it cannot be what that is today")
         today = Moves(tuple(pair for pair in self.pairs if pair[0] != old)).today(new)
@@ -104,12 +104,12 @@ LONGEST_TAG = 60
 LONGEST_TITLE = 200
 LONGEST_NOTE = 10_000
 _JOINERS = "\u200c\u200d"
-"""They spell emoji and Persian, unlike all other letters that cannot be seen."""
+"""Invisible characters that are allowed, because emoji and Persian are spelled with them."""
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 class MarkChange(NamedTuple):
-    """What to note; None leaves as it is, and an empty note or title takes it away."""
+    """A change of a mark: None leaves a field as it is, and an empty note or title removes it."""
 
     starred: bool | None = None
     hidden: bool | None = None
@@ -119,7 +119,7 @@ class MarkChange(NamedTuple):
     title: str | None = None
 
     def checked(self) -> MarkChange:
-        """The same as it can be kept; raises BadInput with what is wrong."""
+        """The change in the form that is stored; raises BadInput with what is wrong."""
         tags, untags = tuple(map(tag_name, self.tags)), tuple(map(tag_name, self.untags))
         both = {tag_key(tag) for tag in tags} & {tag_key(tag) for tag in untags}
         if both:
@@ -129,7 +129,7 @@ class MarkChange(NamedTuple):
         return self._replace(tags=tags, untags=untags, note=note, title=title)
 
     def of(self, mark: Mark) -> Mark:
-        """What it makes of a mark. A tag that was there takes the new spelling."""
+        """The mark with this change applied. A tag that it had already takes the new spelling."""
         gone = {tag_key(tag) for tag in (*self.tags, *self.untags)}
         tags = {tag_key(tag): tag for tag in (*(tag for tag in mark.tags if tag_key(tag) not in gone), *self.tags)}
         return Mark(
@@ -142,7 +142,7 @@ class MarkChange(NamedTuple):
 
 
 def tag_name(text: str) -> str:
-    """A tag as it is kept: one line with single spaces. Raises BadInput for what is none."""
+    """A tag as it is stored: one line with single spaces. Raises BadInput if the text cannot be a tag."""
     from unicodedata import category, normalize
 
     name = normalize("NFC", " ".join(text.split(" ")).strip())
@@ -156,7 +156,7 @@ def tag_name(text: str) -> str:
 
 
 def counted(marks: Iterable[Mark]) -> list[tuple[str, int]]:
-    """Every tag in its commonest spelling with how many marks have it, the most used first."""
+    """Every tag in its commonest spelling with the number of marks that have it, the most used first."""
     spellings: dict[str, dict[str, int]] = {}
     for mark in marks:
         for tag in mark.tags:

@@ -1,4 +1,4 @@
-"""Times as rows have them, milliseconds since 1970 in UTC, and as moments."""
+"""Converts between times as rows have them, milliseconds since 1970 in UTC, and datetimes."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -7,14 +7,14 @@ EARLIEST, LATEST = -62135596800000, 253402300799999
 
 
 def moment(milliseconds: int | None) -> datetime | None:
-    """By hand, because Windows takes no seconds before 1970."""
+    """Calculated by hand, because Windows accepts no times before 1970."""
     return None if milliseconds is None else _EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def in_zone(time: datetime, zone: tzinfo | None) -> datetime:
-    """As the clocks of a zone show it, by default those of this machine; a time without a zone is theirs already.
+    """The time in a zone, by default that of this machine; a time without a zone is taken as local time.
 
-    Those of Windows begin in 1970 and end in 3000; what lies beyond is in UTC.
+    Windows knows local times from 1970 to 3000; a time outside keeps its zone, or is taken as UTC if it has none.
     """
     try:
         return time.astimezone(zone)

@@ -23,18 +23,18 @@ ALONE_BELOW = 8_000_000
 """Fewer source bytes than this are read in the process itself: starting a pool costs 0.2 s."""
 _NUMBER = struct.Struct("<I")
 _MOST_NUMBERS = 10_000
-"""As many as a pipe takes before anybody reads: 64 KiB."""
+"""As many numbers as a pipe holds before anything reads from it: 64 KiB."""
 _J = TypeVar("_J")
 _R = TypeVar("_R")
 
 
 @contextlib.contextmanager
 def worker_pool() -> Iterator[ProcessPoolExecutor]:
-    """As many processes as there are processors, started in a way that is named; raises WorkerLost.
+    """A pool of as many processes as there are processors, with an explicit start method; raises WorkerLost.
 
-    A fork is quickest, and asks nothing of a caller's script, but a lock that another thread holds stays held for ever
-    in the child; so only a process that has one thread is forked. `forkserver` is no help: its children are not ours,
-    and would not end with us.
+    A fork is fastest and requires nothing of a caller's script, but a lock that another thread holds stays locked for
+    ever in the child; so only a process with a single thread is forked. `forkserver` does not help: its children are
+    not ours and would not end with us.
     """
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -53,9 +53,9 @@ def worker_pool() -> Iterator[ProcessPoolExecutor]:
 def in_order(
     work: Callable[[_J], _R], jobs: Iterable[_J], ahead: int, size: int = ALONE_BELOW
 ) -> Generator[tuple[_J, _R], None, None]:
-    """Each job with what a pool makes of it, in their order; so many are begun before the first is asked for.
+    """Each job with its result from a pool, in the order of the jobs; up to `ahead` of them are started in advance.
 
-    Jobs that are small together, by their bytes, are done here.
+    If `size`, the bytes of all jobs together, is small, they are done in this process.
     """
     waiting = iter(jobs)
     if is_alone(size):
@@ -77,7 +77,7 @@ def in_order(
 def in_order_by_shares(
     work: Callable[[_J], _R], jobs: Iterable[_J], size_of: Callable[[_J], int], enough: int, ahead: int, size: int
 ) -> Iterator[tuple[_J, _R]]:
-    """The same where many jobs may be small: a worker gets so much together that it is worth asking."""
+    """Like `in_order`, where many jobs may be small: a worker gets jobs of `enough` bytes together."""
     for share, found in in_order(partial(_each, work), in_shares(jobs, size_of, enough), ahead, size):
         yield from zip(share, found, strict=True)
 
@@ -87,7 +87,7 @@ def _each(work: Callable[[_J], _R], share: list[_J]) -> list[_R]:
 
 
 def in_shares(items: Iterable[_J], size_of: Callable[[_J], int], enough: int) -> Iterator[list[_J]]:
-    """Items in their order, so many together that a worker is worth asking."""
+    """Items in their order, in shares of at least `enough` bytes, so that handing one to a worker is worth it."""
     share: list[_J] = []
     size = 0
     for item in items:
@@ -101,20 +101,24 @@ def in_shares(items: Iterable[_J], size_of: Callable[[_J], int], enough: int) ->
 
 
 def is_alone(size: int) -> bool:
-    """Whether this process does so many bytes best by itself, or must."""
+    """Whether this many bytes are processed fastest by this process alone, or must be."""
     return size < ALONE_BELOW or (os.cpu_count() or 1) == 1 or not (is_safe_to_fork() or _may_spawn())
 
 
 def _may_spawn() -> bool:
-    """A process that is not forked runs the main script once more: our own program may, a prompt or a notebook has
-    none, but a caller's script would do all that it does a second time, unless it is guarded against that."""
+    """Whether processes may be spawned: a spawned process runs the main script once more.
+
+    Our own program may be run again, and a prompt or a notebook has no script, but a caller's script would do all its
+    work a second time unless it is guarded against that.
+    """
     main, program = sys.modules.get("__main__"), Path(sys.argv[0] if sys.argv else "")
     has_script = getattr(main, "__spec__", None) is not None or hasattr(main, "__file__")
     return not has_script or program.stem == "reread" or program.parts[-2:] == ("reread", "__main__.py")
 
 
 def is_safe_to_fork() -> bool:
-    """Threads of C libraries count, too, and only Linux reports those; elsewhere a fork is unsafe or unknown."""
+    """Whether this process has one thread, including those of C libraries. Only Linux reports these: elsewhere a fork
+    is unsafe or may be."""
     if sys.platform != "linux":
         return False
     try:
@@ -124,7 +128,8 @@ def is_safe_to_fork() -> bool:
 
 
 def prepare_worker(parent: int) -> None:
-    """Ctrl-C is the parent's to deal with; records hold no cycles, so collecting rarely saves a tenth."""
+    """Leaves Ctrl-C to the parent, collects garbage rarely (records have no cycles, and it saves a tenth of the time),
+    and ends with the parent."""
     import threading
 
     _leave_alone()
@@ -139,7 +144,7 @@ def _leave_alone() -> None:
 
 
 def _end_with_parent(parent: int) -> None:
-    """A worker whose parent was killed would wait for work for ever."""
+    """Ends a worker whose parent was killed: it would wait for work for ever."""
     import time
 
     while os.getppid() == parent:
@@ -148,7 +153,7 @@ def _end_with_parent(parent: int) -> None:
 
 
 def give_back_memory() -> None:
-    """What was freed goes back to the system, where the C library has to be asked for that: glibc keeps it."""
+    """Returns freed memory to the system: glibc keeps it unless it is asked."""
     if sys.platform == "linux":
         import ctypes
 
@@ -160,16 +165,16 @@ def give_back_memory() -> None:
 class _Fork(NamedTuple):
     pid: int
     answer: int
-    """Where its answer can be read once it has none left to do."""
+    """The file descriptor from which its answer is read once no numbers are left."""
 
 
 def share_out(
     count: int, work: Callable[[Iterator[int]], _R], pack: Callable[[_R], bytes], unpack: Callable[[bytes], _R]
 ) -> list[_R]:
-    """What `work` makes of the numbers below `count`, by this process and a fork for every other processor.
+    """What `work` makes of the numbers below `count`, shared by this process and a fork for every other processor.
 
-    Each takes the next number when it is done with one, and hands back one result. Where a fork is unsafe there is one
-    result. What a fork took that did not end well is done once more here, so that an error is raised here, too.
+    Each takes the next number when it is done with one, and returns one result for all. Where a fork is unsafe there is
+    only one result. Numbers that a failed fork took are done again here, so that an error is raised here as well.
     """
     processors = min(os.cpu_count() or 1, count)
     if processors < 2 or count > _MOST_NUMBERS or not is_safe_to_fork():
@@ -212,7 +217,7 @@ def _fork(queue: int, work: Callable[[Iterator[int]], _R], pack: Callable[[_R], 
         os.close(end)
         return _Fork(pid, answer)
     code = 1
-    try:  # never back into the caller's code, which would go on a second time
+    try:  # never return to the caller's code, which would run on a second time
         _leave_alone()
         os.close(answer)
         taken: list[int] = []
@@ -236,7 +241,7 @@ def _answer(fork: _Fork) -> bytes | None:
 def _end(fork: _Fork) -> None:
     import signal
 
-    with contextlib.suppress(OSError):  # closed, where its end was waited for
+    with contextlib.suppress(OSError):  # closed already if its answer was read
         os.close(fork.answer)
     os.kill(fork.pid, signal.SIGKILL)
     os.waitpid(fork.pid, 0)

@@ -1,4 +1,4 @@
-"""Backups of files among the files of the archive: whose they are, and how equal contents share a piece."""
+"""Backups of files in the archive: which session they belong to, and how equal contents share a piece."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .rows import FileRow
 from .safe_reader import SafeReader
 
 _SAME = "same"
-"""In the header of a piece without bytes: the hash of the piece it stands for."""
+"""In the header of a piece without bytes: the hash of the piece that has them."""
 _DIGEST = lazy.pattern("[0-9a-f]{64}")
 
 
 class KnownPieces:
-    """What the safe has of backups, by hash; asked for when the first backup comes."""
+    """The places of backups in the safe, by hash; read from the index when the first backup comes."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._places = {
@@ -46,23 +46,23 @@ class KnownPieces:
 
 
 def standing_for(header: PieceHeader) -> tuple[PieceHeader, bytes]:
-    """A piece without bytes in place of the one that this header describes."""
+    """A piece without bytes that refers to kept bytes with the hash in this header."""
     return seal(replace(header, more={**header.more, _SAME: header.sha256}), b"")
 
 
 def full_piece(header: PieceHeader) -> PieceHeader:
-    """The header of one that has its bytes itself, in place of one that stands for another's."""
+    """The header for a piece with bytes of its own, made from that of a piece that referred to shared ones."""
     return replace(header, more={name: value for name, value in header.more.items() if name != _SAME})
 
 
 def shared_digest(header: PieceHeader) -> str | None:
-    """The hash of the bytes that a piece stands for; None where it has its own."""
+    """The hash of the bytes that a piece refers to; None if it has its own."""
     same = header.more.get(_SAME)
     return same if isinstance(same, str) and _DIGEST.fullmatch(same) else None
 
 
 def resolved(pieces: Sequence[tuple[PieceHeader, PiecePlace]]) -> list[tuple[PieceHeader, PiecePlace]]:
-    """Pieces out of the packs, with the bytes found for those that have none; what is found nowhere is left out."""
+    """Pieces from the packs, where those without bytes get the place of the bytes they refer to, or are left out."""
     backups = [(header, place) for header, place in pieces if header.kind == FileKind.BACKUP]
     full = {header.sha256: (header, place) for header, place in backups if _SAME not in header.more}
     found = []
@@ -77,13 +77,13 @@ def resolved(pieces: Sequence[tuple[PieceHeader, PiecePlace]]) -> list[tuple[Pie
 
 
 def history_folders(connection: sqlite3.Connection, machine: str) -> dict[Path, int]:
-    """Where backups of the sessions of a machine may lie, and whose they are: of copies, the one that came first."""
+    """The folders in which backups of a machine's sessions may be, each with its session: of copies, the first one."""
     rows = connection.execute("SELECT id, uuid, folder FROM session WHERE machine = ? ORDER BY id DESC", (machine,))
     histories: dict[str, Path | None] = {}
     found = {}
     for number, uuid, stored in rows:
         folder = as_path(stored)
-        if folder not in histories:  # thousands of sessions lie in a few folders
+        if folder not in histories:  # thousands of sessions are in a few folders
             histories[folder] = history_of(Path(folder))
         history = histories[folder]
         if history is not None:
@@ -92,7 +92,7 @@ def history_folders(connection: sqlite3.Connection, machine: str) -> dict[Path, 
 
 
 def sessions_with_backups(connection: sqlite3.Connection) -> set[int]:
-    """Those that had some in their source when it was last looked at."""
+    """Sessions that had backups in their source when it was last looked at."""
     return {
         number
         for (number,) in connection.execute(
@@ -110,14 +110,14 @@ class KeptBackups:
         self._rows: dict[str, dict[str, FileRow]] = {}
 
     def __call__(self, session: str, name: str) -> bytes | None:
-        """None where none was kept. Raises SafeDamaged."""
+        """None if no such backup was kept. Raises SafeDamaged."""
         rows = self._rows.get(session)
         if rows is None:
             rows = self._rows[session] = self._of(session)
         return self._kept.bytes_of(rows[name]) if name in rows else None
 
     def _of(self, session: str) -> dict[str, FileRow]:
-        """Of copies on several machines or in several folders, the backups of the one that came first."""
+        """The backups by name. If several copies of the session have one of that name, the first copy's counts."""
         copies = self._connection.execute(
             "SELECT id FROM session WHERE uuid = ? ORDER BY id DESC", (stored_path(session),)
         ).fetchall()
@@ -125,9 +125,10 @@ class KeptBackups:
 
 
 def give_away(connection: sqlite3.Connection, safe: Safe, session: int) -> None:
-    """Before a session is forgotten: its backups go to another copy of it, and bytes that others share to one of them.
+    """Call it before a session is forgotten. Its backups are given to another copy of the session if there is one;
+    otherwise bytes that backups of other sessions share are given to one of those.
 
-    New pieces are on disk before the rows that name them; a crash in between leaves some that nobody names.
+    New pieces are on disk before the rows that name them; a crash in between leaves pieces that no row names.
     """
     heir = _other_copy(connection, session)
     if heir is not None:
@@ -148,17 +149,17 @@ def give_away(connection: sqlite3.Connection, safe: Safe, session: int) -> None:
 
 
 def _kept_for(heir: PieceHeader, safe: Safe, old: PiecePlace, own: Set[str]) -> PiecePlace | None:
-    """The place of a piece that the heir gets as its own; None where it need not, or cannot."""
+    """The place of the heir's own new piece; None if it needs none, or if the bytes are damaged."""
     try:
         if safe.owner(old) not in own:
             return None
         return safe.append(heir, safe.read(old))[1]
-    except SafeDamaged:  # lost to all of them: a verify says so, before and after
+    except SafeDamaged:  # lost to all of them, which verify reports before and after
         return None
 
 
 def _other_copy(connection: sqlite3.Connection, session: int) -> int | None:
-    """Another session of the same id whose backups lie in the same folder."""
+    """Another session with the same id whose backups are in the same folder."""
     machine, uuid, folder = connection.execute(
         "SELECT machine, uuid, folder FROM session WHERE id = ?", (session,)
     ).fetchone()
@@ -172,14 +173,15 @@ def _other_copy(connection: sqlite3.Connection, session: int) -> int | None:
 
 
 _Sharers = list[tuple[PieceHeader, tuple[int, int, int]]]
-"""Headers that a piece would have as one of theirs, and what names their rows: file, generation, start."""
+"""For each file that shares a piece: the header its own piece would have, and the key of its row: file, generation,
+start."""
 
 
 def _shared(connection: sqlite3.Connection, session: int) -> dict[PiecePlace, _Sharers]:
-    """Pieces of the session's backups that backups of others are made of, too.
+    """Pieces of the session's backups that backups of other sessions share.
 
-    The headers do not say when they were taken: for a rebuild the last taking of a file counts, and one of some pieces
-    must not count more than what has all of them.
+    The headers do not say when the pieces were written: in a rebuild the last ones written of a file count, and a few
+    pieces must not take precedence over the complete ones.
     """
     rows = connection.execute(
         """SELECT ours.pack, ours.offset, ours.stored, file.id, theirs.generation, theirs.start,

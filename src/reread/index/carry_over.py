@@ -1,4 +1,4 @@
-"""What a rebuilt index takes from the old one, because no file of the safe has it."""
+"""What a rebuilt index takes over from the old one, because no file in the safe has it."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from .verify import drop_unsound
 
 
 class Unsafe(NamedTuple):
-    """What only the database knows, so that a new index must take it over from the old one."""
+    """Rows that only the database has, so that a new index must take them over from the old one."""
 
     forgotten: list[tuple[str, int]]
-    """What a person had forgotten must stay so."""
+    """What a person had reread forget; it must stay forgotten."""
     said: list[tuple[object, ...]]
-    """Status lines stand in no file."""
+    """Figures of status lines."""
     marks: list[MarkRow]
-    """Nor does what a person noted."""
+    """What a person noted on sessions."""
     labels: list[tuple[object, ...]]
-    """Nor what a person said about moments."""
+    """What a person said about moments of friction."""
     moved: list[MoveRow]
-    """Nor about folders."""
+    """What a person said about moved folders."""
     changed: list[tuple[object, ...]]
-    """Nor when marks were changed."""
+    """When marks were changed."""
     machines: list[tuple[str, str]]
-    """Nor what other machines are called."""
+    """Labels of other machines."""
 
 
 def unsafe_if_readable(home: Path) -> Unsafe:
-    """A database beyond reading cannot tell, nor one that is older than what is asked."""
+    """The rows to take over; those that a damaged or older database cannot give are empty."""
     name = FILE_NAME
     if not any(_if_readable(home, name, ask) for ask in (_first_file, _rebuild_note)):
         name = last_set_aside(home) or name  # a rebuild was stopped before it had taken over anything
@@ -53,8 +53,10 @@ def unsafe_if_readable(home: Path) -> Unsafe:
 
 
 def refuse_newer_index(home: Path) -> None:
-    """Raises NewerArchive: what only a newer version's index knows would stay behind. One that lacks what every version
-    has is damaged, whatever else it says."""
+    """Raises NewerArchive for the index of a newer version: what only that version stores would be lost.
+
+    An index that lacks migrations of this version is damaged, and is not refused.
+    """
     applied = set(_if_readable(home, FILE_NAME, lambda connection: [*applied_to(connection)]))
     if applied >= MIGRATIONS.keys():
         refuse_newer(applied)
@@ -80,7 +82,8 @@ def _if_readable(home: Path, name: str, ask: Callable[[sqlite3.Connection], list
 
 
 def keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path) -> None:
-    """Of a damaged database only what somebody can have written; what it lacks of marks, their copy has."""
+    """Writes what was taken over, except rows of a damaged database that cannot be valid. Marks that it lacks come from
+    their copy in the archive's folder."""
     kept: list[tuple[Callable[[sqlite3.Connection, list[Any]], None], list[Any]]] = [
         (keep_forgotten, known.forgotten),
         (keep_status_lines, known.said),

@@ -1,4 +1,4 @@
-"""What Claude Code itself said about its cost, in files and on status lines, and the figures a status line needs."""
+"""What Claude Code itself reported about its cost, in files and on status lines, and figures for a status line."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ _FILE_NAME = "reread.db"
 
 
 def glance(home: str) -> sqlite3.Connection:
-    """The archive as it is, for a moment. Raises sqlite3.Error where there is none, or it is not free at once."""
+    """Opens the archive for a moment, without waiting. Raises sqlite3.Error if there is none, or if it is busy."""
     path = os.path.join(home, _FILE_NAME)  # noqa: PTH118  pathlib takes longer than a status line may
     if not os.path.exists(path):  # noqa: PTH110
         raise sqlite3.OperationalError("there is no archive")
     connection = sqlite3.connect(path, isolation_level=None, timeout=0)
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA wal_autocheckpoint = 0")  # not here: a sync may have left 60 MB to copy
+    connection.execute(
+        "PRAGMA wal_autocheckpoint = 0"
+    )  # a sync may have left 60 MB to copy, which must not happen here
     return connection
 
 
 def own_machine(connection: sqlite3.Connection) -> str:
-    """The id of this machine; raises sqlite3.Error where the archive has none yet."""
+    """The id of this machine; raises sqlite3.Error if the archive has none yet."""
     found = connection.execute("SELECT id FROM machine WHERE is_own").fetchone()
     if found is None:
         raise sqlite3.OperationalError("the archive names no machine")
@@ -40,7 +42,7 @@ def own_machine(connection: sqlite3.Connection) -> str:
 
 
 def spent_since(connection: sqlite3.Connection, quarter: int) -> int | None:
-    """Nano-dollars since a quarter of an hour; None where nothing was ever counted."""
+    """Nano-dollars since the beginning of a quarter of an hour; None if nothing was ever counted."""
     spent, is_empty = connection.execute(
         "SELECT ifnull(sum(nanodollars), 0), NOT EXISTS (SELECT 1 FROM usage_cell) FROM usage_cell WHERE quarter >= ?",
         (quarter,),
@@ -49,7 +51,7 @@ def spent_since(connection: sqlite3.Connection, quarter: int) -> int | None:
 
 
 def quarters_back(connection: sqlite3.Connection) -> Iterator[tuple[int, int | None, int, int]]:
-    """Quarters of an hour with requests, the newest first: number, nano-dollars, first and last moment."""
+    """Quarters of an hour with requests, the newest first: number, nano-dollars, first and last time."""
     yield from connection.execute(
         """SELECT quarter, sum(nanodollars), min(first), max(last) FROM usage_cell WHERE quarter >= 0
            GROUP BY quarter ORDER BY quarter DESC"""
@@ -57,7 +59,7 @@ def quarters_back(connection: sqlite3.Connection) -> Iterator[tuple[int, int | N
 
 
 def not_imported_yet(connection: sqlite3.Connection, since: int) -> int:
-    """Nano-dollars that clients which began since then spoke of on status lines beyond what the archive has."""
+    """Nano-dollars beyond what the archive has that status lines reported, of clients that started since then."""
     found = connection.execute(
         """SELECT sum(max(0, said - ifnull((SELECT max(nanodollars) FROM session WHERE uuid = name), 0)))
            FROM (SELECT session AS name, max(nanodollars) AS said FROM client_said
@@ -69,7 +71,8 @@ def not_imported_yet(connection: sqlite3.Connection, since: int) -> int:
 
 STATUS_LINE = "statusline"
 SAME_COUNT_MS = 5_000
-"""A status line tells how long the client has counted: its beginning is known but for the time it takes to get here."""
+"""How far two calculated starts of one count may differ: a status line gives only how long the client has counted, and
+takes some time to arrive."""
 _COLUMNS = """session, machine, file, source, began, time, first, nanodollars, models,
     five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets, context_tokens, context_size"""
 _INSERT = f"INSERT INTO client_said ({_COLUMNS}) VALUES ({', '.join('?' * 15)})"  # noqa: S608  our own names
@@ -83,7 +86,7 @@ _UPDATE = """UPDATE client_said SET time = ?,
 def replace_client_totals(
     connection: sqlite3.Connection, file: int, session: str | bytes, machine: str, rows: Iterable[ClientTotalRow]
 ) -> None:
-    """What a file says now, in place of what it said before; inside the caller's transaction."""
+    """Replaces the totals of a file by those it has now; call it inside a transaction."""
     connection.execute("DELETE FROM client_said WHERE file = ?", (file,))
     for row in rows:
         models = None if row.models is None else _encoded(row.models)
@@ -98,15 +101,15 @@ def _encoded(models: dict[str, dict[str, int]]) -> str:
 
 
 def keep(connection: sqlite3.Connection, line: StatusLine, machine: str, now: int) -> bool:
-    """Keeps what a status line said, and gives whether there was anything new in it.
+    """Stores the figures of a status line; returns whether anything in it was new.
 
-    Waits for nobody when the connection does not: raises sqlite3.Error where another writes.
+    With a connection that does not wait, it raises sqlite3.Error while another process writes.
     """
     if line.session is None or not any(line.kept_values) or not _is_news(connection, line, machine):
         return False
     connection.execute("BEGIN IMMEDIATE")
     try:
-        number, _ = _row_of(connection, line)  # again: another may have been faster
+        number, _ = _row_of(connection, line)  # again: another process may have been faster
         if number is None:
             known = (line.session, machine, None, STATUS_LINE, line.began, now)
             connection.execute(_INSERT, (*known, line.nanodollars, line.nanodollars, None, *line.kept_values[1:]))
@@ -124,12 +127,12 @@ def _is_news(connection: sqlite3.Connection, line: StatusLine, machine: str) -> 
     number, before = _row_of(connection, line)
     if number is None:
         return not _is_forgotten(connection, line, machine)
-    is_more = (line.nanodollars or 0) > (before[0] or 0)  # a count never falls: a smaller total was only slow to come
+    is_more = (line.nanodollars or 0) > (before[0] or 0)  # a count never falls: a smaller total only arrived late
     return is_more or any(new not in (None, old) for new, old in zip(line.kept_values[1:], before[1:], strict=True))
 
 
 def _row_of(connection: sqlite3.Connection, line: StatusLine) -> tuple[int | None, Sequence[Any]]:
-    """The row this status line goes on with, and what it says: that of the same count and five-hour window."""
+    """The number and figures of the row that this status line continues: same count, same five-hour window."""
     rows = connection.execute(
         """SELECT rowid, began, nanodollars, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets,
            context_tokens, context_size FROM client_said WHERE session = ? AND file IS NULL ORDER BY time DESC""",
@@ -149,7 +152,7 @@ def _is_same_count(line: StatusLine, began: int | None, total: int | None) -> bo
 
 
 def _is_forgotten(connection: sqlite3.Connection, line: StatusLine, machine: str) -> bool:
-    """A session that was forgotten stays so, though the client that runs it still draws status lines."""
+    """Whether the session was forgotten: it stays so even if a client that runs it still draws status lines."""
     if connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone() is None:
         return False
     keys = [session_mark(line.session or "")]
@@ -160,14 +163,14 @@ def _is_forgotten(connection: sqlite3.Connection, line: StatusLine, machine: str
 
 
 def forget_client_totals(connection: sqlite3.Connection, session: int) -> None:
-    """What status lines said about a session; inside the transaction that forgets it."""
+    """Deletes what status lines reported of a session; call it inside the transaction that forgets it."""
     connection.execute(
         "DELETE FROM client_said WHERE file IS NULL AND session = (SELECT uuid FROM session WHERE id = ?)", (session,)
     )
 
 
 def windows(connection: sqlite3.Connection) -> list[int]:
-    """When the five-hour windows began that status lines reported, in seconds since 1970, in order."""
+    """The starts of the five-hour windows that status lines reported, in seconds since 1970, in order."""
     rows = connection.execute(
         "SELECT DISTINCT five_hour_resets / 1000 - 18000 FROM client_said WHERE five_hour_resets IS NOT NULL ORDER BY 1"
     )
@@ -175,9 +178,9 @@ def windows(connection: sqlite3.Connection) -> list[int]:
 
 
 def limits(connection: sqlite3.Connection, now: int) -> list[tuple[Any, ...]]:
-    """Time, and percent and end of the five-hour and the seven-day window, as status lines told; the newest first.
+    """Time, and percentage and end of the five-hour and the seven-day window, as status lines reported them.
 
-    Only of windows that are open still.
+    The newest come first, and only windows that are still open.
     """
     return connection.execute(
         """SELECT time, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets FROM client_said
@@ -187,7 +190,7 @@ def limits(connection: sqlite3.Connection, now: int) -> list[tuple[Any, ...]]:
 
 
 def counts(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """Session, source, began, time, first and last total of every count, those of a session and source in order."""
+    """Session, source, start, time, first and last total of every count; those of a session and source are in order."""
     return connection.execute(
         """SELECT session, source, began, time, first, nanodollars FROM client_said WHERE nanodollars IS NOT NULL
            ORDER BY session, source, time IS NOT NULL, time, rowid"""
@@ -195,10 +198,10 @@ def counts(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
 
 
 def status_lines(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """What stands in no file, so that a new index could not have it again."""
+    """Rows from status lines: they are in no file, so a rebuild could not make them again."""
     return connection.execute(f"SELECT {_COLUMNS} FROM client_said WHERE file IS NULL").fetchall()  # noqa: S608
 
 
 def keep_status_lines(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Inside the caller's transaction."""
+    """Call it inside a transaction."""
     connection.executemany(_INSERT, rows)

@@ -1,7 +1,8 @@
-"""Prompts, thoughts and tool calls as rows: written with their file, each marked where another file told it first.
+"""Prompts, thoughts and tool calls as rows, written with their file and marked as copies if another file owns them.
 
-A fork, a resume or an agent that goes on from its parent repeats lines. Whose they are depends on nothing but the
-sessions themselves: the one that began first, then the one that ended first, then the smaller key of a file.
+A fork, a resume or an agent that goes on from its parent repeats lines. Their owner depends only on the sessions
+themselves: the session that began first, then the one that ended first, then a trunk before an agent's file, then the
+smaller file key.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ _AT_ONCE = 400
 
 
 def digest_of(*facts: object) -> int:
-    """A number of 63 bits that tells one thing from another."""
+    """A 63-bit number that identifies a thing by these facts."""
     told = "\0".join(map(str, facts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
 
 
 def call_digest(identity: tuple[object, ...] | None) -> int | None:
-    """The same for a call, of what its copies have in common; None for one that cannot be told from others."""
+    """The digest of a call, equal for all its copies; None for a call that cannot be distinguished from others."""
     return None if identity is None else digest_of(*identity)
 
 
@@ -43,12 +44,14 @@ def write_talk(
     *,
     is_new: bool = False,
 ) -> None:
-    """What a file tells now from a line on, in place of what it told before; what it tells again is left as it is.
-    Nothing was told before of a file that is new. Inside the caller's transaction."""
+    """Replaces the rows of a file from offset `since` on; rows that did not change stay untouched.
+
+    `is_new` says that the file cannot have rows yet. Call it inside a transaction.
+    """
     told: dict[str, list[_Values]] = {
         "tool_call": [
             (file, c.id, session, c.name, c.status, c.time, c.seconds, c.path, c.digest, 0, c.offset, c.length)
-            for c in sorted(calls, key=lambda call: call.id)  # in the table's order its pages fill up
+            for c in sorted(calls, key=lambda call: call.id)  # in the table's own order, so that its pages fill up
         ],
         "prompt": [(file, p.offset, p.part, p.length, p.time, p.digest, 0) for p in prompts],
         "thought": [(file, t.offset, t.part, t.length, t.time, t.state, t.characters, t.digest, 0) for t in thoughts],
@@ -65,13 +68,13 @@ _KEYS = {"tool_call": ("file", "id"), "prompt": ("file", "offset", "part"), "tho
 def _changed(
     connection: sqlite3.Connection, table: str, file: int, rows: Sequence[_Values], since: int
 ) -> list[_Values]:
-    """The rows that are not there as they are; those that are told no more go."""
+    """Deletes rows that the file no longer has; returns those that are new or changed."""
     names = _KEYS[table]
     size = len(names)
-    # Calls that an early version imported have no place.
+    # Calls that an early version imported have no offset.
     told = connection.execute(f"SELECT * FROM {table} WHERE file = ? AND ifnull(offset, 0) >= ?", (file, since))  # noqa: S608  our own names
     flag = [name for name, *_ in told.description].index("is_copy")
-    before = {row[:size]: (*row[:flag], 0, *row[flag + 1 :]) for row in told}  # which of them counts is settled later
+    before = {row[:size]: (*row[:flag], 0, *row[flag + 1 :]) for row in told}  # `is_copy` is settled later
     gone = before.keys() - {row[:size] for row in rows}
     connection.executemany(
         f"DELETE FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in names)}",  # noqa: S608
@@ -87,27 +90,27 @@ def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[_Values])
 
 
 class CopyMarker:
-    """Decides which of the rows that say the same counts, inside the caller's transactions."""
+    """Decides which of several equal rows counts, inside the caller's transactions."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._files: set[int] = set()
         self._left: dict[str, set[int]] = {table: set() for table in TABLES}
-        """What files that are gone shared with others."""
+        """By table: digests that rows about to be changed shared with other files."""
 
     def will_change(self, file: int) -> None:
-        """To be called before a file's rows go."""
+        """Call it before rows of a file are deleted or replaced."""
         for table in TABLES:
             rows = self._connection.execute(
                 _SHARED.format(table, "?"), (file,)
-            )  # one text for all: SQLite keeps it ready
+            )  # the same text each time, so that SQLite need not prepare it again
             self._left[table].update(digest for (digest,) in rows)
 
     def changed(self, file: int) -> None:
         self._files.add(file)
 
     def settle(self) -> None:
-        """Marks again whatever the changed files and the others of their sessions share with other files."""
+        """Marks again all rows that the changed files, and the others of their sessions, share with other files."""
         if self._files or any(self._left.values()):
             files = _of_same_sessions(self._connection, self._files)
             for table in TABLES:
@@ -127,7 +130,7 @@ def _of_same_sessions(connection: sqlite3.Connection, files: Collection[int]) ->
 
 _SHARED = """SELECT DISTINCT digest FROM {0} AS ours WHERE file IN ({1}) AND digest NOT NULL
     AND EXISTS (SELECT 1 FROM {0} AS other WHERE other.digest = ours.digest AND other.file <> ours.file)"""
-"""The digests of rows of some files that other files have, too."""
+"""The digests of rows of some files that other files have as well."""
 
 
 def _shared(connection: sqlite3.Connection, table: str, files: Collection[int]) -> Iterator[int]:
@@ -136,7 +139,7 @@ def _shared(connection: sqlite3.Connection, table: str, files: Collection[int]) 
 
 
 def mark_copies(connection: sqlite3.Connection, table: str, digests: Sequence[int]) -> None:
-    """Of the rows that have one of these, those of one file count; the others are copies."""
+    """Marks the rows with each of these digests: those of the file that owns them count, the others are copies."""
     for first in range(0, len(digests), _AT_ONCE):
         some = digests[first : first + _AT_ONCE]
         owners: dict[int, tuple[Any, int]] = {}
@@ -170,7 +173,7 @@ class ToolSum(NamedTuple):
 
 
 class Window(NamedTuple):
-    """What of the rows is asked for: in some sessions or all, and between two moments in milliseconds."""
+    """Which rows to select: those of some sessions or all, between two times in milliseconds."""
 
     sessions: Collection[int] | None = None
     since: int | None = None
@@ -188,7 +191,7 @@ class Window(NamedTuple):
 
 
 def tool_sums(connection: sqlite3.Connection, window: Window) -> list[ToolSum]:
-    """Calls by tool and by how they ended."""
+    """Numbers and durations of calls by tool and status."""
     joined = "" if window.sessions is None else "JOIN file ON file.id = tool_call.file"
     rows = connection.execute(
         f"""SELECT name, status, count(*), total(seconds) FROM tool_call {joined}
@@ -198,15 +201,15 @@ def tool_sums(connection: sqlite3.Connection, window: Window) -> list[ToolSum]:
 
 
 class TalkRow(NamedTuple):
-    """Where a prompt or a thought stands."""
+    """The place of a prompt, thought or call."""
 
     session: int
     file: int
     generation: int
     kind: str
-    """Of the file."""
+    """Kind of the file."""
     agent: str | None
-    """Of an agent's file."""
+    """The agent, if the file is an agent's."""
     offset: int
     length: int
     part: int
@@ -216,18 +219,18 @@ class TalkRow(NamedTuple):
 _TALK = """file.session, file.id, file.generation, file.kind, file.agent, file.path,
     {0}.offset, {0}.length, {1}, {0}.time"""
 _BY_FILE = "file CROSS JOIN {0} ON file.id = {0}.file"
-"""To count them: SQLite would look the file up for each, which takes three times as long."""
+"""A join for counting: otherwise SQLite looks up the file for each row, which takes three times as long."""
 
 
 def prompt_rows(connection: sqlite3.Connection, window: Window, limit: int | None) -> tuple[list[TalkRow], int]:
-    """The newest prompts, and how many there are in all."""
+    """The newest prompts, and the number of all."""
     return _talk_rows(connection, "prompt", window.condition("prompt"), limit)
 
 
 def thought_rows(
     connection: sqlite3.Connection, window: Window, min_length: int, limit: int | None
 ) -> tuple[list[TalkRow], int]:
-    """The newest thoughts that say anything, of at least so many characters, and how many there are in all."""
+    """The newest thoughts with a text of at least `min_length` characters, and the number of all."""
     condition = f"{window.condition('thought')} AND state = {TOLD} AND characters >= {int(min_length)}"
     return _talk_rows(connection, "thought", condition, limit)
 
@@ -235,7 +238,7 @@ def thought_rows(
 def _talk_rows(
     connection: sqlite3.Connection, table: str, condition: str, limit: int | None
 ) -> tuple[list[TalkRow], int]:
-    # No time is the least of all, and so comes last: there is an index for this order, which ends at the limit.
+    # NULL sorts below all times and so comes last. An index has this order, so reading stops at the limit.
     rows = connection.execute(
         f"""SELECT {_TALK.format(table, "part")} FROM {table} JOIN file ON file.id = {table}.file
             WHERE file.session NOT NULL AND {condition}
@@ -277,11 +280,11 @@ def calls_of(connection: sqlite3.Connection, window: Window, name: str) -> list[
 
 
 TOLD, REDACTED, SIGNED, EMPTY = range(4)
-"""States of a thought: its text is there; it is encrypted; it was not stored but signed; nothing is left of it."""
+"""States of a thought: with its text; encrypted; without text but with a signature; empty."""
 
 
 def thought_counts(connection: sqlite3.Connection, window: Window, min_length: int) -> tuple[int, int, int]:
-    """How many thoughts are too short, empty with a signature, or redacted."""
+    """How many thoughts are too short, empty but signed, and redacted."""
     short, signed, redacted = connection.execute(
         f"""SELECT count(*) FILTER (WHERE state = {TOLD} AND characters < ?),
                    count(*) FILTER (WHERE state = {SIGNED}), count(*) FILTER (WHERE state = {REDACTED})

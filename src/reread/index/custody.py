@@ -1,4 +1,4 @@
-"""Looks after the safe with what the index knows: recovery after a crash, status, verify, restore, forget, repair."""
+"""Looks after the safe with the help of the index: recovery after a crash, status, restore, forget, repair."""
 
 from __future__ import annotations
 
@@ -35,51 +35,51 @@ from .words import unindex
 
 
 class ArchiveStatus(Struct, frozen=True, kw_only=True):
-    """What the archive holds."""
+    """Figures of the archive."""
 
     home: Path
     sessions: int
     files: int
     vanished: int
     bytes: int
-    """Of source files, before compression."""
+    """Size of the source files, before compression."""
     backups: int
-    """Of those files, how many are backups of what the client changed."""
+    """How many of the files are backups of files that the client changed."""
     backup_bytes: int
     stored_bytes: int
     index_bytes: int
     set_aside_bytes: int
-    """Of indexes that rebuilds put aside, which are for their owner to delete."""
+    """Size of the indexes that rebuilds set aside, which are for their owner to delete."""
     left_out: list[tuple[str, int]] = []
-    """Sessions that the sources have and somebody had forgotten, and when: in milliseconds since 1970."""
+    """Forgotten sessions that the sources still have, with the time they were forgotten in milliseconds since 1970."""
     results_waiting: int = 0
-    """Sessions whose tool results are not indexed yet: the next plain sync, or a search for them, does that."""
+    """Sessions with tool results that are not indexed yet: the next plain sync, or a search for them, indexes them."""
     friction_waiting: int = 0
-    """Sessions whose moments of friction are not found yet: the next plain sync, or a retrospective, does that."""
+    """Sessions whose friction is not found yet: the next plain sync, or a retrospective, finds it."""
     rewritten: int = 0
-    """Files that were rewritten, so that the index shows what they hold now."""
+    """Files that were rewritten; the index has their present content."""
     earlier_bytes: int = 0
-    """What those held before, kept beside it: `restore` gives it with `generation`."""
+    """Bytes of the earlier generations of those files, which are kept: `restore` gives them with `generation`."""
 
 
 class Restored(Struct, frozen=True, kw_only=True):
     files: list[Path]
     bytes: int
     damaged: list[str]
-    """What could not be restored of them, a sentence for each loss."""
+    """A sentence for each loss in the restored files."""
 
 
 class Forgotten(Struct, frozen=True, kw_only=True):
     files: int
     bytes: int
     hidden_texts: int
-    """Texts whose words could not be taken from the index, because damage in the safe hides them."""
+    """Texts whose words could not be removed from the index, because the texts are damaged in the safe."""
 
 
 def recover(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> SafeDamaged | None:
-    """After a crash: finishes a forget under way, and cuts a piece that was never acknowledged.
+    """After a crash: finishes an unfinished forget, and cuts off a piece that was never acknowledged.
 
-    Gives what is lost of the last pack: that must not keep new things out of the safe.
+    Returns a loss in the last pack instead of raising it, because a loss must not keep new bytes out of the safe.
     """
     finish_forget(connection, safe, prices)
     lost = _cut_tail(connection, safe)
@@ -97,7 +97,7 @@ def _cut_tail(connection: sqlite3.Connection, safe: Safe) -> SafeDamaged | None:
 
 
 def finish_forget(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> None:
-    """What a crash left undone of a forget; harmless when there was none."""
+    """Finishes a forget that a crash interrupted; harmless if there was none."""
     unfinished = safe.unfinished()
     if unfinished is not None:
         settle(connection, SessionFileReader(connection, safe), unfinished, prices, safe.folder.parent)
@@ -146,7 +146,7 @@ class Generation(Struct, frozen=True, kw_only=True):
 
 
 def generations(connection: sqlite3.Connection, session: StoredSession) -> list[Generation]:
-    """What can be restored of a session: its files, and what they were before they were rewritten."""
+    """What can be restored of a session: its files, and their earlier generations."""
     rows = connection.execute(
         """SELECT path, piece.generation, sum(length), piece.generation = file.generation
            FROM piece JOIN file ON file.id = piece.file WHERE file.session = ?
@@ -166,11 +166,11 @@ def restore(
     to: Path,
     generation: int | None = None,
 ) -> Restored:
-    """Writes every file of a session below `to`, for the owner only; with a generation, as it was then.
+    """Writes every file of a session below `to`, readable by the owner only; with `generation`, as it was then.
 
-    A file that was rewritten less often comes as it was last; where damage took something, a line in the file says so.
-    Raises StoreError, before anything is written, when a file is there already with other bytes: what came after must
-    not be lost to what came before.
+    A file with fewer generations is written as it is now; where bytes are lost, a line in the file says so. Raises
+    StoreError, before anything is written, if a file exists already with other bytes: an old state must not replace a
+    newer one.
     """
     rows = {to / below(row, session): row for row in kept_files(connection, session)}
     for target, row in rows.items():
@@ -192,7 +192,7 @@ def restore(
 
 
 def kept_files(connection: sqlite3.Connection, session: StoredSession) -> list[FileRow]:
-    """All that is kept of a session: its own files, and backups of those it changed."""
+    """Everything kept of a session: its own files, and backups of files that it changed."""
     return read.files_of(connection, session.id) + read.backups_of(connection, session.id)
 
 
@@ -215,9 +215,9 @@ def _write(target: Path, content: bytes) -> None:
 
 
 def below(row: FileRow, session: StoredSession) -> Path:
-    """A file's place below the folder its session lay in; a capture lies with the session's own files.
+    """A file's path relative to the folder of its session; a capture is put with the session's own files.
 
-    Backups get a folder beside them, as they had one beside `projects`.
+    Backups are put in a folder next to these, as they were in one next to `projects`.
     """
     folder = Path(session.row.folder)
     if row.kind == "backup":
@@ -232,7 +232,7 @@ def forget(
 ) -> Forgotten:
     """Removes a session's bytes from the safe, its words and rows from the index, and the traces of both.
 
-    The copies of the packs come first and count from then on; a crash afterwards is finished by `recover`.
+    First the packs are copied without it, and the copies count from then on; after a crash `recover` does the rest.
     """
     recover(connection, safe, prices)
     give_away(connection, safe, session.id)
@@ -248,8 +248,8 @@ def forget(
 def _marks_of(
     connection: sqlite3.Connection, files: SessionFileReader, session: StoredSession, rows: Sequence[FileRow]
 ) -> set[str]:
-    """By what a session is known wherever it is met again: its id, unless a copy that went its own way is kept, and its
-    content. They are among the keys that a crash does not lose."""
+    """Keys by which a session is recognised wherever it is found again: of its content, and of its id unless another
+    session with that id is kept. They are passed to the rewrite, whose record survives a crash."""
     others = connection.execute(
         "SELECT 1 FROM session WHERE uuid = ? AND id <> ?", (stored_path(session.row.uuid), session.id)
     ).fetchone()
@@ -266,9 +266,10 @@ def settle(
     home: Path,
     session: int | None = None,
 ) -> int:
-    """The database's part of a forget, also after a crash: until the rewrite is finished the old places still read.
+    """The database's part of a forget, also after a crash: the old places can be read until the rewrite is finished.
 
-    Durable when it returns: the old packs go next, and rows that a power cut took back would lead nowhere.
+    It is durable when it returns: the old packs are removed next, and rows that a power cut brought back would refer to
+    them.
     """
     sessions = set() if session is None else {session}
     hidden = 0
@@ -293,7 +294,7 @@ def settle(
         now = int(time.time() * 1000)
         take_over_copy(connection, home)
         keep_forgotten(connection, [(key, now) for key in rewrite.keys])
-        connection.execute("DELETE FROM seen")  # names too; the next sync walks again
+        connection.execute("DELETE FROM seen")  # it has names, too; the next sync walks again
         for each in sessions:
             forget_client_totals(connection, each)
             names = connection.execute("SELECT uuid, project FROM session WHERE id = ?", (each,)).fetchall()
@@ -309,7 +310,7 @@ def settle(
 
 
 def _move(connection: sqlite3.Connection, moved: Sequence[tuple[PiecePlace, PiecePlace]]) -> None:
-    """By way of a table: no index leads from a place to its rows, and a scan for each piece would take minutes."""
+    """Uses a table: there is no index from a place to its rows, and a scan for each piece would take minutes."""
     connection.execute(
         """CREATE TEMP TABLE moved (old_pack, old_offset, new_pack, new_offset, new_stored,
                                     PRIMARY KEY (old_pack, old_offset)) WITHOUT ROWID"""
@@ -326,7 +327,7 @@ def _move(connection: sqlite3.Connection, moved: Sequence[tuple[PiecePlace, Piec
 
 
 def _scrub(connection: sqlite3.Connection) -> None:
-    """Deleted words stand in the segments of the index until these are merged, deleted rows in free pages."""
+    """Erases what was deleted: words stay in segments of the index until these are merged, rows in free pages."""
     with transaction(connection):
         connection.execute("INSERT INTO search(search) VALUES ('optimize')")
     connection.execute("VACUUM")
@@ -337,11 +338,11 @@ _FILE = "key, machine, source, path, kind, mtime_ns"
 
 
 class DamagedFile(Struct, frozen=True, kw_only=True):
-    """A file some bytes of which cannot be read any more."""
+    """A file of which some bytes can no longer be read."""
 
     path: Path
     bytes: int
-    """How many, in all that it ever was."""
+    """How many bytes, in all its generations."""
     is_there: bool
     """Whether its source still exists, so that the next sync imports it again."""
 
@@ -350,9 +351,9 @@ class Damaged(Struct, frozen=True, kw_only=True):
     """What cannot be proved."""
 
     pieces: list[str]
-    """A sentence for each in the packs."""
+    """A sentence for each damage in the packs."""
     stored_bytes: int
-    """What they take there."""
+    """The bytes in the packs that cannot be proved."""
     files: list[DamagedFile]
 
 
@@ -362,7 +363,7 @@ class _Hole(NamedTuple):
     start: int
     length: int
     taken: object
-    """When the piece before it was taken, as its header has it: a rebuild puts pieces in the order of these."""
+    """When the piece before it was written, by its header; stored in the header of the filler."""
 
 
 class _Found(NamedTuple):
@@ -371,12 +372,12 @@ class _Found(NamedTuple):
 
 
 def find_damaged(connection: sqlite3.Connection, safe: Safe) -> Damaged:
-    """Reads the whole safe. Raises StoreError where the index is damaged: what is missing is known from there."""
+    """Reads the whole safe. Raises StoreError if the index is damaged, because only the index shows what is missing."""
     return _summed(connection, _find(connection, safe))
 
 
 def forget_damaged(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Damaged:
-    """Removes from the safe what cannot be proved. Stopped in between, it can be asked for again."""
+    """Removes from the safe what cannot be proved. If it is stopped half-way, it can be run again."""
     recover(connection, safe, prices)
     found = _find(connection, safe)
     _fill(connection, safe, found.holes)
@@ -404,7 +405,7 @@ def _find(connection: sqlite3.Connection, safe: Safe) -> _Found:
 
 
 def _holes(connection: sqlite3.Connection, proved: dict[tuple[int, int], PieceHeader]) -> Iterator[_Hole]:
-    """What the rows name and the safe has not, and what lies between them."""
+    """Ranges of files that rows name and the safe lacks, and the gaps between rows."""
     ends: dict[tuple[int, int], tuple[int, object]] = {}
     for file, generation, start, length, digest, pack, offset in connection.execute(
         "SELECT file, generation, start, length, sha256, pack, offset FROM piece ORDER BY file, generation, start"
@@ -425,7 +426,7 @@ def _holes(connection: sqlite3.Connection, proved: dict[tuple[int, int], PieceHe
 
 
 def _fill(connection: sqlite3.Connection, safe: Safe, holes: list[_Hole]) -> None:
-    """Pieces are on disk before the rows that name them, as everywhere."""
+    """Fills holes with pieces that say so; as always, pieces are on disk before the rows that name them."""
     kept = [(hole, *safe.append(_header(connection, hole), filled(hole.length))) for hole in holes]
     safe.flush()
     with transaction(connection):
@@ -460,14 +461,14 @@ def _name(connection: sqlite3.Connection, hole: _Hole, header: PieceHeader, plac
         ),
     )
     is_last = (hole.file, hole.generation)
-    # Words of lost lines stay in the index until it is rebuilt, but lead nowhere.
+    # Words of lost lines stay in the index until it is rebuilt, but without blocks they are never found.
     connection.execute(
         """DELETE FROM block WHERE offset < ? AND offset + length > ? AND file = ? AND id BETWEEN
                (SELECT first_block FROM file WHERE id = ? AND generation = ?) AND
                (SELECT last_block FROM file WHERE id = ? AND generation = ?)""",
         (hole.start + hole.length, hole.start, hole.file, *is_last, *is_last),
     )
-    # Nothing it begins with is known any more: where the source is there, it is taken as a new generation.
+    # Without the digest of its beginning, a source that still exists is imported as a new generation.
     connection.execute("UPDATE file SET head = x'', device = 0, inode = 0 WHERE id = ? AND generation = ?", is_last)
 
 

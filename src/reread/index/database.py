@@ -1,4 +1,4 @@
-"""Opens the archive's SQLite file: modes, pragmas, migrations. The only place that knows the driver's settings."""
+"""Opens the archive's SQLite file: modes, pragmas, migrations. The only module with settings of the driver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST_ROOM = 1 << 17
 
 
 def make_home(home: Path) -> None:
-    """The archive's folder, closed to everybody else."""
+    """Makes the archive's folder, which no other user may enter."""
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.name == "posix" and home.stat().st_mode & 0o077:
@@ -31,11 +31,11 @@ def make_home(home: Path) -> None:
 
 
 def is_only_readable(home: Path) -> bool:
-    """Whether there is an archive, and no way to write to it."""
+    """Whether there is an archive that cannot be written to."""
     path = home / FILE_NAME
     try:
         return path.is_file() and not (os.access(home, os.W_OK) and os.access(path, os.W_OK))
-    except OSError:  # below a folder that may not be entered
+    except OSError:  # a folder above it may not be entered
         return False
 
 
@@ -67,7 +67,7 @@ def connect(home: Path, *, read_only: bool = False, name: str = FILE_NAME) -> sq
 
 
 def _make_private(path: Path) -> None:
-    """SQLite makes its files with the umask; the ones beside it take over this one's mode."""
+    """Creates the database with mode 600: SQLite would use the umask. Its log files take over this mode."""
     try:
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -76,8 +76,8 @@ def _make_private(path: Path) -> None:
 
 
 def _reason(error: sqlite3.Error, home: Path) -> str:
-    """On a full disk SQLite cannot even map its shared memory, and calls that an I/O error."""
-    import shutil  # with all its archivers: not before something went wrong
+    """On a full disk SQLite cannot even map its shared memory, and reports that as an I/O error."""
+    import shutil  # imports all its archivers: only after an error
 
     try:
         is_full = shutil.disk_usage(home).free < _LEAST_ROOM
@@ -90,7 +90,7 @@ def configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
     if not read_only:
         _take_as_they_are(NoneType, bool, bytes)
         _use_log(connection)
-        # A crash of the machine may lose the last transactions, never the file: the sources still have them.
+        # A crash of the machine may lose the last transactions, never the file. The sources still have what they held.
         connection.execute("PRAGMA synchronous = NORMAL")
         # The default of 4 MB makes a cold sync copy the same pages from the log again and again.
         connection.execute("PRAGMA wal_autocheckpoint = 16000")
@@ -99,8 +99,8 @@ def configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
 
 
 def _use_log(connection: sqlite3.Connection) -> None:
-    """Tries again while another process does the same to a new archive: of two that wait for each other SQLite refuses
-    one at once, however long it may wait otherwise."""
+    """Tries again while another process does the same to a new archive: if two wait for each other, SQLite refuses one
+    immediately, whatever its timeout."""
     until = time.monotonic() + BUSY_MS / 1000
     while True:
         try:
@@ -114,8 +114,11 @@ def _use_log(connection: sqlite3.Connection) -> None:
 
 
 def _take_as_they_are(*kinds: type) -> None:
-    """Says that SQLite can store values of some types. Python (3.11) knows it only of numbers and text, and asks
-    each of all others for an adapter first: a third of what it takes to insert a row with many empty columns."""
+    """Registers adapters that return values of these types unchanged.
+
+    Python (3.11) stores only numbers and text directly and looks for an adapter for each other value: a third of the
+    time to insert a row with many empty columns.
+    """
     for kind in kinds:
         if (kind, sqlite3.PrepareProtocol) not in sqlite3.adapters:  # an adapter that is set stays
             sqlite3.register_adapter(kind, lambda value: value)
@@ -137,9 +140,9 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def _make_new(connection: sqlite3.Connection) -> set[str]:
-    """All tables in one transaction: one for each migration made a new archive wait 0.1 s for the disk.
+    """Creates all tables in one transaction: with one for each migration, a new archive waits 0.1 s for the disk.
 
-    Gives the migrations that are in it; another process may have been faster.
+    Returns the migrations that were applied, even if another process was faster.
     """
     with transaction(connection):
         if connection.execute("SELECT 1 FROM migration").fetchone() is None:
@@ -151,7 +154,7 @@ def _make_new(connection: sqlite3.Connection) -> set[str]:
 
 
 def applied_to(connection: sqlite3.Connection) -> set[str]:
-    """The migrations that a database has seen."""
+    """The names of the migrations applied to a database."""
     return {name for (name,) in connection.execute("SELECT name FROM migration")}
 
 
@@ -165,7 +168,8 @@ def refuse_newer(applied: set[str]) -> None:
 def transaction(connection: sqlite3.Connection, *, durable: bool = False) -> Iterator[None]:
     """All or nothing; waits for another writer. Raises StoreError when SQLite cannot write.
 
-    A durable one, and all before it, outlast a power cut once it is over: what it makes superfluous may be removed.
+    A durable transaction and all before it survive a power cut once it is over: what it makes superfluous may then be
+    removed.
     """
     try:
         if durable:
@@ -173,11 +177,11 @@ def transaction(connection: sqlite3.Connection, *, durable: bool = False) -> Ite
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield
-            if durable:  # something to write, so that SQLite has a reason to wait for the disk
+            if durable:  # writes something, because SQLite otherwise does not wait for the disk
                 connection.execute("PRAGMA user_version = 0")
             connection.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:  # a full disk ends the transaction by itself
+            if connection.in_transaction:  # a full disk ends the transaction already
                 connection.execute("ROLLBACK")
             raise
         finally:
@@ -188,13 +192,13 @@ def transaction(connection: sqlite3.Connection, *, durable: bool = False) -> Ite
 
 
 def version(connection: sqlite3.Connection, home: Path) -> tuple[int, int]:
-    """The file that is the database now, and a number that changes whenever another connection committed something."""
+    """The inode of the database file, and a number that changes whenever another connection commits something."""
     found: int = connection.execute("PRAGMA data_version").fetchone()[0]
     return file_number(home), found
 
 
 def file_number(home: Path) -> int:
-    """Which file the database is; another one after a rebuild."""
+    """The inode of the database file, which changes with a rebuild; 0 if there is none."""
     try:
         return (home / FILE_NAME).stat().st_ino
     except OSError:  # being rebuilt
@@ -202,17 +206,17 @@ def file_number(home: Path) -> int:
 
 
 def set_aside(home: Path) -> None:
-    """Moves a database out of the way, never deletes it."""
+    """Moves a database out of the way without deleting it."""
     last = last_set_aside(home)
-    # The larger number is the later one, also when the clock was set back in between.
+    # The larger number is the later one, even if the clock was set back in between.
     number = max(time.time_ns(), int(last.rpartition("-")[2]) + 1 if last else 0)
     aside = f"{FILE_NAME}.damaged-{number}"
-    for ending in ("-wal", "-shm", ""):  # the database last: without it the others are never taken for another's
+    for ending in ("-wal", "-shm", ""):  # the database last: its log must never be taken for that of another database
         path = home / f"{FILE_NAME}{ending}"
         if os.path.lexists(path):
             try:
                 path.rename(home / f"{aside}{ending}")
-            except OSError as error:  # Windows moves no file that another process has open
+            except OSError as error:  # Windows cannot move a file that another process has open
                 raise StoreError(f"{path}: cannot be set aside ({error.strerror or error})") from error
 
 
@@ -223,22 +227,22 @@ def last_set_aside(home: Path) -> str | None:
 
 
 def remove_set_aside(home: Path) -> None:
-    """Databases that were set aside: after a forget they would still tell."""
+    """Removes databases that were set aside: they still contain what was forgotten."""
     for path in home.glob(f"{FILE_NAME}*.damaged-*"):
-        if not path.is_dir():  # as one was in the place of a database that a rebuild put aside
+        if not path.is_dir():  # a folder in the place of the database, which a rebuild set aside
             path.unlink()
 
 
 def is_durable(connection: sqlite3.Connection) -> bool:
-    """Brings all that was committed into the file itself, which waits for the disk; False where a reader of an older
-    state stands in the way."""
+    """Moves everything committed into the database file, which waits for the disk; False if a reader of an older state
+    prevents it."""
     is_busy, logged, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     return not is_busy and logged == moved
 
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Several questions to one state of the archive, whatever a sync writes meanwhile."""
+    """Lets several queries see one state of the archive, whatever a sync writes meanwhile."""
     connection.execute("BEGIN")
     try:
         yield

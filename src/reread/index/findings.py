@@ -1,4 +1,4 @@
-"""What was found in sessions: moments of friction, and where keys and passwords lie. Kept, read, gone with the file."""
+"""What was found in sessions: moments of friction, and the places of secrets. Stores, reads and deletes these rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from reread.decoders import msgpack_decoder
-from reread.features import friction  # its names are fetched when used: a writer of rows needs none of them
+from reread.features import friction  # lazy: its names are imported on use, and writing rows needs none of them
 from reread.safe.pieces import decompress, decompress_if_whole
 from reread.times import is_moment, moment
 
@@ -33,7 +33,7 @@ _INSERT = f"INSERT INTO friction (session, {_NAMES}) VALUES (?{', ?' * len(_COLU
 
 
 def replace_friction(connection: sqlite3.Connection, session: int, batch: FrictionBatch) -> None:
-    """What a session shows now, in place of what it showed before; inside the caller's transaction."""
+    """Replaces what was found in a session; call it inside a transaction."""
     drop_friction(connection, session)
     connection.executemany(_INSERT, [(session, *msgspec.structs.astuple(row)) for row in batch.moments])
     connection.execute(
@@ -51,13 +51,13 @@ def drop_friction(connection: sqlite3.Connection, session: int) -> None:
 
 
 def forget_friction(connection: sqlite3.Connection, session: int) -> None:
-    """All of it, and what a person said about it; inside the transaction that forgets the session."""
+    """Deletes a session's friction and a person's labels of it; call it inside the transaction that forgets it."""
     connection.execute("DELETE FROM label WHERE session = (SELECT uuid FROM session WHERE id = ?)", (session,))
     drop_friction(connection, session)
 
 
 def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iterator[tuple[int, friction.Moment]]:
-    """The moments of some sessions, given by their numbers and names; each with the number of its session."""
+    """The moments of some sessions, given as names by number; each moment with the number of its session."""
     details_of = msgspec.json.Decoder(dict[str, Any]).decode
     rows = connection.execute(
         f"SELECT session, {_NAMES} FROM friction WHERE {_of(sessions)} ORDER BY rowid"  # noqa: S608
@@ -84,10 +84,10 @@ def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iter
 
 
 def reprice_moments(connection: sqlite3.Connection, before: Mapping[int, int | None]) -> None:
-    """What moments cost, after responses were priced again; `before` is what each session had cost by then.
+    """Updates what moments cost after responses were priced again; `before` is what each session cost until then.
 
-    A moment that an earlier version found does not tell which responses it is about, and those of an agent that only
-    progress lines tell of are not kept: such a cost changes as that of its session did.
+    Moments that an earlier version found do not say which responses they are about, and responses of agents known only
+    from progress lines are not stored: in both cases the cost changes in proportion to that of the session.
     """
     rows = connection.execute(
         """SELECT friction.rowid, friction.session, agent, spent_first, spent_last, tokens, friction.nanodollars,
@@ -108,8 +108,11 @@ def reprice_moments(connection: sqlite3.Connection, before: Mapping[int, int | N
 def _spent(
     connection: sqlite3.Connection, session: int, agent: str | None, span: tuple[int, int], tokens: int
 ) -> int | None:
-    """By the responses between two moments that have so many tokens: those of an agent's file, or of the conversation's
-    with or without agents whose lines stand there, too; None where none of these are they."""
+    """The cost of the responses in a span, if they have exactly so many tokens.
+
+    Tried in turn are the agent's own file, then in the session's other files only the lines of agents (for an agent) or
+    only the others, then all of these lines. None if the tokens never match.
+    """
     files = connection.execute("SELECT id, agent, kind FROM file WHERE session = ?", (session,)).fetchall()
     own = [number for number, name, kind in files if kind == "subagent" and name == agent and agent is not None]
     others = [number for number, _, kind in files if kind != "subagent"]
@@ -134,18 +137,18 @@ class SessionEnding(NamedTuple):
 
 
 def prompts_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[int, bytes]:
-    """What `prompts_in` reads, of some sessions."""
+    """The packed prompts of some sessions, for `prompts_in`."""
     rows = connection.execute(f"SELECT session, prompted FROM outcome WHERE {_of(sessions)}")  # noqa: S608  integers
     return dict(rows.fetchall())
 
 
 def prompts_in(packed: bytes) -> Iterator[tuple[Any, ...]]:
-    """Of every prompt its time in milliseconds, or `NO_TIME`, and a number that tells it from others."""
+    """For every prompt its time in milliseconds, or `NO_TIME`, and the CRC-32 of its text."""
     return _PROMPTS.iter_unpack(packed)
 
 
 def endings_of(connection: sqlite3.Connection, sessions: Collection[int]) -> Counter[SessionEnding]:
-    """How so many of some sessions ended."""
+    """How some sessions ended, and how many in each way."""
     rows = connection.execute(
         "SELECT session, last_test, commits, pull_requests, ended FROM outcome"  # noqa: S608  integers
         f" WHERE {_of(sessions)}"
@@ -157,7 +160,7 @@ def endings_of(connection: sqlite3.Connection, sessions: Collection[int]) -> Cou
 
 
 def _in_order(connection: sqlite3.Connection, columns: str, sessions: Iterable[int]) -> Iterator[tuple[Any, ...]]:
-    """Number and columns of some sessions, a few hundred held at a time."""
+    """Number and columns of some sessions in the given order, a few hundred held at a time."""
     numbers = iter(sessions)
     while some := list(islice(numbers, _AT_ONCE)):
         rows = connection.execute(
@@ -169,7 +172,7 @@ def _in_order(connection: sqlite3.Connection, columns: str, sessions: Iterable[i
 
 _AT_ONCE = 500
 _FEW = 5_000
-"""So many sessions are named to the database; of more, all rows are read, which is quicker than so many names."""
+"""Up to this many sessions are named in a query; for more, it is faster to read all rows."""
 
 
 def _of(sessions: Collection[int]) -> str:
@@ -177,20 +180,20 @@ def _of(sessions: Collection[int]) -> str:
 
 
 def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iterator[tuple[int, friction.Material]]:
-    """What patterns are found from, by session and in their order."""
+    """The material that patterns are found from, by session and in their order."""
     decode = msgpack_decoder(friction.Material).decode
     for number, packed in _in_order(connection, "material", sessions):
         yield number, _named(decode(decompress(packed)), sessions[number])
 
 
 def _named(material: friction.Material, session: str) -> friction.Material:
-    """By what its session is called now; it was made a moment ago, and nobody else has it."""
+    """Sets the session's present name, in place: the value was just made and nothing else refers to it."""
     force_setattr(material, "session", session)
     return material
 
 
 def is_material(packed: object) -> bool:
-    """Whether a row of a damaged index can still be read as such."""
+    """Whether the material in a row of a damaged index can still be read."""
     raw = decompress_if_whole(packed) if isinstance(packed, bytes) else None
     try:
         return raw is not None and isinstance(msgpack_decoder(friction.Material).decode(raw), friction.Material)
@@ -199,7 +202,7 @@ def is_material(packed: object) -> bool:
 
 
 def are_prompts(packed: object) -> bool:
-    """The same for the prompts of a row."""
+    """Whether the packed prompts in a row of a damaged index can still be read."""
     if not isinstance(packed, bytes) or len(packed) % struct.calcsize(PROMPTED):
         return False
     return all(time == NO_TIME or is_moment(time) for time, _ in struct.iter_unpack(PROMPTED, packed))
@@ -213,7 +216,7 @@ class InstructionChange(NamedTuple):
 
 
 def instruction_changes(connection: sqlite3.Connection, sessions: Collection[int]) -> list[InstructionChange]:
-    """Changes of instruction files with a time, in order; one that a fork repeats is told once."""
+    """Changes of instruction files with a time, in order; one that a fork repeats comes once."""
     rows = connection.execute(
         "SELECT session, path, uuid, time FROM instruction_change"  # noqa: S608  integers
         f" WHERE time IS NOT NULL AND {_of(sessions)} ORDER BY time, session"
@@ -228,7 +231,7 @@ def instruction_changes(connection: sqlite3.Connection, sessions: Collection[int
 
 
 def homes_of(connection: sqlite3.Connection, uuid: str) -> list[tuple[str, str, str | bytes]]:
-    """Line, kind and session of the moments whose line begins so."""
+    """Uuid of the line, kind and session of the moments whose uuid begins with this text."""
     return connection.execute(
         """SELECT DISTINCT friction.uuid, kind, session.uuid FROM friction JOIN session ON session.id = friction.session
            WHERE friction.uuid >= ? AND friction.uuid < ? ORDER BY 1, 2, session.started, session.id""",
@@ -237,7 +240,7 @@ def homes_of(connection: sqlite3.Connection, uuid: str) -> list[tuple[str, str, 
 
 
 _READ = "('transcript', 'subagent', 'tool_result', 'capture')"
-"""Kinds of files that tell what was said; what else is kept beside them is the client's own."""
+"""Kinds of files with what was said in sessions; all other kinds hold data of the client's own."""
 
 
 class SecretRow(NamedTuple):
@@ -252,14 +255,14 @@ class SecretRow(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """What of a file was not looked through."""
+    """The part of a file that was not searched for secrets yet."""
 
     file: int
     session: int
     kind: str
     generation: int
     start: int
-    """Where to go on; 0 for a file that is new, or was looked through by another version."""
+    """Where to go on; 0 for a file that is new, or was searched by another version."""
     end: int
 
 
@@ -270,13 +273,13 @@ class KeptSecret(NamedTuple):
 
 
 def digest_key(connection: sqlite3.Connection) -> bytes | None:
-    """The archive's own; None where there is none yet."""
+    """The archive's key for digests of secrets; None if it has none yet."""
     found = meta.read_note(connection, meta.SECRETS)
     return bytes.fromhex(found) if found is not None else None
 
 
 def make_digest_key(connection: sqlite3.Connection) -> bytes:
-    """Inside the caller's transaction."""
+    """The archive's key, made if it has none yet; call it inside a transaction."""
     found = digest_key(connection)
     if found is None:
         found = os.urandom(32)
@@ -285,7 +288,7 @@ def make_digest_key(connection: sqlite3.Connection) -> bytes:
 
 
 def unread(connection: sqlite3.Connection, version: int, sessions: Collection[int]) -> list[Unread]:
-    """What of the files of some sessions was not looked through by this version, the newest first."""
+    """The parts of some sessions' files that this version has not searched yet, the newest file first."""
     rows = connection.execute(
         f"""SELECT file.id, session, kind, file.generation,
                    CASE WHEN secret_scan.version = ? AND secret_scan.generation = file.generation THEN done ELSE 0 END,
@@ -298,7 +301,7 @@ def unread(connection: sqlite3.Connection, version: int, sessions: Collection[in
 
 
 def keep_secrets(connection: sqlite3.Connection, part: Unread, version: int, rows: Iterable[SecretRow]) -> None:
-    """What was found in the rest of a file; inside the caller's transaction."""
+    """Stores the secrets found in the rest of a file; call it inside a transaction."""
     if part.start == 0:
         connection.execute("DELETE FROM secret WHERE file = ?", (part.file,))
     connection.executemany("INSERT INTO secret VALUES (?, ?, ?, ?, ?, ?, ?)", [(part.file, *row) for row in rows])
@@ -308,7 +311,7 @@ def keep_secrets(connection: sqlite3.Connection, part: Unread, version: int, row
 
 
 def kept_secrets(connection: sqlite3.Connection, sessions: Collection[int]) -> list[KeptSecret]:
-    """Everything that is known of some sessions."""
+    """All secrets found in some sessions."""
     rows = connection.execute(
         f"""SELECT session, secret.file, offset, secret.kind, digest, uuid, field, time
             FROM secret JOIN file ON file.id = secret.file WHERE session IN ({integers(sessions)})"""  # noqa: S608

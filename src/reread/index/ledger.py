@@ -1,4 +1,4 @@
-"""The ledger: every API response as its files have it, which copy counts, who owns it, and what it cost."""
+"""The ledger: every API response as each file has it, which copy counts, which session owns it, and what it cost."""
 
 from __future__ import annotations
 
@@ -36,15 +36,18 @@ _NAMES = RequestContext.__struct_fields__
 
 
 class Circumstances:
-    """Numbers for what many requests share. There is one writer at a time, so its own memory is enough; of each
-    project it is filled when its first request comes, because a sync of a few lines has one."""
+    """Numbers for the circumstances that many requests share.
+
+    There is one writer at a time, so a cache in memory is enough. It is filled project by project as their first
+    requests come, because a sync of a few lines has only one project.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._ids: dict[tuple[object, ...], int] = {}
         self._projects: set[str | None] = set()
         self._met: dict[RequestContext, int] = {}
-        """Asked for in this sync: nearly all are again, and need not be made a row to be looked up."""
+        """Those looked up in this sync: nearly all come again, and are found here without being converted to a row."""
 
     def id_of(self, circumstance: RequestContext) -> int:
         found = self._met.get(circumstance)
@@ -90,7 +93,7 @@ _values = attrgetter(*_AFTER_CIRCUMSTANCE)
 
 
 class Ledger:
-    """Writes requests and settles which rows count, inside the caller's transactions."""
+    """Writes requests and settles which copies count, inside the caller's transactions."""
 
     def __init__(self, connection: sqlite3.Connection, prices: Prices) -> None:
         self._connection = connection
@@ -99,11 +102,11 @@ class Ledger:
         self._files: set[int] = set()
         self._keys: set[str] = set()
         self._quarters: set[int] = set()
-        """Those whose sums may have changed since the ledger was opened."""
+        """Quarters of an hour whose sums may have changed since the ledger was opened."""
         self._were_fresh = is_fresh(connection)
 
     def replace(self, file: int, batch: FileBatch, *, is_new: bool = False) -> None:
-        """What a file tells now, in place of what it told before; what it tells again is left as it is."""
+        """Replaces the requests of a file by those it has now; rows that did not change stay untouched."""
         numbers = [self._circumstances.id_of(each) for each in batch.circumstances]
         rows = [(file, row.key, row.request_id, numbers[row.circumstance], *_values(row)) for row in batch.responses]
         before = {} if is_new else self._rows_before(file, rows if batch.since else None)
@@ -122,7 +125,7 @@ class Ledger:
             self._keys.update(row[_KEY] for row in new if self._is_elsewhere(asker(row[_KEY]), file))
 
     def _rows_before(self, file: int, rows: Sequence[tuple[Any, ...]] | None) -> dict[str, tuple[Any, ...]]:
-        """By key: what a file told, of all or of some responses."""
+        """The stored rows of a file by key: of these responses, or of all if `rows` is None."""
         if rows is None:
             return {row[_KEY]: row for row in self._connection.execute(_SELECT, (file,))}
         found = (self._connection.execute(f"{_SELECT} AND key = ?", (file, row[_KEY])).fetchone() for row in rows)
@@ -134,19 +137,20 @@ class Ledger:
         return began, ended
 
     def _move(self, file: int, span: tuple[int | None, int | None]) -> bool:
-        """Keeps when a file began and ended; whether that may decide otherwise about what it shares with others."""
+        """Stores when a file began and ended; whether that may change the owner of responses it shares with others."""
         began, ended = self._span(file)
         if span == (began, ended):
             return False
         self._connection.execute("UPDATE file SET first_request = ?, last_request = ? WHERE id = ?", (*span, file))
         if span[0] != began or ended is None or span[1] is None:
             return True
-        # Of conversations that began at once the one that ended first counts: only these can change places with it.
+        # Of conversations that began at the same time the one that ended first is the owner, so the order changes only
+        # if the end of another lies between the old and the new end of this one.
         passed = self._connection.execute(_PASSED, (file, file, began, min(ended, span[1]), max(ended, span[1])))
         return passed.fetchone() is not None
 
     def is_rewritten_from_start(self, file: int) -> None:
-        """The beginning of a file is another, which may decide otherwise about what it shares with others."""
+        """Notes that the beginning of a file changed, which may change the owner of responses it shares with others."""
         self._files.add(file)
 
     def _is_elsewhere(self, key: str, file: int) -> bool:
@@ -170,7 +174,7 @@ class Ledger:
             self._connection.execute("DELETE FROM request WHERE file = ?", (file,))
 
     def settle(self) -> None:
-        """Settles every response again that a changed file shares, or shared, with another."""
+        """Settles again every response that a changed file shares, or shared, with another."""
         keys = self._keys.union(_in_several_files(self._connection, self._files))
         for key in {asker(key) for key in keys}:
             self._settle(key)
@@ -179,7 +183,7 @@ class Ledger:
         mark_stale(self._connection)
 
     def settle_again(self) -> None:
-        """Settles every response again that several files share."""
+        """Settles again every response that several files share."""
         shared = self._connection.execute("SELECT DISTINCT key FROM request WHERE is_shared").fetchall()
         self._keys.update(key for (key,) in shared)
         self.settle()
@@ -203,14 +207,14 @@ class Ledger:
 
 
 def copies_of(connection: sqlite3.Connection, key: str) -> list[Response]:
-    """A response as each file tells it."""
+    """The copies of a response, one for each file that has it."""
     return [Response(*row) for row in connection.execute(f"{TOLD} WHERE request.key = ?", (key,))]
 
 
 def settled_rows(
     connection: sqlite3.Connection, key: str, copies: Sequence[Response], prices: Prices
 ) -> list[tuple[object, ...]]:
-    """Rows of `copied` for a response that several files tell and each advisor it asked; none where only one does."""
+    """Rows of `copied` for a response in several files and each advisor it asked; none if only one file has it."""
     if len(copies) < 2:
         return []
     settled = settle(copies)
@@ -227,7 +231,7 @@ def _file_number(connection: sqlite3.Connection, key: str) -> int:
 
 
 def _inside(key: str) -> tuple[str, str]:
-    """Between these lie the keys of the advisors that a response asked."""
+    """The bounds between which the keys of a response's advisors sort."""
     return f"{key}{ADVISOR}", f"{key}{_AFTER_ADVISOR}"
 
 
@@ -259,16 +263,16 @@ _TOLD = columns(_FIELDS[: _FIELDS.index("nanodollars") + 1])
 TOLDS = """FROM request JOIN circumstance ON circumstance.id = request.circumstance
     JOIN file ON file.id = request.file"""
 TOLD = f"SELECT {_TOLD} {TOLDS}"
-"""All that decides about copies, in the order of the fields of `Response`."""
+"""Selects everything that settling depends on, in the order of the fields of `Response`."""
 
 
 def asker(key: str) -> str:
-    """The key of the response an advisor was asked in; any other key is its own."""
+    """The key of the response that asked an advisor; any other key is returned as it is."""
     return key.partition(ADVISOR)[0]
 
 
 def quarter(time: int | None) -> int:
-    """The quarter of an hour a moment lies in."""
+    """The quarter of an hour that a time is in."""
     return NO_QUARTER if time is None or time < 0 else time // QUARTER_MS
 
 
@@ -277,7 +281,7 @@ _WHOLE_TOLD = ", ".join(_NOT_KEPT.get(name) or columns([name]) for name in _FIEL
 
 
 def responses_in_session(connection: sqlite3.Connection, session: int) -> list[Response]:
-    """What the files of a session tell, each response with the number of its circumstances."""
+    """The responses in the files of a session, as each file has them, with the numbers of their circumstances."""
     rows = connection.execute(
         f"SELECT {_WHOLE_TOLD} {TOLDS} WHERE file.session = ? ORDER BY file.key, request.key",
         (session,),
@@ -286,7 +290,7 @@ def responses_in_session(connection: sqlite3.Connection, session: int) -> list[R
 
 
 def responses_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> list[Response]:
-    """What files other than those with some keys tell."""
+    """The responses in all files except those with these keys."""
     known = connection.execute("SELECT key, id FROM file")
     without = ", ".join(str(number) for key, number in known if key in keys)
     rows = connection.execute(f"{TOLD} WHERE request.file NOT IN ({without})")  # integers
@@ -316,7 +320,7 @@ def response_rows(
 ) -> ResponseRows:
     """Every response of the file with this key, and a row for each advisor it asked.
 
-    Priced and measured by what the conversation knows, unless told otherwise.
+    Prices, measurements and scope are those of the conversation unless they are given.
     """
     prices = prices if prices is not None else conversation.prices
     left_behind = conversation.left_behind
@@ -325,7 +329,7 @@ def response_rows(
     numbers: dict[RequestContext, int] = {}
     rows = []
     scope = sessions.scope_of(conversation.records) if scope is None else scope
-    estimate = cache_rebuilds.thinking_estimate  # once: to ask a module that waits is to ask for its import
+    estimate = cache_rebuilds.thinking_estimate  # once: every access to a lazy module is an import
     own = _own_agent(conversation)
     for request, told in sessions.responses_in(file, conversation.requests, scope):
         circumstance = _circumstance(request, told, _agent(request, own))
@@ -342,19 +346,19 @@ def response_rows(
 
 
 def _own_agent(conversation: Conversation) -> str | None:
-    """The agent whose file it is, by its type or the reason it ran."""
+    """The agent whose file this is, by its type or else the reason it ran; None for a session's own transcript."""
     return conversation.type or conversation.kind.value if isinstance(conversation, sessions.Subagent) else None
 
 
 def _agent(request: Request, own: str | None) -> str | None:
-    """The agent that asked, by the name the client gives where it gives one."""
+    """The agent that made a request: the name that the client recorded, else that of the file."""
     if request.winner.attribution_agent is not None:
         return request.winner.attribution_agent
     return own or ("subagent" if request.is_sidechain else None)
 
 
 def agents_of(conversation: Conversation) -> frozenset[str | None]:
-    """The agents that asked, as its rows name them."""
+    """The agents that made the requests of a conversation, as their rows name them."""
     own = _own_agent(conversation)
     return frozenset(_agent(request, own) for request in conversation.requests)
 
@@ -402,7 +406,7 @@ def _measured(about: Measured) -> dict[str, Any]:
 
 
 def _recorded(request: Request) -> int | None:
-    """What clients of 1.0.x wrote into the line, in nano-dollars; what no response can cost was not written by one."""
+    """The cost that a 1.0.x client wrote into the line, in nano-dollars; None for an amount no response can cost."""
     told = request.winner.cost_usd
     if told is None or not 0 <= told <= _DEAREST:
         return None
@@ -413,7 +417,7 @@ _DEAREST = 1_000_000
 
 
 def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:
-    """Does nothing but remember the stamp where the prices are those all money was counted with."""
+    """Prices everything again, unless the prices are those that were used before: then only their stamp is stored."""
     with transaction(connection):
         if meta.read_note(connection, meta.PRICES) != prices.digest:
             before = dict(connection.execute("SELECT id, nanodollars FROM session").fetchall())
@@ -447,7 +451,7 @@ def _requests(connection: sqlite3.Connection, prices: Prices) -> None:
 
 def _moments(connection: sqlite3.Connection, before: dict[int, int | None]) -> None:
     if connection.execute("SELECT 1 FROM friction LIMIT 1").fetchone() is not None:
-        from .findings import reprice_moments  # with all of friction, which a status line has no use for
+        from .findings import reprice_moments  # imports all of friction, which a status line does not need
 
         reprice_moments(connection, before)
 
@@ -460,7 +464,7 @@ def _sessions(connection: sqlite3.Connection, prices: Prices) -> None:
 
 
 class SessionSums(NamedTuple):
-    """A session's own figures: every response in its files, whether or not another session has it too."""
+    """A session's own figures: every response in its files, whether or not another session has it as well."""
 
     session: int
     requests: int
@@ -470,7 +474,7 @@ class SessionSums(NamedTuple):
 
 
 def session_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[SessionSums]:
-    """Of the sessions that have responses."""
+    """The sums of every session that has responses."""
     rows = connection.execute(
         f"SELECT file.session, {TOLD.removeprefix('SELECT ')} WHERE file.session IS NOT NULL ORDER BY file.session"
     )
@@ -488,7 +492,7 @@ _WHOLE = f"instr(key, '{ADVISOR}') = 0"
 
 
 class TellingFile(NamedTuple):
-    """A file with lines of a response."""
+    """A file that has lines of a response."""
 
     file: int
     copy: Response
@@ -523,7 +527,7 @@ def parts_of(connection: sqlite3.Connection, key: str) -> list[Response]:
 
 
 def telling_files(connection: sqlite3.Connection, key: str) -> list[TellingFile]:
-    """The nearest first: the order in which a tie is decided, the owner before all others."""
+    """The files that have a response, in the order that decides ownership: the owner comes first."""
     about = "file.id, file.path, file.kind, file.agent, session.uuid"
     rows = connection.execute(
         f"""SELECT {about}, {TOLD.removeprefix("SELECT ")} LEFT JOIN session ON session.id = file.session
@@ -538,13 +542,13 @@ def telling_files(connection: sqlite3.Connection, key: str) -> list[TellingFile]
 
 
 def counted_in(connection: sqlite3.Connection, files: Collection[int]) -> list[Response]:
-    """What some files own, in the order of time."""
+    """The responses that some files own, in the order of time."""
     rows = connection.execute(f"{_COUNTED} WHERE home IN ({_integers(files)}) ORDER BY response.time, response.key")
     return [Response(*row) for row in rows]
 
 
 def counted_elsewhere(connection: sqlite3.Connection, files: Collection[int]) -> list[Response]:
-    """What some files tell of, while others own it."""
+    """The responses that some files contain and others own, in the order of time."""
     numbers = _integers(files)
     rows = connection.execute(
         f"""{_COUNTED} WHERE home NOT IN ({numbers})
@@ -568,25 +572,25 @@ def called(connection: sqlite3.Connection, name: str) -> list[str]:
 
 
 def beginning_with(connection: sqlite3.Connection, start: str) -> list[str]:
-    """Keys of the responses whose own id, or else whose request id, begins so."""
+    """Keys of the responses whose own id begins with this text, or else of those whose request id does."""
     bounds = (start, start + _BEHIND_ALL)
     found = _keys(connection, f"key >= ? AND key < ? AND {_WHOLE}", bounds)
     return found or _keys(connection, f"request_id >= ? AND request_id < ? AND {_WHOLE}", bounds)
 
 
 def _keys(connection: sqlite3.Connection, condition: str, values: tuple[str, ...]) -> list[str]:
-    asked = tuple(map(sought_path, values))  # what a person typed may be no UTF-8
+    asked = tuple(map(sought_path, values))  # what a person typed may not be UTF-8
     rows = connection.execute(f"SELECT key, min(time) FROM request WHERE {condition} GROUP BY key ORDER BY 2", asked)  # noqa: S608  our own text
     return [key for key, _ in rows]
 
 
 def session_of_file(connection: sqlite3.Connection, path: str) -> int | None:
-    """The session a file belongs to; None where no such file is kept."""
+    """The session a file belongs to; None if it belongs to none or is not kept."""
     row = connection.execute("SELECT session FROM file WHERE path = ?", (sought_path(path),)).fetchone()
     return None if row is None else row[0]
 
 
 def sessions_of_files(connection: sqlite3.Connection) -> dict[str, str]:
-    """The session every file belongs to, by the file's key."""
+    """The id of the session each file belongs to, by the file's key."""
     rows = connection.execute("SELECT file.key, session.uuid FROM file JOIN session ON session.id = file.session")
     return {key: as_path(uuid) for key, uuid in rows}

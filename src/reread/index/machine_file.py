@@ -1,4 +1,4 @@
-"""The file that says which machine this is, and the rows that are made its own when an archive first gets one."""
+"""The file with this machine's id, and giving the id to existing rows when an archive first gets one."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _ID = lazy.pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 class Machine(NamedTuple):
     id: str
     label: str
-    """What a person calls it; the host name until they say otherwise."""
+    """What a person calls it; the host name unless they chose another."""
     names: tuple[str, ...] = ()
-    """Host names that rows and pieces carried before there was an id."""
+    """Host names that rows and pieces carried before machines had ids."""
 
 
 def read_file(home: Path) -> Machine | None:
-    """None where there is none, or nothing that we wrote."""
+    """None if there is no file, or not one that reread wrote."""
     try:
         found: Mapping[str, Any] = json.loads((home / FILE).read_bytes())
         number, label, names = found["id"], found["label"], tuple(found["names"])
@@ -48,10 +48,10 @@ def write_file(home: Path, machine: Machine) -> None:
 
 
 def settle_in(connection: sqlite3.Connection) -> None:
-    """Makes an archive that of a machine with an id: its rows get it in place of host names. In a migration.
+    """Gives an archive its machine id, which replaces host names in rows; runs inside a migration.
 
-    Under two names of one host the same session may be there twice: of these one gets the id, and the other keeps its
-    name until it is found to be the same.
+    If a host had two names, the same session may be there twice: one gets the id, and the other keeps the name until
+    they are found to be the same.
     """
     home = Path(connection.execute("PRAGMA database_list").fetchone()[2]).parent
     named = connection.execute("SELECT machine FROM file GROUP BY machine ORDER BY max(mtime_ns) DESC").fetchall()
@@ -59,7 +59,7 @@ def settle_in(connection: sqlite3.Connection) -> None:
     host = this_machine()
     known = read_file(home) or Machine(_id_in_safe(home) or _new_id(), host)
     names = [name for (name,) in (*named, *said) if name != known.id]
-    names.sort(key=lambda name: name != host)  # what is imported today goes on with its own rows
+    names.sort(key=lambda name: name != host)  # rows under the present name come first, so that imports continue them
     known = known._replace(names=tuple(dict.fromkeys((*names, *known.names))))
     connection.execute("INSERT INTO machine VALUES (?, ?, ?, 1)", (known.id, known.label, json.dumps(known.names)))
     rename_rows(connection, known.id, names)
@@ -67,7 +67,7 @@ def settle_in(connection: sqlite3.Connection) -> None:
 
 
 def rename_rows(connection: sqlite3.Connection, number: str, names: Sequence[str]) -> None:
-    """Rows that carry earlier names of a machine get its id, where nothing else has their place."""
+    """Gives rows with earlier names of a machine its id, unless another row is in their place."""
     for name in names:
         connection.execute("UPDATE OR IGNORE session SET machine = ? WHERE machine = ?", (number, name))
         connection.execute(
@@ -79,9 +79,9 @@ def rename_rows(connection: sqlite3.Connection, number: str, names: Sequence[str
 
 
 def _id_in_safe(home: Path) -> str | None:
-    """Where file and database are both gone: the id that the last pieces carry, if all carry the same."""
+    """The id in the pieces of the last pack, if all have the same: for when file and database are both lost."""
     folder = home / "safe"
-    if not folder.is_dir():  # as in every new archive, which need not wait for what reads it
+    if not folder.is_dir():  # a new archive must not wait for the import of the safe
         return None
     from reread.safe.safe import FoundPiece, Safe
 

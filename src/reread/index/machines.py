@@ -1,7 +1,7 @@
 """Which machine this is: a random id, made once and kept in the archive's folder; the host name is only a label.
 
-Rows and pieces name the id. The database has it once more, so that either can give it back to the other. Before there
-were ids the host name stood in their place: pieces in the safe still carry it, and are read as those of the id.
+Rows and pieces have the id. It is kept both in a file and in the database, so that either can restore the other. Before
+machines had ids, host names were used: old pieces in the safe still have them, and count as pieces of the id.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 LONGEST_LABEL = 60
 SHOWN_OF_ID = 8
-"""Letters of an id that are shown where a label does not tell two machines apart."""
+"""How many letters of an id are shown if two machines have the same label."""
 
 
 def own_machine(connection: sqlite3.Connection, home: Path, *, may_write: bool = True) -> Machine:
-    """The machine of this archive. Where its file is gone or says otherwise, it is written again from the rows."""
+    """The machine of this archive. If its file is gone or differs, it is written again from the rows."""
     found = kept_machine(connection)
     if found is None:
         raise StoreError(f"{home / FILE_NAME}: does not say which machine it is of; `reread archive rebuild` helps")
@@ -35,13 +35,13 @@ def own_machine(connection: sqlite3.Connection, home: Path, *, may_write: bool =
 
 
 def kept_machine(connection: sqlite3.Connection) -> Machine | None:
-    """As the rows have it."""
+    """The machine of this archive as the database has it."""
     row = connection.execute("SELECT id, label, names FROM machine WHERE is_own ORDER BY id LIMIT 1").fetchone()
     return None if row is None else Machine(row[0], row[1], tuple(json.loads(row[2])))
 
 
 def machines(connection: sqlite3.Connection) -> list[Machine]:
-    """All whose sessions are here, this one first; one that only rows name is called as they call it."""
+    """All machines with sessions here, this one first; one without a row of its own has its name as its label."""
     rows = connection.execute("SELECT id, label, names FROM machine ORDER BY is_own DESC, label, id").fetchall()
     known = [Machine(number, label, tuple(json.loads(names))) for number, label, names in rows]
     others = connection.execute(
@@ -52,7 +52,7 @@ def machines(connection: sqlite3.Connection) -> list[Machine]:
 
 
 def shown_names(known: Sequence[Machine]) -> dict[str, str]:
-    """By id what reports call a machine: its label, with a part of its id where another has the same."""
+    """By id, what reports call a machine: its label, with a part of its id if another has the same label."""
     called = [each.label for each in known]
     return {
         each.id: each.label if called.count(each.label) == 1 else f"{each.label} ({each.id[:SHOWN_OF_ID]})"
@@ -61,9 +61,9 @@ def shown_names(known: Sequence[Machine]) -> dict[str, str]:
 
 
 def ids_called(known: Sequence[Machine], name: str) -> list[str]:
-    """Ids of the machines with this label, earlier host name or id, that reports call so, or whose id begins so.
+    """Ids of the machines with this label, id, earlier host name or name in reports, else those whose id begins so.
 
-    Raises BadInput for none.
+    Raises BadInput if there is none.
     """
     shown = shown_names(known)
     word = name.lower()
@@ -75,7 +75,7 @@ def ids_called(known: Sequence[Machine], name: str) -> list[str]:
 
 
 def sessions_on(connection: sqlite3.Connection, ids: Sequence[str]) -> list[int]:
-    """Sessions that lie, or lay, on machines with these ids, maybe on others too."""
+    """Sessions that are or were on machines with these ids, perhaps on others as well."""
     marks = ", ".join("?" * len(ids))
     rows = connection.execute(
         f"""SELECT id FROM session WHERE machine IN ({marks}) UNION
@@ -87,7 +87,7 @@ def sessions_on(connection: sqlite3.Connection, ids: Sequence[str]) -> list[int]
 
 
 def set_label(connection: sqlite3.Connection, home: Path, label: str) -> Machine:
-    """What this machine is called from now on."""
+    """Changes the label of this machine."""
     label = " ".join(label.split())
     if not label or len(label) > LONGEST_LABEL or not label.isprintable():
         raise BadInput(f"a machine's label is one line of 1 to {LONGEST_LABEL} letters")
@@ -97,13 +97,13 @@ def set_label(connection: sqlite3.Connection, home: Path, label: str) -> Machine
 
 
 def learn_machine(connection: sqlite3.Connection, number: str, label: str) -> None:
-    """Another machine whose sessions are, or will be, here; its label may have changed."""
+    """Adds another machine whose sessions are, or will be, here, or changes its label."""
     with transaction(connection):
         keep_machines(connection, [(number, label)])
 
 
 def keep_machines(connection: sqlite3.Connection, rows: Iterable[tuple[str, str]]) -> None:
-    """Ids and labels of other machines; inside the caller's transaction."""
+    """Stores ids and labels of other machines; call it inside a transaction."""
     connection.executemany(
         """INSERT INTO machine VALUES (?, ?, '[]', 0)
            ON CONFLICT (id) DO UPDATE SET label = excluded.label WHERE NOT is_own""",
@@ -116,12 +116,12 @@ def other_machines(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 
 
 def id_by_name(connection: sqlite3.Connection) -> dict[str, str]:
-    """The ids that earlier host names stand for."""
+    """The ids of machines by their earlier host names."""
     return {name: each.id for each in machines(connection) for name in each.names}
 
 
 def keep_file(home: Path) -> None:
-    """Before a database is rebuilt: the file has what the old one, or one that was set aside, says of the machine."""
+    """Before a database is rebuilt, writes a missing machine file from the old database or one that was set aside."""
     if read_file(home) is not None:
         return
     for name in filter(None, (FILE_NAME, last_set_aside(home))):

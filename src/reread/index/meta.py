@@ -10,29 +10,30 @@ FIELDS = ("prompt", "text", "thinking", "tool", "result", "title")
 """Columns of the full-text index, in order; `block.field` counts from 0."""
 TOOL, RESULT = FIELDS.index("tool"), FIELDS.index("result")
 PRICES = "prices"
-"""Digest of the prices all money was counted with."""
+"""Digest of the prices with which all money was counted."""
 PRICE_FILES = "price_files"
-"""How their files looked then."""
+"""The state of the price files at that time."""
 REBUILD = "rebuild"
-"""Whether an index that is being rebuilt is whole; absent where none was rebuilt."""
+"""Whether a rebuild of this index has begun or is done; absent if it was never rebuilt."""
 FOLDED = "folded"
-"""Whether copies that an earlier version kept as sessions of their own were looked for."""
+"""Noted once copies that an earlier version kept as sessions of their own were looked for."""
 EXTRACTOR = 5
-"""Version of what makes rows and words out of lines; a file with those of an older one is read again from the safe. 2:
-rows without any id are named by the first line of their file. 3: words of agents that only progress lines tell of. 4:
-what hooks do, tools that were stopped while they ran, whose request a fork copied. 5: words of
-unknown system lines and attachments, advisors at their own price."""
+"""Version of the code that makes rows and words of lines; files with rows of an older one are read again from the safe.
+
+2: rows without any id are named after the first line of their file. 3: words of agents known only from progress lines.
+4: what hooks do, tools that were stopped while they ran, the owner of a request that a fork copied. 5: words of unknown
+system lines and attachments, advisors at their own price."""
 _MADE_BY = "extractor"
 """The version that made all rows."""
 LEFT_OUT = "left_out"
-"""Sessions that the last walk left out, because somebody had forgotten them: a JSON object, with when that was."""
+"""Sessions that the last walk left out because they are forgotten: a JSON object of id and the time of forgetting."""
 SECRETS = "secrets"
-"""The key with which this archive tells the same secret again."""
+"""The key of the digests by which this archive recognises a secret that it has seen before."""
 BEGUN, DONE = "begun", "done"
 FIRST = "first"
-"""That the safe was empty when this index took its first pieces: whatever is in it, this index has taken."""
+"""Noted if the safe was empty when this index took its first pieces: then this index took every piece in it."""
 ORDER = "order"
-"""The number of the last sync that took pieces, and in the header of a piece of the one that took it; see
+"""The number of the last sync that wrote pieces. In the header of a piece: the number of the sync that wrote it, see
 `safe_reader`."""
 
 
@@ -46,7 +47,7 @@ def write_note(connection: sqlite3.Connection, name: str, value: str) -> None:
 
 
 def left_out(connection: sqlite3.Connection) -> list[tuple[str, int]]:
-    """Sessions that were forgotten and met again by the last walk, and when they were forgotten."""
+    """Forgotten sessions that the last walk found in the sources, and when they were forgotten."""
     import json
 
     return [(session, at) for session, at in json.loads(read_note(connection, LEFT_OUT) or "{}").items()]
@@ -68,10 +69,12 @@ def is_outdated(connection: sqlite3.Connection) -> bool:
 
 
 def waiting_for_friction(connection: sqlite3.Connection, *, with_grown: bool = True) -> list[tuple[int, str]]:
-    """Number and id of the sessions whose moments are to be found yet, the newest first; those that have some, and
-    grew since, can be left out."""
+    """Number and id of the sessions whose friction is still to be found, the newest first.
+
+    `with_grown=False` leaves out those that were searched before and have grown since.
+    """
     among = "" if with_grown else "WHERE NOT EXISTS (SELECT 1 FROM outcome WHERE outcome.session = session.id)"
-    # A CROSS JOIN goes from those that wait to their sessions: SQLite would read all sessions in their order.
+    # The CROSS JOIN starts from the sessions that wait: SQLite would otherwise read all sessions in order.
     rows = connection.execute(
         f"""SELECT session.id, uuid FROM friction_waits CROSS JOIN session ON session.id = friction_waits.session
             {among} ORDER BY ended DESC, session.id"""  # noqa: S608  our own words
@@ -80,13 +83,15 @@ def waiting_for_friction(connection: sqlite3.Connection, *, with_grown: bool = T
 
 
 def keep_waiting_for_friction(connection: sqlite3.Connection, session: int) -> None:
-    """What a session shows now is to be found later; what it showed before stays so long. Inside the caller's
-    transaction."""
+    """Notes that the friction of a session is to be found later; moments found before stay until then.
+
+    Call it inside a transaction.
+    """
     connection.execute("INSERT OR IGNORE INTO friction_waits VALUES (?)", (session,))
 
 
 def waiting_for_results(connection: sqlite3.Connection) -> list[int]:
-    """Numbers of the sessions with tool results whose words are to be indexed yet; 0 for those of no session."""
+    """Numbers of the sessions with tool results whose words are still to be indexed; 0 for files of no session."""
     rows = connection.execute(
         "SELECT DISTINCT ifnull(session, 0) FROM result_waits JOIN file ON file.id = result_waits.file"
     )
@@ -99,7 +104,7 @@ def keep_renewed(connection: sqlite3.Connection) -> None:
 
 
 def is_half_made(connection: sqlite3.Connection) -> bool:
-    """Whether a rebuild did not come to its end."""
+    """Whether a rebuild was begun and not finished."""
     return read_note(connection, REBUILD) == BEGUN
 
 
@@ -109,7 +114,7 @@ def last_order(connection: sqlite3.Connection) -> int:
 
 
 def count_order(connection: sqlite3.Connection, number: int) -> None:
-    """What was given to pieces is never given to later ones."""
+    """Stores the number of a sync, so that it is never given to the pieces of a later one."""
     if number > last_order(connection):
         write_note(connection, ORDER, str(number))
 
@@ -123,7 +128,7 @@ def stored_path(path: str) -> str | bytes:
 
 
 def sought_path(path: str) -> str | bytes:
-    """The same for what somebody asks for: half an emoji, which no file is called by, is found nowhere."""
+    """Like `stored_path`, for text that a person typed: it may have a lone surrogate, which no file name contains."""
     try:
         return stored_path(path)
     except UnicodeEncodeError:
@@ -135,14 +140,14 @@ def as_path(stored: str | bytes) -> str:
 
 
 def file_key(machine: str, path: str) -> str:
-    """The same on every machine that ever holds the row."""
-    from hashlib import sha256  # costs 2 ms, which a status line has no use for
+    """The key of a file, which stays the same on every machine that gets the row."""
+    from hashlib import sha256  # takes 2 ms, which a status line need not spend
 
     return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 EDGE = 1024
-"""How much of a file's beginning and end proves that it only grew."""
+"""How many bytes at a file's beginning and end are compared to prove that it only grew."""
 
 
 def digest(edge: bytes) -> bytes:
@@ -152,7 +157,7 @@ def digest(edge: bytes) -> bytes:
 
 
 def session_mark(uuid: str) -> str:
-    """What stands for a session among the keys of what was forgotten: wherever it is met, it is known by its id."""
+    """The key for a session in the table `forgotten`: made of its id alone, so that it is recognised anywhere."""
     return file_key("session", uuid)
 
 
@@ -160,8 +165,8 @@ _WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
 
 def known_sources(connection: sqlite3.Connection) -> set[str]:
-    """Every folder or file that sessions were taken from."""
-    rows = connection.execute(  # from one to the next in the index, not over every file
+    """Every folder or file that sessions were imported from."""
+    rows = connection.execute(  # steps from source to source in the index instead of reading every file
         """WITH RECURSIVE known(source) AS (
                SELECT min(source) FROM file UNION ALL
                SELECT (SELECT min(source) FROM file WHERE file.source > known.source) FROM known WHERE source NOT NULL
@@ -171,7 +176,7 @@ def known_sources(connection: sqlite3.Connection) -> set[str]:
 
 
 def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
-    """How much of every file there is in the safe."""
+    """The number of bytes in the safe for every file, other places included."""
     rows = connection.execute(
         "SELECT place.path, taken FROM place JOIN file ON file.id = place.file UNION ALL SELECT path, taken FROM file"
     )
@@ -187,7 +192,7 @@ def has_files(connection: sqlite3.Connection, kind: str) -> bool:
 
 
 def sessions_written_before(connection: sqlite3.Connection, mtime_ns: int) -> int:
-    """Sessions whose transcript is still there and was written last by then."""
+    """The number of sessions whose transcript still exists and was last written at or before this time."""
     row = connection.execute(
         """SELECT count(*) FROM (
                SELECT max(mtime_ns) AS last, max(present) AS present FROM file
@@ -199,7 +204,7 @@ def sessions_written_before(connection: sqlite3.Connection, mtime_ns: int) -> in
 
 
 def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:
-    """Files that calls of the client's own tools wrote since then; what a shell wrote is not known."""
+    """The number of files that the client's own tools wrote since then; what a shell wrote is not known."""
     row = connection.execute(
         f"""SELECT count(DISTINCT path) FROM tool_call
             WHERE status = 'ok' AND time >= ? AND name IN ({", ".join("?" * len(_WRITERS))})""",  # noqa: S608
@@ -209,7 +214,7 @@ def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:
 
 
 def prompts_since(connection: sqlite3.Connection, moments: Sequence[int]) -> list[int]:
-    """What people typed since each of some moments, as a session counts it: no commands, copies in forks once."""
+    """The number of prompts since each of these times, counted as in a session: no commands, copies in forks once."""
     sums = ", ".join("count(CASE WHEN time >= ? THEN 1 END)" for _ in moments)
     counted = connection.execute(
         f"SELECT {sums} FROM prompt WHERE is_copy = 0 AND time >= ?",  # noqa: S608  our own text
@@ -219,10 +224,10 @@ def prompts_since(connection: sqlite3.Connection, moments: Sequence[int]) -> lis
 
 
 def machine_names(connection: sqlite3.Connection, machine: str) -> tuple[str, ...]:
-    """What else rows and pieces of a machine were called."""
+    """Earlier names of a machine, which old rows and pieces carry in place of its id."""
     row = connection.execute("SELECT names FROM machine WHERE id = ?", (machine,)).fetchone()
     if row is None or row[0] == "[]":
         return ()
-    import json  # not before it is needed: nearly every machine has kept its name
+    import json  # rarely needed: nearly every machine has kept its name
 
     return tuple(json.loads(row[0]))

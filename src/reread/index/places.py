@@ -1,7 +1,7 @@
-"""Other places that hold what a file holds: another folder, user, mount or machine.
+"""Other places with the content of a file: another folder, user, mount or machine.
 
-A session is its content. A file with the same bytes as one that is kept, or with the beginning of them, is no session
-of its own: it is a place, and its rows, words and bytes are those of the file. The safe records it by a piece without
+A session is its content. A file with the same bytes as a kept file, or with the beginning of them, is not a session of
+its own but a place of that file, whose rows, words and bytes it shares. The safe records a place as a piece without
 bytes, so that a new index knows it again.
 """
 
@@ -32,7 +32,7 @@ from .sessions import integers
 from .words import unindex
 
 PLACE = "place"
-"""In the header of a piece without bytes: its path is another place of the file."""
+"""In the header of a piece without bytes whose path is another place of the file."""
 CAPTURE = "capture"
 Role = tuple[str, str]
 
@@ -41,7 +41,7 @@ class PlaceRow(NamedTuple):
     """A place as it was last seen."""
 
     key: str
-    """What pieces in the safe may carry that were kept for it when it was a file of its own."""
+    """Made from machine and path; pieces in the safe may have it from when the place was a file of its own."""
     file: int
     machine: str
     source: str
@@ -58,13 +58,14 @@ class KnownPlace(NamedTuple):
     inode: int
     device: int
     original: Path
-    """Where the file lies, and on which machine."""
+    """The path of the file."""
     machine: str
+    """The machine of the file."""
     present: bool
 
 
 def role_of(kind: str, path: Path) -> Role:
-    """What a file is in its session, wherever that lies."""
+    """What a file is in its session, independent of where the session is."""
     return kind, "" if kind == "transcript" else path.name
 
 
@@ -82,7 +83,7 @@ def places_on(connection: sqlite3.Connection, machine: str) -> dict[Path, KnownP
 
 
 def keep_places(connection: sqlite3.Connection, places: Iterable[PlaceRow]) -> None:
-    """Inside the caller's transaction."""
+    """Call it inside a transaction."""
     connection.executemany(
         """INSERT INTO place (key, file, machine, source, path, device, inode, size, mtime_ns, present)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
@@ -93,7 +94,7 @@ def keep_places(connection: sqlite3.Connection, places: Iterable[PlaceRow]) -> N
 
 
 def place_piece(place: PlaceRow, key: str, kind: str, generation: int, taken: int) -> tuple[PieceHeader, bytes]:
-    """What the safe keeps of a place."""
+    """The piece by which the safe records a place."""
     header = PieceHeader(
         file=key,
         machine=place.machine,
@@ -114,13 +115,13 @@ def known_keys(connection: sqlite3.Connection) -> set[tuple[str, int]]:
 
 
 def keys_of_places(connection: sqlite3.Connection, files: Iterable[int]) -> set[str]:
-    """Under which other keys the safe may hold what some files hold."""
+    """Other keys under which the safe may have the content of these files."""
     rows = connection.execute(f"SELECT key FROM place WHERE file IN ({integers(files)})")  # noqa: S608  integers
     return {key for (key,) in rows}
 
 
 def places_of(connection: sqlite3.Connection, sessions: Sequence[int]) -> dict[int, list[tuple[str, str, bool]]]:
-    """Of sessions that lie in several places: machine and path of the others, and whether each is there still."""
+    """Of sessions in several places: machine and path of the other places, and whether each still exists."""
     rows = connection.execute(
         f"""SELECT DISTINCT file.session, place.machine, place.path, place.present
             FROM place JOIN file ON file.id = place.file
@@ -134,7 +135,7 @@ def places_of(connection: sqlite3.Connection, sessions: Sequence[int]) -> dict[i
 
 
 def part_ways(connection: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
-    """Copies of sessions with one of these keys are copies no more; gives the keys of all that each of them had."""
+    """Makes the copies of sessions with these place keys independent; returns the keys of all places they had."""
     found: set[str] = set()
     with transaction(connection):
         for key in keys:
@@ -151,7 +152,7 @@ def part_ways(connection: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
 
 
 def drop_places(connection: sqlite3.Connection, machine: str, paths: Iterable[Path]) -> None:
-    """Those that went their own ways: they are files now."""
+    """Drops places that are files of their own now."""
     connection.executemany(
         "DELETE FROM place WHERE machine = ? AND path = ?", [(machine, stored_path(str(path))) for path in paths]
     )
@@ -165,7 +166,7 @@ def mark_places_vanished(connection: sqlite3.Connection, machine: str, paths: It
 
 
 def adopt_places(connection: sqlite3.Connection, headers: Iterable[PieceHeader]) -> None:
-    """Places as the safe tells them; whether they are there still, the next sync sees."""
+    """Adds places that the safe records; the next sync finds out whether they still exist."""
     rows = connection.execute("SELECT key, id, machine, path FROM file").fetchall()
     files = {key: number for key, number, *_ in rows}
     taken = {(machine, as_path(path)) for *_, machine, path in rows}
@@ -181,7 +182,7 @@ def adopt_places(connection: sqlite3.Connection, headers: Iterable[PieceHeader])
 
 
 class Original(NamedTuple):
-    """A session that another may be a copy of."""
+    """A session of which another may be a copy."""
 
     session: int
     machine: str
@@ -207,9 +208,9 @@ def originals(connection: sqlite3.Connection, uuid: str) -> list[Original]:
 def move_session(
     connection: sqlite3.Connection, moved: Original, machine: str, folder: str, files: Mapping[int, tuple[str, Path]]
 ) -> bool:
-    """A session lies elsewhere from now on, its files at these sources and paths; nothing else of it changes.
+    """Moves a session to another machine or folder, and its files to these sources and paths; nothing else changes.
 
-    False where another lies there already.
+    False if another session is there already.
     """
     with transaction(connection):
         changed = connection.execute(
@@ -242,7 +243,7 @@ def move_session(
 
 
 def call_by_file(connection: sqlite3.Connection, trunk: FileRow) -> None:
-    """The session of a transcript is called by the name of its file from now on."""
+    """Renames the session of a transcript after its file."""
     with transaction(connection):
         for name in (trunk.path.stem, trunk.path.name):
             values = (stored_path(name), trunk.session)
@@ -251,8 +252,10 @@ def call_by_file(connection: sqlite3.Connection, trunk: FileRow) -> None:
 
 
 def fold_copies(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> int:
-    """Sessions that an earlier version imported several times, from several places or under several names of a host,
-    become one again; those that went their own ways stay. Gives how many were folded into others."""
+    """Joins sessions that an earlier version imported several times, from several places or under several host names.
+
+    Copies that have grown apart stay separate. Returns how many were folded into others.
+    """
     uuids = connection.execute("SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1").fetchall()
     files = SessionFileReader(connection, safe)
     ledger = Ledger(connection, prices)
@@ -273,7 +276,7 @@ def fold_copies(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> i
 
 
 def _rename_left(connection: sqlite3.Connection) -> None:
-    """What kept an earlier name of the machine because another had its place."""
+    """Gives the machine's id to rows that kept an earlier name because another row was in their place."""
     own = kept_machine(connection)
     if own is not None:
         with transaction(connection):
@@ -288,7 +291,7 @@ def _fullest(each: Original) -> tuple[int, int]:
 
 
 def _holds(connection: sqlite3.Connection, files: SafeReader, full: Original, other: Original) -> bool:
-    """Whether all that is kept of one session is kept of another, too, or is the beginning of it."""
+    """Whether every file of `other` is, or is the beginning of, the same file of `full`."""
     if not other.files or other.files.keys() - full.files.keys():
         return False
     return all(_begins_with(connection, files, full.files[role], row) for role, row in other.files.items())

@@ -1,4 +1,4 @@
-"""The readable views as tables of a database of their own, for Datasette, notebooks and whatever reads SQLite."""
+"""Writes the readable views as tables of a separate database, for Datasette, notebooks and whatever reads SQLite."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_lines, l
 from .sql_views import CALLS, PROMPTS, REPLIES, RESPONSES, RESULTS, SESSIONS, THINKING, ReadableView
 
 _HANDLES = ("file", "number")
-"""Columns that mean something in the archive alone."""
+"""Columns that have a meaning only inside the archive."""
 _PLAIN = {
     *("id", "session", "call", "uuid", "message", "time", "started", "ended", "status", "tool", "model", "models"),
     *("versions", "agent"),
 }
-"""Columns in which no person and no program put words."""
+"""Columns without text from a person or a program, which need no redacting."""
 _AT_ONCE = 500
 Row = tuple[object, ...]
 
 
 class PlainParts(NamedTuple):
-    """What goes into the database."""
+    """Which parts go into the database."""
 
     thinking: bool = True
     tools: bool = True
@@ -45,15 +45,15 @@ class PlainDatabase(NamedTuple):
     rows: dict[str, int]
     """By table."""
     taken: Counter[str]
-    """Secrets that were taken out, by kind: how often."""
+    """How often secrets were taken out, by kind."""
     distinct: Counter[str]
-    """How many different ones."""
+    """How many different secrets were taken out, by kind."""
     left: Counter[str]
-    """What is secret and still there; empty where nobody looked."""
+    """How many secrets are still there, by kind; empty without a redactor."""
 
 
 class PlainWriter:
-    """Copies rows out of the readable views of some sessions, without secrets if wanted."""
+    """Copies rows of some sessions from the readable views, without secrets if a redactor is given."""
 
     def __init__(
         self,
@@ -75,15 +75,15 @@ class PlainWriter:
         source.executemany("INSERT INTO chosen VALUES (?)", [(number,) for number in sessions])
 
     def write(self, path: Path) -> PlainDatabase:
-        """Raises StoreError where it cannot be written, and for a file that holds something: without a journal, one
-        that could not be written whole could not be as it was either."""
+        """Raises StoreError if the file cannot be written, or if it is not empty: without a journal, an existing file
+        could not be restored after a failure."""
         if path.is_file() and path.stat().st_size:
             raise StoreError(f"{printable(str(path))}: there is a file already; name a new one")
         if self._redactor is not None:
             self._learn(self._redactor)
         try:
             with closing(sqlite3.connect(path, isolation_level=None)) as made:
-                made.execute("PRAGMA journal_mode = OFF")  # a file that is not whole is thrown away
+                made.execute("PRAGMA journal_mode = OFF")  # an incomplete file is useless anyway
                 made.execute("BEGIN")
                 rows = {view.name: self._fill(made, view) for view in self._parts.views}
                 for view in self._parts.views:
@@ -113,14 +113,14 @@ class PlainWriter:
         has_agents = any(column.name == "agent" for column in view.columns)
         trunks = "AND agent IS NULL" if has_agents and not self._parts.subagents else ""
         order = "started" if view is SESSIONS else "time"
-        # Sorted by place, lines that lie in one piece of the safe are read one after the other.
+        # Sorted by file and time, so that lines in the same piece of the safe are read one after the other.
         order = order if view is SESSIONS or not view.texts else "file, time"
         return self._source.execute(
             f"SELECT {', '.join(columns)} FROM temp.{view.name} WHERE {chosen} {trunks} ORDER BY {order}"  # noqa: S608
         )
 
     def _learn(self, redactor: Redactor) -> None:
-        """All of it first: what one text tells may stand bare in another."""
+        """Learns the secrets of all texts first: a secret recognised in one may occur without context in another."""
         for view in self._parts.views:
             columns = [column.name for column in view.columns if column.type == "TEXT" and column.name not in _PLAIN]
             for count, row in enumerate(self._rows(view, columns)):
@@ -158,12 +158,12 @@ def _as_it_is(value: object) -> object:
 
 
 def _as_text(value: object) -> object:
-    """Names from the file system may be bytes that are no UTF-8."""
+    """The value as text: names from the file system may be bytes that are not UTF-8."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _redacted_json(redactor: Redactor, text: str) -> str:
-    """As it was written where nothing is taken out."""
+    """The JSON without secrets; unchanged, to the byte, if there are none."""
     raw = text.encode("utf-8", "replace")
     made = redacted_line(redactor, raw)
     return text if made is raw else made.decode("utf-8", "replace")
@@ -173,7 +173,7 @@ _OF_CHOSEN = "file IN (SELECT id FROM main.file WHERE session IN chosen)"
 
 
 def _number(view: ReadableView) -> list[str]:
-    """Words are found by a number that outlasts a VACUUM."""
+    """A numeric id column, because full text needs row numbers that a VACUUM does not change."""
     return [] if view is SESSIONS else ["id INTEGER PRIMARY KEY"]
 
 
@@ -184,7 +184,7 @@ def _key(view: ReadableView, column: str) -> str:
 
 
 def _make_searchable(made: sqlite3.Connection, view: ReadableView) -> None:
-    """Full text as Datasette and sqlite-utils look for it: NAME_fts over the table NAME."""
+    """Adds indexes, and full text where Datasette and sqlite-utils look for it: NAME_fts over the table NAME."""
     if view is not SESSIONS:
         made.execute(f"CREATE INDEX {view.name}_by_session ON {view.name}(session)")
         made.execute(f"CREATE INDEX {view.name}_by_time ON {view.name}(time)")

@@ -1,4 +1,4 @@
-"""Reads rows: files, pieces, matches of a search, tool calls with the files they name."""
+"""Reads rows: files, pieces, matches of a search, and tool calls with the files they name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StoredPiece(Struct, frozen=True, kw_only=True):
 
 
 class Match(Struct, frozen=True):
-    """A block the full-text index found."""
+    """A block that the full-text index found."""
 
     id: int
     session: int
@@ -48,7 +48,7 @@ class Match(Struct, frozen=True):
     kind: str
     generation: int
     occurrences: float = 0.0
-    """How often the words stand there, beside the other matches of one question: rare words count for more."""
+    """How often the words occur, comparable only within one query: rare words count for more."""
 
 
 BlockRow = tuple[int, int, int, int, int, int, int | None]
@@ -56,8 +56,11 @@ BlockRow = tuple[int, int, int, int, int, int, int | None]
 
 
 class FileBlocks(NamedTuple):
-    """Blocks of one file whose ids follow each other, as rows: where all of an archive are gone through, most are
-    needed for a moment, and making a match of each takes as long as reading them."""
+    """Consecutive blocks of one file, as plain rows.
+
+    A pass over all blocks of an archive needs most of them only for a moment, and making a `Match` of each would take
+    as long as reading them.
+    """
 
     session: int
     kind: str
@@ -72,12 +75,12 @@ class FileBlocks(NamedTuple):
 _MATCH = """block.id, file.session, block.file, block.offset, block.length, block.part, block.field, block.time,
             file.kind, file.generation"""
 _OCCURRENCES = f"abs(bm25(search, {', '.join(['1e-9'] * len(FIELDS))}))"
-"""bm25 takes an occurrence times the weight of its column, and more of them for ever less. While they come to next to
-nothing that is a straight line: so it counts."""
+"""bm25 multiplies occurrences by the weight of their column and flattens out as they grow in number. With tiny weights
+it stays linear, so that it counts occurrences."""
 
 
 def known_files(connection: sqlite3.Connection, machine: str) -> dict[str, FileRow]:
-    """Every file of a machine but the backups, by key."""
+    """Every file of a machine except backups, by key."""
     rows = connection.execute(
         f"SELECT {_FILE} FROM file WHERE machine = ? AND backup_of IS NULL",  # noqa: S608  our own names
         (machine,),
@@ -91,7 +94,7 @@ def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
 
 
 def agents_of_responses(connection: sqlite3.Connection, files: Iterable[int]) -> dict[int, frozenset[str | None]]:
-    """By file: the agents that its responses are told of."""
+    """By file: the agents that made its responses."""
     rows = connection.execute(
         f"""SELECT DISTINCT file, agent FROM request JOIN circumstance ON circumstance.id = request.circumstance
             WHERE file IN ({integers(files)})"""  # noqa: S608
@@ -103,7 +106,7 @@ def agents_of_responses(connection: sqlite3.Connection, files: Iterable[int]) ->
 
 
 def sizes_of(connection: sqlite3.Connection, sessions: Iterable[int]) -> dict[int, int]:
-    """How many bytes are kept of some sessions, the newest first."""
+    """The number of bytes kept of each of these sessions, the newest session first."""
     rows = connection.execute(
         f"""SELECT session.id, ifnull(sum(taken), 0) FROM session LEFT JOIN file ON file.session = session.id
             WHERE session.id IN ({integers(sessions)}) GROUP BY session.id ORDER BY ended DESC, session.id"""  # noqa: S608
@@ -112,7 +115,7 @@ def sizes_of(connection: sqlite3.Connection, sessions: Iterable[int]) -> dict[in
 
 
 class FileFigures(NamedTuple):
-    """What is counted of a file, and what tells that it changed."""
+    """The figures of a file, and what shows that it changed."""
 
     id: int
     key: str
@@ -131,7 +134,7 @@ class FileFigures(NamedTuple):
 
 
 def figures_by_session(connection: sqlite3.Connection) -> dict[int, list[FileFigures]]:
-    """Of the files of all sessions."""
+    """The figures of the files of all sessions, by session."""
     rows = connection.execute(
         """SELECT session, id, key, machine, path, kind, lower(hex(head)), first_request, last_request, lines,
                   malformed, taken, generation, indexed, extractor
@@ -149,7 +152,7 @@ def files_of_kind(connection: sqlite3.Connection, kind: str) -> list[FileRow]:
 
 
 def own_index(connection: sqlite3.Connection, path: Path) -> FileRow | None:
-    """The client's own index of a folder, which belongs to no session."""
+    """The index file that the client keeps in a folder; it belongs to no session."""
     row = connection.execute(
         f"SELECT {_FILE} FROM file WHERE session IS NULL AND kind = 'index' AND path = ?",  # noqa: S608  our own names
         (stored_path(str(path)),),
@@ -163,7 +166,7 @@ def backups_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
 
 
 def session_called(connection: sqlite3.Connection, machine: str, uuid: str) -> int | None:
-    """Of the copies of a session one that has a transcript, if any has."""
+    """The number of a session with this id; of several copies, one with a transcript if any has one."""
     row = connection.execute(
         """SELECT id FROM session WHERE machine = ? AND uuid = ?
            ORDER BY EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND kind = 'transcript') DESC, id""",
@@ -179,11 +182,11 @@ def session_sizes(connection: sqlite3.Connection) -> list[tuple[int, str, int]]:
 
 
 COUNTED = ("time", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches", "rows")
-"""What a response counts for, as `request` has it."""
+"""The columns of `request` with the counts of a response."""
 
 
 def responses_of_file(connection: sqlite3.Connection, file: str) -> dict[str, tuple[object, ...]]:
-    """By its key what the file with a key says about each response: its model, and the columns of `COUNTED`."""
+    """The responses in the file with this key: by the key of each, its model and the columns of `COUNTED`."""
     columns = ", ".join(f"request.{name}" for name in COUNTED)
     rows = connection.execute(
         f"""SELECT request.key, model, {columns} FROM file JOIN request ON request.file = file.id
@@ -194,7 +197,7 @@ def responses_of_file(connection: sqlite3.Connection, file: str) -> dict[str, tu
 
 
 def sessions_beside(connection: sqlite3.Connection, machine: str, uuid: str | None, folder: Path) -> list[int]:
-    """The sessions of an id in whatever folder; without an id all of a folder."""
+    """The sessions with an id, in any folder; without an id, all of this folder."""
     column, value = ("folder", str(folder)) if uuid is None else ("uuid", uuid)
     rows = connection.execute(
         f"SELECT id FROM session WHERE machine = ? AND {column} = ?",  # noqa: S608  our own names
@@ -214,7 +217,7 @@ def outdated_sessions(connection: sqlite3.Connection) -> list[tuple[int, str, st
 
 
 def sessions_by_key(connection: sqlite3.Connection) -> dict[str, int | None]:
-    """Whose every file is, backups and other places included; None for what belongs to no session."""
+    """The session of every file by key, backups and other places included; None for files of no session."""
     return dict(
         connection.execute(
             """SELECT key, ifnull(session, backup_of) FROM file UNION ALL
@@ -224,7 +227,7 @@ def sessions_by_key(connection: sqlite3.Connection) -> dict[str, int | None]:
 
 
 def bytes_by_session(connection: sqlite3.Connection) -> dict[int, int]:
-    """How much of every session is kept, without backups."""
+    """The number of bytes kept of every session, without backups."""
     return dict(connection.execute("SELECT session, sum(taken) FROM file WHERE session NOT NULL GROUP BY session"))
 
 
@@ -249,7 +252,7 @@ def _file(row: Sequence[Any]) -> FileRow:
     values = dict(zip(FileRow.__struct_fields__, row, strict=True))
     values["location"], values["source"] = as_path(values["location"]), _same(as_path(values["source"]))
     values["kind"], values["device"], values["present"] = _same(values["kind"]), _same(values["device"]), bool(row[-1])
-    for name in ("taken", "indexed"):  # as large as the file, nearly always
+    for name in ("taken", "indexed"):  # nearly always as large as the file: share the object
         values[name] = values["size"] if values[name] == values["size"] else values[name]
     return FileRow(**values)
 
@@ -259,7 +262,7 @@ _Value = TypeVar("_Value", str, int)
 
 @lru_cache(maxsize=1 << 8)
 def _same(value: _Value) -> _Value:
-    """One object for what thousands of files have in common."""
+    """One shared object for equal values of thousands of files."""
     return value
 
 
@@ -289,7 +292,7 @@ def matches(
     sessions: Sequence[int] | None,
     counts: bool = False,
 ) -> list[Match]:
-    """The newest blocks that match, going back from the id `below`; with how often, where it `counts`."""
+    """The newest blocks that match, going back from the id `below`; with their occurrences if `counts`."""
     chosen = "" if sessions is None else f"AND file.session IN ({integers(sessions)})"
     rows = connection.execute(
         f"""SELECT {_MATCH}{f", {_OCCURRENCES}" if counts else ""}
@@ -302,20 +305,20 @@ def matches(
 
 
 def which_match(connection: sqlite3.Connection, expression: str, among: Sequence[int]) -> set[int]:
-    """Of some blocks, given by their ids."""
+    """Those of these blocks, given by their ids, that match."""
     query = "SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ?"
     found = {number for (number,) in connection.execute(query, (expression, min(among), max(among)))}
     return found.intersection(among)
 
 
 class Possible(NamedTuple):
-    """What the index says about blocks that may match."""
+    """Which blocks may match, by the index."""
 
     expression: str
-    """They match it."""
+    """Blocks that match this full-text expression."""
     first: int | None = None
     last: int | None = None
-    """Those beyond may hold it as well: it was made without their words."""
+    """Blocks before `first` or behind `last` may match as well: the expression was made without knowing their words."""
 
 
 _POSSIBLE = f"""WITH possible(id) AS (
@@ -331,11 +334,13 @@ def blocks(
     sessions: Sequence[int] | None,
     possible: Possible | None = None,
 ) -> Iterator[FileBlocks]:
-    """All blocks of some fields, in some sessions or in all, newest first; those alone that are possible, and all of
-    which the index may lack words."""
+    """All blocks of some fields, in some sessions or in all, newest first.
+
+    With `possible`, only blocks that may match: that includes all for which the index may lack words.
+    """
     chosen = "" if sessions is None else f"WHERE session IN ({integers(sessions)})"
     told = connection.execute(f"SELECT id, session, kind, generation FROM file {chosen}")  # noqa: S608  integers only
-    files = {number: about for number, *about in told}  # looked up here: a join takes a quarter longer
+    files = {number: about for number, *about in told}  # looked up here, because a join takes a quarter longer
     inside = "" if sessions is None else f"AND file IN ({integers(list(files))})"
     these, source = (_POSSIBLE, "possible CROSS JOIN block USING (id)") if possible is not None else ("", "block")
     rows = connection.execute(
@@ -371,9 +376,9 @@ def match_cells(
     times: tuple[int | None, int | None],
     most: int,
 ) -> list[tuple[int, int, int | None, int]]:
-    """The newest matches added up by session, field and hour since 1970, at most so many: what facets count.
+    """The counts for facets: the newest `most` matches, added up by session, field and hour since 1970.
 
-    A match takes 2 microseconds; `times` are the edges of a window, in milliseconds.
+    A match takes 2 microseconds; `times` are the bounds of a window, in milliseconds.
     """
     chosen = "" if sessions is None else f"AND file.session IN ({integers(sessions)})"
     since, until = times
@@ -389,7 +394,7 @@ def match_cells(
 
 
 def vocabulary(connection: sqlite3.Connection, first: str, last: str) -> list[tuple[str, int]]:
-    """Terms of the index between two, with the number of blocks that hold them."""
+    """Terms of the index from `first` to before `last`, each with the number of blocks that contain it."""
     return list(connection.execute("SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, last)))
 
 
@@ -402,7 +407,7 @@ def acknowledged_end(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 def has_places(connection: sqlite3.Connection) -> bool:
-    """Whether something that is kept lies in another place, too."""
+    """Whether any kept file has another place."""
     return connection.execute("SELECT 1 FROM place LIMIT 1").fetchone() is not None
 
 
@@ -411,7 +416,7 @@ def has_pieces(connection: sqlite3.Connection) -> bool:
 
 
 def forgotten(connection: sqlite3.Connection) -> dict[str, int]:
-    """Keys of files that a person had forgotten, and what stands for sessions and contents; with when that was."""
+    """Keys of forgotten files and the marks of forgotten sessions and contents, each with the time it was forgotten."""
     return dict(connection.execute("SELECT key, at FROM forgotten"))
 
 
@@ -426,7 +431,7 @@ class StoredCall(NamedTuple):
 
 
 class TextLine(NamedTuple):
-    """Where a line lies in the safe."""
+    """Where a line is in the safe."""
 
     generation: int
     offset: int
@@ -435,7 +440,7 @@ class TextLine(NamedTuple):
 
 
 def calls_with_files(connection: sqlite3.Connection) -> Iterator[StoredCall]:
-    """All calls that name a file, its agents' included."""
+    """All calls that name a file, including those of agents."""
     rows = connection.execute(
         """SELECT tool_call.file, tool_call.id, file.session, name, status, time, tool_call.path
            FROM tool_call JOIN file ON file.id = tool_call.file
@@ -450,7 +455,7 @@ def status_of_call(connection: sqlite3.Connection, file: int, call: str) -> str 
 
 
 def lines_with(connection: sqlite3.Connection, file: int, field: int) -> list[TextLine]:
-    """The lines of a file that hold texts of a kind, in order; the blocks of a file lie close together."""
+    """The lines of a file that have texts of a field, in order; its blocks are close together, so this is quick."""
     rows = connection.execute(
         """SELECT file.generation, block.offset, block.length, block.time
            FROM file CROSS JOIN block ON block.id BETWEEN file.first_block AND file.last_block
@@ -461,7 +466,7 @@ def lines_with(connection: sqlite3.Connection, file: int, field: int) -> list[Te
 
 
 def closed_part_of(connection: sqlite3.Connection, key: str) -> bytes:
-    """What is known of the first lines of a file; empty where nothing is."""
+    """The stored closed part of a file; empty if there is none."""
     found = connection.execute(
         "SELECT state FROM closed_part JOIN file ON file.id = closed_part.file WHERE file.key = ?", (key,)
     ).fetchone()

@@ -1,7 +1,8 @@
 """Opens an archive that cannot be written: on a read-only medium, in a backup, among another person's files.
 
-SQLite reads a database with a log only beside shared memory, which it would have to make. What is right then depends on
-the log: without one the file is all there is, and does not change; with one it may be half of what was committed.
+SQLite can read a database with a log only if it can make a file for shared memory next to it. If it cannot, the right
+way depends on the log: without one, the file is complete and does not change; with one, the file may lack much of what
+was committed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .sql_views import add_views
 
 
 def look_into(home: Path) -> sqlite3.Connection:
-    """A connection that can only read. Raises StoreError."""
+    """A read-only connection to an archive that cannot be written. Raises StoreError."""
     path = home / FILE_NAME
     try:
         connection = _opened(path)
@@ -40,7 +41,7 @@ def look_into(home: Path) -> sqlite3.Connection:
 
 def _opened(path: Path) -> sqlite3.Connection:
     try:
-        return _connected(f"{path.absolute().as_uri()}?mode=ro")  # its writer has made the shared memory
+        return _connected(f"{path.absolute().as_uri()}?mode=ro")  # works if a writer has made the shared memory
     except sqlite3.OperationalError:
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:
@@ -59,7 +60,7 @@ def _connected(uri: str) -> sqlite3.Connection:
 
 
 def _copied(path: Path, log: Path) -> sqlite3.Connection:
-    """The file and its log, put together in a database of SQLite's own, which is gone when it is closed."""
+    """The file and its log, combined in a temporary database, which is gone when it is closed."""
     with TemporaryDirectory(prefix="reread-") as folder:
         for each in (path, log):
             shutil.copyfile(each, Path(folder) / each.name)
@@ -82,7 +83,7 @@ def _refuse_other_versions(connection: sqlite3.Connection, path: Path) -> None:
 
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
 _PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "data_version"})
-"""`data_version` is FTS5's own question."""
+"""`data_version` is queried by FTS5 itself."""
 
 
 @contextmanager
@@ -90,7 +91,7 @@ def readable(home: Path, safe: Safe, project_today: Callable[[str | None], str |
     """A connection with the readable views, which the caller may only read from."""
     connection = look_into(home) if is_only_readable(home) else connect(home, read_only=True)
     try:
-        connection.execute("PRAGMA query_only = OFF")  # for views of its own; the file was opened to be read
+        connection.execute("PRAGMA query_only = OFF")  # to create temporary views; the file itself is opened read-only
         add_views(connection, safe, project_today)
         yield connection
     finally:
@@ -100,7 +101,8 @@ def readable(home: Path, safe: Safe, project_today: Callable[[str | None], str |
 def ask(
     home: Path, safe: Safe, project_today: Callable[[str | None], str | None], query: str
 ) -> tuple[list[str], list[tuple[object, ...]]]:
-    """`mode=ro` alone would still let `VACUUM INTO` and `ATTACH` make other files."""
+    """The columns and rows of a query. An authorizer refuses all but reading: with `mode=ro` alone, `VACUUM INTO` and
+    `ATTACH` could still create other files."""
     try:
         with readable(home, safe, project_today) as connection:
             _wake(connection)
@@ -116,7 +118,7 @@ def ask(
 
 
 def _wake(connection: sqlite3.Connection) -> None:
-    """A virtual table declares its columns with a CREATE when first used, which the judge would refuse."""
+    """Uses the virtual tables once: on first use they declare their columns with a CREATE, which `_judge` refuses."""
     for table in ("search", "vocabulary"):
         connection.execute(f"SELECT 1 FROM {table} LIMIT 0")  # noqa: S608  our own names
 

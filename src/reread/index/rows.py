@@ -14,7 +14,7 @@ from .meta import file_key
 from .sessions import SessionRow as SessionRow
 
 OWN = "wire"
-"""The source of captures that reread made itself, whatever folder the archive lies in."""
+"""The `source` of captures that reread made itself, wherever the archive's folder is."""
 
 
 class FileRow(Struct, frozen=True, kw_only=True, gc=False):
@@ -55,7 +55,7 @@ class PieceRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 
 
 class BlockRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
-    """A text to index: its line's place, and the text as the index wants it, in UTF-8."""
+    """A text to index: the place of its line, and the text as the index takes it, in UTF-8."""
 
     offset: int
     length: int
@@ -73,16 +73,17 @@ class CallRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     seconds: float | None
     path: str | None
     digest: int | None
-    """What its copies in other files have in common."""
+    """Equal for all copies of the call, in whatever file."""
     offset: int
+    """Offset of its line."""
     length: int
-    """Of its line."""
+    """Length of its line."""
 
 
 class PromptRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     offset: int
     part: int
-    """Which of those at the same place, usually the first."""
+    """Its number among the prompts of the same line, nearly always 0."""
     length: int
     time: int | None
     digest: int | None
@@ -91,17 +92,17 @@ class PromptRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 class ThoughtRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     offset: int
     part: int
-    """Which thinking block of the line."""
+    """Its number among the thinking blocks of the line."""
     length: int
     time: int | None
     state: int
-    """As `store.talk` has it: whether there is a text."""
+    """One of the states in `conversation_rows`: whether there is a text."""
     characters: int
     digest: int | None
 
 
 class RequestContext(Struct, frozen=True, kw_only=True):
-    """What many requests share: how and where they were made."""
+    """What many requests have in common: how and where they were made."""
 
     model: str | None
     version: str | None
@@ -120,13 +121,13 @@ class RequestContext(Struct, frozen=True, kw_only=True):
 
 
 class ClientTotalRow(Struct, frozen=True, kw_only=True):
-    """What the client said about its own cost, in a line of a file."""
+    """The total cost that the client reported in a line of a file."""
 
     source: str
     began: int | None
     time: int | None
     first: int
-    """The total that was said first in this count, in nano-dollars."""
+    """The first total reported in this count, in nano-dollars."""
     nanodollars: int
     models: dict[str, dict[str, int]] | None
 
@@ -151,15 +152,15 @@ class FrictionRow(Struct, frozen=True, kw_only=True):
 
 
 class FrictionBatch(Struct, frozen=True, kw_only=True):
-    """All that is kept of a session for the retrospective."""
+    """Everything stored about a session for the retrospective."""
 
     moments: list[FrictionRow]
     outcome: tuple[str | int | None, ...]
-    """As `analyses.friction.Outcome` has it, field by field."""
+    """The fields of `features.friction.SessionOutcome`, in their order."""
     prompted: bytes
     material: bytes
     changes: list[tuple[str, str | None, int | None]]
-    """Path, line and time of changes of instruction files."""
+    """Path, uuid of the line and time of each change of an instruction file."""
 
 
 class FileBatch(Struct, frozen=True, kw_only=True):
@@ -177,7 +178,7 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     mtime_ns: int
     generation: int
     is_rewritten: bool
-    """Its earlier rows describe an older generation and go; the older bytes stay in the safe."""
+    """Its earlier rows describe an older generation and are deleted; the older bytes stay in the safe."""
     taken: int
     indexed: int
     lines: int
@@ -187,45 +188,46 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     pieces: list[PieceRow]
     blocks: list[BlockRow]
     withdrawn: list[int]
-    """Offsets of lines whose text a later line says: a prompt that waited in the queue when it was first seen."""
+    """Offsets of indexed lines whose text a later line repeats, such as a prompt that was waiting in the queue."""
     calls: list[CallRow]
     circumstances: list[RequestContext]
     responses: list[Response]
-    """`circumstance` is the place of each in the list before."""
+    """The `circumstance` of each is an index into `circumstances`."""
     client_totals: list[ClientTotalRow]
     client_totals_of: str = ""
-    """The session that was said of; empty for the one that the file belongs to."""
+    """The session that the totals are about; empty for the one that the file belongs to."""
     prompts: list[PromptRow] = []
     thoughts: list[ThoughtRow] = []
     results_wait: bool = False
     """Whether the blocks of tool results have no words yet."""
     since: int = 0
-    """Rows of prompts, thoughts, calls and responses are those of the lines from here on; the others stay."""
+    """Rows of prompts, thoughts, calls and responses come from the lines from this offset on; rows of earlier lines
+    stay."""
     is_kept: bool = False
-    """Nothing was gained, only rows are made again: whether its source is there is not known any better."""
+    """Nothing was gained, only rows are made again; whether its source still exists was not checked."""
 
 
 class SessionBatch(Struct, frozen=True, kw_only=True):
-    """A session as it stands, and what its files gained."""
+    """The row of a session, and what its files gained."""
 
     session: SessionRow | None
     """None for files that belong to no session, such as the prompt history."""
     files: list[FileBatch]
     friction: FrictionBatch | None = None
-    """None where it is to be found later."""
+    """None if it will be found later."""
     backup_of: int | None = None
-    """The session that the files are backups of; it is known already."""
+    """The session that the files are backups of; the index has it already."""
     unread: list[tuple[str, str]] = []
-    """Path and reason of files that could not be read, where the others do not need them."""
+    """Path and reason of files that could not be read and that the others do not need."""
     part: bytes = b""
-    """What the first lines of its transcript amount to, which the next sync goes on from; empty where it cannot."""
+    """The closed part of its transcript, from which the next sync goes on; empty if there is none."""
 
 
 class FileKeys:
     """The keys of a machine's files, by path.
 
-    A file keeps the key it was first given, whatever the machine was called then and wherever the file lay: pieces in
-    the safe carry it. Only a new file is named after the machine and its path.
+    A file keeps the key it was first given, whatever the machine was called then and wherever the file was: pieces in
+    the safe carry that key. Only the key of a new file is made from the machine and its path.
     """
 
     def __init__(self, machine: str, names: Sequence[str], rows: Iterable[FileRow]) -> None:
@@ -241,7 +243,7 @@ class FileKeys:
         self._taken.add(row.key)
 
     def row(self, path: str) -> FileRow | None:
-        """What is known of the file that lies there."""
+        """The row of the file at this path."""
         return self._rows.get(os.path.normcase(path))
 
     def of(self, path: str) -> str:
@@ -249,10 +251,10 @@ class FileKeys:
         if row is not None:
             return row.key
         key = file_key(self._machine, path)
-        while key in self._taken:  # of a file that lies elsewhere by now
+        while key in self._taken:  # by a file that has moved since
             key = file_key(key, path)
         return key
 
     def ever_of(self, path: str) -> set[str]:
-        """Also those that it had, or would have had, under earlier names of the machine."""
+        """Its key, and those that it had or would have had under earlier names of the machine."""
         return {self.of(path), *(file_key(name, path) for name in self._names)}

@@ -1,8 +1,8 @@
-"""Bytes out of the safe: whole files, what damage left of them, or the one line of a match; and the order of pieces.
+"""Reads bytes out of the safe: whole files, what damage left of them, or the one line of a match; and orders pieces.
 
-No clock is asked for that order: it may be set back. Every sync has a number that is one more than that of the sync
-before it, and the pieces it takes say it in their headers, so that the order outlasts a `forget`, which moves pieces.
-Older pieces have no such number: they came first, in the order of their places.
+That order does not depend on a clock, which may be set back. Every sync has a number one higher than the sync before
+it, and its pieces have the number in their headers, so that the order survives a `forget`, which moves pieces. Older
+pieces have no such number: they came first, in the order of their places.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from .read import StoredPiece
 from .rows import FileRow
 
 LOST = "lost"
-"""In the header of a piece that stands for bytes that nobody has any more."""
+"""In the header of a piece that replaces bytes that are lost for good."""
 
 
 class Remains(NamedTuple):
-    """A file in its whole length; where bytes are lost a line says so, so that the others stand where they stood."""
+    """A file in its full length. Lost bytes are replaced by a line that says so, and all others keep their offsets."""
 
     content: bytes
     lost: list[SafeDamaged]
 
 
 def remains(safe: Safe, pieces: Sequence[StoredPiece], *, hashed: bool = True) -> Remains:
-    """Pieces put together, and what there is instead of those that cannot be proved or are not there at all."""
+    """Joins pieces, with filler for those that cannot be proved or are missing."""
     parts: list[bytes] = []
     lost: list[SafeDamaged] = []
     end = 0
@@ -55,18 +55,18 @@ def remains(safe: Safe, pieces: Sequence[StoredPiece], *, hashed: bool = True) -
 
 
 def filled(length: int) -> bytes:
-    """A line by itself among blank ones: read as a transcript it is a record that nobody understands, and is shown."""
+    """Filler for lost bytes: one line of text among blank ones, which in a transcript is an `Unknown` and is shown."""
     told = b"\n%d bytes are lost here: reread archive verify names the damage" % length
     return told[: max(0, length - 1)].ljust(length, b"\n")
 
 
 IN_ORDER = 2
-"""Pieces to hold for who reads file by file: the system has to clear new memory for each piece that is held, which
-for 30 of them takes a tenth of a search."""
+"""How many pieces to hold where files are read one after the other: the system clears new memory for each piece held,
+which for 30 of them takes a tenth of a search."""
 
 
 def piece_with(pieces: Iterable[StoredPiece], offset: int, length: int) -> StoredPiece | None:
-    """The piece that all of a line lies in, as nearly every line does; None for one that lies across pieces."""
+    """The piece that contains a whole line, as is so for nearly every line; None for a line that spans pieces."""
     for piece in pieces:
         if piece.start <= offset and offset + length <= piece.start + piece.length:
             return piece
@@ -74,19 +74,19 @@ def piece_with(pieces: Iterable[StoredPiece], offset: int, length: int) -> Store
 
 
 class SafeLines:
-    """Single lines out of the safe, by the pieces of their files: no index is needed, so any process can have one."""
+    """Reads single lines out of the safe, given the pieces of their files: without an index, so in any process."""
 
     def __init__(self, safe: Safe, held: int = 32, *, is_backwards: bool = False) -> None:
-        # Proved by its CRC: for a line that is shown, hashing the half megabyte around it would be too much.
+        # Checked by CRC only: hashing the half megabyte around a line that is shown would take too long.
         self._slice = safe.slice
         self._piece = lru_cache(maxsize=held)(safe.slice)
         self._is_backwards = is_backwards
-        """Whether the last line of a piece is asked for first: what lies behind it, a third of it on
-        average, need not be unpacked, and what lies before it is there."""
+        """Whether the last line of a piece is read first: the rest behind it, a third of a piece on average, is never
+        unpacked, and everything before it is at hand."""
         self._begun: tuple[PiecePlace | None, bytes] = None, b""
 
     def line(self, pieces: Sequence[StoredPiece], offset: int, length: int) -> bytes:
-        """From the few pieces it lies in; raises SafeDamaged."""
+        """One line, from the few pieces that it is in; raises SafeDamaged."""
         piece = piece_with(pieces, offset, length)
         if piece is None:
             return self._line_across(pieces, offset, length)
@@ -94,7 +94,7 @@ class SafeLines:
         return self._up_to(piece, start + length)[start : start + length]
 
     def _up_to(self, piece: StoredPiece, end: int) -> bytes:
-        """The bytes of a piece up to there, or more of them."""
+        """The bytes of a piece up to `end`, or more of them."""
         if not self._is_backwards:
             return self._piece(piece.place, 0, piece.length)
         if self._begun[0] != piece.place or len(self._begun[1]) < end:
@@ -116,7 +116,7 @@ class SafeLines:
 
 
 class SafeReader:
-    """Reads what the archive has taken, never the sources."""
+    """Reads what the archive has imported, never the sources."""
 
     def __init__(
         self, connection: sqlite3.Connection, safe: Safe, held: int = 32, *, is_backwards: bool = False
@@ -127,7 +127,7 @@ class SafeReader:
 
     @property
     def folder(self) -> Path:
-        """Of the safe."""
+        """The folder of the safe."""
         return self._safe.folder
 
     def bytes_of(self, row: FileRow, generation: int | None = None) -> bytes:
@@ -138,10 +138,10 @@ class SafeReader:
         return found.content
 
     def left_of(self, row: FileRow, generation: int | None = None) -> Remains:
-        """What damage left of a file: the rest of a conversation is worth reading."""
+        """What damage left of a file: the rest of a conversation is still worth reading."""
         pieces = read.pieces_of(self._connection, row.id, generation or row.generation)
         found = remains(self._safe, pieces)
-        if found.lost:  # beside a forget they may only have moved
+        if found.lost:  # a concurrent forget may only have moved them
             pieces = read.pieces_of(self._connection, row.id, generation or row.generation)
             found = remains(self._safe, pieces)
         return found
@@ -149,7 +149,7 @@ class SafeReader:
     def line(
         self, file: int, generation: int, offset: int, length: int, known: Sequence[StoredPiece] | None = None
     ) -> bytes:
-        """One line; raises SafeDamaged. Who reads many lines of a file brings all its pieces along."""
+        """One line; raises SafeDamaged. To read many lines of a file, pass all its pieces as `known`."""
         if known is None:
             known = read.pieces_of(self._connection, file, generation, offset, offset + length)
         return self._lines.line(known, offset, length)
@@ -159,23 +159,23 @@ Piece = tuple[PieceHeader, PiecePlace]
 
 
 def order_of(header: PieceHeader) -> int:
-    """0 for a piece that does not say."""
+    """The number of the sync that wrote a piece; 0 if the header has none."""
     order = header.more.get(ORDER)
     return order if isinstance(order, int) and order > 0 else 0
 
 
 def newest_pieces(pieces: Iterable[Piece], is_part: Callable[[Piece, Piece], bool]) -> list[Piece]:
-    """Of all pieces of one file those it is made of, in each generation by their beginning.
+    """Of all pieces of one file, those that make it up, by generation and start.
 
-    A sync that was killed before it could commit leaves the same bytes twice, or others in their place: the later
-    taking counts. A piece that goes on where another ends is never left out for one that was taken later.
+    A sync that was killed before it could commit leaves the same bytes twice, or others in their place: the later ones
+    count. A piece that continues where another ends is never left out in favour of one that was written later.
     `is_part` says whether the bytes of a piece are among those of a longer one.
     """
     kept: list[Piece] = []
     ends: dict[int, int] = {}
     for piece in sorted(pieces, key=_turn):
         header = piece[0]
-        if header.start < ends.get(header.generation, 0):  # nearly never: most files only ever grew
+        if header.start < ends.get(header.generation, 0):  # rare: most files only ever grow
             if any(_lies_in(header, old[0]) and is_part(piece, old) for old in kept):
                 continue
             kept = [old for old in kept if not _is_replaced(old[0], header, kept)]
@@ -185,7 +185,7 @@ def newest_pieces(pieces: Iterable[Piece], is_part: Callable[[Piece, Piece], boo
 
 
 def _turn(piece: Piece) -> tuple[int, int, int, int, int]:
-    """What stands for lost bytes comes first: whatever is found again takes its place."""
+    """The sort key. Replacements for lost bytes come first, so that any bytes found again take their place."""
     header, place = piece
     order = order_of(header)
     if LOST in header.more:
@@ -207,14 +207,14 @@ def _is_replaced(old: PieceHeader, new: PieceHeader, kept: Iterable[Piece]) -> b
         return False
     if old.start < _end(new):
         return True
-    # Behind the new piece: of an earlier taking, unless it goes on where the new one ends. Without numbers nobody can
-    # tell it from one whose neighbour is damaged.
+    # The old piece is behind the new one: it is outdated unless it continues where the new one ends. Without numbers
+    # it cannot be distinguished from a piece whose neighbour is damaged.
     has_numbers = order_of(old) and order_of(new) and LOST not in old.more
     return bool(has_numbers) and not _is_reached(old, _end(new), kept)
 
 
 def _is_reached(header: PieceHeader, end: int, kept: Iterable[Piece]) -> bool:
-    """Whether pieces lie end to end from here up to one."""
+    """Whether pieces follow each other without a gap from `end` to the beginning of this one."""
     ends = {each.start: _end(each) for each, _ in kept if each.generation == header.generation and each.length}
     while end < header.start and end in ends:
         end = ends[end]

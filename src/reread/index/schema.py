@@ -1,11 +1,11 @@
-"""The tables of the archive: `schema()` for a new one, named migrations for one that is there already.
+"""The tables of the archive: `schema()` for a new one, named migrations for an existing one.
 
 `reread sql --schema` prints the tables.
 
-Rows are a seam: a shared server or a columnar export may stand on them one day. So every row leads to a file (what
-a status line said, what a person noted, and friction, to its session), a file names its machine and source, and
+Rows are a seam: a shared server or a columnar export may be built on them one day. So every row refers to a file
+(figures of a status line, a person's notes, and friction refer to a session), a file names its machine and source, and
 identities that leave this database (`file.key`, `session.uuid`, request and tool call ids, `block` by file key and
-offset) come from content. Integer ids are handles of this database alone.
+offset) come from content. Integer ids are valid in this database alone.
 
 Times are milliseconds since 1970 in UTC. Money is whole nano-dollars; NULL where a price is unknown.
 """
@@ -387,12 +387,12 @@ CREATE INDEX tool_call_by_digest ON tool_call(digest);
 ALTER TABLE file ADD COLUMN has_talk INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX file_without_talk ON file(session, kind) WHERE has_talk = 0;
 """
-# What an earlier version remembers of its last walk has no backups in it: without it the next sync looks again.
+# The last walk that an earlier version remembers has no backups in it: without it, the next sync walks again.
 _LOOK_AGAIN = "DELETE FROM seen;"
 
-# Who owns a response that several files tell went by the order in which files came, later by their keys alone. Without
-# the note of its prices all money of an archive is counted again by the next command that may write, and every such
-# response is settled again.
+# The owner of a response in several files used to depend on the order of import, later on file keys alone. Without
+# the note of its prices, the next command that may write prices the whole archive again and settles every such response
+# again.
 _COUNT_AGAIN = "DELETE FROM note WHERE name IN ('prices', 'price_files');"
 _MACHINES = """
 -- Machines whose sessions are here. Everywhere else `machine` is the id of one.
@@ -464,7 +464,7 @@ CREATE TRIGGER words_of_block_gone AFTER DELETE ON block BEGIN
 END;
 """
 _INDEXED_BEFORE = "INSERT INTO partly_indexed SELECT id FROM block;"
-"""Of what was indexed before this was noted, nothing is known."""
+"""Blocks indexed before this table existed may each lack words."""
 
 _CLOSED_PARTS = """
 -- What the first lines of a transcript amount to, once nothing that follows can change it: a sync goes on from there.
@@ -517,13 +517,16 @@ _UNNAMED = lazy.pattern(r"\bREFERENCES (\w+)\b(?!\()")
 
 
 def _opened(sql: str) -> str:
-    """As programs that know any SQLite file can read it: Datasette asks a foreign key for its column, sqlite-utils
-    counts the rows of every table, and of an index without a content SQLite gives none."""
+    """The SQL in a form that general SQLite programs can use.
+
+    Datasette needs the column of a foreign key. sqlite-utils counts the rows of every table, which SQLite cannot do for
+    a full-text table without content.
+    """
     return _UNNAMED.sub(r"REFERENCES \1(id)", sql).replace("content=''", 'content="searchable", content_rowid="id"')
 
 
 def _open_to_other_programs(connection: Connection) -> None:
-    """Changes what tables say of themselves and no row, by the way that SQLite's documentation has for that."""
+    """Changes the definitions of tables and no row, by the procedure in SQLite's documentation."""
     _script(_SEARCHABLE)(connection)
     tables = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql NOT NULL").fetchall()
     changed = [(name, _opened(sql)) for name, sql in tables if _opened(sql) != sql]
@@ -533,7 +536,7 @@ def _open_to_other_programs(connection: Connection) -> None:
         for name, sql in changed:
             connection.execute("UPDATE sqlite_master SET sql = ? WHERE type = 'table' AND name = ?", (sql, name))
         connection.execute(f"PRAGMA schema_version = {version + 1:d}")
-    except DatabaseError:  # the SQLite of macOS refuses: a new archive is made anew, an older one by its next rebuild
+    except DatabaseError:  # the SQLite of macOS refuses: empty tables are made again here, others by the next rebuild
         for name, sql in changed:
             _recreate(connection, name, sql)
     finally:
@@ -541,7 +544,7 @@ def _open_to_other_programs(connection: Connection) -> None:
 
 
 def _recreate(connection: Connection, table: str, sql: str) -> None:
-    """A table by another definition, where it has no rows yet."""
+    """Makes a table again with another definition if it has no rows yet."""
     counted = "block" if table == "search" else table
     if connection.execute(f"SELECT 1 FROM {counted} LIMIT 1").fetchone() is not None:  # noqa: S608  our own names
         return
@@ -585,7 +588,7 @@ def _machines(connection: Connection) -> None:
 
 
 def _add_talk(connection: Connection) -> None:
-    """Calls that an archive has already are told apart and counted as new ones are."""
+    """Adds the tables, and gives existing calls the digests, copy marks and counts that new calls get."""
     _script(_TALK)(connection)
     if connection.execute("SELECT 1 FROM tool_call LIMIT 1").fetchone() is None:
         return
@@ -633,7 +636,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "responses_by_copies": _script(_WITHOUT_RESPONSES + _RESPONSES),
     "owners_by_beginning": _script(_COUNT_AGAIN),
 }
-"""Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
+"""Applied in this order, each in a transaction with its own record. Never change a released one: add another."""
 
 NAMES = {
     "file": ("source", "path"),
@@ -645,7 +648,8 @@ NAMES = {
     "moved": ("earlier", "today"),
     "label": ("session",),
 }
-"""Columns with names from the file system: text, or bytes where a name is no UTF-8. In a STRICT table that is ANY."""
+"""Columns with names from the file system: text, or bytes if a name is not UTF-8. Their type in a STRICT table is
+ANY."""
 
 CHECKS = {
     "machine": "is_own IN (0, 1)",
@@ -665,15 +669,16 @@ CHECKS = {
     "block": f"min(offset, length, part) >= 0 AND field BETWEEN 0 AND {len(FIELDS) - 1}",
     "result_waits": "last >= first",
 }
-"""What holds of every row beyond the types of its columns. SQLite proves it in STRICT tables, `integrity` in all."""
+"""What must be true of every row besides the types of its columns. SQLite checks it in STRICT tables, `integrity` in
+all."""
 
 IS_STRICT = sqlite_version_info >= (3, 37)
-"""Whether this SQLite knows tables whose columns hold their type and nothing else."""
+"""Whether this SQLite has STRICT tables, which enforce the types of columns."""
 _TABLE = lazy.pattern(r"(?s)(.*?CREATE TABLE (\w+) \()(.*)\)( WITHOUT ROWID)?;(\s*)\Z")
 
 
 def _strict(statement: str) -> str:
-    """A table whose columns hold their type and nothing else, with what else is proved of a row."""
+    """The statement as that of a STRICT table with the table's check, if it creates an ordinary table."""
     found = None if "VIRTUAL" in statement else _TABLE.match(statement)
     if found is None:
         return statement
@@ -714,10 +719,10 @@ _TABLES = (
 
 
 def schema() -> str:
-    """All tables of an archive that is made now.
+    """All tables of a new archive.
 
-    One made earlier has the same columns without STRICT and CHECK: to change that, every row would have to be written
-    again, as a rebuild does.
+    An older archive has the same columns without STRICT and CHECK: adding those means writing every row again, which
+    only a rebuild does.
     """
     tables = _opened("\n".join(_TABLES)).strip()
     return "".join(map(_strict, _statements(f"{tables}\n"))).strip() if IS_STRICT else tables
@@ -727,7 +732,7 @@ IN_SCHEMA = frozenset(MIGRATIONS)
 
 
 def create(connection: Connection) -> None:
-    """Everything that the migrations come to, in an empty database."""
+    """Creates in an empty database what all migrations together produce."""
     from .machine_file import settle_in
 
     _script(schema())(connection)

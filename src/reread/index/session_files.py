@@ -1,4 +1,4 @@
-"""The files of a session out of the safe, whether its source still exists or not."""
+"""Reads the files of a session from the safe, whether or not their sources still exist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .safe_reader import SafeReader, remains
 
 
 class SessionFileReader(SafeReader, FileReader):
-    """Reads what the archive has taken, never the sources."""
+    """Reads what the archive has imported, never the sources."""
 
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
         super().__init__(connection, safe)
@@ -29,7 +29,7 @@ class SessionFileReader(SafeReader, FileReader):
         self._lost: dict[Path, list[str]] = {}
 
     def session_files(self, session: int, uuid: str) -> SessionFiles:
-        """The files of a session as the reader wants them."""
+        """The files of a session, which this reader can read from then on."""
         rows = read.files_of(self._connection, session)
         self._rows.update({row.path: row for row in rows})
         files = [source_file(row, uuid) for row in rows]
@@ -56,7 +56,7 @@ class SessionFileReader(SafeReader, FileReader):
 
     def records_of_row(self, row: FileRow) -> Iterator[Record]:
         if row.kind == FileKind.CAPTURE:
-            from reread.live.capture_fold import fold  # with the whole protocol: few files are captures
+            from reread.live.capture_fold import fold  # imports the whole protocol, and few files are captures
 
             told = fold(self._left(row), str(row.path))
             yield from completed(told.records, told.finals)
@@ -101,14 +101,14 @@ def source_file(row: FileRow, uuid: str) -> SourceFile:
 
 
 class DiskAndSafe(FileReader):
-    """Sources where they are, the safe where they are gone."""
+    """Reads the given files from the safe, because their sources are gone, and all others from disk."""
 
     def __init__(self, safe: Path, pieces: Mapping[Path, Sequence[StoredPiece]], *, hashed: bool = True) -> None:
         self._safe = Safe(safe)
         self._pieces = pieces
         self._hashed = hashed
         self.has_losses = False
-        """Whether bytes of what was read are lost."""
+        """Whether bytes of the files read so far are lost."""
 
     def records(self, file: SourceFile) -> Iterator[Record]:
         if file.path not in self._pieces:
@@ -143,7 +143,7 @@ class KeptSession(NamedTuple):
     size: int
 
     def load(self, disk: DiskAndSafe | None = None) -> LoadedSession:
-        """By a reader that can be asked afterwards whether anything was lost, where that matters."""
+        """The session. Pass a reader to find out afterwards from it whether bytes were lost."""
         return load_session(self.files, (), disk or self.disk(), load_prices(self.prices))
 
     def disk(self) -> DiskAndSafe:
@@ -159,7 +159,7 @@ def kept_session(
     if files.trunk is not None:
         place = files.trunk.path.parent / INDEX
         index = read.own_index(connection, place)
-        # What the safe has nothing of is not asked of the disk either.
+        # If the safe has no index file, the one on disk is not read either.
         pieces[place] = _pieces(connection, index) if index is not None else ()
     return KeptSession(files=files, pieces=pieces, safe=safe.folder, prices=prices, size=sum(row.taken for row in rows))
 

@@ -1,4 +1,4 @@
-"""Sessions as the archive lists them, with their marks, moved folders and what they copied from others."""
+"""Sessions as the archive lists them, with their marks, moved folders and the parts they copied from others."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ else:
 
 _COLUMNS = "session, starred, tags, note, title, hidden"
 _FEW_MARKS = 200
-"""So many sessions are asked for by name; of more, everything is read, which is quicker than so many names."""
+"""Up to this many sessions are queried by name; for more, it is faster to read all marks."""
 
 MarkRow = tuple["Any", ...]
-"""The columns of a mark, its session first."""
+"""The columns of a mark, the session first."""
 
 
 def marks(connection: sqlite3.Connection, sessions: Sequence[str | bytes] | None = None) -> dict[str, Mark]:
-    """What is noted, by session: everything, or at least what is noted on these."""
+    """Marks by session: all of them, or at least those of `sessions`."""
     is_few = sessions is not None and len(sessions) <= _FEW_MARKS
     rows = _rows_of(connection, sessions) if is_few and sessions else all_rows(connection)
     return {
@@ -54,7 +54,7 @@ def all_rows(connection: sqlite3.Connection) -> list[MarkRow]:
 
 
 def keep_rows(connection: sqlite3.Connection, rows: Iterable[MarkRow]) -> None:
-    """Inside the caller's transaction."""
+    """Call it inside a transaction."""
     connection.executemany(f"INSERT OR REPLACE INTO mark ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", rows)  # noqa: S608
 
 
@@ -89,10 +89,10 @@ class SessionRow(NamedTuple):
 
 
 class OtherPlace(NamedTuple):
-    """Another file that holds what a file of a session holds, or its beginning."""
+    """Another file with the content of a session's file, or with its beginning."""
 
     machine: str
-    """What it is called."""
+    """The machine's label, or its id if it has none."""
     path: str
     present: bool
 
@@ -104,21 +104,21 @@ class StoredSession(NamedTuple):
     row: SessionRow
     files: list[str]
     present: bool
-    """Whether the source of its own lines still exists; a session that was only captured needs none."""
+    """Whether its transcript still exists in the source; always true for a session that has only captures."""
     mtime_ns: int | None
-    """Of that source, as last seen: the client's clean-up goes by it."""
+    """Modification time of its transcript as last seen, which decides when the client cleans it up."""
     mark: Mark = NO_MARK
-    """What a person noted on it; a title of theirs is already that of the row."""
+    """What a person noted on it; `row.title` already is the title in it, if there is one."""
     sign: str = ""
-    """Of the place it lies in."""
+    """A short digest of its machine and folder, see `sign_of`."""
     has_copies: bool = False
-    """Whether other places have a session of this id: a folder that was copied, or two machines."""
+    """Whether another folder or machine has a session of this id."""
     places: tuple[OtherPlace, ...] = ()
-    """Where else its files lie: it is one session, wherever it is met."""
+    """Where else its files are. They belong to this same session."""
 
     @property
     def name(self) -> str:
-        """Its id; with the sign of its place where the id alone could mean a copy."""
+        """Its id, followed by the sign of its place if the id alone could mean a copy."""
         return f"{self.row.uuid}~{self.sign}" if self.has_copies else self.row.uuid
 
     @property
@@ -131,7 +131,7 @@ class StoredSession(NamedTuple):
 
     @property
     def cost(self) -> Decimal | None:
-        """Dollars, with its subagents; None when nothing has a price."""
+        """Dollars, subagents included; None when nothing has a price."""
         return in_dollars(self.row.nanodollars)
 
 
@@ -145,32 +145,33 @@ _SESSION = ", ".join(f"session.{name}" for name in SessionRow._fields)
 
 
 class SessionFilter(NamedTuple):
-    """Which sessions are asked for, so that the database can leave the others out; what is None lets all pass.
+    """Which sessions to select, as conditions of the database; a field that is None lets all sessions pass.
 
-    A session without a time passes no window. Each predicate is asked about a value as it is stored.
+    A session without a time passes neither `since` nor `until`. Predicates are called with values as they are stored.
     """
 
     since: int | None = None
-    """Milliseconds; of what ended before nothing is wanted."""
+    """Milliseconds; sessions that ended before do not pass."""
     until: int | None = None
     project: Callable[[str | None], bool] | None = None
     models: Callable[[list[str]], bool] | None = None
     git_branches: Callable[[list[str]], bool] | None = None
     uuid: Callable[[str], bool] | None = None
     file: Callable[[str | None], bool] | None = None
-    """Of the paths of its files, in every place they lie in; None is none."""
+    """Tested on the paths of its files in all their places; one must pass. It is called with None for a file without
+    another place."""
     tool: Callable[[str], bool] | None = None
-    """Of the names of the tools it called."""
+    """Tested on the names of the tools it called; one must pass."""
     touched: Callable[[str], bool] | None = None
-    """Of the paths that its calls name."""
+    """Tested on the paths that its calls name; one must pass."""
     title: Callable[[str], bool] | None = None
-    """As it is listed: a person's own before the session's."""
+    """Tested on the listed title: a person's own if there is one, else the session's."""
     written: int | None = None
-    """Nanoseconds; whose transcript is there still and was last written until then."""
+    """Nanoseconds; a session passes if its transcript still exists and was last written at or before this time."""
     ids: Sequence[int] | None = None
 
     def condition(self, connection: sqlite3.Connection) -> tuple[str, list[int]]:
-        """As SQL over `session`, with its values; the predicates become functions of the connection."""
+        """A condition in SQL over `session`, with its values; predicates become SQL functions of the connection."""
         asked = [name for name in _CONDITIONS if getattr(self, name) is not None]
         values = [getattr(self, name) for name in asked if name in _BOUNDS]
         for name in asked:
@@ -201,7 +202,7 @@ _CONDITIONS = {
     "tool": _OF_CALLS.format("keeps_tool(tool_call.name)"),
     "touched": _OF_CALLS.format("tool_call.path IS NOT NULL AND keeps_touched(tool_call.path)"),
 }
-"""The cheap ones first."""
+"""SQL for each field, cheap conditions first."""
 
 
 def _converted(keeps: Callable[[Any], bool], given: Callable[[Any], Any]) -> Callable[[Any], bool]:
@@ -218,7 +219,7 @@ EVERY_SESSION = SessionFilter()
 def sessions(
     connection: sqlite3.Connection, *, ids: Sequence[int] | None = None, limit: int | None = None
 ) -> list[StoredSession]:
-    """Sessions, the one that ended last first: all, some by id, or only the newest."""
+    """Sessions, the one that ended last first: all, some by number, or only the newest."""
     if ids is None:
         ids = session_ids(connection, limit=limit)
     return list(sessions_by_id(connection, ids))
@@ -227,15 +228,18 @@ def sessions(
 def session_ids(
     connection: sqlite3.Connection, filters: SessionFilter = EVERY_SESSION, limit: int | None = None, order: str = ""
 ) -> list[int]:
-    """The sessions that pass, the one that ended last first; of those that ended together the one still there, and then
-    by their ids: the order of import must not show."""
+    """The numbers of the sessions that pass, the one that ended last first.
+
+    Of those that ended at the same time, sessions whose source still exists come first, then they are ordered by id,
+    so that the order of import has no effect.
+    """
     return [number for number, _ in _chosen(connection, filters, limit, order)]
 
 
 def ids_and_projects(
     connection: sqlite3.Connection, filters: SessionFilter, order: str = ""
 ) -> Iterator[tuple[int, str | None]]:
-    """The same with the folder each began in."""
+    """Like `session_ids`, with the folder in which each session began."""
     for number, project in _chosen(connection, filters, None, order):
         yield number, None if project is None else as_path(project)
 
@@ -262,16 +266,16 @@ _ORDERS = {
     "written": _WRITTEN,
 }
 ORDER_NAMES = tuple(name for name in _ORDERS if name != "written")
-"""By which a person may sort a list."""
+"""The orders by which a person may sort a list."""
 
 
 def order_by(name: str, *, is_up: bool = False) -> str:
-    """For `session_ids`: most first, or least; what nothing is known of counts as 0."""
+    """An order for `session_ids`: the largest first, or the smallest if `is_up`; unknown values count as 0."""
     return f"ifnull({_ORDERS[name]}, 0) {'ASC' if is_up else 'DESC'}"
 
 
 def unfinished_since(connection: sqlite3.Connection, since: int) -> list[int]:
-    """The sessions that went on after a moment, or at no known time, the one that ended last first."""
+    """The sessions that ended at or after this time, or at an unknown one; the one that ended last first."""
     rows = connection.execute(
         "SELECT id FROM session WHERE ended >= ? OR ended IS NULL ORDER BY ended DESC, uuid, id", (since,)
     )
@@ -284,7 +288,7 @@ def smallest_session(connection: sqlite3.Connection) -> int | None:
 
 
 def named_sessions(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, str | None]]:
-    """Number, id, title and folder of every session, the one that ended last first, as they are asked for."""
+    """Number, id, title and folder of every session, read lazily; the one that ended last first."""
     rows = connection.execute(
         f"SELECT id, uuid, title, project FROM session ORDER BY {_LAST_FIRST}"  # noqa: S608
     )
@@ -309,7 +313,7 @@ class ProjectRow(NamedTuple):
 
 
 def project_rows(connection: sqlite3.Connection, filters: SessionFilter = EVERY_SESSION) -> list[ProjectRow]:
-    """Of the sessions that pass, those that went on last first."""
+    """Rows for the sessions that pass, the project that was used last first."""
     condition, values = filters.condition(connection)
     rows = connection.execute(
         f"""SELECT project, git_branches, count(*), sum(prompts), max(ended) FROM session WHERE {condition}
@@ -323,7 +327,7 @@ def project_rows(connection: sqlite3.Connection, filters: SessionFilter = EVERY_
 
 
 def sessions_by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[StoredSession]:
-    """Some sessions, the one that ended last first; read a few hundred at a time where the ids are in that order."""
+    """Some sessions, read a few hundred at a time; the one that ended last comes first if `ids` are in that order."""
     for first in range(0, len(ids), _AT_ONCE):
         yield from _some_sessions(connection, ids[first : first + _AT_ONCE])
 
@@ -332,7 +336,7 @@ _AT_ONCE = 500
 
 
 class SessionOutline(NamedTuple):
-    """The little of a session that is asked of all of them at once."""
+    """The few fields of a session that are needed of all sessions at once."""
 
     id: int
     uuid: str
@@ -346,13 +350,13 @@ class SessionOutline(NamedTuple):
 def session_outlines(
     connection: sqlite3.Connection, filters: SessionFilter = EVERY_SESSION
 ) -> Iterator[SessionOutline]:
-    """Of the sessions that pass, in any order: a tenth of the time that whole rows take for very many."""
+    """Outlines of the sessions that pass, in any order; for very many this takes a tenth of the time of whole rows."""
     condition, values = filters.condition(connection)
     rows = connection.execute(
         f"SELECT id, uuid, project, started, ended, models, versions FROM session WHERE {condition}",  # noqa: S608
         values,
     )
-    shared: dict[str | bytes | None, str | None] = {}  # one object for all that have the same
+    shared: dict[str | bytes | None, str | None] = {}  # one object for equal values
     lists: dict[str | None, list[str]] = {}
     for number, uuid, project, started, ended, models, versions in rows:
         if project not in shared:
@@ -367,7 +371,7 @@ def session_outlines(
 def projects_and_models(
     connection: sqlite3.Connection, ids: Sequence[int]
 ) -> Iterator[tuple[int, str | None, list[str]]]:
-    """Of some sessions, in their order."""
+    """Number, project and models of some sessions, in the given order."""
     for first in range(0, len(ids), _AT_ONCE):
         some = integers(ids[first : first + _AT_ONCE])
         rows = connection.execute(f"SELECT id, project, models FROM session WHERE id IN ({some})")  # noqa: S608
@@ -402,7 +406,7 @@ def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[S
 
 
 def _other_places(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, tuple[OtherPlace, ...]]:
-    """By session; few have any."""
+    """Other places by session; few sessions have any."""
     if connection.execute("SELECT 1 FROM place LIMIT 1").fetchone() is None:
         return {}
     rows = connection.execute(
@@ -417,7 +421,7 @@ def _other_places(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[in
 
 
 def _copied_names(connection: sqlite3.Connection, names: Sequence[str | bytes]) -> set[str | bytes]:
-    """Those that several places have."""
+    """The ids, of these, that several sessions have."""
     named = ", ".join("?" * len(names))
     rows = connection.execute(
         f"SELECT uuid FROM session WHERE uuid IN ({named}) GROUP BY uuid HAVING count(*) > 1",  # noqa: S608
@@ -449,26 +453,26 @@ def _session(row: Sequence[Any], noted: dict[str, Mark], names: dict[str, str], 
 
 
 def first_names(connection: sqlite3.Connection) -> dict[str, str]:
-    """By id, the name that machines had before they had one: signs that were noted then still lead to their copy."""
+    """By machine id, its name from before it had an id: signs made of that name still identify their copy."""
     rows = connection.execute("SELECT id, names FROM machine WHERE names <> '[]'")
     return {number: _strings(names)[0] for number, names in rows}
 
 
 @lru_cache(maxsize=1 << 12)
 def _shared(folder: str | None) -> str | None:
-    """The same object for the same folder: a list of very many sessions would hold each name thousands of times."""
+    """One object for equal folders: a list of very many sessions would hold each name thousands of times."""
     return folder
 
 
 @lru_cache(maxsize=1 << 12)
 def sign_of(machine: str, folder: str) -> str:
-    """Short, and the same after every rebuild of the archive."""
+    """A short sign for the place of a session, which stays the same after a rebuild."""
     return f"{crc32(os.fsencode(f'{machine}:{folder}')) & 0xFFFFFF:06x}"
 
 
 @lru_cache(maxsize=1 << 10)
 def _strings(array: str) -> list[str]:
-    """One list for all that have the same: thousands of sessions share a few versions, models and branches."""
+    """One list for equal arrays: thousands of sessions share a few versions, models and branches."""
     found: list[str] = list(json.loads(array))
     return found
 
@@ -480,7 +484,8 @@ _GIVEN: dict[str, Callable[[Any], Any]] = {
 
 
 def _unhexed(path: str) -> str:
-    """Names that are no UTF-8 cannot be joined as text: they come as hexadecimal, behind what begins no full path."""
+    """Paths that are not UTF-8 cannot be joined as text: they come as hexadecimal behind a byte 1, with which no full
+    path begins."""
     return os.fsdecode(bytes.fromhex(path[1:])) if path.startswith("\1") else path
 
 
@@ -489,7 +494,7 @@ def names_by_id(connection: sqlite3.Connection) -> dict[int, str]:
 
 
 def ids_called(connection: sqlite3.Connection, name: str) -> list[int]:
-    """The sessions that have this id, or else those whose id begins so."""
+    """The sessions with this id, or else those whose id begins with it."""
     same = connection.execute("SELECT id FROM session WHERE uuid = ?", (sought_path(name),)).fetchall()
     if same or not name:
         return [number for (number,) in same]
@@ -505,27 +510,27 @@ def integers(values: Iterable[int]) -> str:
 
 
 class CopiedFrom(NamedTuple):
-    """The part of a session that was made in others."""
+    """The responses in a session's files that other sessions own."""
 
     sessions: tuple[str, ...] = ()
-    """Where it was made; the session's own id for a folder that was copied."""
+    """The ids of those sessions; for a copied folder this is the session's own id."""
     nanodollars: int | None = 0
-    """Of the session's own cost. None where nothing of it has a price."""
+    """The part of the session's own cost that they make up; None if none of them has a price."""
 
 
 NOTHING_COPIED = CopiedFrom()
 _FEW = 100
-"""So many sessions are asked one by one; of more, all that was ever copied is looked at."""
+"""Up to this many sessions are queried by number; for more, all copied responses are read."""
 _OF_ALL = "copied CROSS JOIN request ON request.key = copied.key CROSS JOIN file ON file.id = request.file"
 _OF_SOME = """file CROSS JOIN request ON request.file = file.id AND request.is_shared
     CROSS JOIN copied ON copied.key = request.key"""
 
 
 def copied_parts(connection: sqlite3.Connection, sessions: Sequence[int]) -> dict[int, CopiedFrom]:
-    """By session; those that copied nothing are not here."""
+    """Copied parts by session; sessions that copied nothing are left out."""
     is_few = len(sessions) <= _FEW
     chosen = f"file.session IN ({integers(sessions)})" if is_few else "1"
-    # A response that several files of a session tell of is in it once, with most output, as the session counts it.
+    # A response in several files of a session counts once, by the copy with the most output, as in the session's row.
     rows = connection.execute(
         f"""SELECT ours, session.uuid, sum(each.nanodollars) FROM (
                 SELECT file.session AS ours, theirs.session AS home, request.nanodollars, max(request.output)
@@ -556,23 +561,25 @@ def move_rows(connection: sqlite3.Connection) -> list[MoveRow]:
 
 
 def keep_moves(connection: sqlite3.Connection, rows: Iterable[MoveRow]) -> None:
-    """Inside the caller's transaction."""
+    """Call it inside a transaction."""
     connection.executemany("INSERT OR REPLACE INTO moved (earlier, today) VALUES (?, ?)", rows)
 
 
 def put_move(connection: sqlite3.Connection, old: str, new: str) -> None:
-    """Inside the caller's transaction."""
+    """Call it inside a transaction."""
     keep_moves(connection, [(stored_path(old), stored_path(new))])
 
 
 def take_move(connection: sqlite3.Connection, old: str) -> bool:
-    """Whether there was one; inside the caller's transaction."""
+    """Removes a move and returns whether there was one; call it inside a transaction."""
     return connection.execute("DELETE FROM moved WHERE earlier = ?", (stored_path(old),)).rowcount > 0
 
 
 def forget_moves(connection: sqlite3.Connection, project: str | None) -> None:
-    """What was said about the folders a forgotten session ran in, where no other session is left in them; inside the
-    transaction that forgets it."""
+    """Removes moves of the folders of a forgotten session if no other session is left in them.
+
+    Call it inside the transaction that forgets the session.
+    """
     concerned = [old for old, _ in moves(connection).pairs if project is not None and below(project, old) is not None]
     if concerned:
         left = [path for (path,) in connection.execute("SELECT DISTINCT project FROM session WHERE project NOT NULL")]
@@ -591,13 +598,14 @@ _VALUES = {
     "tools": "SELECT name, '' FROM tool_call GROUP BY name ORDER BY count(*) DESC",
     "machines": "SELECT label, '' FROM machine ORDER BY is_own DESC, label",
 }
-"""What a person may name in an option, and the archive knows."""
+"""The values known to the archive that a person may type in an option, by kind."""
 
 
 def known_values(
     connection: sqlite3.Connection, kind: str, beginning: str = "", limit: int = 100
 ) -> list[tuple[str, str]]:
-    """What may be typed, the likeliest first, with a word about it; projects by the last part of their folder."""
+    """Values that complete `beginning`, the likeliest first, each with a description; projects by their folder's last
+    part."""
     rows = connection.execute(_VALUES[kind], {"from": beginning, "to": f"{beginning}\U0010ffff"})
     found: dict[str, str] = {}
     for value, about in rows:

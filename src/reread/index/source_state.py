@@ -1,6 +1,6 @@
-"""The quick answer most syncs end with: nothing has changed.
+"""Finds out quickly that nothing has changed, as is the case for most syncs.
 
-It stands apart because it must come before anything else is imported.
+It is a module of its own because this check must run before anything larger is imported.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ Seen = dict[str, tuple[int, int]]
 """Path -> size and time of every file and folder at the last walk; a folder's size is -1."""
 
 UNREAD = -1
-"""The time of what could not be read at the last walk."""
+"""The modification time stored for what could not be read at the last walk."""
 
 _FOLDER = -1
 MOST_LOOKED_AT = 10_000
-"""Files that a glance before an answer looks at: the newest, and a share of the others that is another every time. A
+"""How many files a glance before an answer looks at: the newest, and a share of the others that changes every second. A
 stat takes 3 microseconds; a hundred thousand of them would take longer than the answer."""
 _NEWEST = 8_000
 _LATEST = 20
 _LATELY_NS = 24 * 3600 * 10**9
 _GROWING_NS = 60 * 10**9
-"""How long a backup may take to be written; generous, for a file that a network drive holds."""
+"""How long writing a backup may take; generous, because the file may be on a network drive."""
 
 
 def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str, int]) -> None:
-    """Packs the folders of the walk with their times, and what is known of a machine's files, the newest first, into
-    one row.
+    """Packs into one row the folders of the walk with their times, then the states of a machine's files, newest first.
 
-    A file that is not there any more is of a source that this walk was not sent to: it would be news for ever.
-    Backups are written once: their folders tell of new ones, and only one that may still grow is looked at itself.
+    A file marked present that no longer exists belongs to a source that was not part of this walk: it is left out, or
+    it would count as a change for ever. Backups are written once: new ones change their folders, so only a backup that
+    may still be growing is included itself.
     """
     rows = connection.execute(
         """SELECT path, size, mtime_ns FROM file
@@ -53,7 +53,7 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
 
 
 def remember_grown(connection: sqlite3.Connection, machine: str, keys: Iterable[str]) -> None:
-    """What is known now of some files, which are the newest; all else is as it was."""
+    """Stores the new states of some files, which become the newest; all others stay."""
     paths, *states = _recalled(connection, machine)
     sizes, times = map(list, states)
     first = _first_file(sizes)
@@ -70,7 +70,7 @@ def remember_grown(connection: sqlite3.Connection, machine: str, keys: Iterable[
 
 
 def _packed(size: int, mtime_ns: int) -> bytes:
-    """As it is kept: two numbers of every file, as objects, would be most of what a sync of many files holds."""
+    """The stored form. As Python integers, these numbers would be most of the memory of a sync of many files."""
     return struct.pack("<2q", size, mtime_ns)
 
 
@@ -79,12 +79,12 @@ def _keep(connection: sqlite3.Connection, machine: str, paths: Iterable[bytes], 
 
 
 def look_again(connection: sqlite3.Connection) -> None:
-    """The next sync walks, whatever the last one saw."""
+    """Makes the next sync walk, whatever the last one found."""
     connection.execute("DELETE FROM seen")
 
 
 def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes], Sequence[int], Sequence[int]]:
-    """Paths, sizes and times, each in the same order; nothing where no walk was finished."""
+    """Paths, sizes and times, in the same order; empty if no walk was finished."""
     row = connection.execute("SELECT paths, states FROM seen WHERE machine = ?", (machine,)).fetchone()
     if row is None or not row[1]:
         return [], (), ()
@@ -96,7 +96,7 @@ def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes]
 
 
 def seen(connection: sqlite3.Connection, machine: str) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of everything that the last walk met."""
+    """Path, size and time of everything that the last walk found."""
     paths, sizes, times = _recalled(connection, machine)
     return ((os.fsdecode(path), size, time) for path, size, time in zip(paths, sizes, times, strict=True))
 
@@ -108,10 +108,10 @@ def last_seen(connection: sqlite3.Connection, machine: str) -> Seen:
 def is_as_it_was(
     connection: sqlite3.Connection, machine: str, places: Sequence[Path], *, is_glance: bool = False
 ) -> bool:
-    """Whether nothing has changed since the last sync, for the price of a stat per file and folder.
+    """Whether nothing has changed since the last sync, at the cost of a stat per file and folder.
 
-    A glance looks at every folder, and so sees every new file, but of very many files only at some: one that was
-    written long ago and goes on today is seen by the next sync, or by another glance.
+    A glance looks at every folder, and so finds every new file, but if there are very many files only at some: an old
+    file that grows again today is found by the next sync, or by a later glance.
     """
     paths, sizes, times = _recalled(connection, machine)
     if UNREAD in times or not all(os.fsencode(whole_path(place)) in paths for place in places):
@@ -121,7 +121,7 @@ def is_as_it_was(
 
 
 class ChangedStates:
-    """What is not as it was at the last walk: files, folders, and what is as it was."""
+    """Files and folders that changed since the last walk, and those that did not."""
 
     def __init__(self, states: Iterable[tuple[bytes, int, int]]) -> None:
         self.folders: list[str] = []
@@ -138,7 +138,7 @@ class ChangedStates:
 
 
 def changed_states(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> ChangedStates | None:
-    """None where something could not be read, or a place was not walked: only a walk tells more."""
+    """None where something could not be read or a place was not walked: then only a walk can tell."""
     paths, sizes, times = _recalled(connection, machine)
     if UNREAD in times or not all(os.fsencode(whole_path(place)) in paths for place in places):
         return None
@@ -146,9 +146,9 @@ def changed_states(connection: sqlite3.Connection, machine: str, places: Sequenc
 
 
 def _looked_at(sizes: Sequence[int], *, is_glance: bool) -> list[slice]:
-    """What is likely to have changed comes first: the files that did so last, then the folders, then all else.
+    """The parts to look at, the likeliest to have changed first: the latest files, the folders, then everything else.
 
-    A glance leaves out all but the newest files and a share of the others that changes with the time.
+    A glance leaves out all but the newest files and a share of the others that changes with time.
     """
     first = _first_file(sizes)
     begun = [slice(first, first + _LATEST), slice(first)]
@@ -162,15 +162,15 @@ def _looked_at(sizes: Sequence[int], *, is_glance: bool) -> list[slice]:
 
 
 def _first_file(sizes: Sequence[int]) -> int:
-    """Folders come before it."""
+    """The index of the first file; folders come before it."""
     return next((place for place, size in enumerate(sizes) if size != _FOLDER), len(sizes))
 
 
 class WatchedFiles:
-    """All files and folders of the last walk, for one who asks again and again whether they are as they were.
+    """All files and folders of the last walk, for repeated checks whether they changed.
 
-    What was written lately, and the folders new sessions appear in, are looked at each time; everything else only when
-    asked for: with thousands of old sessions, even a stat for each of them would show in a process list.
+    What was written in the last day, and the folders in which new sessions appear, are looked at each time, everything
+    else only on request: with thousands of old sessions, a stat for each would show in a process list.
     """
 
     def __init__(self, connection: sqlite3.Connection, machine: str) -> None:
@@ -189,7 +189,7 @@ def _is_hot(path: bytes, size: int, mtime_ns: int, now_ns: int) -> bool:
 
 
 def _is_project_folder(path: str) -> bool:
-    """`projects` and the folders in it: where a new session's file appears."""
+    """Whether it is `projects` or a folder in it, where the files of new sessions appear."""
     return "projects" in Path(path).parts[-2:]
 
 
@@ -202,14 +202,14 @@ def _is_as_it_was(path: bytes, size: int, mtime_ns: int) -> bool:
 
 
 def has_captures(wire: Path) -> bool:
-    """Whether runs that have ended wait in this folder to be imported; it is empty otherwise."""
+    """Whether captures of finished runs wait in this folder to be imported; it is empty otherwise."""
     return any(
         entry.name.endswith(".wire") for folder in _entries(wire) if folder.is_dir() for entry in _entries(folder)
     )
 
 
 def has_unfinished_captures(wire: Path) -> bool:
-    """Whether runs last, or were left behind by a process that was killed."""
+    """Whether there are captures of runs that still last, or that a killed process left behind."""
     return any(entry.name.endswith(".part") for entry in _entries(wire))
 
 
@@ -217,10 +217,10 @@ def _entries(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
-    except OSError:  # there is none, usually
+    except OSError:  # usually it does not exist
         return []
 
 
 def is_forgetting(safe: Path) -> bool:
-    """Whether a forget was begun in this folder and not finished."""
+    """Whether a forget was begun in this safe and not finished."""
     return os.path.lexists(safe / JOURNAL)

@@ -1,7 +1,7 @@
 """Views for a person's own SQL: sessions, prompts, replies, thinking, calls and results with their texts.
 
-They live on reread's own connection only: behind them is a function that reads the safe, which no other program has.
-What a fork or a resume repeats is told once, so that counting rows gives the numbers that every command gives.
+They exist only on reread's own connection: they use a function that reads the safe, which no other program has. What a
+fork or a resume repeats comes once, so that counting rows gives the same numbers as every command.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from .sessions import first_names, sign_of
 from .text_index import text_at
 
 _LINES = 256
-"""Lines that are kept decoded: several columns ask for the same one."""
+"""How many lines are kept decoded: several columns need the same line."""
 
 
 class Column(NamedTuple):
     name: str
     value: str
-    """As SQL over the tables."""
+    """An SQL expression over the tables."""
     about: str = ""
     type: str = "TEXT"
 
 
 class ReadableView(NamedTuple):
-    """A view, as SQL makes it and as a person reads about it."""
+    """A view: its SQL, and its description for a person."""
 
     name: str
     about: str
     columns: tuple[Column, ...]
     source: str
     texts: tuple[str, ...] = ()
-    """Columns in which words are looked for."""
+    """Columns that are searched for words."""
 
     @property
     def ddl(self) -> str:
@@ -144,7 +144,7 @@ REPLIES = ReadableView(
         *(_SESSION, _PROJECT, _AGENT, _time("block"), Column("text", _kept("text", "block", "block.part"))),
         *(_uuid("block"), _FILE),
     ),
-    # Inside a SELECT it is asked last: whether a line is a reply is known when it is read.
+    # In a subquery, so that SQLite tests it last: it has to read the line.
     f"""FROM block {_OF_FILE.format("block")}
 WHERE block.field = {FIELDS.index("text")} AND (SELECT {_kept("is_reply", "block")})""",
     ("text",),
@@ -230,11 +230,11 @@ GROUP BY month, model ORDER BY month DESC, dollars DESC""",
     "Sessions in which Claude said sorry": """\
 SELECT session, count(*) AS times FROM replies WHERE text LIKE '%apologize%' GROUP BY session ORDER BY 2 DESC""",
 }
-"""Tests run them."""
+"""Queries by what they answer. Tests run them."""
 
 
 def schema_of_views() -> str:
-    """What `reread sql --schema` says before it prints the tables."""
+    """What `reread sql --schema` prints before the tables."""
     views = "\n--\n".join(view.description for view in VIEWS)
     examples = "\n\n".join(f"-- {about}:\n{query};" for about, query in EXAMPLES.items())
     return (
@@ -246,7 +246,7 @@ def schema_of_views() -> str:
 
 
 def add_views(connection: sqlite3.Connection, safe: Safe, project_today: Callable[[str | None], str | None]) -> None:
-    """Gives a connection the views, and the functions behind them."""
+    """Adds the views and the functions behind them to a connection."""
     reader = LineReader(connection, safe)
     names = first_names(connection)
     connection.create_function("kept_text", 7, reader.kept_text)
@@ -262,7 +262,7 @@ def add_views(connection: sqlite3.Connection, safe: Safe, project_today: Callabl
 
 
 class LineReader:
-    """What a line says, asked by SQL: by its place in a file, and by which part of it."""
+    """Gives SQL the texts of lines, by the place of a line in its file and the number of the text."""
 
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
         self._connection = connection
@@ -273,13 +273,15 @@ class LineReader:
     def kept_text(
         self, what: str, kind: str, file: int, generation: int, offset: int | None, length: int | None, which: int | str
     ) -> str | int | None:
-        """What of a line is asked for; None where it has no such, or damage hides it."""
+        """The requested text of a line; None if the line has none, or is damaged."""
         if offset is None or length is None:
             return None
         content = self._line(file, generation, offset, length)
         if content is None:
             return None
-        if kind == "tool_result" or content[:1].isdigit():  # no line: a spilled output, or lines of a capture
+        if (
+            kind == "tool_result" or content[:1].isdigit()
+        ):  # not a transcript's line: a spilled output, or lines of a capture
             found = text_at(kind, content, 0)
             return _of_no_line(what, None if found is None else found.uuid, None if found is None else found.text)
         record = _record(content)
@@ -295,7 +297,7 @@ class LineReader:
             return None
 
     def _is_reply(self, record: Record, file: int) -> bool:
-        """Whether a model said it, in this file first; summaries of the client stand in the same field."""
+        """Whether a line is a model's and this file owns it; summaries by the client are in the same field."""
         if not isinstance(record, Assistant):
             return False
         if self._homes is None:
@@ -339,7 +341,7 @@ def _input(record: Record, which: int | str) -> str | None:
 
 
 def _call(record: Record, which: int | str) -> str | None:
-    """The call that a result answers; results without a text are no blocks."""
+    """The id of the call that a result answers; results without a text have no blocks and are not counted."""
     results = [block for block in record.blocks if type(block) is ToolResult] if isinstance(record, User) else []
     told = [block for block in results if block.as_text]
     return told[which].tool_use_id if isinstance(which, int) and which < len(told) else None

@@ -1,4 +1,4 @@
-"""Sums of the ledger: by quarter of an hour and model, by owner, for the cache, and what has no price."""
+"""Sums over the ledger: by quarter of an hour and model, by owner, of the cache, and of what has no price."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ else:
 
 QUARTER_MS = 900_000
 NO_QUARTER = -1
-"""Of responses without a time, or with one before 1970, which no client can mean."""
+"""The quarter of responses without a time, or with one before 1970, which must be wrong."""
 IN_QUARTER = "CASE WHEN time >= 0 THEN time / 900000 ELSE -1 END"
-"""The quarter of a response; the same as `ledger.quarter`."""
+"""The quarter of a response, equal to `ledger.quarter`."""
 _MANY = 500
-"""From so many changed quarters on, adding everything up again is the shorter way: 0.2 s per 100,000 responses."""
+"""With more changed quarters than this it is faster to add up everything again: 0.2 s per 100,000 responses."""
 
 PARTS = ("response_in_one_file", "response_in_several_files")
-"""Together they are `response`; of their union SQLite would make a table before it adds anything up."""
+"""The two views of which `response` is the union. They are summed separately, because SQLite would make a table of
+their union first."""
 SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
     sum(response.web_searches), sum(nanodollars),
     sum(CASE WHEN nanodollars IS NULL
@@ -65,8 +66,8 @@ def cells(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
 
 
 def wrong_cells(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Quarter and model of the sums that are not those of the ledger."""
-    if not is_fresh(connection):  # then nobody reads them
+    """Quarter and model of the stored sums that differ from the ledger's."""
+    if not is_fresh(connection):  # stale sums are never read
         return []
     kept, added = "SELECT * FROM usage_cell", _added_up()
     return connection.execute(
@@ -78,11 +79,11 @@ def wrong_cells(connection: sqlite3.Connection) -> list[tuple[int, str]]:
 
 
 Stretch = tuple[int, int, str | None]
-"""Quarters from one to before another, and what they are called."""
+"""The first quarter, the one after the last, and a name for them."""
 
 
 def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model: str) -> Iterable[tuple[Any, ...]]:
-    """The sums that are kept, added up by stretch and model; a model has `model` in its name."""
+    """The stored sums, added up by stretch and model, of models whose names contain `model`."""
     return connection.execute(
         f"""WITH stretch(begins, ends, name) AS (
                 SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
@@ -96,13 +97,13 @@ def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model
 
 
 def quarters_used(connection: sqlite3.Connection) -> list[int]:
-    """All of them, in the order of time."""
+    """All quarters with responses, in the order of time."""
     source = "usage_cell" if is_fresh(connection) else f"({_added_up()})"
     return [number for (number,) in connection.execute(f"SELECT DISTINCT quarter FROM {source} ORDER BY 1")]  # noqa: S608
 
 
 def days_used(connection: sqlite3.Connection) -> list[int]:
-    """Days since 1970, in UTC, on which anything was used, by the sums that are kept."""
+    """The days with responses by the stored sums, as numbers of days since 1970 in UTC."""
     rows = connection.execute("SELECT DISTINCT quarter / 96 FROM usage_cell WHERE quarter >= 0 ORDER BY 1")
     return [day for (day,) in rows]
 
@@ -112,12 +113,12 @@ def is_fresh(connection: sqlite3.Connection) -> bool:
 
 
 def mark_stale(connection: sqlite3.Connection) -> None:
-    """Inside the transaction that changes the ledger."""
+    """Call it inside the transaction that changes the ledger."""
     connection.execute("DELETE FROM note WHERE name = 'usage_cells'")
 
 
 def refresh(connection: sqlite3.Connection, changed: Collection[int] | None) -> None:
-    """Adds up the changed quarters again; everything where nobody can tell which those are."""
+    """Adds up the changed quarters again if the sums are stale; everything if `changed` is None."""
     if is_fresh(connection):
         return
     with transaction(connection):
@@ -160,10 +161,10 @@ def _circumstance(values: dict[str, Any]) -> RequestContext:
 
 
 class ResponseFilter(Struct, frozen=True, kw_only=True):
-    """Which responses are asked for.
+    """Which responses to select.
 
-    `where` and `how` name the circumstances that may be a response's place and its own, `homes` the files it may
-    belong to; times are milliseconds.
+    `where` has the circumstances that may be a response's place, `how` those that may be its own, `homes` the files
+    that may own it; times are in milliseconds.
     """
 
     where: Collection[int] | None = None
@@ -190,8 +191,8 @@ def grouped(
 ) -> Iterator[tuple[Any, ...]]:
     """Rows of dimension, circumstance, place, is_sidechain, is_abandoned and the columns of `SUMS`.
 
-    By quarter or home only the model matters of a circumstance, which then stands for all with that model. Money is
-    what the client wrote into the line instead of what prices make of it when `is_recorded`.
+    By quarter or home, circumstances are grouped by model alone and one of them represents all of its model. With
+    `is_recorded`, money is what the client wrote into the lines, not what the prices give.
     """
     sums = SUMS.replace("nanodollars", "recorded") if is_recorded else SUMS
     alike = "circumstance, place" if dimension == "all" else "how.model"
@@ -206,9 +207,9 @@ def grouped(
 def spent_by_project(
     connection: sqlite3.Connection, filters: SessionFilter
 ) -> Iterator[tuple[str | None, tuple[Any, ...]]]:
-    """Project and the columns of `SUMS` of what the sessions that pass used; a project may come several times.
+    """Project and the columns of `SUMS` for the sessions that pass the filters; a project may come several times.
 
-    What copies of a session used belongs to the project of the copy that went on last.
+    The usage of all copies of a session belongs to the project of the copy that ended last.
     """
     condition, values = filters.condition(connection)
     copies = "SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1"
@@ -236,7 +237,7 @@ def _integers(values: Collection[int]) -> str:
 
 
 def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
-    """Of every transcript: its session's id, and whether it is an agent's."""
+    """By file: the id of its session, and whether it is an agent's transcript."""
     rows = connection.execute(
         "SELECT file.id, session.uuid, file.kind = 'subagent' FROM file JOIN session ON session.id = file.session"
     )
@@ -244,13 +245,13 @@ def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
 
 
 def machine_labels(connection: sqlite3.Connection) -> dict[int, str]:
-    """Of every file: what the machine is called that it was taken from; its id where another has the same label."""
+    """By file: the label of the machine it was imported from, or that machine's id if two have the same label."""
     names = machines.shown_names(machines.machines(connection))
     return {file: names.get(machine, machine) for file, machine in connection.execute("SELECT id, machine FROM file")}
 
 
 def titles(connection: sqlite3.Connection) -> dict[str, tuple[str | None, str | None]]:
-    """Title and project of every session; of several with one id those of the one that ended last."""
+    """Title and project by session id; of several sessions with one id, those of the one that ended last."""
     rows = connection.execute(
         """SELECT uuid, ifnull(mark.title, session.title), project
            FROM session LEFT JOIN mark ON mark.session = session.uuid ORDER BY ended, folder DESC"""
@@ -264,12 +265,12 @@ def files_of_sessions(connection: sqlite3.Connection, sessions: Iterable[int]) -
 
 
 def own_money(connection: sqlite3.Connection) -> dict[str | bytes, int | None]:
-    """Of every session by its id: nano-dollars of all responses in its files; of copies of a session the fullest."""
+    """By session id: nano-dollars of all responses in its files, of copies of a session the largest sum."""
     return dict(connection.execute("SELECT uuid, max(nanodollars) FROM session GROUP BY uuid"))
 
 
 def lines_read(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Lines of all transcripts, and how many of them are no JSON."""
+    """The number of lines in all transcripts, and how many of them are not JSON."""
     lines, malformed = connection.execute("SELECT sum(lines), sum(malformed) FROM file").fetchone()
     return lines or 0, malformed or 0
 
@@ -296,7 +297,7 @@ _CAUSE = """CASE WHEN cause <> 'unknown' THEN cause WHEN cause IS NOT NULL THEN 
             JOIN file AS ours ON ours.id = response.home
         WHERE response.files = 1 AND theirs.session IS NOT ours.session
     ), cause) END"""
-"""The first response after what was copied from another session is the first of a resume or a fork."""
+"""The first response after those copied from another session is the first one after a resume or fork."""
 
 
 def cache_grouped(
@@ -314,7 +315,7 @@ def cache_grouped(
 
 
 def made_elsewhere(connection: sqlite3.Connection, session: int) -> frozenset[str]:
-    """Keys of the responses in a session's files that were made in another session."""
+    """Keys of the responses in a session's files that another session owns."""
     rows = connection.execute(
         """SELECT request.key FROM file JOIN request ON request.file = file.id JOIN copied ON copied.key = request.key
            WHERE file.session = ? AND copied.home NOT IN (SELECT id FROM file WHERE session = ?)""",
@@ -331,6 +332,6 @@ UNPRICED = """
 
 
 def unpriced_models(connection: sqlite3.Connection) -> list[tuple[str | None, int, int]]:
-    """Model as the transcripts name it, requests and tokens, the most tokens first; each response counts once, as
-    its winning copy tells it."""
+    """Model as the transcripts name it, requests and tokens, the most tokens first; each response counts once, with the
+    figures of the copy that counts."""
     return list(connection.execute(UNPRICED))

@@ -1,4 +1,4 @@
-"""What a person said in their own words: marks, notes, moved folders, verdicts on moments, forgotten sessions."""
+"""What a person said: marks, notes, moved folders, labels of moments, forgotten sessions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Noted(NamedTuple):
 
     text: str
     sessions: tuple[int, ...]
-    """Its copies share them."""
+    """The session and its copies, which share them."""
 
 
 def noted_words(connection: sqlite3.Connection) -> list[Noted]:
@@ -38,7 +38,7 @@ def noted_words(connection: sqlite3.Connection) -> list[Noted]:
 
 
 def matching(noted: Sequence[Noted], expression: str) -> list[Noted]:
-    """Those that an expression for the index finds."""
+    """The notes that match a full-text expression."""
     if not noted:
         return []
     with closing(sqlite3.connect(":memory:")) as index:
@@ -54,7 +54,7 @@ def put_label(connection: sqlite3.Connection, uuid: str, kind: str, session: str
 
 
 def take_label(connection: sqlite3.Connection, uuid: str, kind: str) -> None:
-    """Takes back what was said about a line; with a kind, only what was said about that kind or all."""
+    """Removes the labels of a line; with a kind, only those for that kind or for all kinds."""
     connection.execute("DELETE FROM label WHERE uuid = ? AND (? = '' OR kind IN (?, ''))", (uuid, kind, kind))
 
 
@@ -63,7 +63,7 @@ def labels(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
 
 
 def keep_labels(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Inside the caller's transaction."""
+    """Call it inside a transaction."""
     connection.executemany("INSERT OR REPLACE INTO label VALUES (?, ?, ?, ?)", rows)
 
 
@@ -73,7 +73,7 @@ _EDGE = 1024
 
 
 def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], change: MarkChange) -> int:
-    """Notes the same on some sessions and gives how many that changed; inside the caller's transaction."""
+    """Applies a change to the marks of some sessions; returns how many changed. Call it inside a transaction."""
     take_over_copy(connection, home)
     known = marks(connection)
     fresh = {session: change.of(known.get(session, NO_MARK)) for session in sessions}
@@ -89,19 +89,22 @@ def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], 
 
 
 class CarriedOver(NamedTuple):
-    """What the file has; nothing where there is no such file, or another's."""
+    """The content of `marks.json`; empty if there is no such file, or it was not written by reread."""
 
     marks: list[MarkRow]
     moved: list[MoveRow]
     labels: list[tuple[Any, ...]]
     forgotten: list[tuple[str, int]]
     changed: list[tuple[Any, ...]]
-    """When marks were changed or taken away: without that an old one would win over a later one of another machine."""
+    """When marks were changed or removed: without it, an old mark could win over a later one of another machine."""
 
 
 def take_over_copy(connection: sqlite3.Connection, home: Path) -> None:
-    """Before it is written: in a new database that no rebuild made nothing is noted, and the copy would be lost.
-    Inside the caller's transaction."""
+    """Takes over the copy's rows into empty tables; to be called before the copy is written.
+
+    A new database that no rebuild made has no marks, and writing the copy from it would lose them. Call it inside a
+    transaction.
+    """
     copied = copied_in(home)
     has_times = bool(change_rows(connection))
     keep_rows(connection, copied.marks if not all_rows(connection) else [])
@@ -112,7 +115,7 @@ def take_over_copy(connection: sqlite3.Connection, home: Path) -> None:
 
 
 def keep_copied(connection: sqlite3.Connection, home: Path) -> None:
-    """What the file has and the rows have not; inside the caller's transaction."""
+    """Adds rows that the copy has and the database lacks; call it inside a transaction."""
     copied = copied_in(home)
     noted, moved = {row[0] for row in all_rows(connection)}, {row[0] for row in move_rows(connection)}
     said, forgotten = {row[:2] for row in labels(connection)}, {row[0] for row in forgotten_rows(connection)}
@@ -129,12 +132,12 @@ def forgotten_rows(connection: sqlite3.Connection) -> list[tuple[str, int]]:
 
 
 def keep_forgotten(connection: sqlite3.Connection, rows: Iterable[tuple[str, int]]) -> None:
-    """Inside the caller's transaction."""
+    """Call it inside a transaction."""
     connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", rows)
 
 
 class MarkNote(NamedTuple):
-    """What is noted on a session, as another machine is told; without a mark, that it was taken away."""
+    """A session's mark in the form that is sent to other machines; without a mark, it was removed."""
 
     session: str
     at: int
@@ -151,8 +154,10 @@ def mark_notes(connection: sqlite3.Connection) -> list[MarkNote]:
 
 
 def keep_notes(connection: sqlite3.Connection, notes: Iterable[MarkNote]) -> int:
-    """What was noted later than here, of equal times what sorts last, on all machines the same; gives how many marks
-    changed. Inside the caller's transaction."""
+    """Takes over marks that are later than those here; returns how many changed. Call it inside a transaction.
+
+    Of marks with the same time the one that sorts last wins, so that all machines agree.
+    """
     known = {note.session: note for note in mark_notes(connection)}
     changed = 0
     for note in notes:
@@ -180,12 +185,12 @@ def change_rows(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
 
 
 def keep_changes(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Behind the marks themselves, which are as new as their rows. Inside the caller's transaction."""
+    """Stores when marks changed. Call it after the marks are written, which sets the present time, in a transaction."""
     connection.executemany("INSERT OR REPLACE INTO mark_change VALUES (?, ?)", rows)
 
 
 def forget_mark(connection: sqlite3.Connection, session: str | bytes) -> None:
-    """What was noted on a session of which no copy is left; inside the transaction that forgets it."""
+    """Deletes the mark of a session if no copy of it is left; call it inside the transaction that forgets it."""
     connection.execute(
         "DELETE FROM mark WHERE session = ? AND NOT EXISTS (SELECT 1 FROM session WHERE uuid = ?)",
         (session, session),
@@ -193,8 +198,11 @@ def forget_mark(connection: sqlite3.Connection, session: str | bytes) -> None:
 
 
 def write_copy(connection: sqlite3.Connection, home: Path) -> None:
-    """All rows once more, in a file that is whole at every moment. Before they are committed: the lock of the
-    transaction keeps two writers apart, and a crash between the two leaves a change that only the file knows."""
+    """Writes a copy of all rows to a file that is whole at every moment.
+
+    It must be called before the rows are committed: the transaction's lock keeps two writers apart. A crash in between
+    leaves a change that only the file has.
+    """
     rows = [{"session": session, **mark._asdict()} for session, mark in marks(connection).items()]
     moved = [{"earlier": old, "today": new} for old, new in moves(connection).pairs]
     said = [[uuid, kind, as_path(session), at] for uuid, kind, session, at in labels(connection)]
@@ -222,7 +230,8 @@ def copied_in(home: Path) -> CarriedOver:
 
 
 def _stored(rows: Iterable[Any], *kinds: type) -> list[Any]:
-    """Rows as their columns take them; an edited or damaged file may have others, any number and half a character."""
+    """Valid rows, as their columns store them; an edited or damaged file may also have others, with numbers of any size
+    and lone surrogates."""
     found = []
     for row in rows:
         if isinstance(row, list) and [type(value) for value in row] == list(kinds):
@@ -245,7 +254,7 @@ def _document(home: Path) -> dict[str, list[Any]]:
 
 
 def _row(each: object) -> MarkRow | None:
-    """A row as a person may have edited it: of the right types, or none."""
+    """A row of marks, which a person may have edited; None if its types are wrong."""
     if not isinstance(each, Mapping) or not isinstance(each.get("session"), str):
         return None
     try:
@@ -262,11 +271,11 @@ def _row(each: object) -> MarkRow | None:
 
 
 class ContentMark(NamedTuple):
-    """What stands for the content of a transcript among the keys of what was forgotten; nothing of it can be read."""
+    """The key of a forgotten transcript's content in the table `forgotten`; the content cannot be read from it."""
 
     size: int
     head: str
-    """Digest of its first KiB, which tells most others from it."""
+    """Digest of its first KiB, by which most other files are ruled out."""
     whole: str
 
     @property
@@ -274,14 +283,14 @@ class ContentMark(NamedTuple):
         return f"{_CONTENT}:{self.size}:{self.head}:{self.whole}"
 
     def is_met_by(self, path: Path) -> bool:
-        """Whether a file begins with what was forgotten, whatever it is called."""
+        """Whether a file begins with the forgotten content, whatever its name is."""
         try:
             with path.open("rb") as file:
                 if _digest(file.read(min(_EDGE, self.size))) != self.head:
                     return False
                 file.seek(0)
                 return _digest(file.read(self.size)) == self.whole
-        except OSError:  # reading it reports that
+        except OSError:  # reported when the file is read
             return False
 
 
@@ -290,7 +299,7 @@ def content_mark(content: bytes) -> ContentMark:
 
 
 def content_marks(keys: Iterable[str]) -> list[ContentMark]:
-    """Those among the keys of what was forgotten; an edited copy of them may hold anything."""
+    """The content marks among the keys of what was forgotten; an edited copy of these may contain anything."""
     parts = (key.split(":") for key in keys if key.startswith(f"{_CONTENT}:"))
     return [ContentMark(int(part[1]), *part[2:]) for part in parts if len(part) == 4 and part[1].isdecimal()]
 

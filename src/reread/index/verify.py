@@ -1,8 +1,8 @@
-"""Proof of what is kept: every byte of the safe, a piece for every row, a row for every piece, sums that add up.
+"""Proves what is kept: every byte of the safe, a piece for every row, a row for every piece, sums that add up.
 
-What can be put in order is: a row whose piece lies elsewhere in the safe is led there before anything is called lost.
+Some errors are repaired: a row whose piece is elsewhere in the safe gets its new place before anything counts as lost.
 
-SQLite proves how its pages hang together, not what stands in them: of a damaged one it may give any value of any type.
+SQLite checks the structure of its pages, not their content: from a damaged page it may return any value of any type.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ __all__ = [
 
 _WITH_CACHING = f"SELECT saved, rebuilt, premium, {TOLD.removeprefix('SELECT ')} ORDER BY request.file, request.key"
 _MONEY = 2
-"""The last columns of `copied`: what a response cost, what the cache saved."""
+"""How many columns at the end of `copied` are money: the cost of a response, and what the cache saved."""
 
 
 def wrong_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[str]:
-    """A sentence for everything that was not counted from what lies below it.
+    """A sentence for every figure in the index that does not follow from the rows it is made of.
 
-    Money is left out where it was counted with other prices: the next sync counts it again.
+    Money is not checked if it was counted with other prices: the next sync counts it again.
     """
     is_priced = meta.read_note(connection, meta.PRICES) == prices.digest
     if is_priced:
@@ -78,7 +78,7 @@ def _responses(connection: sqlite3.Connection, prices: Prices) -> Iterator[str]:
 
 
 def _copies(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) -> Iterator[str]:
-    """What several files tell counts once, and its rows say so."""
+    """Checks that responses in several files count once, and that their rows are marked as shared."""
     several = "SELECT key FROM request WHERE rows > 0 GROUP BY key HAVING count(*) > 1"
     keys = {key for (key,) in connection.execute(several)}
     compared = None if is_priced else -_MONEY
@@ -99,7 +99,7 @@ def _copies(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) 
 
 
 def _sessions(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) -> Iterator[str]:
-    """But for those with captures: what a session amounts to then was settled line by line, not by its rows."""
+    """Checks the figures of sessions, except those with captures, whose figures are not sums of their rows."""
     counted = {each.session: each for each in session_sums(connection, prices)}
     figures = ", ".join(SessionSums._fields[1:])
     rows = connection.execute(
@@ -114,7 +114,7 @@ def _sessions(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool
 
 
 _Places = dict[tuple[int, int], str]
-"""The digest of the whole piece that begins at an offset of a pack."""
+"""The digest of each proved piece, by its pack and offset."""
 
 
 class Verified(Struct, frozen=True, kw_only=True):
@@ -125,15 +125,15 @@ class Verified(Struct, frozen=True, kw_only=True):
     unnamed: list[Piece] = []
     """Whole pieces whose bytes no row of the index names."""
     mended: int = 0
-    """Rows whose piece lay elsewhere in the safe than they said."""
+    """Rows whose piece was found elsewhere in the safe and that were corrected."""
     adopted: int = 0
-    """Pieces that no row named before."""
+    """Pieces that no row named before and that got rows."""
     recounted: int = 0
-    """Responses that were read again from the safe and held against the index."""
+    """Responses that were read again from the safe and compared with the index."""
     results_waiting: int = 0
     """Sessions whose tool results are not indexed yet."""
     is_index_sound: bool = True
-    """Whether the rows of the index can be believed; where not, they were held against nothing."""
+    """Whether the rows of the index can be trusted; if not, nothing was compared with them."""
 
     @property
     def ok(self) -> bool:
@@ -152,11 +152,11 @@ def verify(
     may_write: bool = True,
     tell: Callable[[int, int], None] | None = None,
 ) -> Verified:
-    """Every piece is decompressed and hashed, every row must have its piece, SQLite checks its own pages, and the sums
-    are added up again.
+    """Decompresses and hashes every piece, looks for the piece of every row, lets SQLite check its own pages, and adds
+    up the sums again.
 
-    What a crash left must have been put in order before, by `custody.recover`. `tell` hears how many bytes of the safe
-    are proved, and of how many.
+    `custody.recover` must have cleaned up after a crash before. `tell` is called with the number of proved bytes of the
+    safe, and of all.
     """
     damaged = damaged_index(connection, may_write=may_write)
     is_damaged = bool(damaged)
@@ -173,7 +173,7 @@ def verify(
         if found.header is not None:
             proved[found.place.pack, found.place.offset] = found.header.sha256
             size += found.header.length
-            if not is_damaged:  # otherwise its rows prove nothing about the safe, and may be of any type
+            if not is_damaged:  # rows of a damaged index prove nothing about the safe, and may be of any type
                 unnamed += unnamed_pieces(connection, safe, [(found.header, found.place)])
     try:
         if not is_damaged:
@@ -197,7 +197,7 @@ def verify(
 
 
 def damaged_index(connection: sqlite3.Connection, *, may_write: bool = True) -> list[str]:
-    """What SQLite says about its pages, and FTS5 about its own, which it is asked by a statement that may write."""
+    """What SQLite reports about its pages, and FTS5 about its own, which takes a statement that needs write access."""
     damaged = [f"database: {said}" for said in damage_of(connection)]
     if not may_write:
         return damaged
@@ -209,7 +209,7 @@ def damaged_index(connection: sqlite3.Connection, *, may_write: bool = True) -> 
 
 
 def _missing_bytes(connection: sqlite3.Connection, proved: _Places) -> Iterator[str]:
-    """Every piece the index names must be among the proved, and the pieces of a file lie end to end."""
+    """Checks that every piece in the index is among the proved ones, and that pieces of a file have no gaps."""
     ends: dict[tuple[int, int], int] = {}
     for file, generation, start, length, sha256, pack, offset, path in connection.execute(
         """SELECT file, piece.generation, start, length, sha256, pack, offset, path
@@ -227,9 +227,9 @@ def _missing_bytes(connection: sqlite3.Connection, proved: _Places) -> Iterator[
 
 
 def unnamed_pieces(connection: sqlite3.Connection, safe: Safe, pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Of whole pieces those whose bytes no row names, neither as they are nor as a part of others.
+    """Of whole pieces, those with bytes that no row names, neither as they are nor as a part of other pieces.
 
-    What a sync took again, after it was killed, is in the safe twice and named once: nothing is missing then.
+    What was imported again after a sync was killed is in the safe twice and named once: nothing is missing then.
     """
     kept = SafeReader(connection, safe)
     for header, place in pieces:
@@ -246,7 +246,7 @@ def unnamed_pieces(connection: sqlite3.Connection, safe: Safe, pieces: Iterable[
 
 
 def _is_kept(connection: sqlite3.Connection, kept: SafeReader, header: PieceHeader) -> bool:
-    """Whether pieces that rows name hold the same bytes at the same place of the file, or of what it is a copy of."""
+    """Whether pieces with rows have the same bytes at the same place in the file, or in the file it is a place of."""
     row = connection.execute(
         """SELECT id, ? FROM file WHERE key = ?
            UNION ALL
@@ -264,8 +264,10 @@ def _is_kept(connection: sqlite3.Connection, kept: SafeReader, header: PieceHead
 
 
 def find_again(connection: sqlite3.Connection, safe: Safe) -> int:
-    """Leads rows whose piece is not where they say to one that is whole and the same: of the same file, beginning and
-    digest, or for backups, which share them, of the same digest. Gives how many rows that were."""
+    """Corrects rows whose piece is not at their place, if the same piece is whole elsewhere; returns how many.
+
+    The same piece is one with the same file, start and digest, or for backups, which share pieces, the same digest.
+    """
     there = {
         (found.place.pack, found.place.offset): found.header.sha256 for found in safe.scan() if found.header is not None
     }
@@ -324,7 +326,7 @@ def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
 
 
 _OF_VALUES = lazy.pattern(r"CHECK constraint failed in |non-\w+ value in |NULL value in ")
-"""What SQLite says of rows in a STRICT table; these are found, and reported, as in any other table."""
+"""Messages of SQLite about rows of STRICT tables; such rows are found and reported in the same way in all tables."""
 _TYPES = {
     "INTEGER": ("integer", "null"),
     "REAL": ("real", "integer", "null"),
@@ -365,7 +367,7 @@ _TABLES = (
 
 
 def damage_of(connection: sqlite3.Connection) -> list[str]:
-    """What SQLite says about its pages, and which tables have rows that nobody wrote."""
+    """What SQLite reports about its pages, and which tables have rows that cannot be valid."""
     try:
         said = [row[0] for row in connection.execute("PRAGMA integrity_check")]
         found = [each for each in said if each != "ok" and not _OF_VALUES.match(each)]
@@ -383,7 +385,7 @@ def _unsound(connection: sqlite3.Connection) -> dict[str, None]:
 
 
 def drop_unsound(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
-    """Removes the rows of these tables that nobody wrote; inside the caller's transaction."""
+    """Removes rows of these tables that cannot be valid; call it inside a transaction."""
     for table in tables:
         connection.execute(f"DELETE FROM {table} WHERE NOT ({_soundness(connection, table)})")  # noqa: S608  our own names
 
@@ -394,7 +396,7 @@ def _bad(connection: sqlite3.Connection, table: str) -> bool:
 
 
 def _soundness(connection: sqlite3.Connection, table: str) -> str:
-    """What holds of every row."""
+    """An SQL condition that must be true of every row."""
     columns = [(name, kind) for _, name, kind, *_ in connection.execute(f"PRAGMA table_info({table})")]
     held = []
     for name, kind in columns:
@@ -402,7 +404,7 @@ def _soundness(connection: sqlite3.Connection, table: str) -> str:
         held.append(f"typeof({name}) IN {types}")
         if name in _TIMES and kind == "INTEGER":
             held.append(f"({name} IS NULL OR {name} {_AGES})")
-        if (table, name) in (*_LISTS, *_OBJECTS):  # behind a CASE: what is no JSON is an error to the functions
+        if (table, name) in (*_LISTS, *_OBJECTS):  # in a CASE, because JSON functions fail on text that is not JSON
             form = _LIST if (table, name) in _LISTS else "json_type({0}) = 'object'"
             held.append(f"({name} IS NULL OR CASE json_valid({name}) WHEN 1 THEN {form.format(name)} END IS 1)")
         if (table, name) in _ONE_OF:

@@ -1,12 +1,12 @@
-"""Words that come into the full-text index later than the rows of their blocks, and words that go again.
+"""Adds words to the full-text index later than the rows of their blocks, and removes words again.
 
-Tool results are most of the text and are searched only where somebody asks for them, so a large first sync need not
-wait for them. Blocks are numbered when they are written, with or without words: their ids tell ages either way.
+Tool results are most of the text and are searched only on request, so a large first sync need not wait for them. Blocks
+get their ids when they are written, with or without words, so ids reflect age either way.
 
-A contentless index must be told, word for word, what it is to forget, and believes whatever it is told: the texts
-are made again from the safe exactly as `ingest.extract` made them.
+To delete a text from an index without content, FTS5 must be given its exact words, and does not check them. So the
+texts are made again from the safe exactly as `ingest.extract` made them.
 
-A list of all words is kept for who looks for letters inside of them.
+A list of all words is kept for searches for letters inside words.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING, indexable, text_at
 
 
 class TextPlace(NamedTuple):
-    """Where the text of a block lies in its file."""
+    """Where the text of a block is in its file."""
 
     id: int
     offset: int
@@ -51,12 +51,12 @@ class WaitingResults(NamedTuple):
 
 
 def keep_waiting_results(connection: sqlite3.Connection, file: int, first: int, last: int) -> None:
-    """Notes that the results among these blocks have no words yet; inside the caller's transaction."""
+    """Notes that the results among these blocks have no words yet; call it inside a transaction."""
     connection.execute("INSERT INTO result_waits VALUES (?, ?, ?)", (file, first, last))
 
 
 def waiting_in(connection: sqlite3.Connection, file: int) -> list[tuple[int, int]]:
-    """First and last block of what waits of a file."""
+    """First and last block of each range of a file that waits."""
     return connection.execute("SELECT first, last FROM result_waits WHERE file = ?", (file,)).fetchall()
 
 
@@ -65,7 +65,7 @@ def drop_waiting(connection: sqlite3.Connection, file: int) -> None:
 
 
 def waiting_results(connection: sqlite3.Connection, sessions: Collection[int] | None = None) -> list[WaitingResults]:
-    """What waits, in some sessions or in all, the newest first."""
+    """The results that wait, of some sessions or of all, the newest first."""
     rows = connection.execute(
         """SELECT file, first, last, kind, generation, path, ifnull(session, 0)
            FROM result_waits JOIN file ON file.id = result_waits.file ORDER BY first DESC"""
@@ -78,7 +78,7 @@ def waiting_results(connection: sqlite3.Connection, sessions: Collection[int] | 
 
 
 def waiting_bytes(connection: sqlite3.Connection, waiting: WaitingResults) -> int:
-    """How long their lines are."""
+    """The total length of their lines."""
     (length,) = connection.execute(
         "SELECT ifnull(sum(length), 0) FROM block WHERE id BETWEEN ? AND ? AND file = ? AND field = ?",
         (waiting.first, waiting.last, waiting.file, RESULT),
@@ -87,7 +87,7 @@ def waiting_bytes(connection: sqlite3.Connection, waiting: WaitingResults) -> in
 
 
 def places_of(connection: sqlite3.Connection, waiting: WaitingResults) -> list[TextPlace]:
-    """The texts that wait; some may have been taken back since."""
+    """The texts that wait; blocks that were removed meanwhile are not among them."""
     rows = connection.execute(
         "SELECT id, offset, length, part FROM block WHERE id BETWEEN ? AND ? AND file = ? AND field = ? ORDER BY id",
         (waiting.first, waiting.last, waiting.file, RESULT),
@@ -96,17 +96,17 @@ def places_of(connection: sqlite3.Connection, waiting: WaitingResults) -> list[T
 
 
 def pieces_with(connection: sqlite3.Connection, waiting: WaitingResults) -> list[StoredPiece]:
-    """All pieces of their file."""
+    """All pieces of the file of these results."""
     return read.pieces_of(connection, waiting.file, waiting.generation)
 
 
 def write_words(
     connection: sqlite3.Connection, done: Iterable[WaitingResults], words: Sequence[tuple[int, bytes | None]]
 ) -> None:
-    """Words of blocks, which wait no longer; inside the caller's transaction.
+    """Writes the words of blocks, which then wait no longer; call it inside a transaction.
 
-    A text that damage in the safe hides has no words, now or later, and its block goes: nothing leads to it. In the
-    order of ids, because FTS5 writes a segment of its own whenever one is smaller than the last.
+    The block of a text that is damaged in the safe is deleted, because it can never be found. Words are written in the
+    order of ids, because FTS5 starts a new segment whenever an id is smaller than the one before.
     """
     insert = INSERT_WORDS[RESULT]
     for number, said in sorted(words):
@@ -124,11 +124,11 @@ def write_words(
 
 
 FEW = 2_000
-"""Texts that are read sooner than all words are listed."""
+"""Up to this many texts, reading them is faster than listing all words."""
 
 
 class TermList(NamedTuple):
-    """The words of some blocks, in small letters and without accents."""
+    """The words of some blocks, in lower case and without accents."""
 
     first: int
     last: int
@@ -136,7 +136,7 @@ class TermList(NamedTuple):
     """One per line, with a newline before the first and behind the last."""
 
     def having(self, letters: str, most: int) -> list[str] | None:
-        """The words that hold some letters or digits; None where they are more than can be asked for."""
+        """The words that contain these letters or digits; None if there are more than `most`."""
         found: list[str] = []
         end = 0
         while (place := self.terms.find(letters, end)) >= 0 and len(found) <= most:
@@ -150,7 +150,7 @@ def has_terms(connection: sqlite3.Connection) -> bool:
 
 
 def term_list(connection: sqlite3.Connection) -> TermList | None:
-    """As it was last made; None where it is gone, damaged, or lacks the words of many blocks."""
+    """The list as it was last made; None if there is none, it is damaged, or it lacks the words of many blocks."""
     kept = _kept_terms(connection)
     return TermList(kept[0], kept[1], decompress(kept[2]).decode()) if kept is not None else None
 
@@ -167,7 +167,7 @@ def _kept_terms(connection: sqlite3.Connection) -> tuple[int, int, bytes] | None
 
 
 def list_terms(connection: sqlite3.Connection) -> None:
-    """Lists them again, where there are many texts, in a transaction of its own."""
+    """Makes the list again if there are many texts, in a transaction of its own."""
     with transaction(connection):
         first, last = connection.execute("SELECT (SELECT min(id) FROM block), (SELECT max(id) FROM block)").fetchone()
         if first is None or last - first < FEW:
@@ -184,10 +184,10 @@ _DELETE_SEARCH = [f"INSERT INTO search(search, rowid, {name}) VALUES ('delete', 
 def unindex(
     connection: sqlite3.Connection, files: SessionFileReader, file: int, lines: Collection[int] | None = None
 ) -> int:
-    """Removes a file's blocks and their words, inside the caller's transaction; of some lines only, by their offsets.
+    """Removes a file's blocks and their words, or only those of lines at some offsets; call it inside a transaction.
 
-    Gives the number of texts that damage in the safe hides: their words stay in the index until it is rebuilt, but
-    lead nowhere.
+    Returns the number of texts that are damaged in the safe: their words stay in the index until it is rebuilt, but
+    cannot be found.
     """
     row = read.file_by_id(connection, file)
     blocks = connection.execute(
@@ -202,7 +202,7 @@ def unindex(
     waiting = waiting_in(connection, file)
     for number, offset, length, part, field in blocks:
         if field == RESULT and any(first <= number <= last for first, last in waiting):
-            continue  # the index was never told its words
+            continue  # the index never got its words
         words = _words(files, row, offset, length, part, field)
         if words is None:
             hidden += 1

@@ -1,7 +1,7 @@
-"""Batches to rows: the one writer of the archive.
+"""Turns batches into rows: the only writer of the archive.
 
 The order makes a crash harmless: pieces are on disk before the transaction that names them, and a transaction holds
-whole sessions, so whatever was committed is complete and the rest is simply read again.
+whole sessions, so what was committed is complete and the rest is simply read again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .backup_files import KnownPieces
     from .places import PlaceRow
     from .safe_reader import Piece
-else:  # where a session only grew, none of these is asked for anything
+else:  # not needed for a session that only grew
     backup_files = lazy.module("reread.index.backup_files")
     findings = lazy.module("reread.index.findings")
     places = lazy.module("reread.index.places")
@@ -45,14 +45,14 @@ else:  # where a session only grew, none of these is asked for anything
     words = lazy.module("reread.index.words")
 
 MIDDLE = 1 << 27
-"""Blocks of sessions that are new to the archive count up from here, those of older ones down: a block's id then
-tells its age well enough to look at the newest matches first. Small ids are short: this is room for 400 GB."""
+"""Ids of blocks count up from here for newer sessions and down for older ones: an id then reflects the age of a block
+well enough to look at the newest matches first. Smaller ids take fewer bytes; this value leaves room for 400 GB."""
 
 _BACKUP, _TRANSCRIPT = "backup", "transcript"
 _WHOLE = frozenset({"tool_result", "capture"})
-"""Kinds of files whose rows are all made again whenever one is."""
+"""Kinds of files of which every row is made again whenever one is."""
 KEPT_ALONE = 2
-"""`present` of what reread captured itself: there is no source that could vanish."""
+"""`present` of captures that reread made itself: they have no source that could vanish."""
 
 _JSON_COLUMNS = {"versions", "models", "git_branches"}
 _WIDEN = """UPDATE file SET first_block = min(ifnull(first_block, :first), :first),
@@ -70,7 +70,7 @@ class StoreWriter:
         self._machine = machine
         self._began = time.time_ns()
         self._order = meta.last_order(connection) + 1
-        """Tells pieces of one sync from those of another that was killed before it could commit."""
+        """Distinguishes the pieces of this sync from those of a sync that was killed before it could commit."""
         self._lowest, self._highest = self._id_range()
 
     @cached_property
@@ -78,8 +78,8 @@ class StoreWriter:
         return backup_files.KnownPieces(self._connection)
 
     def _id_range(self) -> tuple[int, int]:
-        # What waits counts, too: an id that was given up again may still lie among those. Each end of the blocks by
-        # itself: SQLite reads the whole table for both at once.
+        # Ids in `result_waits` count as well: they may be those of blocks that were deleted. Each end of the blocks is
+        # a query of its own: SQLite reads the whole table for both at once.
         told = self._connection.execute(
             """SELECT (SELECT min(id) FROM block), (SELECT max(id) FROM block), min(first), max(last)
                FROM result_waits"""
@@ -90,8 +90,11 @@ class StoreWriter:
     def apply(
         self, batches: Sequence[SessionBatch], *, is_older: bool, kept: Mapping[str, Sequence[Piece]] | None = None
     ) -> None:
-        """Imports sessions; `is_older` says that they are older than all taken before, `kept` which pieces of a file,
-        by its key, are in the safe already and get their rows with the others."""
+        """Imports sessions.
+
+        `is_older` says that they are older than all imported before; `kept` has, by file key, pieces that are in the
+        safe already and get their rows here.
+        """
         stored = {id(file): self._keep(file) for batch in batches for file in batch.files}
         self._safe.flush()
         with transaction(self._connection):
@@ -132,17 +135,17 @@ class StoreWriter:
             meta.count_order(self._connection, self._order)
 
     def apply_again(self, batch: SessionBatch) -> None:
-        """Rows of what is kept made again, and words of texts that the index lacks."""
+        """Writes the rows of kept files again, and the words of texts that the index lacks."""
         files = [file if file.kind in _WHOLE else self._with_new_blocks(file) for file in batch.files]
         self.apply([replace(batch, files=files)], is_older=True)
 
     def leave(self, session: int) -> None:
-        """Rows that an older version made stay as they are."""
+        """Marks rows that an older version made as current, without making them again."""
         with transaction(self._connection):
             self._connection.execute("UPDATE file SET extractor = ? WHERE session = ?", (EXTRACTOR, session))
 
     def _with_new_blocks(self, file: FileBatch) -> FileBatch:
-        """Without what is indexed already."""
+        """The batch without blocks that are indexed already."""
         known = self._connection.execute(
             """SELECT offset, part FROM file JOIN block ON block.id BETWEEN first_block AND last_block
                AND block.file = file.id WHERE file.key = ?""",
@@ -156,7 +159,7 @@ class StoreWriter:
         return [keep(self._header(file, piece), piece.frame) for piece in file.pieces]
 
     def _keep_once(self, header: PieceHeader, frame: bytes) -> PiecePlace:
-        """Bytes that another backup has, too, are kept once; whatever was kept, the safe records this file."""
+        """Keeps bytes that several backups share only once; the safe records this file in any case."""
         place = self._backups.place(header.sha256)
         if place is None or not self._is_whole(place):
             place = self._safe.append_compressed(header, frame)
@@ -166,7 +169,7 @@ class StoreWriter:
         return place
 
     def _is_whole(self, place: PiecePlace) -> bool:
-        """The source has the bytes: those of another are not relied on where damage took them."""
+        """Whether a shared piece is undamaged; if not, the bytes of this source are kept instead."""
         try:
             return bool(self._safe.piece(place))
         except SafeDamaged:
@@ -188,8 +191,11 @@ class StoreWriter:
         )
 
     def _session(self, row: SessionRow, files: Iterable[FileBatch]) -> int:
-        """A transcript that is not called by its id may tell another one than before: the session goes by that, with
-        all that belongs to it."""
+        """Writes the row of a session and returns its number.
+
+        A transcript that is not named after its id may contain another id than before: its session is renamed, and
+        keeps everything that belongs to it.
+        """
         for file in files:
             if file.kind == _TRANSCRIPT:
                 self._connection.execute(
@@ -202,7 +208,7 @@ class StoreWriter:
         return int(self._connection.execute(put, values).fetchone()[0])
 
     def _file(self, file: FileBatch, session: int | None, backup_of: int | None) -> tuple[int, bool]:
-        """The number of a file, and whether it has been given just now: then no row can name it yet."""
+        """The number of a file, and whether it was assigned just now: then no other row can refer to it yet."""
         known = self._connection.execute("SELECT id, session, head FROM file WHERE key = ?", (file.key,)).fetchone()
         if known is not None and (file.is_rewritten or file.kind in _WHOLE):
             words.unindex(self._connection, session_files.SessionFileReader(self._connection, self._safe), known[0])
@@ -226,7 +232,7 @@ class StoreWriter:
         return int(found[0]), known is None
 
     def _drop_if_empty(self, session: int) -> None:
-        """A capture was a session by itself until its transcript came."""
+        """Deletes a session without files: a capture is a session of its own until its transcript is imported."""
         if self._connection.execute("SELECT 1 FROM file WHERE session = ? LIMIT 1", (session,)).fetchone() is None:
             findings.drop_friction(self._connection, session)
             self._connection.execute("DELETE FROM session WHERE id = ?", (session,))
@@ -241,7 +247,7 @@ class StoreWriter:
         )
 
     def _keep_part(self, session: int, part: bytes) -> None:
-        """What was counted of the first lines of a session stands only as long as nothing else of it is written."""
+        """Replaces the closed part of a session: it is valid only until something else of the session is written."""
         self._connection.execute(
             "DELETE FROM closed_part WHERE file IN (SELECT id FROM file WHERE session = ?)", (session,)
         )
@@ -260,7 +266,7 @@ class StoreWriter:
         self._ledger.replace(row, file, is_new=is_new)
 
     def _index(self, files: Sequence[tuple[int, FileBatch]], *, is_older: bool) -> None:
-        """Inserts in the order of ids: FTS5 writes a segment of its own whenever an id is smaller than the last."""
+        """Inserts in the order of ids: FTS5 starts a new segment whenever an id is smaller than the one before."""
         count = sum(len(file.blocks) for _, file in files)
         first = self._lowest - count if is_older else self._highest + 1
         self._lowest, self._highest = min(self._lowest, first), max(self._highest, first + count - 1)
@@ -286,7 +292,7 @@ class StoreWriter:
         self._ledger.close()
 
     def adopt(self, files: Iterable[tuple[PieceHeader, Sequence[Piece]]]) -> None:
-        """Rows for what is in the safe already, each file by its newest piece and all its pieces."""
+        """Makes rows for files that are in the safe already; each is given as its newest piece and all its pieces."""
         with transaction(self._connection):
             for last, pieces in files:
                 found = self._connection.execute(
@@ -305,7 +311,7 @@ class StoreWriter:
                 self.name(found[0], pieces)
 
     def name(self, file: int, pieces: Iterable[Piece]) -> None:
-        """Rows for pieces of a file that are in the safe; inside a transaction."""
+        """Writes the rows of pieces of a file that are in the safe; call it inside a transaction."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
@@ -315,14 +321,14 @@ class StoreWriter:
         )
 
     def keep_states(self, same: Iterable[tuple[int, int, int, int, str]]) -> None:
-        """How files look that hold what they held: size, time, device, inode, and the key of each."""
+        """Stores the new size, time, device and inode of files with unchanged content; the key of each comes last."""
         with transaction(self._connection):
             self._connection.executemany(
                 "UPDATE file SET size = ?, mtime_ns = ?, device = ?, inode = ? WHERE key = ?", same
             )
 
     def remember_folders(self, folders: Mapping[Path, int], unread: Iterable[Path]) -> None:
-        """What the last walk found, so that the next sync can tell at a glance that nothing changed.
+        """Stores what this walk found, so that the next sync can tell at a glance that nothing changed.
 
         What could not be read is remembered as such, so that every sync tries it again.
         """
@@ -331,12 +337,12 @@ class StoreWriter:
             remember(self._connection, self._machine, {str(path): mtime_ns for path, mtime_ns in found.items()})
 
     def remember_grown(self, keys: Iterable[str]) -> None:
-        """The same where nothing changed but some files."""
+        """The same where only some known files changed."""
         with transaction(self._connection):
             remember_grown(self._connection, self._machine, keys)
 
     def keep_places(self, found: Sequence[tuple[SourceFile, str, Path, str]]) -> None:
-        """Files that hold what others hold: each with its source, and path and machine of the other."""
+        """Stores places: other files with the content of a kept one, which is given by its path and machine."""
         told = places.known_keys(self._connection) if found else set()
         rows: list[PlaceRow] = []
         for file, source, original, machine in found:
@@ -348,7 +354,7 @@ class StoreWriter:
                 status = file.path.stat()
             except OSError:  # gone meanwhile: the next sync sees that
                 continue
-            if kept is None:  # it could not be read: the next sync meets both again
+            if kept is None:  # the original could not be read: the next sync finds both again
                 continue
             seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
             key = file_key(self._machine, str(file.path))
@@ -362,14 +368,14 @@ class StoreWriter:
                 places.keep_places(self._connection, rows)
 
     def change_places(self, *, gone: Sequence[Path], own_ways: Sequence[Path]) -> None:
-        """Places that are there no more, and such that are files of their own now."""
+        """Marks places that no longer exist, and drops those that are files of their own now."""
         if gone or own_ways:
             with transaction(self._connection):
                 places.mark_places_vanished(self._connection, self._machine, gone, int(time.time() * 1000))
                 places.drop_places(self._connection, self._machine, own_ways)
 
     def mark_vanished(self, keys: Iterable[str]) -> None:
-        """The source is gone; what was taken of it stays."""
+        """Marks files whose source is gone; what was taken of them stays."""
         now = int(time.time() * 1000)
         with transaction(self._connection):
             self._connection.executemany(
@@ -380,7 +386,7 @@ class StoreWriter:
 
 @cache
 def _put(table: str, columns: tuple[str, ...], unique: tuple[str, ...]) -> str:
-    """A row that is new, or takes the place of the one that has the same in some columns; tells its number."""
+    """SQL that inserts a row, or updates the one with the same values in the `unique` columns, and returns its id."""
     changes = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in unique)
     return f"""INSERT INTO {table} ({", ".join(columns)}) VALUES ({", ".join("?" * len(columns))})
         ON CONFLICT ({", ".join(unique)}) DO UPDATE SET {changes} RETURNING id"""  # noqa: S608  our own names

@@ -11,7 +11,7 @@ from reread.errors import SourceError
 
 
 class Progress:
-    """How far a sync, or anything else that takes long, has come."""
+    """How far a sync, or another long operation, has come."""
 
     def __init__(
         self,
@@ -28,18 +28,18 @@ class Progress:
         self.sessions_done = sessions_done
         self.sessions_total = sessions_total
         self.newest_done = newest_done
-        """So many of the newest sessions, without a gap, can be asked for already."""
+        """How many of the newest sessions, without a gap, can be queried already."""
         self.phase = phase
-        """What is done now; empty while sessions are imported."""
+        """What is being done now; empty while sessions are imported."""
 
     @staticmethod
     def in_phase(report: Report, phase: str) -> Callable[[int, int], None]:
-        """For what tells only how many bytes of how many are done."""
+        """For operations that report only how many bytes of how many are done."""
         return lambda done, total: report(Progress(done, total, phase=phase))
 
 
 class SyncResult:
-    """What a sync did; it counts while it runs."""
+    """What a sync did; the counts grow while it runs."""
 
     def __init__(self, *, unchanged: int = 0, vanished: int = 0, problems: list[SourceError] | None = None) -> None:
         self.sessions = 0
@@ -49,7 +49,8 @@ class SyncResult:
         self.unchanged = unchanged
         self.vanished = vanished
         self.left_out: dict[str, int] = {}
-        """Sessions that were met and stay forgotten, with when they were: in milliseconds since 1970."""
+        """Sessions found in the sources that stay forgotten, each with the time it was forgotten, in milliseconds since
+        1970."""
         self.rebuilt = 0
         """Sessions that were kept and had no index any more."""
         self.seconds = 0.0

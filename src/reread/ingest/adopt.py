@@ -1,6 +1,6 @@
-"""Rows for pieces of the safe that no row names: a power cut took back what was committed last, not what was kept.
+"""Makes rows for pieces of the safe that no row names: a power cut may undo the last commits, not what the safe kept.
 
-The sources may be gone by then, so the sessions are read from the safe, with the rest of what is known of them.
+The sources may be gone by then, so the sessions are read from the safe, together with their other files.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from .rebuild import Held, Kept, backup_jobs, is_part, session_jobs
 from .survey import FileJob
 
 Name = tuple[str, int, int, str]
-"""What a piece is, wherever it lies: file, generation, beginning, digest."""
+"""The identity of a piece, wherever it is stored: file, generation, start, digest."""
 
 
 class _Gain(NamedTuple):
-    """A file, and what it gains."""
+    """A file, and the pieces that it gains."""
 
     row: FileRow | None
-    """As the index knows it."""
+    """The row of the file; None if the index does not know it."""
     before: list[Piece]
-    """What rows name of its newest generation, once it has what it gains."""
+    """Its pieces that have rows, of the generation that is the newest after the gain."""
     pieces: list[Piece]
     last: PieceHeader
 
@@ -56,14 +56,14 @@ class _Gain(NamedTuple):
 
     @property
     def is_shown(self) -> bool:
-        """Whether it gains something of the generation that is shown."""
+        """Whether it gains a piece of the newest generation, the one that is shown."""
         return any(map(self.is_newest, self.pieces))
 
 
 def adopt_tail(
     connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None
 ) -> int:
-    """Adopts whole pieces behind the end of what was acknowledged, and gives how many; the caller holds the lock."""
+    """Adopts whole pieces behind the end of what was acknowledged; returns how many. The caller holds the lock."""
     behind = [
         (found.header, found.place)
         for found in safe.scan(*read.acknowledged_end(connection))
@@ -76,7 +76,7 @@ def adopt_tail(
 
 
 def _adopt_places(connection: sqlite3.Connection, headers: Sequence[PieceHeader]) -> None:
-    """Places that the safe records and no row does."""
+    """Adds places that the safe records and that have no row."""
     if headers:
         ids, known = id_by_name(connection), {key for key, _ in known_keys(connection)}
         new = [each for each in headers if each.more[PLACE] not in known and read.file_by_key(connection, each.file)]
@@ -90,9 +90,9 @@ def adopt(
     prices: Path | None = None,
     report: Report | None = None,
 ) -> set[Name]:
-    """Gives rows to pieces that no row names, where they begin a file or go on where one ends; says to which.
+    """Gives rows to pieces that no row names, if they begin a file or continue where one ends; returns which.
 
-    What was forgotten stays so, copies stay copies, and pieces that contradict what is named stay unnamed.
+    Forgotten files stay forgotten, copies stay copies, and pieces that contradict those with rows get none.
     """
     ids = id_by_name(connection) if pieces else {}
     passed = set(read.forgotten(connection)) | {key for key, _ in known_keys(connection)} if pieces else set()
@@ -115,7 +115,7 @@ def name_of_piece(header: PieceHeader) -> Name:
 
 
 def _whole(connection: sqlite3.Connection, safe: Safe, pieces: Iterable[Piece]) -> list[Piece]:
-    """Those that can be proved, with the bytes found for those that stand for others'."""
+    """The pieces that can be proved; those that refer to shared bytes are given with the place of those bytes."""
     proved: list[Piece] = []
     known = KnownPieces(connection) if any(shared_digest(header) for header, _ in pieces) else None
     donors: list[Piece] = []
@@ -158,7 +158,7 @@ def _gain(connection: sqlite3.Connection, safe: Safe, key: str, found: list[Piec
 
 
 def _header(row: FileRow, machine: str) -> PieceHeader:
-    """What a piece of a known file would say of it now: the file may have been called otherwise when it was taken."""
+    """The header that a piece of a known file would get now: its name may have changed since it was imported."""
     return PieceHeader(
         file=row.key,
         machine=machine,
@@ -186,7 +186,7 @@ def _write(
     prices: Path | None,
     report: Report | None,
 ) -> None:
-    """Pieces of a file get their rows with those of their session, in one transaction."""
+    """Writes the rows of pieces in one transaction with those of their sessions."""
     new = {key: gain.pieces for key, gain in gains.items()}
     shown = {key: gain for key, gain in gains.items() if gain.is_shown}
     kept = {**_beside(connection, shown.values()), **{key: gain.kept for key, gain in shown.items()}}
@@ -212,7 +212,7 @@ def _write(
 
 
 def _beside(connection: sqlite3.Connection, gains: Iterable[_Gain]) -> dict[str, Kept]:
-    """The other files of the sessions that gain something: what a session amounts to depends on all its files."""
+    """The other files of the sessions that gain something: the rows of a session depend on all its files."""
     found: dict[str, Kept] = {}
     for gain in gains:
         machine = gain.last.machine
@@ -238,12 +238,12 @@ def _beside(connection: sqlite3.Connection, gains: Iterable[_Gain]) -> dict[str,
 
 
 def _is_made(job: FileJob, gains: Mapping[str, _Gain]) -> bool:
-    """What a capture adds depends on its transcript, so that its rows are made again whenever a file of it changed."""
+    """Whether rows of a file are made: also those of captures, because what one adds depends on its transcript."""
     return job.key in gains or job.file.kind is FileKind.CAPTURE
 
 
 def _continued(job: FileJob, gains: Mapping[str, _Gain]) -> FileJob:
-    """Known lines keep their rows, unless they are of an older generation."""
+    """The job for a file, in which indexed lines keep their rows unless they are of an older generation."""
     row = gains[job.key].row if job.key in gains else None
     if row is None:
         return job

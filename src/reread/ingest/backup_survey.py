@@ -1,6 +1,6 @@
-"""Backups that the client made of files it changed: which of them the archive does not have yet.
+"""Finds the backups that the archive does not have yet: the client's copies of files it was about to change.
 
-They are looked for when the sessions of a walk are written, because only those of known sessions are kept. A folder
+They are looked for after the sessions of a walk are written, because only backups of known sessions are kept. A folder
 that has not changed since the last walk is not even listed.
 """
 
@@ -23,35 +23,35 @@ from reread.sources.find import FOLDER, config_folders, list_backups
 from .survey import FileJob, SessionJob, Survey, file_job
 
 BYTES_PER_JOB = 8_000_000
-"""What a worker holds at a time, unless a single file is larger."""
+"""The most bytes that a worker holds at a time, unless a single file is larger."""
 
 
 class BackupSurvey:
-    """One look at the backups beside the folders of a walk, held against what the archive knows of them."""
+    """One look at the backups that belong to the folders of a walk, compared with what the archive knows of them."""
 
     def __init__(self, connection: sqlite3.Connection, machine: str, places: Sequence[Path], walk: Survey) -> None:
         self.problems: list[SourceError] = []
         self.refused: list[SourceError] = []
-        """Told once, when the folder changed: another look would not help."""
+        """Reported only when their folder changed: looking at them again would not help."""
         self.folders: dict[Path, int] = {}
-        """With the times of their last changes, for the next glance and the next look."""
+        """Folders with the times of their last changes, for the next glance and the next survey."""
         self.unchanged = 0
         self.jobs: list[SessionJob] = []
         self._connection = connection
         self._machine = machine
         self._walk = walk
         self._tops = [config / FOLDER for config in config_folders(map(str, walk.folders))]
-        # Most people have none, and then nobody needs to know where those of each session would lie.
+        # Most people have no backups, and then the folders in which each session's would be are not needed.
         is_any = any(map(os.path.lexists, self._tops)) or bool(sessions_with_backups(connection))
         self._owners = history_folders(connection, machine) if is_any else {}
         self._as_before: set[Path] = set()
-        """Folders that need no look, or cannot be listed."""
+        """Folders that did not change, or cannot be listed."""
         self._before: dict[str, int] = {}
         self._growing: set[Path] = set()
         for path, size, time in seen(connection, machine):
             if size < 0:
                 self._before[path] = time
-            elif FOLDER in path:  # a backup that may have been half written stands there itself
+            elif FOLDER in path:  # a backup that may have been half written is remembered itself
                 self._growing.add(Path(path).parent)
         for top in sorted(self._tops):
             source = _source_of(top.parent, places)
@@ -60,7 +60,7 @@ class BackupSurvey:
         self.vanished = list(self._vanished())
 
     def _changed_folders(self, top: Path) -> Iterator[Path]:
-        """Folders of sessions that the archive knows; of those it does not know nothing is remembered."""
+        """Changed folders of sessions that the archive knows; those of other sessions are not remembered."""
         try:
             self.folders[top] = top.stat().st_mtime_ns
             with os.scandir(top) as entries:
@@ -124,7 +124,7 @@ class BackupSurvey:
         return found
 
     def _vanished(self) -> Iterator[str]:
-        """Backups of folders that changed, or are gone with all that was around them."""
+        """Keys of backups that no longer exist, in folders that changed or vanished with their source."""
         folders = {session: folder for folder, session in self._owners.items()}
         for session in sessions_with_backups(self._connection) & folders.keys():
             folder = folders[session]
@@ -138,7 +138,7 @@ class BackupSurvey:
 
 
 def _source_of(config: Path, places: Sequence[Path]) -> Path:
-    """The source a config directory was found in; it may be a part of it, such as `projects`."""
+    """The source in which a config directory was found; the source may be a part of it, such as `projects`."""
     found = (place for place in places if config.is_relative_to(place.absolute()) or place.is_relative_to(config))
     return next(found, config)
 

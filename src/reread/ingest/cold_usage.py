@@ -1,7 +1,7 @@
-"""Usage straight from the sources, for the time before a first sync has taken them in: numbers answer at once.
+"""Counts usage straight from the sources before a first sync has imported them, so that figures come at once.
 
-Nothing is written. What the archive already holds of other files counts with it, and a response that stands in several
-files counts once, by the same rules as in the ledger.
+Nothing is written. Files that the archive already has are included, and a response in several files counts once, by the
+same rules as in the ledger.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from reread.sources import FileKind, SourceFile, opens_array
 from reread.workers import in_shares, is_alone, is_safe_to_fork, share_out, worker_pool
 
 _SHARE = 2_000_000
-"""Source bytes a worker takes at a time: little enough to share the work evenly."""
+"""Source bytes that a worker takes at a time: few enough to share the work evenly."""
 
 
 class Behind(NamedTuple):
-    """A transcript the archive does not know as it is now."""
+    """A transcript that is new, or has changed since it was imported."""
 
     key: str
     location: str
@@ -45,7 +45,7 @@ class Behind(NamedTuple):
 
 
 def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path]) -> list[Behind]:
-    """Transcripts that a sync would read. What cannot be found is left to the sync, which will say so."""
+    """Transcripts that a sync would read. Sources that cannot be read are left to the sync, which reports them."""
     rows = reading.known_files(connection, machine).values()
     keys = FileKeys(machine, machine_names(connection, machine), rows)
     known = {row.key: (row.size, row.mtime_ns) for row in rows}
@@ -72,15 +72,15 @@ def _found(place: Path, problems: list[SourceError]) -> Iterator[SourceFile]:
 
 class CountedAhead(NamedTuple):
     cells: list[tuple[Any, ...]]
-    """As `store.usage_cells` gives them."""
+    """As `usage_sums.cells` returns them."""
     lines: int
-    """Those that tell of usage; the others are not looked at, nor whether they are broken."""
+    """The number of lines with usage; other lines are not looked at, even if they are broken."""
 
 
 def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Prices) -> CountedAhead:
-    """The usage of the archive as it will be once these files are in it."""
+    """The usage of the archive as it will be once these files are imported."""
     known = responses_elsewhere(connection, {file.key for file in files})
-    # The newest files are mostly the largest: begun first, they do not keep one worker busy when the others are done.
+    # Large files first, so that none keeps one worker busy when the others are done.
     ordered = sorted(files, key=lambda file: -file.size)
     responses = list(settle_all(chain(known, chain.from_iterable(_read(ordered, prices))), prices.priced))
     return CountedAhead(_cells(responses), sum(each.rows for each in responses))
@@ -120,8 +120,8 @@ def _cells(responses: Iterable[Response]) -> list[tuple[Any, ...]]:
 class _FileUsage(NamedTuple):
     responses: list[Response]
     doubtful: list[str]
-    """Keys of files whose bytes alone do not tell. What reads them takes longer to import than most of them to read,
-    so that they are left to one process, unless they are many."""
+    """Keys of files that a scan of their bytes cannot count. The code that reads them in full takes longer to import
+    than most of them take to read, so one process reads them all unless they are many."""
 
 
 def _read(files: Sequence[Behind], prices: Prices) -> Iterator[list[Response]]:
@@ -161,11 +161,11 @@ _decode = msgspec.msgpack.Decoder(_FileUsage).decode
 
 
 def _scanned(files: Iterable[Behind], prices: Prices) -> _FileUsage:
-    """What cannot be read is left to the sync, which will say so."""
+    """The usage found by scanning bytes. Files that cannot be read are left to the sync, which reports them."""
     found = _FileUsage([], [])
     for job in files:
         try:
-            with FileIO(job.location) as file:  # a fifth less than through a path and a buffer
+            with FileIO(job.location) as file:  # a fifth faster than through a path and a buffer
                 content = file.read()
         except OSError:
             continue
@@ -198,5 +198,5 @@ def _read_in_full(files: Iterable[Behind], prices: Prices) -> _FileUsage:
 
 
 def _price(responses: Iterable[Response], prices: Prices) -> None:
-    for each in responses:  # not seen by anybody else so far, so that a copy would only cost time
+    for each in responses:  # changed in place: nothing else refers to them yet, and a copy would cost time
         force_setattr(each, "nanodollars", prices.cost(each, each.model, each.time))

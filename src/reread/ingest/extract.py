@@ -17,7 +17,7 @@ from msgspec.structs import astuple, replace
 from reread import lazy
 from reread.billing import Prices, Response, load_prices
 from reread.errors import SourceError
-from reread.features import friction  # fetched when used: not every sync looks for it
+from reread.features import friction  # lazy: its names are imported on use, and not every sync looks for friction
 from reread.features.cache_rebuilds import chains
 from reread.features.search_text import Field, FieldText, texts_of
 from reread.features.tool_use import paths_of
@@ -76,7 +76,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.features.friction import detectors
     from reread.index import findings, session_files
-else:  # where a session only grew, there is nothing to ask them for
+else:  # not needed for a session that only grew
     detectors = lazy.module("reread.features.friction.detectors")
     findings = lazy.module("reread.index.findings")
     session_files = lazy.module("reread.index.session_files")
@@ -94,7 +94,7 @@ _TOKENS = {
 
 
 def client_total_rows(conversation: Conversation) -> list[ClientTotalRow]:
-    """The last thing said in every count."""
+    """The last total of every count. The client counts on when a session is resumed, or begins again at zero."""
     rows: list[ClientTotalRow] = []
     if not any(kind in conversation.beside for kind in _TELLS_COST):
         return rows
@@ -108,7 +108,7 @@ def client_total_rows(conversation: Conversation) -> list[ClientTotalRow]:
 
 
 def _is_same_count(known: ClientTotalRow, row: ClientTotalRow) -> bool:
-    """One beginning, one count; where none is told, a total that falls is that of another."""
+    """Totals with the same start time are one count; without a start time, a total that falls begins another."""
     is_like = known.source == row.source and known.began == row.began
     return is_like and (row.began is not None or known.nanodollars <= row.nanodollars)
 
@@ -135,7 +135,7 @@ def _reported_totals(records: Sequence[Record]) -> Iterator[ClientTotalRow]:
 
 
 def _time_above(records: Sequence[Record], position: int) -> int | None:
-    """Neither line has a time of its own: that of the last one before it that has."""
+    """The time of the last line before that has one: lines with a total have no time of their own."""
     above = (records[i].time for i in range(position, -1, -1))
     return milliseconds(next((time for time in above if time is not None), None))
 
@@ -155,7 +155,7 @@ def _figures(used: dict[str, object]) -> dict[str, int]:
 
 
 def friction_of(session: Session) -> FrictionBatch:
-    """Moments of the conversation and its agents, and what patterns over many sessions need."""
+    """Moments of friction in a conversation and its agents, and the material for patterns over many sessions."""
     found = friction.find(session, with_agents=True)
     return FrictionBatch(
         moments=[friction_row(event) for event in found.events],
@@ -167,13 +167,13 @@ def friction_of(session: Session) -> FrictionBatch:
 
 
 def prepare_friction() -> None:
-    """Before workers start: what is imported and compiled now is so once, and not by each of those that are forked."""
+    """Called before workers start: patterns are imported and compiled once here instead of in each forked worker."""
     if is_safe_to_fork():
         detectors.compile_patterns()
 
 
 def friction_row(event: friction.Moment) -> FrictionRow:
-    """A moment as it is kept."""
+    """A moment as the archive stores it."""
     return FrictionRow(
         uuid=_clean(event.uuid),
         agent=_clean(event.agent),
@@ -193,7 +193,7 @@ def friction_row(event: friction.Moment) -> FrictionRow:
 
 
 def prompts_typed(session: Session) -> Iterator[tuple[int, int]]:
-    """When each prompt was typed, and a number that tells it from others: a fork repeats both."""
+    """When each prompt was typed, and the CRC-32 of its text; a fork repeats both."""
     untold = findings.NO_TIME
     for prompt in session.prompts:
         time = milliseconds(prompt.time)
@@ -215,7 +215,7 @@ def _json(details: object) -> str:
 
 
 def _whole(value: object) -> object:
-    """With question marks where a text holds half a character, which no database takes."""
+    """With a question mark for every lone surrogate, which no database accepts."""
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, dict):
@@ -232,7 +232,7 @@ def _clean(value: Any) -> Any:
 
 
 def call_rows(conversation: Conversation) -> list[CallRow]:
-    """Each call once."""
+    """The rows of tool calls, each call once."""
     found: dict[str, CallRow] = {}
     for name, call in call_names(conversation.tool_calls):
         record, call_id = call.record, call.block.id
@@ -271,7 +271,7 @@ def prompt_rows(conversation: Conversation) -> list[PromptRow]:
 
 
 def _prompt_digest(prompt: Prompt, time: int | None, answer: str | None) -> int | None:
-    """Copies keep the time of a line; only a resume of 1.0.x changes even that, and keeps the id of the answer."""
+    """Copies keep the time of a line, except those a resume by 1.0.x writes: they keep only the id of the answer."""
     if answer is not None:
         return digest_of(answer, prompt.text)
     if time is not None:
@@ -280,7 +280,7 @@ def _prompt_digest(prompt: Prompt, time: int | None, answer: str | None) -> int 
 
 
 def _answers(conversation: Conversation) -> dict[int, str]:
-    """By the `id()` of a line of 1.0.x: the id of the first answer of the API after it."""
+    """The id of the first API message after each line of a 1.0.x client, by the `id()` of the line's record."""
     found: dict[int, str] = {}
     answer: str | None = None
     if not any(version.startswith(REPLAYING) for version in conversation.versions):
@@ -327,7 +327,7 @@ def _state(thought: Thought, text: str) -> int:
 
 
 def _thought_digest(thought: Thought, text: str, time: int | None) -> int | None:
-    """Ids of messages of the API survive every copy; without one, time and words must do."""
+    """Made of the API's message id, which survives every copy; without one, of the time and the words."""
     block = thought.block
     words = text or (block.data if isinstance(block, RedactedThinking) else block.signature)
     name = thought.message_id
@@ -337,7 +337,10 @@ def _thought_digest(thought: Thought, text: str, time: int | None) -> int | None
 
 
 def add_talk(connection: sqlite3.Connection, load: Callable[[StoredSession], Session], numbers: Iterable[int]) -> None:
-    """Rows of sessions that were imported before these tables existed; the caller holds the safe's lock."""
+    """Writes prompts, thoughts and calls of sessions imported before their tables existed.
+
+    The caller holds the safe's lock.
+    """
     for session_id in numbers:
         for stored in sessions(connection, ids=[session_id]):
             session = load(stored)
@@ -354,7 +357,7 @@ def add_talk(connection: sqlite3.Connection, load: Callable[[StoredSession], Ses
 
 
 def conversation_in(session: Session, file: FileRow | SourceFile) -> Conversation | None:
-    """What one of its files tells; None for files that are no conversation."""
+    """The conversation in one file of a session; None for files without one."""
     if file.kind == FileKind.TRANSCRIPT:
         return session.of_transcript()
     if file.kind == FileKind.CAPTURE:
@@ -371,16 +374,16 @@ def added_by(capture: SessionCapture, session: Session) -> Conversation:
 
 
 PIECE = 512 * 1024
-"""Pieces of this size shrink to 0.23 of it and still give one line in half a millisecond."""
+"""Pieces of this size compress to 0.23 of it, and one line can still be read in half a millisecond."""
 LARGE = 8_000_000
-"""Sessions of this size are few, and leave three times as much memory behind."""
+"""Sessions of this size are rare, and reading one leaves three times as much memory behind."""
 _NUMBER = {field: number for number, field in enumerate(Field)}
 
 
 def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> SessionBatch:
     """Everything the archive must learn about a session; `is_kept` says that its bytes are in the safe already.
 
-    Raises SourceError when a file cannot be read; backups that cannot are named in the batch.
+    Raises SourceError when a file cannot be read; backups that cannot be read are listed in `SessionBatch.unread`.
     """
     held: dict[str, bytes] = {}
     if job.gone and job.safe is not None:
@@ -405,7 +408,7 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
         moments = friction_of(loaded) if job.with_friction else None
         part = _closed(loaded, session, job, prices) if job.part is not None else b""
         del loaded
-    # Only now, when the records are gone: beside a large session its compressed bytes would cost another third.
+    # Compressed only after the records are freed: held together, a large session would need a third more memory.
     if job.size >= LARGE:
         give_back_memory()
     files = [_file_batch(each, rows, bytes_of(each)) for each, rows in zip(changed, found, strict=True)]
@@ -413,19 +416,19 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
 
 
 def _renamed_agents(job: SessionJob, session: Session) -> tuple[FileJob, ...]:
-    """Files of agents that are called otherwise than when they were read: what started them came later."""
+    """Files of agents whose name differs from the one they were read with: the call that started them came later."""
     agents = _agents_by_id(session) if job.known_agents else {}
     told = ((each, agents.get(each.file.agent or each.file.path.stem)) for each in job.known_agents)
     return tuple(each for each, agent in told if agent is not None and agents_of(agent) != each.agents)
 
 
 def _agents_by_id(session: Session) -> dict[str, Subagent]:
-    """Those that have files of their own."""
+    """Agents that have files of their own."""
     return {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
 
 
 def _grown_session(job: SessionJob) -> tuple[list[ExtractedRows], SessionRow, bytes] | None:
-    """What a session amounts to that only grew, by its last lines; None where all of it must be read."""
+    """The rows of a session that only grew, made from its last lines; None where all of it must be read."""
     if not job.part or job.files is None:
         return None
     prices = load_prices(job.prices)
@@ -446,7 +449,7 @@ def _closed(
 
 
 def _take_backups(job: SessionJob, session: int, bytes_of: Callable[[FileJob], _NewBytes]) -> SessionBatch:
-    """Kept and not read: what they hold is no conversation."""
+    """Backups are kept but not read for rows: they contain no conversation."""
     batch = SessionBatch(session=None, files=[], backup_of=session, unread=[])
     for each in job.changed:
         try:
@@ -457,7 +460,7 @@ def _take_backups(job: SessionJob, session: int, bytes_of: Callable[[FileJob], _
 
 
 class ExtractedRows(NamedTuple):
-    """What a file says."""
+    """The rows made of one file."""
 
     blocks: list[BlockRow]
     indexed: int | None = None
@@ -472,17 +475,17 @@ class ExtractedRows(NamedTuple):
     responses: Sequence[Response] = ()
     client_totals: Sequence[ClientTotalRow] = ()
     client_totals_of: str = ""
-    """The session that was said of; empty for the one that the file belongs to."""
+    """The session that the totals are about; empty for the one that the file belongs to."""
     prompts: Sequence[PromptRow] = ()
     thoughts: Sequence[ThoughtRow] = ()
     since: int = 0
-    """The rows are those of the lines from here on: what the lines before say is known."""
+    """The rows come from the lines from this offset on; rows of earlier lines are in the index already."""
 
 
 def file_rows(
     jobs: Iterable[FileJob], session: Session, disk: FileReader, *, with_words: bool = True
 ) -> list[ExtractedRows]:
-    """What each of a session's files says; without the words for the index where nobody searches."""
+    """The rows of each file of a session; `with_words=False` leaves out the words for the full-text index."""
     agents = _agents_by_id(session)
     found = []
     own = session.of_transcript()
@@ -501,10 +504,10 @@ def file_rows(
 def _transcript_rows(
     job: FileJob, conversation: Conversation, with_words: bool, part: ClosedPart | None = None
 ) -> ExtractedRows:
-    """What a transcript says, or its lines behind a part that is closed."""
+    """The rows of a transcript, or of its lines behind a closed part."""
     records, end = conversation.records, 0
     is_torn = bool(records) and _is_unfinished(records[-1])
-    if is_torn:  # it may stand behind a whole object on the same line
+    if is_torn:  # it may follow a whole object on the same line
         end = records[-1].offset
     elif records:
         end = records[-1].offset + len(records[-1].raw) + 1
@@ -522,20 +525,20 @@ def _transcript_rows(
         **response_rows(conversation, job.key, **_after(part, conversation)),
         since=part.end if part is not None else 0,
         client_totals=client_total_rows(conversation),
-        # Runs of one session that were saved as streams are files each, and add up.
+        # Runs of one session that were saved as streams are separate files, and their totals add up.
         client_totals_of=conversation.id if records and records[0].is_frame else "",
     )
 
 
 def _after(part: ClosedPart | None, conversation: Conversation) -> dict[str, Any]:
-    """How the responses behind a closed part are named and measured."""
+    """Arguments for `response_rows`: how the responses behind a closed part are named and measured."""
     if part is None:
         return {}
     return {"measured": chains(conversation, conversation.prices, after=part.walked), "scope": part.scope}
 
 
 def _capture_rows(job: FileJob, session: Session, with_words: bool) -> ExtractedRows:
-    """What a capture adds to the transcript of its session, and what the client said of its own cost."""
+    """The rows that a capture adds to the transcript of its session, and the cost that the client reported in it."""
     capture = next((each for each in session.captures if each.path == str(job.file.path)), None)
     if capture is None:
         return ExtractedRows([])
@@ -555,7 +558,7 @@ def _capture_rows(job: FileJob, session: Session, with_words: bool) -> Extracted
 
 
 def _counted(capture: SessionCapture, session: Session) -> list[Record]:
-    """Replies that the transcript lacks, and those of which it has only the opening numbers."""
+    """Replies that the transcript lacks, and those for which it has only the first counts of the stream."""
     known: dict[str | None, int] = {}
     for record in session.transcript:
         if isinstance(record, Assistant) and record.message is not None and record.message.usage is not None:
@@ -573,13 +576,13 @@ def _counted(capture: SessionCapture, session: Session) -> list[Record]:
         if id(record) in added
         or (isinstance(record, Assistant) and record.message is not None and record.message.id in finals)
     ]
-    # No frame names the branch; which of two files a response is counted in must not take it out of its own.
+    # Frames do not name the git branch, and a response must keep its branch whichever of two files it is counted in.
     branch = next((record.git_branch for record in reversed(session.transcript) if record.git_branch), None)
     return [replace(record, git_branch=branch) for record in completed(told, finals)]
 
 
 def _side_rows(job: FileJob, disk: FileReader) -> ExtractedRows:
-    """A file that is no transcript: kept whole; spilled tool outputs can be searched."""
+    """The rows of a file that is not a conversation: only spilled tool outputs have any, to be searchable."""
     if job.file.kind is not FileKind.TOOL_RESULT:
         return ExtractedRows([])
     try:
@@ -631,7 +634,7 @@ def _file_batch(job: FileJob, rows: ExtractedRows, new: _NewBytes) -> FileBatch:
 
 
 class _NewBytes(NamedTuple):
-    """The bytes of a file since the last time, compressed; where they end, and digests of the edges of it all."""
+    """The new bytes of a file, compressed; where they end, and digests of both ends of all that is taken."""
 
     pieces: list[PieceRow]
     end: int
@@ -640,9 +643,9 @@ class _NewBytes(NamedTuple):
 
 
 class _ReadOnce(FileReader):
-    """Reads files that are new once, for their lines and for the safe: what it read is held in between.
+    """Reads new files once for both their lines and the safe, holding their bytes in between.
 
-    For sessions that are not large: beside the records of those, their bytes would be as much memory again.
+    Not for large sessions: next to their records, their bytes would take as much memory again.
     """
 
     def __init__(self, jobs: Iterable[FileJob], held: dict[str, bytes]) -> None:
@@ -666,7 +669,7 @@ class _ReadOnce(FileReader):
 
 
 def _new_bytes(job: FileJob, content: bytes | None = None) -> _NewBytes:
-    """What a file has that is not kept yet; `content` is all of it, where it was read before."""
+    """The bytes of a file that are not kept yet; `content` is the whole file if it was read already."""
     if job.is_kept:
         return _NewBytes([], job.taken, job.head, job.tail)
     pieces: list[PieceRow] = []
@@ -679,7 +682,7 @@ def _new_bytes(job: FileJob, content: bytes | None = None) -> _NewBytes:
                 frame = compress(raw)
                 pieces.append(PieceRow(start=position, length=len(raw), sha256=sha256(raw).digest(), frame=frame))
                 position += len(raw)
-            if not position and job.file.kind is FileKind.BACKUP:  # that a file was empty is worth knowing
+            if not position and job.file.kind is FileKind.BACKUP:  # an empty backup is recorded too
                 pieces.append(PieceRow(start=0, length=0, sha256=sha256().digest(), frame=compress(b"")))
             file.seek(max(0, position - EDGE))
             tail = file.read(min(EDGE, position))
@@ -705,10 +708,10 @@ def _is_unfinished(record: Record) -> bool:
 
 
 def _withdrawn(job: FileJob, conversation: Conversation) -> list[int]:
-    """Lines that were indexed before others came that say the same.
+    """Offsets of indexed lines that later lines repeat or take back.
 
-    Those of the queue, which a new prompt or command can say again or a person take back, and progress lines of agents
-    whose file turned up.
+    These are queued prompts that a new prompt or command repeats or a person took back, and progress lines of agents
+    whose own file turned up.
     """
     if not job.indexed:
         return []
@@ -731,7 +734,7 @@ def _is_repeated(record: Record, conversation: Conversation) -> bool:
 
 
 def texts_in(records: Iterable[Record], conversation: Conversation) -> Iterator[tuple[Record, int, FieldText]]:
-    """Every text that lines say, with its place among those of the line."""
+    """Every text in some lines, with its number within the line."""
     by_progress = conversation.by_progress
     for line in records:
         record = by_progress.get(id(line), line) if type(line) is ProgressLine else line
@@ -742,7 +745,7 @@ def texts_in(records: Iterable[Record], conversation: Conversation) -> Iterator[
 
 
 def _blocks(records: Iterable[Record], conversation: Conversation, job: FileJob) -> Iterator[BlockRow]:
-    """A row for every text, also for one of spaces: the words of results that wait are added to it later."""
+    """A row for every text, even one of spaces; tool results that wait get their words later."""
     for record, part, (field, text) in texts_in(records, conversation):
         is_result = field is Field.RESULT
         yield BlockRow(
@@ -756,7 +759,7 @@ def _blocks(records: Iterable[Record], conversation: Conversation, job: FileJob)
 
 
 def session_row(session: Session, job: SessionJob) -> SessionRow:
-    """What a session amounts to."""
+    """The row of a session: its description, and totals over all its files."""
     files = job.files or SessionFiles(session.id)
     folder = job.changed[0].file.folder if files.trunk is None else files.trunk.folder
     usage = session.total_usage

@@ -1,10 +1,10 @@
-"""What a sync reads where files only grew: their sessions alone, and of a transcript only the lines at its end.
+"""What a sync reads where files only grew: only their sessions, and of a transcript only the lines at its end.
 
-Nothing is concluded here that a walk and a reading of the whole would not conclude: whatever is not plainly a known
-session with a longer file is left to the walk, and lines that may change what others amount to are read with them.
+The result is always that of a walk and of reading the whole file: anything but a known session with a longer file is
+left to the walk, and where new lines may change what earlier ones amount to, the whole file is read.
 
-What the first lines of a transcript amount to is kept once they are closed: once nothing that may follow them can
-change it.
+What the first lines of a transcript amount to is stored once they are closed: once nothing that may follow can change
+it.
 """
 
 from __future__ import annotations
@@ -55,25 +55,25 @@ from reread.sources import FileKind, SessionFiles, SourceFile, place
 from reread.sources.find import FOLDER, config_folders
 
 _AMONG_OTHERS = frozenset({FileKind.CAPTURE, FileKind.SETTINGS, FileKind.BACKUP})
-"""Kinds whose meaning depends on more than the session they lie with."""
+"""Kinds of files whose meaning depends on more than their own session."""
 
 
 class Growth(Struct, frozen=True):
-    """The sessions some of whose files changed, all their files, and their rows by key."""
+    """All files of the sessions of which some files changed, and their rows by key."""
 
     files: dict[SourceFile, Path]
-    """Each with its source."""
+    """Each file with its source."""
     known: dict[str, FileRow]
     unchanged: int
     """Files of all other sessions."""
     folders: dict[Path, int]
-    """Those of the last walk, all of which are as they were; none where nobody looks for backups beside them."""
+    """Folders of the last walk, all unchanged and without those of backups; empty unless backups changed."""
     has_backups: bool
     """Whether something changed where the client keeps backups of files."""
 
 
 def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> Growth | None:
-    """None where something else happened than that known files changed, or may have."""
+    """None where something other than a change of known files happened or may have happened."""
     seen = changed_states(connection, machine, places)
     if seen is None or read.forgotten(connection):
         return None
@@ -84,13 +84,13 @@ def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path])
     grown = [row for row in rows if row is None or row.kind != FileKind.BACKUP]
     known: dict[int, FileRow] = {}
     for row in grown:
-        if row is None:  # gone, a copy, or what has another key than its path gives it
+        if row is None:  # gone, a copy, or a file whose key was not made from its present path
             return None
         session = [row] if row.session is None else read.files_of(connection, row.session)
         if row.session is not None and not _is_plain(session):
             return None
         known |= {each.id: each for each in session}
-    in_order = sorted(known.values(), key=lambda row: row.path)  # as a walk meets them
+    in_order = sorted(known.values(), key=lambda row: row.path)  # the order of a walk
     files = _files(in_order, {str(each): each for each in places})
     if files is None:
         return None
@@ -106,7 +106,7 @@ def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path])
 
 
 class _BackupFolders:
-    """Where the client keeps backups of files: no part of a walk, and looked at by themselves."""
+    """Folders where the client keeps backups of files: not part of a walk, but surveyed separately."""
 
     def __init__(self, folders: Iterable[str], places: Sequence[Path]) -> None:
         tops = {config / FOLDER for config in config_folders(folders)}
@@ -122,7 +122,7 @@ def _row(connection: sqlite3.Connection, machine: str, path: str) -> FileRow | N
 
 
 def _is_plain(rows: Sequence[FileRow]) -> bool:
-    """Whether nothing but its own files says what a session is: one transcript, called by its id, agents below it."""
+    """Whether a session depends on its own files alone: one transcript named after its id, and agents below it."""
     trunks = [row.path for row in rows if row.kind == FileKind.TRANSCRIPT and row.present]
     if len(trunks) != 1 or trunks[0].suffix != ".jsonl" or not has_own_name(SessionFiles(trunks[0].stem)):
         return False
@@ -134,7 +134,7 @@ def _is_below(row: FileRow, trunk: Path) -> bool:
 
 
 def _files(rows: Iterable[FileRow], sources: dict[str, Path]) -> dict[SourceFile, Path] | None:
-    """Those that are there, as a walk would find them."""
+    """The files that exist, as a walk would find them; None where only a walk can tell."""
     found: dict[SourceFile, Path] = {}
     for row in rows:
         if not row.present:
@@ -153,38 +153,40 @@ def _files(rows: Iterable[FileRow], sources: dict[str, Path]) -> dict[SourceFile
 
 
 LONG = 250_000
-"""Bytes of a transcript from which on it is worth while: a shorter one is read in a few milliseconds."""
+"""The size in bytes from which a transcript is worth a closed part: a shorter one is read in a few milliseconds."""
 _FAR = 400
-"""Lines before the last among which a place to cut is looked for."""
+"""How many lines from the end are searched for a place to cut."""
 _TRIES = 3
-"""Places that are tried: each costs as much as the lines before it do without their decoding."""
+"""How many places are tried: each costs as much as reading the lines before it, apart from decoding."""
 REPLAYING = "1.0."
-"""Versions that wrote the history again, under new ids and times, whenever a session was resumed: what they add can
-change what was there."""
+"""Versions that wrote the history again, under new ids and times, whenever a session was resumed: lines they append can
+change what earlier lines amount to."""
 
 
 class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
     """What the first lines of a transcript amount to, together with the agents of its session."""
 
     extractor: int
-    """The version of what made the rows, and the prices that money was counted with."""
+    """The version of the extractor that made the rows."""
     prices: str
+    """The digest of the prices that money was counted with."""
     end: int
-    """Where the next line begins, and its number."""
+    """Offset of the next line."""
     number: int
+    """Number of the next line."""
     lines: int
     malformed: int
     tip: str
-    """The last line that others can follow: the next one must."""
+    """The uuid of the last line that others can follow; the next line must follow it."""
     scope: str
     names: TitleParts
     walked: Walked
     row: SessionRow
-    """Its sums are those of these lines; what else it says may be told by lines behind them, too."""
+    """Its sums cover these lines alone; its other fields may also come from lines behind them."""
     has_agents: bool
     ids: bytes
-    """Short digests of all ids that are told or named, and of queued prompts that left no trace yet: what comes back to
-    one of them cannot be read by itself."""
+    """Short digests of all ids that these lines have or refer to, and of queued prompts without a line of their own
+    yet. A later line that repeats one of them cannot be read by itself."""
 
     def is_met_by(self, records: Iterable[Record]) -> bool:
         known = frozenset(struct.unpack(f"<{len(self.ids) // _DIGEST}I", self.ids))
@@ -192,7 +194,7 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
         return any(_digest(name) in known for name in told)
 
     def longer(self, more: ClosedPart) -> ClosedPart:
-        """With the lines that follow, which are closed by now, too."""
+        """This part extended by the lines that follow, which are closed by now as well."""
         return replace(
             more,
             lines=self.lines + more.lines,
@@ -205,7 +207,7 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
         )
 
     def row_with(self, tail: SessionRow, names: TitleParts) -> SessionRow:
-        """What the session amounts to, with the lines behind these."""
+        """The row of the whole session: these lines and those behind them, which `tail` and `names` describe."""
         first = self.row
         return tail._replace(
             **{name: getattr(first, name) + getattr(tail, name) for name in _SUMS},
@@ -217,7 +219,7 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
             models=sorted({*first.models, *tail.models}),
             git_branches=sorted({*first.git_branches, *tail.git_branches}),
             nanodollars=first.nanodollars if tail.nanodollars is None else (first.nanodollars or 0) + tail.nanodollars,
-            branches=first.branches + tail.branches - 1,  # the one that goes on is in both
+            branches=first.branches + tail.branches - 1,  # the branch that goes on is counted in both
         )
 
 
@@ -228,7 +230,7 @@ _SUMS = (
 
 
 def _without(whole: SessionRow, rest: SessionRow) -> SessionRow:
-    """What is left of a session's sums without those of its last lines."""
+    """A session's row with the sums of its last lines subtracted."""
     return whole._replace(
         **{name: getattr(whole, name) - getattr(rest, name) for name in _SUMS},
         nanodollars=whole.nanodollars if rest.nanodollars is None else (whole.nanodollars or 0) - rest.nanodollars,
@@ -238,18 +240,18 @@ def _without(whole: SessionRow, rest: SessionRow) -> SessionRow:
 
 RowOf = Callable[[Session], SessionRow]
 _FORM = 2
-"""Of what is kept; where another was, the whole is read. The first miscounted what had been said before and was queued
-to be said again."""
+"""Version of the stored form; a part of another version is ignored and the whole file read. Version 1 miscounted text
+that had been said before and was queued to be said again."""
 
 
 def can_go_on(files: SessionFiles) -> bool:
-    """Whether a session is one transcript, perhaps with agents, whose first lines are worth keeping count of."""
+    """Whether a session is one transcript, perhaps with agents, that is long enough for a closed part."""
     is_named = any(file.kind is FileKind.TITLE for file in files.others)
     return files.trunk is not None and files.trunk.size >= LONG and not files.captures and not is_named
 
 
 def packed(part: ClosedPart) -> bytes:
-    """With a checksum: of a sum nothing else would show that a bit of it was lost. Empty where a text is no Unicode."""
+    """With a checksum, because nothing else would reveal a damaged sum. Empty where a text is not valid Unicode."""
     try:
         content = msgspec.msgpack.encode(part)
     except UnicodeEncodeError:
@@ -258,7 +260,7 @@ def packed(part: ClosedPart) -> bytes:
 
 
 def unpacked(state: bytes, prices: Prices) -> ClosedPart | None:
-    """None for one of another version or of other prices, or a damaged one."""
+    """None for a part of another version, one with other prices, or a damaged one."""
     if state[:4] != struct.pack("<I", crc32(state[4:], _FORM)):
         return None
     try:
@@ -269,7 +271,7 @@ def unpacked(state: bytes, prices: Prices) -> ClosedPart | None:
 
 
 def tail_of(part: ClosedPart, files: SessionFiles, prices: Prices) -> Session | None:
-    """The lines behind a closed part, as a session by themselves; None where they cannot be read so."""
+    """The lines behind a closed part as a session of their own; None where they cannot be read by themselves."""
     if files.trunk is None:
         return None
     lines = sources.read_lines(files.trunk.path, start=part.end, number=part.number)
@@ -287,9 +289,10 @@ def tail_of(part: ClosedPart, files: SessionFiles, prices: Prices) -> Session | 
 def closed_part(
     session: Session, row: SessionRow, row_of: RowOf, prices: Prices, before: ClosedPart | None = None
 ) -> ClosedPart | None:
-    """The first lines of a session that are closed by now; the one `before`, made longer by the first of these lines.
+    """The first lines of a session that are closed by now; None where there are none.
 
-    None where there are none that are. `row` is that of the session.
+    `before` is the part that is stored already: `session` then holds only the lines behind it, and the result is
+    `before` extended by the first of them, or `before` itself. `row` is the row of `session`.
     """
     tip, has_agents = (before.tip, before.has_agents) if before is not None else (None, bool(session.subagents))
     for end in islice(_cuts(session.records, tip, has_agents), _TRIES):
@@ -307,7 +310,7 @@ def closed_part(
 def _part(
     head: Session, following: Record, prices: Prices, names: TitleParts, then: Walked, row: SessionRow
 ) -> ClosedPart:
-    """Lines by themselves, and what is known of them beside what they say."""
+    """The closed part for these lines."""
     told = (record for each in (head, *head.subagents) for record in each.records)
     ids = {_digest(name) for record in told for name in (*_ids(record), *_named(record))}
     ids |= {_digest(first_line(queued)) for queued in head.traceless.values()}
@@ -329,7 +332,7 @@ def _part(
 
 
 def _is_known(part: ClosedPart, head: Session) -> bool:
-    """Whether a session says what it is: of one that does not, other files are asked, or lines that are yet to come."""
+    """Whether these lines identify the session and repeat no response; else other files or later lines are needed."""
     if part.row.project is None or part.row.started is None or part.names.own is None or head.records[0].offset:
         return False
     conversations = (head, *(agent for agent in head.subagents if not agent.is_recorded_inline))
@@ -350,7 +353,7 @@ def _is_closed(head: Session) -> bool:
 
 
 def _is_answered(head: Session) -> bool:
-    """Whether the last that was typed is sure to open a turn: a command does if the model answers it."""
+    """Whether the last input is sure to open a turn: a command opens one only if the model answers it."""
     for i in reversed(range(len(head.line))):
         record = head.line[i]
         if type(record) is Assistant and not record.is_synthetic and not record.is_api_error_message:
@@ -361,8 +364,11 @@ def _is_answered(head: Session) -> bool:
 
 
 def _cuts(records: Sequence[Record], tip: str | None, has_agents: bool) -> Iterator[int]:
-    """Places where the lines behind need nothing of those before but the last of them, the last place first; enough is
-    left behind to tell where the conversation stands."""
+    """Places to cut, the last first.
+
+    The lines behind a cut need nothing before it but the last line there, and suffice to tell where the conversation
+    stands.
+    """
     first = max(0, len(records) - _FAR)
     needs = _needs(records, first, tip, has_agents)
     last = next((i for i in reversed(range(len(records))) if _sets_the_end(records[i])), 0)
@@ -376,8 +382,11 @@ def _cuts(records: Sequence[Record], tip: str | None, has_agents: bool) -> Itera
 
 
 def _needs(records: Sequence[Record], first: int, tip: str | None, has_agents: bool) -> list[int]:
-    """For every line from the first on the place of what it says something about, its own if it stands alone; -1 if
-    that is none of these lines, or may be any. To follow the line before it is no need: that is what a tip is for."""
+    """For every line from `first` on, the index of the earliest line it refers to, or its own if it refers to none.
+
+    -1 means that it refers to a line outside the records, or possibly to any line. Following the line before it does
+    not count: the tip covers that.
+    """
     places: dict[str, int] = {}
     for i, record in enumerate(records):
         for name in _ids(record):
@@ -397,7 +406,7 @@ def _needs(records: Sequence[Record], first: int, tip: str | None, has_agents: b
 
 
 def _ids(record: Record) -> Iterator[str]:
-    """What a line is known by, and what it makes known."""
+    """The ids that a line introduces: its own, and those of its message and tool calls."""
     if record.uuid is not None:
         yield record.uuid
     if type(record) is Assistant and record.message is not None:
@@ -407,7 +416,7 @@ def _ids(record: Record) -> Iterator[str]:
 
 
 def _named(record: Record) -> Iterator[str]:
-    """Lines and calls that a line names, whether they are there or not."""
+    """Ids of lines and calls that a line refers to, whether or not they exist."""
     if record.parent_uuid is not None:
         yield record.parent_uuid
     if isinstance(record, User):
@@ -419,7 +428,7 @@ def _named(record: Record) -> Iterator[str]:
 
 
 def _can_stand_behind(record: Record) -> bool:
-    """Whether a line says nothing of lines far before it, beyond the ids that it names."""
+    """Whether a line affects no line far before it other than those whose ids it names."""
     if record.is_frame or record.is_sidechain or isinstance(record, Summary | CostState | Result):
         return False
     if (record.uuid is not None and record.parent_uuid is None) or (record.version or "").startswith(REPLAYING):
@@ -430,7 +439,7 @@ def _can_stand_behind(record: Record) -> bool:
 
 
 def _may_name_agents(record: Record) -> bool:
-    """Whether a line may say by whom an agent was started."""
+    """Whether a line may say how an agent was started."""
     if isinstance(record, Assistant):
         return any(use.name in AGENT_TOOLS for use in _uses(record))
     return isinstance(record, User) and kind_of(record) is Speaker.TASK_NOTIFICATION
@@ -441,7 +450,7 @@ def _uses(record: Assistant) -> list[ToolUse]:
 
 
 def _sets_the_end(record: Record) -> bool:
-    """Whether a line tells where a conversation stands."""
+    """Whether a line determines where the conversation stands."""
     if isinstance(record, LastPrompt):
         return record.leaf_uuid is not None
     return is_talk(record, kind_of(record) if isinstance(record, User) else None)
@@ -455,5 +464,5 @@ _DIGEST = 4
 
 
 def _digest(name: str) -> int:
-    """Of four bytes: two ids with the same cost a reading of the whole, and nothing else."""
+    """Four bytes are enough: a collision of two ids costs a reading of the whole file and nothing else."""
     return crc32(name.encode("utf-8", "surrogatepass"))

@@ -1,5 +1,6 @@
-"""The index again from the safe alone, when it is lost, damaged or of an older version; and responses read again and
-held against its rows, which a hand or a flipped bit may change.
+"""Rebuilds the index from the safe alone, when it is lost, damaged or of an older version.
+
+It also counts responses again and compares them with the index's rows, which an edit or a flipped bit may have changed.
 """
 
 from __future__ import annotations
@@ -39,15 +40,15 @@ from .sync import COMMIT_AFTER, SHARE, SMALLEST, Packed, packed, unpacked, weigh
 if TYPE_CHECKING:
     import random
 else:
-    random = lazy.module("random")  # a sync has no use for it
+    random = lazy.module("random")  # a sync does not need it
 
 AHEAD = 8
-"""Shares that may be in the workers' hands, or read and not written: some are large."""
+"""Shares that may be with the workers, or read and not yet written: some are large."""
 _ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, FileKind.META})
 
 
 class Kept(Struct):
-    """What the packs tell about one file."""
+    """What the packs have of one file."""
 
     last: PieceHeader
     """A piece of its newest generation."""
@@ -55,7 +56,7 @@ class Kept(Struct):
 
     @property
     def stored(self) -> tuple[StoredPiece, ...]:
-        """Where the pieces of its newest generation lie."""
+        """The pieces of its newest generation, with their places."""
         return tuple(
             StoredPiece(start=header.start, length=header.length, sha256=bytes.fromhex(header.sha256), place=where)
             for header, where in self.pieces
@@ -64,7 +65,7 @@ class Kept(Struct):
 
     @property
     def has_hole(self) -> bool:
-        """Whether something is lost between the pieces of its newest generation."""
+        """Whether bytes are lost between the pieces of its newest generation."""
         end = 0
         for header, _ in self.pieces:
             if header.generation == self.last.generation:
@@ -77,9 +78,9 @@ class Kept(Struct):
 def rebuild(
     connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None
 ) -> int:
-    """Fills an empty database from the packs; gives the number of sessions.
+    """Fills an empty database from the packs; returns the number of sessions.
 
-    Every piece is proved first: what is damaged is left out, and must not keep the rest out.
+    Every piece is proved first: damaged pieces are left out, and do not keep the others out.
     """
     found, places = _kept(safe)
     ids = id_by_name(connection)
@@ -103,7 +104,7 @@ def rebuild(
 
 
 def _work_of(size: int) -> int:
-    """In bytes: a session of a few lines takes as long to read as one that is larger."""
+    """The work for a session, in bytes: one of a few lines takes as long as one of `SMALLEST` bytes."""
     return max(SMALLEST, size)
 
 
@@ -112,11 +113,11 @@ class _KeptJob(NamedTuple):
 
     job: SessionJob
     torn: Set[str]
-    """Keys of those of its files that have a hole."""
+    """Keys of its files that have a hole."""
 
 
 class Held:
-    """What the safe holds of a machine, for workers to read."""
+    """What the safe has of a machine, for workers to read."""
 
     def __init__(self, kept: Mapping[str, Kept], safe: Path, prices: Path | None) -> None:
         self._kept = kept
@@ -133,7 +134,8 @@ class Held:
         phase: str = "rebuilding",
         kept: Mapping[str, Sequence[Piece]] | None = None,
     ) -> None:
-        """Reads sessions by all processors; a transaction holds whole ones. See `StoreWriter.apply` for `kept`."""
+        """Reads and writes sessions, using all processors; a transaction holds whole ones. For `kept` see
+        `StoreWriter.apply`."""
         total = sum(job.size for job in jobs)
         pending: list[SessionBatch] = []
         weight = done = 0
@@ -158,29 +160,28 @@ class Held:
         pieces |= {each.file.path: self._kept[each.key].stored for each in job.changed}
         if job.files is not None and job.files.trunk is not None:
             index = job.files.trunk.path.parent / INDEX
-            # What the safe has nothing of is not asked of the disk either.
+            # If the safe has no index file, the one on disk is not read either.
             pieces[index] = self._by_path[index].stored if index in self._by_path else ()
         mine = replace(job, gone=pieces, safe=self._safe, prices=self._prices)
         return _KeptJob(mine, {each.key for each in job.changed} & self._torn)
 
 
 def _read_packed(kept: _KeptJob) -> Packed:
-    """In a worker or not. Where the source of a file with a hole is still there, nothing it begins with is known: a
-    sync imports it again."""
+    """Runs in a worker or in this process. A file with a hole is stored without the digest of its beginning, so that a
+    sync imports its source again if that still exists."""
     batch = take(kept.job, is_kept=True)
     files = [replace(file, head=b"") if file.key in kept.torn else file for file in batch.files]
     return packed(replace(batch, files=files), kept.job.size)
 
 
 def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None) -> int:
-    """Rebuilds from the safe the sessions whose rows an older extractor made, of each machine the newest first; gives
-    how many.
+    """Makes again, from the safe, the rows that an older extractor made, the newest sessions of each machine first;
+    returns the number of sessions.
 
-    Words that are indexed stay so, and those of texts that the index lacks are added. A session that lost bytes keeps
-    the rows it has: they tell more than what is left of it. A stop in between costs nothing: what was done is known by
-    its version.
+    Indexed words stay, and words of texts that the index lacks are added. A session with lost bytes keeps its old rows:
+    they say more than what is left of it. It may be stopped at any time: what is done is known by its version.
     """
-    # One machine after the other: a writer knows which numbers are given out when it begins.
+    # One machine after the other: a writer learns only when it is made which block ids are in use.
     outdated = sorted(read.outdated_sessions(connection), key=lambda each: each[2])
     writers: dict[str, StoreWriter] = {}
     total = sum(size for *_, size in read.session_sizes(connection))
@@ -210,14 +211,14 @@ def _renewal(connection: sqlite3.Connection, safe: Safe, prices: Path | None, nu
 
 
 def _renewed(job: SessionJob) -> Packed:
-    """In a worker or not; nothing where bytes of the session are lost."""
+    """Runs in a worker or in this process; an empty batch if bytes of the session are lost."""
     disk = DiskAndSafe(job.safe or Path(), job.gone)
     batch = take(replace(job, gone={}), disk)
     return packed(SessionBatch(session=None, files=[]) if disk.has_losses else batch, job.size)
 
 
 def _kept(safe: Safe) -> tuple[dict[str, Kept], list[PieceHeader]]:
-    """Files by key, and other places where each was found."""
+    """Files by key, and the headers of their other places."""
     kept: dict[str, Kept] = {}
     pieces = [(found.header, found.place) for found in safe.verify() if found.header is not None]
     places = [header for header, _ in pieces if PLACE in header.more]
@@ -230,9 +231,9 @@ def _kept(safe: Safe) -> tuple[dict[str, Kept], list[PieceHeader]]:
 
 
 def _with_ids(kept: dict[str, Kept], ids: Mapping[str, str]) -> dict[str, Kept]:
-    """Files that carry the host name of before there were ids belong to the machine that was called so.
+    """Gives files that carry a host name, from before machines had ids, the id of the machine with that name.
 
-    Under two names of one host the same file may be there twice: the one that was taken last, by its name, gets the id.
+    A host that had two names may have the same file twice: the file under its later name gets the id.
     """
     occupied = {(entry.last.machine, entry.last.path) for entry in kept.values()}
     order = list(ids)
@@ -247,12 +248,15 @@ def _with_ids(kept: dict[str, Kept], ids: Mapping[str, str]) -> dict[str, Kept]:
 
 
 _Home = tuple[str, str]
-"""A machine, and a folder of it."""
+"""A machine, and a folder on it."""
 
 
 def _gather(kept: Collection[Kept]) -> None:
-    """Puts all files of a session that was moved where it lay last: those that did not grow afterwards tell only the
-    place before, and would be a session of their own there. A transcript that was renamed leaves its folder behind."""
+    """Gives all files of a session that was moved its last place.
+
+    Files that did not grow after the move have only the earlier place in their headers, and would become a session of
+    their own there. A transcript that was renamed leaves its folder behind.
+    """
     moved = _moved(kept)
     lying = [
         (entry, home, homes)
@@ -273,7 +277,7 @@ def _gather(kept: Collection[Kept]) -> None:
 
 
 def _moved(kept: Iterable[Kept]) -> dict[_Home, frozenset[_Home]]:
-    """For each place of a session that lay at several, all of them."""
+    """By each place of a session that was in several places: all of its places."""
     found: dict[_Home, frozenset[_Home]] = {}
     for entry in kept:
         homes = frozenset(
@@ -286,7 +290,7 @@ def _moved(kept: Iterable[Kept]) -> dict[_Home, frozenset[_Home]]:
 
 
 def _home_of(header: PieceHeader) -> str | None:
-    """The folder that a session's files lie in, beside its transcript; None for a file whose path does not tell."""
+    """The folder for a session's files, next to its transcript; None for a file whose path does not show it."""
     path = Path(header.path)
     if header.kind == FileKind.TRANSCRIPT:
         return str(path.with_suffix(""))
@@ -296,7 +300,7 @@ def _home_of(header: PieceHeader) -> str | None:
 
 
 def is_part(safe: Safe, piece: Piece, longer: Piece) -> bool:
-    """Whether the bytes of a piece are among those of one that reaches as far or further."""
+    """Whether the bytes of a piece are among those of a piece that is at least as long."""
     if piece[0].length == longer[0].length:
         return piece[0].sha256 == longer[0].sha256
     start = piece[0].start - longer[0].start
@@ -307,7 +311,7 @@ def is_part(safe: Safe, piece: Piece, longer: Piece) -> bool:
 
 
 def session_jobs(kept: Mapping[str, Kept], disk: FileReader) -> list[SessionJob]:
-    """Sessions in the order they were last written to, so that newer ones get the larger ids."""
+    """Sessions in the order in which they were last written to, so that newer ones get larger ids."""
     files = {located(entry): entry for entry in kept.values() if entry.last.kind != FileKind.BACKUP}
     taken = [file for file, entry in files.items() if entry.last.source != OWN]
     captured = [file for file, entry in files.items() if entry.last.source == OWN]
@@ -327,7 +331,7 @@ def session_jobs(kept: Mapping[str, Kept], disk: FileReader) -> list[SessionJob]
 
 
 def backup_jobs(kept: Mapping[str, Kept], folders: Mapping[Path, int]) -> list[SessionJob]:
-    """Backups of the sessions that are known by now, a job for each."""
+    """Jobs for the backups of sessions in the index, one for each session."""
     found: dict[int, list[FileJob]] = {}
     for entry in kept.values():
         session = folders.get(Path(entry.last.path).parent) if entry.last.kind == FileKind.BACKUP else None
@@ -337,7 +341,7 @@ def backup_jobs(kept: Mapping[str, Kept], folders: Mapping[Path, int]) -> list[S
 
 
 def located(entry: Kept) -> SourceFile:
-    """The file as its path tells, whether it is there or not."""
+    """The file as its path describes it, whether or not it exists."""
     path = Path(entry.last.path)
     where = place(path)
     size = sum(header.length for header, _ in entry.pieces if header.generation == entry.last.generation)
@@ -353,7 +357,7 @@ def located(entry: Kept) -> SourceFile:
 
 
 def _stem_of(path: Path, kind: str) -> str | None:
-    """A transcript under an unusual name is a session of that name; settings and the like belong to none."""
+    """A transcript with an unusual name is a session of that name; settings and the like belong to no session."""
     return path.stem if kind == FileKind.TRANSCRIPT else None
 
 
@@ -364,19 +368,19 @@ def _job(file: SourceFile, entry: Kept) -> FileJob:
 
 
 SAMPLE = 8_000_000
-"""Bytes of sessions that are read again unless all are wanted: a third of a second."""
+"""How many bytes of sessions are counted again unless all are to be: a third of a second."""
 
 
 class Recounted(NamedTuple):
     responses: int
     wrong: list[str]
-    """A sentence for each file whose rows are not what its bytes say."""
+    """A sentence for each file whose rows differ from what its bytes say."""
 
 
 def recount(
     connection: sqlite3.Connection, safe: Safe, prices: Path | None, *, deep: bool, report: Report | None = None
 ) -> Recounted:
-    """Every response of all sessions, or of some that chance chooses; what has lost bytes is passed by."""
+    """Counts responses again, of all sessions if `deep`, else of a random sample; those with lost bytes are skipped."""
     found = read.session_sizes(connection)
     chosen = found if deep else _sample(found)
     size = sum(size for *_, size in chosen)
@@ -412,7 +416,7 @@ def _sample(found: _Sized) -> _Sized:
 class _RecountJob(NamedTuple):
     session: KeptSession
     changed: list[FileJob]
-    """All its files that tell something."""
+    """The jobs for its files."""
 
 
 def _recount_job(
@@ -429,7 +433,7 @@ def _recount_job(
 
 
 def _responses(job: _RecountJob) -> list[dict[str, tuple[object, ...]]]:
-    """In a worker or not: what each file says about its responses; nothing where bytes of the session are lost."""
+    """Runs in a worker or in this process: the responses in each file; empty if bytes of the session are lost."""
     disk = job.session.disk()
     rows = file_rows(job.changed, job.session.load(disk), disk, with_words=False)
     return [] if disk.has_losses else [_counts_by_key(each) for each in rows]

@@ -1,7 +1,7 @@
-"""What a sync before an answer leaves for later, done from the safe, the newest first: words of tool results, friction.
+"""Does from the safe what a quick sync left for later, newest sessions first: words of tool results, and friction.
 
-Where both wait of a session it is read once for both. The caller holds the lock. A stop at any point costs nothing:
-what was written waits no longer, the rest still does.
+A session for which both wait is read once for both. The caller holds the lock. It may be stopped at any time: what was
+written no longer waits, the rest still does.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from . import Progress, Report
 from .extract import friction_of, prepare_friction
 
 SHARE = 2_000_000
-"""Bytes that a worker reads for one answer."""
+"""Bytes that a worker reads at a time."""
 AHEAD = 12
-"""Shares that may be in the workers' hands, or done and not written: enough to keep them busy during a commit."""
+"""Shares that may be with the workers, or done and not yet written: enough to keep workers busy during a commit."""
 COMMIT_AFTER = 16_000_000
-"""Bytes of words per transaction, as many as a sync writes at once: each leaves a part of the index by itself."""
+"""Bytes of words per transaction, as many as in a sync: each transaction makes a separate segment of the index."""
 READ_AT_MOST = 64_000_000
-"""Bytes that are read for a transaction, however few words they give: a second's work, which a kill costs."""
+"""The most bytes read for a transaction, however few words they give: a second's work, which a kill would lose."""
 
 Words = list[tuple[int, bytes | None]]
-"""What the index gets for each block; None for a text that damage hides."""
+"""The words to index for each block; None for a text that cannot be read because of damage."""
 
 
 class _FileTexts(NamedTuple):
@@ -61,11 +61,11 @@ class _FileTexts(NamedTuple):
 
 
 class _Left(NamedTuple):
-    """What waits of a session whose moments do, or of a file: all that a worker needs to know."""
+    """The work that waits for a session with friction to find, or for a file: all that a worker needs to know."""
 
     texts: list[_FileTexts]
     session: KeptSession | None
-    """None where no moments are to be found."""
+    """None if no friction is to be found."""
     number: int
     safe: Path
 
@@ -87,7 +87,7 @@ def finish(
     *,
     with_grown: bool = True,
 ) -> None:
-    """Does all that waits; moments of sessions that have some and grew since can be left out."""
+    """Does everything that waits; `with_grown=False` leaves out friction of sessions that were searched before."""
     sessions = meta.waiting_for_friction(connection, with_grown=with_grown)
     _work_off(connection, safe, prices, waiting_results(connection), sessions, report)
 
@@ -106,7 +106,7 @@ def find_friction(
     report: Report | None = None,
     session: int | None = None,
 ) -> None:
-    """Finds the moments that a sync left for later, of one session or of all."""
+    """Finds the friction that a sync left for later, of one session or of all."""
     waiting = [each for each in meta.waiting_for_friction(connection) if session in (None, each[0])]
     _work_off(connection, safe, prices, [], waiting, report)
 
@@ -142,7 +142,7 @@ def _work_off(
 
 
 class _Waits:
-    """What is to be done, and of which sessions: `names` has those whose moments are to be found."""
+    """The work that waits, by session; `names` has the sessions whose friction is to be found."""
 
     def __init__(
         self,
@@ -163,21 +163,21 @@ class _Waits:
 
     @property
     def phase(self) -> str:
-        """Short where it is both: it stands before a bar."""
+        """A name for the progress bar, kept short."""
         if not self.names:
             return "tool results"
         return "results and friction" if self._results else "friction"
 
     @property
     def size(self) -> int:
-        """Of the sessions that are read, and of the lines of the others."""
+        """The bytes of the sessions that are read whole, and of the lines that are read of others."""
         lines = (each for number, waiting in self._results.items() if number not in self.names for each in waiting)
         return sum(self._sizes[number] for number in self.names) + sum(
             waiting_bytes(self._connection, each) for each in lines
         )
 
     def left(self) -> Iterator[_Left]:
-        """The newest session first, files of no session last; file by file where no session is read."""
+        """The newest session first, files of no session last; file by file if the session is not read whole."""
         for number in dict.fromkeys((*self._sizes, *self._results)):
             texts = (_texts_of(self._connection, each) for each in self._results.get(number, ()))
             if number in self.names:
@@ -202,7 +202,7 @@ def _write(connection: sqlite3.Connection, done: Sequence[tuple[_Left, _Found]])
 
 
 def _find(share: list[_Left]) -> list[_Found]:
-    """In a worker or not."""
+    """Runs in a worker or in this process."""
     lines = SafeLines(Safe(share[0].safe))
     return [_found(left, lines) for left in share]
 
@@ -216,12 +216,12 @@ def _found(left: _Left, lines: SafeLines) -> _Found:
 
 
 class _ListeningReader(DiskAndSafe):
-    """Keeps the words of waiting texts as their lines go by. Proved by their CRCs, as the lines of a match are."""
+    """Collects the words of waiting texts while a session is read; proved by CRC only, like the lines of a match."""
 
     def __init__(self, session: KeptSession, texts: Iterable[_FileTexts]) -> None:
         super().__init__(session.safe, session.pieces, hashed=False)
         self.told: dict[int, bytes] = {}
-        """By block."""
+        """Words by the id of their block."""
         self._places: dict[str, dict[int, list[TextPlace]]] = {}
         for file in texts:
             by_offset = self._places.setdefault(file.waiting.location, {})
@@ -239,7 +239,7 @@ class _ListeningReader(DiskAndSafe):
 
 
 def _words_of(left: _Left, lines: SafeLines, words: dict[int, bytes]) -> Words:
-    """What a session's lines did not tell is read by itself: outputs in files of their own, captures."""
+    """Texts that did not occur while the session was read are read separately: spilled outputs, captures."""
     return [
         (place.id, words[place.id] if place.id in words else _words(lines, file, place))
         for file in left.texts

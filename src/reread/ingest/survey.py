@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reread.index import places as other_places
     from reread.index import session_files, user_data
     from reread.index.places import KnownPlace, Original, Role
-else:  # where a session only grew, there is nothing to ask them for
+else:  # not needed for a session that only grew
     other_places = lazy.module("reread.index.places")
     session_files = lazy.module("reread.index.session_files")
     user_data = lazy.module("reread.index.user_data")
@@ -53,18 +53,18 @@ class FileJob(Struct, frozen=True, kw_only=True, gc=False):
     indexed: int = 0
     is_rewritten: bool = False
     is_same: bool = False
-    """All its bytes are kept: only where it lies, or when it was written, is new."""
+    """All its bytes are kept already; only its place or its modification time changed."""
     is_kept: bool = False
-    """Nothing new: only its rows are to be made again, and its bytes may be in the safe alone."""
+    """The file has nothing new: only its rows are made again, and its bytes may exist only in the safe."""
     head: bytes = b""
     tail: bytes = b""
-    """Digests of the edges of what is kept."""
+    """Digests of the first and last bytes of what is kept."""
     claimed: frozenset[str] = frozenset()
-    """Of a trunk: the agents whose own files are new, so that its progress lines no longer stand for them."""
+    """For a trunk: agents whose own files are new, so the trunk's progress lines no longer represent them."""
     results_wait: bool = False
-    """Whether tool results get their words later: they are most of the text."""
+    """Whether the words of tool results are indexed later: they are most of the text."""
     agents: frozenset[str | None] = frozenset()
-    """Of an agent's file that is as it was: the agents that its responses are told of."""
+    """For an unchanged agent file: the agent names that its stored responses carry."""
 
 
 class GoneFile(Struct, frozen=True, kw_only=True):
@@ -75,27 +75,27 @@ class GoneFile(Struct, frozen=True, kw_only=True):
 
 
 class SessionJob(Struct, frozen=True, kw_only=True, gc=False):
-    """A session some of whose files changed. All its files are needed to tell what it amounts to."""
+    """A session of which some files changed. Its totals need all of its files."""
 
     files: SessionFiles | None
     gone: dict[Path, tuple[StoredPiece, ...]] = {}
-    """Pieces of the files that are read from the safe, by path."""
+    """Pieces of the files that are read from the safe because their sources are gone, by path."""
     safe: Path | None = None
-    """Where that is, if there are such."""
+    """The folder of the safe; needed only if `gone` has files."""
     strays: tuple[SourceFile, ...] = ()
     of_others: frozenset[str] = frozenset()
-    """Ids that its lines may tell and that belong to other sessions of its folder."""
+    """Ids that may occur in its lines but belong to other sessions of its folder."""
     prices: Path | None = None
     """The user's own price file."""
     changed: tuple[FileJob, ...]
     known_agents: tuple[FileJob, ...] = ()
-    """Files of agents that are as they were: what each is called may stand in a file that is not."""
+    """Unchanged files of agents: the name of such an agent may come from a file that did change."""
     backup_of: int | None = None
-    """The session that all of them are backups of; nothing else of it is read then."""
+    """The session that all changed files are backups of; nothing else of it is read then."""
     with_friction: bool = True
-    """Whether moments of friction are found, too: a fifth of what reading a session costs."""
+    """Whether moments of friction are found as well: a fifth of the cost of reading a session."""
     part: bytes | None = None
-    """Of a transcript that only grew: what its first lines amount to, empty where nobody knows yet."""
+    """For a transcript that only grew: its stored closed part, empty if there is none yet."""
 
     @property
     def size(self) -> int:
@@ -108,7 +108,7 @@ def file_job(
     file: SourceFile,
     still_holds: Callable[[FileRow], bool],
 ) -> FileJob | None:
-    """None when the file is as it was: that costs one stat."""
+    """None when the file is unchanged; that costs one stat."""
     key = keys.of(file.location)
     try:
         status = os.stat(file.location)  # noqa: PTH116  without a path for each of very many files
@@ -116,7 +116,7 @@ def file_job(
         raise SourceError(file.path, f"cannot be read ({error.strerror or error})") from error
     row = keys.row(file.location)
     fresh = FileJob(file=file, key=key, source=str(source), device=status.st_dev, inode=status.st_ino)
-    if row is None or (row.size < 0 and row.taken == 0):  # unknown, or only its usage was counted
+    if row is None or (row.size < 0 and row.taken == 0):  # unknown, or adopted from the safe without being read
         return fresh
     if row.present and _looks_unchanged(row, status):
         return None
@@ -127,12 +127,12 @@ def file_job(
 
 
 def _looks_unchanged(row: FileRow, status: os.stat_result) -> bool:
-    """Not by the number of its device: many systems give another one with every start."""
+    """The device number is not compared: many systems assign a different one at every boot."""
     return (row.size, row.mtime_ns, row.inode) == (status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _only_grew(path: Path, status: os.stat_result, row: FileRow) -> bool:
-    """Whether what was taken is still the beginning of the file, judged by its edges."""
+    """Whether the file still begins with what was taken, judged by the digests of both ends of that part."""
     if status.st_size < row.taken:
         return False
     try:
@@ -146,14 +146,14 @@ def _only_grew(path: Path, status: os.stat_result, row: FileRow) -> bool:
 
 
 _NONE: frozenset[str] = frozenset()
-"""One for all: Python makes another every time."""
+"""One shared object: Python makes a new empty frozenset every time."""
 
 
 class Claims:
-    """Which file of a folder an id belongs to: the one that is called so, else the first by name that tells it.
+    """Which file of a folder an id belongs to: the file of that name, else the first by name whose lines contain it.
 
-    Nearly every file tells the id it is called by and no other, so only the rest is remembered: what they tell, and who
-    owns it.
+    Nearly every file contains the id it is named after and no other, so only the exceptions are remembered: the ids
+    they contain, and which file owns each.
     """
 
     def __init__(self, sessions: Iterable[SessionFiles], disk: FileReader = DISK) -> None:
@@ -172,12 +172,12 @@ class Claims:
                 self._owners.setdefault((folder_of(trunk), name), trunk.location)
 
     def names_of(self, session: SessionFiles) -> set[str]:
-        """The ids that a session may have: those that it tells, or that its place gives it."""
+        """The ids that a session may have: those in its lines, or the one that its path gives it."""
         told = self._told.get(session.trunk.location) if session.trunk is not None and self._told else None
         return {session.id} if told is None else told
 
     def of_others(self, session: SessionFiles) -> frozenset[str]:
-        """The ids it tells that belong to another file of its folder."""
+        """The ids in its lines that belong to another file of its folder."""
         trunk = session.trunk
         if trunk is None or trunk.location not in self._told:
             return _NONE
@@ -186,7 +186,7 @@ class Claims:
 
 
 def _is_called_as_usual(session: SessionFiles, trunk: SourceFile) -> bool:
-    """By its id, as the client calls its transcripts: no other file of its folder is called so."""
+    """Whether the file is named `<id>.jsonl`, as the client names transcripts: no other file of its folder can be."""
     return has_own_name(session) and trunk.location.endswith(f"{session.id}.jsonl")
 
 
@@ -201,7 +201,7 @@ def _precedence(each: tuple[SessionFiles, SourceFile]) -> tuple[bool, bool, str]
 
 
 def name_of(session: Session, files: SessionFiles, of_others: frozenset[str]) -> str:
-    """Its id; the name of its file, as it was given or whole, where that belongs to another."""
+    """The session's id; if that belongs to another session, the id its path gives it, or else its whole file name."""
     if files.trunk is None or session.id not in of_others:
         return session.id
     return files.id if files.id not in of_others else files.trunk.path.name
@@ -213,10 +213,10 @@ Home = Callable[[SessionFiles], bool]
 def joined(
     sessions: Sequence[SessionFiles], captured: Iterable[SessionFiles], is_home: Home = lambda _: False
 ) -> list[SessionFiles]:
-    """The sessions, each with the captures of its id; captures that no session is there for are sessions themselves.
+    """The sessions, each with the captures of its id; captures without a session become sessions of their own.
 
-    Copies of a session may lie in several folders: the captures go to the one they belong to already, else to one with
-    a transcript, else to the newest.
+    Copies of a session may lie in several folders: captures go to the copy they belong to already, else to one with a
+    transcript, else to the newest.
     """
     found = list(sessions)
     for each in captured:
@@ -230,7 +230,7 @@ def joined(
 
 
 class KnownCaptures:
-    """The captures that were taken before: their files are gone, on purpose."""
+    """Captures imported earlier: reread removed their files once their bytes were kept."""
 
     def __init__(self, connection: sqlite3.Connection, known: Mapping[str, FileRow]) -> None:
         rows = [row for row in known.values() if row.kind == FileKind.CAPTURE and row.session is not None]
@@ -245,7 +245,7 @@ class KnownCaptures:
 
 
 def remade(files: Iterable[SourceFile], keys: FileKeys) -> list[FileJob]:
-    """What a capture adds depends on its transcript, so that its rows are made again whenever a file of it changed."""
+    """Jobs that make the rows of known files again, such as captures: what a capture adds depends on its transcript."""
     found = []
     for file in files:
         row = keys.row(file.location)
@@ -273,9 +273,9 @@ def kept_job(file: SourceFile, row: FileRow) -> FileJob:
 def remove_kept_captures(
     connection: sqlite3.Connection, machine: str, waiting: Sequence[SourceFile], names: Sequence[str]
 ) -> None:
-    """Removes captures whose bytes are in the safe, once a crash of the machine could not lose the rows that say so.
+    """Removes captures whose bytes are in the safe, once a crash of the machine cannot lose the rows that say so.
 
-    Also those that somebody had forgotten. What cannot be removed now is met by the next sync.
+    It also removes those of forgotten sessions. What cannot be removed now is left for the next sync.
     """
     if not waiting or not is_durable(connection):
         return
@@ -289,19 +289,19 @@ def remove_kept_captures(
 
 
 def remove_waiting(wire: Path, session: str) -> None:
-    """The captures of a session that are not imported yet."""
-    # By comparing names: the id of a session may come out of a line, and need be no name of a file.
+    """Removes the captures of a session that are not imported yet."""
+    # Names are compared because the id of a session may come from a line and need not be a valid file name.
     folders = [folder for folder in wire.iterdir() if folder.name == session] if wire.is_dir() else []
     for capture in (path for folder in folders for path in folder.glob("*.wire")):
         _remove(capture)
 
 
 def _remove(path: Path) -> None:
-    """A capture, and its session's folder with the last one."""
+    """Removes a capture, and the folder of its session once that is empty."""
     try:
         path.unlink(missing_ok=True)
         path.parent.rmdir()
-    except OSError:  # the folder has more in it, or another program holds the file: the next sync comes by again
+    except OSError:  # the folder is not empty, or another program holds the file: the next sync tries again
         return
 
 
@@ -312,13 +312,13 @@ Owned = tuple[SessionFiles, tuple[SourceFile, ...]]
 class Kinship(Enum):
     APART = "apart"
     COPY = "copy"
-    """All of it is in the other."""
+    """The other contains all of it."""
     FULLER = "fuller"
-    """All of the other is in it, and more; or the other is gone."""
+    """It contains all of the other and more; or it equals the other, whose files are gone."""
 
 
 class FoundPlace(NamedTuple):
-    """A file that holds what another holds."""
+    """A file with the content of another."""
 
     file: SourceFile
     original: Path
@@ -326,7 +326,7 @@ class FoundPlace(NamedTuple):
 
 
 class PlaceSurvey:
-    """Of a walk's sessions, those that are kept already or stand in another folder of the same walk."""
+    """Finds the sessions of a walk that are kept already, or that another folder of the same walk contains."""
 
     def __init__(
         self, connection: sqlite3.Connection, machine: str, safe: Path | None, known: Iterable[FileRow]
@@ -338,15 +338,15 @@ class PlaceSurvey:
         self._places = other_places.places_on(connection, machine) if read.has_places(connection) else {}
         self._is_empty = connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is None
         self.found: list[FoundPlace] = []
-        """What the archive has to learn."""
+        """New places that the archive must record."""
         self.own_ways: list[Path] = []
-        """Places that hold something else by now, or are what is read."""
+        """Places that are no copies any more: their content differs by now, or they are read themselves."""
         self.unchanged = 0
         self.has_moved = False
-        """Whether sessions lie elsewhere now than the archive had them."""
+        """Whether the files of some sessions are now elsewhere than the archive had recorded."""
 
     def without_copies(self, owned: Sequence[Owned], claims: Claims, source_of: Mapping[str, Path]) -> list[Owned]:
-        """The sessions that are to be read."""
+        """The sessions that must be read."""
         kept: list[Owned] = []
         new: list[Owned] = []
         for session, own in owned:
@@ -373,7 +373,7 @@ class PlaceSurvey:
         return with_captures(kept, copies)
 
     def gone(self, seen: Container[str]) -> list[Path]:
-        """Places that are there no more."""
+        """Places whose files no longer exist."""
         return [
             path
             for path, place in self._places.items()
@@ -395,8 +395,11 @@ class PlaceSurvey:
     def _is_kept(
         self, session: SessionFiles, files: Sequence[SourceFile], names: Iterable[str], source_of: Mapping[str, Path]
     ) -> bool:
-        """Whether the archive has it already. One that has more, or is left alone, is read in place of what it is a
-        copy of, and then it is not."""
+        """Whether the archive has the session already.
+
+        False for a copy that has more than the original, or whose original is gone: the copy takes the original's place
+        and is read.
+        """
         if self._is_empty:
             return False
         here = _by_role(files)
@@ -425,8 +428,11 @@ class PlaceSurvey:
         *,
         is_same: bool,
     ) -> bool:
-        """Not where another name makes another session of it: what tells one id alone, and is called by none, keeps it
-        as long as nobody else is called so."""
+        """Moves the archive's session to these files; False where a different file name makes it another session.
+
+        A renamed transcript stays the same session only if its lines contain one id alone, its own name is not an id,
+        and the old file is gone.
+        """
         shared = [(here[role], row) for role, row in original.files.items() if role in here]
         is_renamed = any(file.path.name != row.path.name for file, row in shared)
         if is_renamed and (not is_same or has_own_name(session) or any(row.path.exists() for _, row in shared)):
@@ -464,7 +470,7 @@ class PlaceSurvey:
     def _is_beside(
         self, files: Sequence[SourceFile], names: Iterable[str], leaders: Mapping[str, Sequence[Owned]]
     ) -> bool:
-        """Whether another folder of this walk has all of it."""
+        """Whether another folder of this walk contains all of it."""
         found = original_beside(files, names, leaders, _begins_with)
         self.found += [FoundPlace(file, original.path, self._machine) for file, original in found]
         return bool(found)
@@ -476,7 +482,7 @@ def original_beside(
     leaders: Mapping[str, Sequence[Owned]],
     begins_with: Callable[[SourceFile, SourceFile], bool],
 ) -> list[tuple[SourceFile, SourceFile]]:
-    """Each file of a session beside that of a larger session which holds all of it; nothing where none does."""
+    """Each file of a session paired with the file of a larger session that contains it; empty if no session has all."""
     if leaders.keys().isdisjoint(names):
         return []
     here = _by_role(files)
@@ -488,7 +494,7 @@ def original_beside(
 
 
 def _shared_names(names: Iterable[Iterable[str]]) -> set[str]:
-    """Those of several sessions: only these can be copies of each other."""
+    """Names that several sessions have: only those sessions can be copies of each other."""
     seen: set[str] = set()
     twice: set[str] = set()
     for name in (name for some in names for name in some):
@@ -515,7 +521,7 @@ def _begins_with(full: SourceFile, other: SourceFile) -> bool:
 
 
 def with_captures(kept: list[Owned], copies: Sequence[Owned]) -> list[Owned]:
-    """Captures of a copy go with what it is a copy of; where that is not met on this walk, the safe has it."""
+    """Captures of a copy go to its original; if this walk did not find the original, it is read from the safe."""
     for session, _ in copies:
         if session.captures:
             place = next((i for i, (each, _) in enumerate(kept) if each.id == session.id), None)
@@ -529,8 +535,10 @@ def with_captures(kept: list[Owned], copies: Sequence[Owned]) -> list[Owned]:
 
 
 def compared(one: Path, other: Path) -> int | None:
-    """Whether a file is longer than another (1), the same (0) or shorter (-1), where one begins with the other; else
-    None, also where one cannot be read: reading it reports that."""
+    """1 if a file is longer than another, 0 if the same, -1 if shorter, where one begins with the other.
+
+    Otherwise None, also if one cannot be read: that is reported when it is read for its lines.
+    """
     try:
         if one.samefile(other):
             return 0
@@ -549,7 +557,7 @@ def compared(one: Path, other: Path) -> int | None:
 
 
 def compared_with_kept(path: Path, pieces: Sequence[StoredPiece], safe: Safe) -> int | None:
-    """The same for what the safe has of a file."""
+    """Like `compared`, against what the safe has of a file."""
     end = 0
     try:
         with path.open("rb") as file:
@@ -572,7 +580,7 @@ _KEPT_ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, Fi
 
 
 class Survey:
-    """One walk over the sources, held against what the archive knows of them."""
+    """One walk over the sources, compared with what the archive knows of them."""
 
     def __init__(
         self,
@@ -584,7 +592,7 @@ class Survey:
         captures: Path | None = None,
         grown: Growth | None = None,
     ) -> None:
-        """Where all that changed is known already, nothing is walked, and nothing else is looked up."""
+        """With `grown`, everything that changed is known already: nothing is walked, and no other file is looked up."""
         self.problems: list[SourceError] = []
         self.folders: dict[Path, int] = {}
         self.unchanged = grown.unchanged if grown is not None else 0
@@ -599,7 +607,7 @@ class Survey:
         self._look_up_files()
         self.forgotten = read.forgotten(connection)
         self.waiting = self._waiting(captures) if captures is not None else []
-        """Captures of our own, which are removed once they are kept."""
+        """Captures that reread made, which are removed once they are kept."""
         files: list[SourceFile] = []
         if grown is not None:
             self._source_of.update({file.location: source for file, source in grown.files.items()})
@@ -612,26 +620,26 @@ class Survey:
             files += new
         self._captures = KnownCaptures(connection, self.known)
         self.same: list[FileJob] = []
-        """What was rewritten, moved or put back as it was."""
+        """Files that were rewritten, moved or put back with the same content."""
         self.left_out: dict[str, int] = {}
-        """Sessions that are there and were forgotten, and when."""
+        """Forgotten sessions that are still in the sources, each with the time it was forgotten."""
         self.placed: list[FoundPlace] = []
-        """Other places of what is kept, or of what these jobs take in."""
+        """Other places of files that are kept, or that these jobs import."""
         self.places_gone: list[Path] = []
         self.own_ways: list[Path] = []
-        """Places that are files of their own from now on."""
+        """Places that are treated as files of their own from now on."""
         self.jobs = self._jobs(files)
         self.vanished = self._vanished(files)
         self.is_first = not any(row.taken for row in self.known.values())
 
     def release(self) -> None:
-        """Gives up what is known of every file, which is not asked for once the jobs are made."""
+        """Frees what is known of every file: it is not needed once the jobs are made."""
         self.known: dict[str, FileRow] = {}
         self.keys = FileKeys(self._machine, self.names, ())
         self._source_of = {each.file.location: self.source_of(each.file) for each in self.placed}
 
     def _found(self, place: Path) -> list[SourceFile]:
-        """A source that is not there must not keep the others out."""
+        """A missing source must not keep the others from being read."""
         try:
             return list(sources.find(place, problems=self.problems, folders=self.folders))
         except SourceError as problem:
@@ -641,13 +649,13 @@ class Survey:
             return []
 
     def _waiting(self, captures: Path) -> list[SourceFile]:
-        """Their folders are not remembered: they go with the captures."""
+        """The folders of captures are not remembered: they are removed with the captures."""
         found = [file for file in sources.find(captures, problems=self.problems) if file.kind is FileKind.CAPTURE]
         self._source_of.update({file.location: Path(OWN) for file in found})
         return found
 
     def _jobs(self, files: list[SourceFile]) -> list[SessionJob]:
-        """Sessions with something new, newest first, then files that belong to none."""
+        """Sessions with something new, newest first, then files that belong to no session."""
         strays = OrphanAgentFiles(files)
         jobs: list[SessionJob] = []
         sessions = joined(sources.group(files), sources.group(self.waiting), self._has_captures)
@@ -682,15 +690,15 @@ class Survey:
         return jobs + [SessionJob(files=None, changed=(job,)) for job in self._changed(aside)]
 
     def _ids_of_missing(self, session: SessionFiles, claims: Claims) -> frozenset[str]:
-        """The ids it tells that belong to a file of its folder which is gone and was something else: two transcripts
-        are no session."""
+        """The ids in its lines under which the archive has another transcript of its folder, even one that is gone: two
+        transcripts are never one session."""
         if session.trunk is None or has_own_name(session):
             return _NONE
         trunk = session.trunk
         return frozenset(name for name in claims.names_of(session) if self._others_called(name, trunk))
 
     def _give_back_names(self, sessions: Iterable[SessionFiles]) -> None:
-        """A transcript that is called by its id has it; one that only told it until then is called by its file."""
+        """An id belongs to the transcript named after it; another that only contained it gets its file name instead."""
         for session in sessions:
             trunk = session.trunk
             if trunk is not None and has_own_name(session) and self.keys.row(trunk.location) is None:
@@ -704,7 +712,7 @@ class Survey:
         return [row for row in rows if row.kind == FileKind.TRANSCRIPT and row.location != trunk.location]
 
     def _without_forgotten(self, owned: list[Owned], claims: Claims) -> list[Owned]:
-        """What a person had forgotten stays so, wherever it is met and whatever it is called there."""
+        """What a person had reread forget stays forgotten, wherever it is found and whatever its name is there."""
         if not self.forgotten:
             return owned
         marks = user_data.content_marks(self.forgotten)
@@ -725,8 +733,8 @@ class Survey:
         return kept
 
     def _without_copies(self, owned: list[Owned], claims: Claims) -> list[Owned]:
-        """Sessions that are one with another in another place are not read; where they have more than it, they are what
-        it was, and the other is the place."""
+        """Copies of a session in another place are not read. A copy that has more than the original takes its place,
+        and the original becomes the copy."""
         while True:
             places = PlaceSurvey(self._connection, self._machine, self._safe, self.known.values())
             kept = places.without_copies(owned, claims, self._source_of)
@@ -748,7 +756,8 @@ class Survey:
         return self._source_of[file.location]
 
     def _claimed(self, session: SessionFiles, changed: tuple[FileJob, ...]) -> tuple[FileJob, ...]:
-        """With the trunk, which may have stood for agents whose files are new."""
+        """Adds the trunk where it was imported before: its progress lines may have represented agents whose files are
+        new."""
         agents = frozenset(
             job.file.agent or job.file.path.stem
             for job in changed
@@ -763,7 +772,7 @@ class Survey:
         return tuple(replace(job, claimed=agents) if job.file.path == trunk.path else job for job in changed)
 
     def _known_agents(self, files: Sequence[SourceFile], changed: Sequence[FileJob]) -> tuple[FileJob, ...]:
-        """The other agents, where what changed may name them: a call that started one, or what is noted beside it."""
+        """The unchanged agents, if a changed file may name them: one with the call that starts them, or a meta file."""
         taken = {job.file.path for job in changed}
         others = [file for file in files if file.kind is FileKind.SUBAGENT and file.path not in taken]
         if not others or all(job.file.kind not in _NAMES_AGENTS for job in changed):
@@ -773,7 +782,7 @@ class Survey:
         return tuple(replace(job, agents=told.get(rows[job.key], _NONE)) for job in self._again(others))
 
     def _again(self, files: Iterable[SourceFile]) -> Iterator[FileJob]:
-        """Files that are as they were, to have their rows made again; what is written to one meanwhile is taken."""
+        """Jobs that make the rows of unchanged files again; what is written to one meanwhile is imported too."""
         for job in remade(files, self.keys):
             yield replace(job, indexed=self.known[job.key].indexed, is_kept=job.file.location not in self._source_of)
 
@@ -784,7 +793,7 @@ class Survey:
         return any(row is not None and row.session in numbers for row in rows)
 
     def _homes(self, sessions: Iterable[SessionFiles]) -> dict[str, SessionFiles]:
-        """Of the copies of a session the one that has its captures."""
+        """For each session that has captures, the copy they belong to."""
         found: dict[str, SessionFiles] = {}
         for session in sessions:
             if self._captures.of(session.id):
@@ -797,14 +806,14 @@ class Survey:
         return self._has_captures(session), is_joined, session.trunk is not None, session.mtime_ns
 
     def _missing(self, session: SessionFiles, there: set[str], is_home: bool) -> tuple[GoneFile, ...]:
-        """Files the session had when it was last read, and has no more; captures also while they were alone."""
+        """Files that the session had when it was last read and no longer has, including captures that came first."""
         if session.trunk is None and session.captures:
-            # The transcript may be gone, or lie outside the folders of this walk: the safe has it.
+            # The transcript may be gone or outside the folders of this walk: it is read from the safe.
             number = read.session_called(self._connection, self._machine, session.id)
             rows = read.files_of(self._connection, number) if number is not None else []
         else:
             numbers = {row.session for row in map(self.keys.row, there) if row is not None}
-            if not numbers and session.all:  # all that was known of it is gone, and something else has come
+            if not numbers and session.all:  # every file known of it is gone, and other files have come
                 numbers |= self._sessions_called(session.id, folder_of(session.all[0]))
             before = (read.files_of(self._connection, number) for number in numbers if number is not None)
             rows = [row for files in before for row in files if not os.path.lexists(row.location)]
@@ -817,7 +826,7 @@ class Survey:
         )
 
     def _sessions_called(self, name: str, folder: str) -> set[int]:
-        """The session of an id and a folder, whether any of its files is there or not."""
+        """The sessions with this id and folder, whether or not any of their files still exist."""
         found = other_places.originals(self._connection, name) if self.known else []
         return {each.session for each in found if each.machine == self._machine and each.folder == folder}
 
@@ -842,7 +851,7 @@ class Survey:
         return tuple(found)
 
     def still_holds(self, row: FileRow) -> bool:
-        """Whether a file of the same size as before holds all that was taken of it."""
+        """Whether a file of the same size as before still contains everything that was taken of it."""
         pieces = read.pieces_of(self._connection, row.id, row.generation)
         try:
             with row.path.open("rb") as file:
@@ -851,7 +860,7 @@ class Survey:
             raise SourceError(row.path, f"cannot be read ({error.strerror or error})") from error
 
     def _vanished(self, files: list[SourceFile]) -> list[str]:
-        """Files below a folder that could be walked, and are not there any more."""
+        """Files that no longer exist, below a folder that could be walked."""
         seen = {os.path.normcase(file.location) for file in files}
         return [
             row.key

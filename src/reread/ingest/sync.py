@@ -1,4 +1,4 @@
-"""Takes everything that changed in the sources into the archive: parallel readers, one writer, newest first."""
+"""Imports everything that changed in the sources: parallel readers, one writer, newest sessions first."""
 
 from __future__ import annotations
 
@@ -47,19 +47,22 @@ else:  # a small sync has no workers, and mostly no backups
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
 EARLY, EARLY_COMMIT = 10, 1_000_000
-"""So many sessions of a first sync are written sooner: somebody may be waiting for them."""
+"""A first sync commits after `EARLY_COMMIT` bytes until its newest `EARLY` sessions are written: someone may be waiting
+for them."""
 AHEAD = 48_000_000
-"""Source bytes that may be in the workers' hands: enough to keep them busy while the writer commits."""
+"""Source bytes that workers may be given ahead of the writer: enough to keep them busy while it commits."""
 LARGEST = AHEAD // 2
-"""What a session counts for at most: beside one that is larger than all that may be ahead, the others go on working."""
+"""The most that one session counts against `AHEAD`: while one larger than `AHEAD` is read, the other workers go on."""
 SMALLEST = 60_000
-"""And at least: 40,000 sessions of a kilobyte were ahead of the writer at once, with rows many times as large."""
+"""The least that one session counts against `AHEAD`: without it, 40,000 sessions of a kilobyte were ahead of the writer
+at once, and their rows are many times as large."""
 SHARE = 600_000
-"""Source bytes that a worker gets at once, at least: to hand something over takes as long as to read 5 kB."""
+"""The least source bytes that a worker is given at once: handing something over takes as long as reading 5 kB."""
 RESULTS_LATER = 8_000_000
-"""Source bytes from which on a quick sync leaves tool results for later: of less they take a blink."""
+"""From this many source bytes on, a quick sync leaves the words of tool results for later; with fewer they take no
+noticeable time."""
 ROWS = 4_000
-"""What the rows of a session weigh beside its text, about, while they wait to be written."""
+"""Roughly the bytes that the rows of a session take in addition to its text while they wait to be written."""
 
 
 def sync(
@@ -74,11 +77,11 @@ def sync(
     with_backups: bool = True,
     is_quick: bool = False,
 ) -> SyncResult:
-    """One pass over the sources, and over captures that wait in a folder of our own.
+    """One pass over the sources, and over the captures that wait in a folder of our own.
 
-    The caller holds the safe's lock; `prices` is the user's own price file. One that is quick leaves moments of
-    friction and, where there is much to read, words of tool results to `second_phase`. Moments of sessions that only
-    grew always wait: they would be found again with every few lines.
+    The caller holds the safe's lock; `prices` is the user's own price file. A quick sync leaves moments of friction
+    and, where there is much to read, the words of tool results to `second_phase`. Friction of sessions that only grew
+    is always left to it: otherwise it would be searched for again with every few lines.
     """
     began = time.monotonic()
     grown = growth(connection, machine, places) if captures is None else None
@@ -107,7 +110,7 @@ def sync(
     unread = [problem.path for problem in result.problems if not isinstance(problem, RefusedBackup)]
     if grown is None or grown.has_backups:
         writer.remember_folders(survey.folders, unread)
-    else:  # what could not be read is not as it is remembered, so that every sync tries it again
+    else:  # a file that could not be read still differs from what is remembered, so every sync tries it again
         writer.remember_grown(grown.known)
     remove_kept_captures(connection, machine, survey.waiting, survey.names)
     result.seconds = time.monotonic() - began
@@ -115,7 +118,8 @@ def sync(
 
 
 def _part_of(connection: sqlite3.Connection, job: SessionJob) -> bytes | None:
-    """What is known of the first lines of a transcript that grew, and nothing else of its session."""
+    """The stored closed part of a transcript, empty if there is none; None if the transcript must be read in whole
+    because more than this file of its session changed, or because it cannot have a closed part."""
     files, changed = job.files, job.changed
     if files is None or files.trunk is None or len(changed) != 1 or changed[0].file.path != files.trunk.path:
         return None
@@ -138,7 +142,7 @@ def _take_backups(
     result.vanished += len(backups.vanished)
     run(deque(backups.jobs), writer, result, report, is_first=False)
     survey.vanished += backups.vanished
-    # What could not be read is tried again, so its folder must not look as if it were known.
+    # The next sync must try again what could not be read, so its folder must not be remembered as known.
     failed = {problem.path.parent for problem in result.problems if not isinstance(problem, RefusedBackup)}
     survey.folders |= {folder: time for folder, time in backups.folders.items() if folder not in failed}
 
@@ -146,9 +150,9 @@ def _take_backups(
 def run(
     jobs: deque[SessionJob], writer: StoreWriter, result: SyncResult, report: Report | None, *, is_first: bool
 ) -> None:
-    """Reads and writes sessions; a transaction holds whole sessions, so a kill at any point loses none it had.
+    """Reads and writes sessions. A transaction holds whole sessions, so a kill at any point loses nothing committed.
 
-    The jobs are used up: a hundred thousand of them are as large as all else that is in memory.
+    The jobs are consumed: a hundred thousand of them take as much memory as everything else.
     """
     total, number_of_jobs = sum(job.size for job in jobs), len(jobs)
     pending: list[SessionBatch] = []
@@ -186,7 +190,7 @@ def weight_of(batch: SessionBatch) -> int:
 
 
 ReadSession = tuple[int, int, SessionBatch | SourceError]
-"""Which job it was, its size, and what came of it."""
+"""The number of the job, its size, and its result."""
 
 
 def _read(jobs: deque[SessionJob], total: int) -> Iterator[ReadSession]:
@@ -209,9 +213,9 @@ def _used_up(jobs: deque[SessionJob]) -> Iterator[tuple[int, SessionJob]]:
 
 
 def _read_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[ReadSession]:
-    """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
+    """Workers run ahead of the writer only by about `AHEAD` bytes, because a batch holds all text of a session."""
     running: dict[Answers, list[tuple[int, int]]] = {}
-    # `futures.wait` would look at all that run whenever one is done.
+    # `futures.wait` would go through all running futures whenever one is done.
     done: queue.SimpleQueue[Answers] = queue.SimpleQueue()
     shares = in_shares(waiting, lambda each: _ahead(each[1].size), min(SHARE, AHEAD))
     ahead = 0
@@ -219,7 +223,7 @@ def _read_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Read
         try:
             while True:
                 while ahead < AHEAD and (share := next(shares, None)) is not None:
-                    # Pickled here: the pool would look up every type in a table that is written in Python.
+                    # Pickled here: the pool's own pickler looks up every type in a table written in Python.
                     future = pool.submit(take_packed, pickle.dumps([job for _, job in share]))
                     running[future] = [(number, job.size) for number, job in share]
                     future.add_done_callback(done.put)
@@ -232,7 +236,7 @@ def _read_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Read
                 found = future.result()[::-1]
                 del future
                 for number, size in about:
-                    answer = _unpacked_or_error(found.pop())  # the encoded bytes go, which are as large as the batch
+                    answer = _unpacked_or_error(found.pop())  # `pop` frees the encoded bytes, as large as the batch
                     ahead -= _ahead(size)
                     yield number, size, answer
                     del answer
@@ -245,7 +249,7 @@ def _ahead(size: int) -> int:
 
 
 Packed = bytes | SessionBatch
-"""A batch as it crosses the pipe: msgpack does several times faster than pickled structs."""
+"""A batch as it crosses the pipe: msgpack is several times faster than pickling structs."""
 
 
 def unpacked(answer: Packed) -> SessionBatch:
@@ -254,7 +258,7 @@ def unpacked(answer: Packed) -> SessionBatch:
 
 @cache
 def _batch_decoder() -> msgspec.msgpack.Decoder[SessionBatch]:
-    """Made when there are workers: a session that grew by a few lines is read here."""
+    """Made only when there are workers: a session that grew by a few lines is read in this process."""
     return msgpack_decoder(SessionBatch)
 
 
@@ -263,7 +267,7 @@ def _unpacked_or_error(answer: Packed | SourceError) -> SessionBatch | SourceErr
 
 
 def take_packed(jobs: bytes) -> list[Packed | SourceError]:
-    """In a worker."""
+    """Runs in a worker."""
     return [_packed_or_error(_take_or_error(job), job.size) for job in pickle.loads(jobs)]
 
 
@@ -274,9 +278,9 @@ def _packed_or_error(answer: SessionBatch | SourceError, size: int) -> Packed | 
 def packed(batch: SessionBatch, size: int) -> Packed:
     try:
         encoded = msgspec.msgpack.encode(batch)
-    except UnicodeEncodeError:  # a file name that is no UTF-8; pickle takes it
+    except UnicodeEncodeError:  # a file name that is not UTF-8; pickle can carry it
         return batch
-    if size >= LARGE:  # the pipe wants a copy of it: beside the batch that would be the most a worker ever holds
+    if size >= LARGE:  # the pipe copies it: with the batch still held, this would be the worker's peak memory
         del batch
         give_back_memory()
     return encoded

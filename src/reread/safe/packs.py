@@ -1,4 +1,4 @@
-"""Packs: pieces one behind the other, the folder they lie in, and how one is rewritten without what was forgotten."""
+"""Packs, which are files of pieces, their folder, and rewriting packs without what was forgotten."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ __all__ = [
 
 
 Buffered = bytes
-"""`Pack` has a method of that name."""
+"""An alias, because `Pack` has a method called `bytes`."""
 _USUAL_HEAD = 1024
 _CHUNK = 1 << 20
 
 
 class Pack:
-    """One pack, open for reading, as long as it was when it was opened; raises OSError only."""
+    """One pack, open for reading, up to the length it had when it was opened; raises only OSError."""
 
     def __init__(self, path: Path, number: int) -> None:
         self.number = number
@@ -72,7 +72,7 @@ class Pack:
         self._file.close()
 
     def pieces(self, offset: int = 0) -> Iterator[FoundPiece | Damage]:
-        """Everything from here on, without gaps; frames are read only where something is wrong around them."""
+        """Everything from `offset` on, without gaps; frames are read only if something around them is wrong."""
         while offset < self.size:
             piece = self._piece(offset)
             yield piece
@@ -81,9 +81,11 @@ class Pack:
     def read(
         self, place: PiecePlace, *, hashed: bool = True, most: int | None = None
     ) -> tuple[PieceHeader, bytes] | Damage:
-        """The raw bytes of one piece, proved; without the hash they are proved by the CRC of the frame, which is
-        enough to have the first of them alone."""
-        block = self.bytes(place.offset, max(place.stored, _USUAL_HEAD))  # at once: a call of the system less
+        """The header and raw bytes of one piece, proved by their hash, or if not `hashed` by the CRC of the frame.
+
+        With `most`, which needs `hashed=False`, only that many bytes are unpacked.
+        """
+        block = self.bytes(place.offset, max(place.stored, _USUAL_HEAD))  # head and frame with one system call
         head = self._head_in(block, place.offset)
         if not head.intact or head.end != place.end:
             return self._damage(head, place.end, "its header is damaged")
@@ -99,7 +101,7 @@ class Pack:
         return header, raw
 
     def bytes(self, offset: int, length: int) -> bytes:
-        """As they are stored; fewer at the end."""
+        """Stored bytes, fewer at the end of the pack."""
         self._file.seek(offset)
         length = min(length, max(0, self.size - offset))
         block = self._file.read(length) or b""
@@ -126,7 +128,7 @@ class Pack:
         return self._head_in(self.bytes(offset, _USUAL_HEAD), offset)
 
     def _head_in(self, block: Buffered, offset: int) -> Head:
-        """Of what begins here, by its first bytes."""
+        """The head of the piece at `offset`, given its first bytes."""
         marked = block.startswith(MAGIC)
         if len(block) < PRELUDE.size:
             return Head(offset, marked, intact=False)
@@ -155,7 +157,7 @@ class Pack:
         return self.size
 
     def _lost(self, head: Head, searched_from: int, reason: str) -> Damage:
-        """Damage that hides its own end: it reaches to the next magic."""
+        """Damage whose end is unknown: it counts up to the next magic."""
         end = self._next_magic(searched_from)
         return self._damage(head, end, reason, torn=end == self.size)
 
@@ -165,15 +167,15 @@ class Pack:
 
 
 class PackWriter:
-    """The end of one pack; raises OSError only, and leaves no half piece behind when it does."""
+    """Appends to one pack; raises only OSError, and leaves no half piece behind when it does."""
 
     def __init__(self, path: Path, number: int) -> None:
         self.number = number
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._fd = os.open(path, flags, 0o600)
-        path.chmod(0o600)  # the umask may have taken our own bits away
+        path.chmod(0o600)  # the umask may have removed the user's own rights
         self.end = self._kept = os.fstat(self._fd).st_size
-        self._is_synced = False  # a killed process may have left bytes here that are in no disk yet
+        self._is_synced = False  # a killed process may have left bytes that are not on the disk yet
 
     def append(self, piece: bytes) -> PiecePlace:
         place = PiecePlace(self.number, self.end, len(piece))
@@ -189,7 +191,7 @@ class PackWriter:
         return place
 
     def sync(self) -> None:
-        """Makes every appended piece durable; what cannot be made so is cut off again."""
+        """Makes every appended piece durable; if that fails, the pieces since the last `sync` are cut off again."""
         if self._is_synced:
             return
         try:
@@ -213,7 +215,7 @@ class PackWriter:
 
 
 def walk(path: Path, number: int, offset: int = 0, *, proved: bool = False) -> Iterator[FoundPiece | Damage]:
-    """The pieces of one pack, with every byte of them proved if wanted; a pack that cannot be read is damage too."""
+    """The pieces of one pack, with every byte proved if `proved`; a pack that cannot be read is given as damage."""
     try:
         with Pack(path, number) as pack:
             for piece in pack.pieces(offset):
@@ -228,19 +230,19 @@ _PACK_NAME = lazy.pattern(r"(\d{6,})\.pack")
 
 
 class Rewrite(Struct, frozen=True):
-    """A forget under way: the new packs count already, the old ones wait for `finish_rewrite`."""
+    """A forget in progress: the new packs count already, the old ones wait for `finish_rewrite`."""
 
     keys: tuple[str, ...]
     replaced: tuple[int, ...] = ()
     made: tuple[int, ...] = ()
     moved: tuple[tuple[PiecePlace, PiecePlace], ...] = ()
-    """Old and new place of everything kept; look places up by pack and offset, damage may have changed their length."""
+    """Old and new place of everything kept. Look places up by pack and offset: damage may have changed their length."""
     unreadable: tuple[Damage, ...] = ()
-    """Damage in any pack that names no file: it may hold bytes of the forgotten ones."""
+    """Damage in any pack for which no file is known: it may contain bytes of the forgotten files."""
 
 
 class PackFolder:
-    """The names in the folder of the safe; reads and renames, writes no bytes."""
+    """The files in the safe's folder: finds and renames them, but writes no bytes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -248,12 +250,12 @@ class PackFolder:
         self._packs: dict[int, Path] = {}
 
     def pack(self, number: int) -> Path:
-        if number not in self._packs:  # asked for each piece that is read, which opens it
+        if number not in self._packs:  # needed for every piece that is read
             self._packs[number] = self.path / f"{number:06}.pack"
         return self._packs[number]
 
     def counting(self) -> dict[int, Path]:
-        """The packs that count: with an unfinished forget the new ones, also before they have their names."""
+        """The packs that count: during an unfinished forget the new ones, even before they have their final names."""
         packs = self.named()
         if rewrite := self.unfinished():
             packs |= {number: unnamed(self.pack(number)) for number in rewrite.made if number not in packs}
@@ -284,21 +286,21 @@ class PackFolder:
         return rewrite
 
     def _has_made(self, rewrite: Rewrite) -> bool:
-        """Whether the new packs are there, with all that was copied: only then the old ones may go."""
+        """Whether the new packs exist with everything that was copied: only then may the old ones be removed."""
         ends = dict.fromkeys(rewrite.made, 0)
         for _, place in rewrite.moved:
             ends[place.pack] = max(ends.get(place.pack, 0), place.end)
         return all(max(map(_size, (self.pack(each), unnamed(self.pack(each))))) >= end for each, end in ends.items())
 
     def set_aside_record(self) -> None:
-        """A record that cannot be read tells nothing; until it is finished the packs it replaces are all there."""
+        """Sets aside a record that cannot be read: until a forget is finished, all packs it replaces still exist."""
         try:
             self.unfinished()
         except SafeError:
             self.journal.replace(self.journal.with_suffix(f".damaged-{time.time_ns()}"))
 
     def clear_leftovers(self) -> None:
-        """Before its record is written a forget never happened; afterwards its new packs only want their names."""
+        """Removes the new packs of a forget without a record, which never took effect; names those of one with it."""
         made = {unnamed(self.pack(number)) for number in rewrite.made} if (rewrite := self.unfinished()) else set()
         for path in self.path.glob("*.new"):
             if path in made:
@@ -310,14 +312,14 @@ class PackFolder:
 
 
 def encoded(rewrite: Rewrite) -> bytes:
-    """With a checksum: by a wrong number a pack would be removed that was never copied."""
+    """With a checksum: a wrong number would remove a pack that was never copied."""
     raw = encode(rewrite)
     return raw + b"\n%08x\n" % crc32(raw)
 
 
 def _decoded(raw: bytes) -> Rewrite | None:
     text, _, checksum = raw.rstrip(b"\n").rpartition(b"\n")
-    if not text:  # as it was written before there was a checksum
+    if not text:  # written before there was a checksum
         return decode(raw, Rewrite)
     return decode(text, Rewrite) if checksum == b"%08x" % crc32(text) else None
 
@@ -334,7 +336,7 @@ def unnamed(pack: Path) -> Path:
 
 
 def begin_rewrite(folder: PackFolder, keys: Set[str], limit: int, *, drop_unreadable: bool) -> Rewrite:
-    """Until its record is written nothing has happened; from then on the copies count. Raises OSError."""
+    """Has no effect until its record is written; from then on the copies count. Raises OSError."""
     try:
         folder.clear_leftovers()
         rewrite = _copy_without(folder, keys, limit, drop_unreadable)
@@ -349,7 +351,7 @@ def finish_rewrite(folder: PackFolder, rewrite: Rewrite) -> None:
     """Removes the packs that were copied, then the record. Raises OSError."""
     folder.clear_leftovers()
     for pack in map(folder.pack, rewrite.replaced):
-        if not pack.is_dir():  # a folder in its place holds nothing of ours, and must not keep us here for good
+        if not pack.is_dir():  # a folder in its place is not ours, and must not block this for ever
             pack.unlink(missing_ok=True)
     sync_folder(folder.path)
     folder.journal.unlink()
@@ -369,7 +371,7 @@ def _write_record(folder: PackFolder, rewrite: Rewrite) -> None:
 
 
 def _copy_without(folder: PackFolder, keys: Set[str], limit: int, drop_unreadable: bool) -> Rewrite:
-    """Copies into packs without a name yet; whole pieces as they are, damaged ones too unless they are to go."""
+    """Copies into packs that have no final name yet: whole pieces, and damaged ones unless `drop_unreadable`."""
     affected: set[int] = set()
     kept: dict[int, list[PiecePlace]] = {}
     unreadable: list[Damage] = []
@@ -396,15 +398,15 @@ def _copy_without(folder: PackFolder, keys: Set[str], limit: int, drop_unreadabl
 
 
 def _copied(pack: Pack, place: PiecePlace, is_proved: bool) -> bytes:
-    """What was proved is a piece, so it gets its magic back where that is damaged."""
+    """The bytes of a piece to copy; a proved piece gets a correct magic, even if its own was damaged."""
     piece = pack.bytes(place.offset, place.stored)
     return MAGIC + piece[len(MAGIC) :] if is_proved else piece
 
 
 class _Copies:
-    """New packs without a name yet, filled one after the other.
+    """New packs that have no final name yet, filled one after the other.
 
-    There is always one, even if it stays empty: the number of a removed pack is never given to another.
+    There is always at least one, even if it stays empty: the number of a removed pack must never be given to another.
     """
 
     def __init__(self, folder: PackFolder, limit: int) -> None:

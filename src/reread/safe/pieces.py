@@ -2,15 +2,15 @@
 
     magic 8, header length 4, frame length 4, CRC of the frame 4, CRC of the lengths and the header 4, header, frame
 
-The header is JSON, the frame zstd, numbers are little-endian. A piece does not know its offset, so that it can be
-copied as it is, and stays readable where bytes before it were lost.
+The header is JSON, the frame zstd, numbers are little-endian. A piece does not contain its own offset, so it can be
+copied unchanged, and stays readable if bytes before it are lost.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from _thread import _local  # what `threading` gives out, without the rest of it
+from _thread import _local  # that of `threading`, without importing the rest
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 MAGIC = b"\xffreread\x01"
-"""The first byte is in no UTF-8 text, so no transcript can hold it; the last is the version of the format."""
+"""The first byte occurs in no UTF-8 text, so in no transcript; the last is the version of the format."""
 
 LEVEL = 2
 # 256 KB pieces of a generated tree of 1 GB, one core: level 1 stores 0.255 at 410 MB/s, level 3 0.243 at 270 MB/s.
@@ -61,27 +61,27 @@ S = TypeVar("S", bound=Struct)
 
 
 class PieceHeader(Struct, frozen=True, kw_only=True):
-    """What a piece says about itself; fields it has beyond these survive a rewrite."""
+    """What a piece says about itself; additional fields survive a rewrite."""
 
     file: str
-    """Global key of the file, the same in every archive that holds it."""
+    """The key of the file, the same in every archive that has it."""
     machine: str
     source: str
     path: str
-    """As the file system gave it: surrogate escapes stand for bytes that are not UTF-8."""
+    """As the file system gave it, with surrogate escapes for bytes that are not UTF-8."""
     kind: str
     generation: int
-    """A rewritten source starts a new one; the old ones stay."""
+    """A rewritten source starts a new generation; the old ones stay."""
     start: int
     mtime_ns: int
     length: int = 0
     sha256: str = ""
-    """Of the raw bytes, in hex; `seal` fills it in, and the length."""
+    """Of the raw bytes, in hex; `seal` fills in this and the length."""
     more: dict[str, Any] = {}
 
 
 class PiecePlace(Struct, frozen=True, order=True):
-    """Where a whole piece lies."""
+    """Where a whole piece is in the packs."""
 
     pack: int
     offset: int
@@ -102,7 +102,7 @@ class FoundPiece(Struct, frozen=True):
 
 
 class Damage(Struct, frozen=True):
-    """Bytes of a pack that are no provable piece; the names are given as far as they can still be read."""
+    """Bytes of a pack that are not a provable piece; `path` and `file` are given if they can still be read."""
 
     pack: int
     offset: int
@@ -113,7 +113,7 @@ class Damage(Struct, frozen=True):
     torn: bool = False
     """Nothing readable follows: an append that was cut short, or damage at the very end."""
     header: PieceHeader | None = None
-    """Where only the magic is damaged: the piece is whole, and proved where it was asked for."""
+    """The header if only the magic is damaged: the piece is whole, and was proved if that was asked for."""
 
     @property
     def place(self) -> PiecePlace:
@@ -121,7 +121,7 @@ class Damage(Struct, frozen=True):
 
 
 def encode(value: Struct) -> bytes:
-    """JSON, also of text with surrogate escapes, which msgspec refuses."""
+    """JSON, even of text with surrogate escapes, which msgspec refuses."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -145,14 +145,14 @@ def decode(raw: bytes, kind: type[S]) -> S | None:
 
 
 def seal(header: PieceHeader, raw: bytes) -> tuple[PieceHeader, bytes]:
-    """The header with length and hash, and the frame: all the work of a piece that needs no file."""
+    """The header with length and hash, and the frame: all the work for a piece that needs no pack."""
     sealed = msgspec.structs.replace(header, length=len(raw), sha256=digest(raw))
     return sealed, compress(raw)
 
 
 def digest(raw: bytes) -> str:
     """SHA-256 in hex."""
-    from hashlib import sha256  # OpenSSL takes 3 ms to load, and a search has no use for it
+    from hashlib import sha256  # OpenSSL takes 3 ms to load, and a search does not need it
 
     return sha256(raw).hexdigest()
 
@@ -163,12 +163,12 @@ def compress(raw: bytes) -> bytes:
 
 
 def decompress(frame: bytes) -> bytes:
-    """What `compress` was given; for frames of our own that are proved by what holds them."""
+    """Reverses `compress`, for our own frames that something else has proved."""
     return _zstd().decompressor.decompress(frame)
 
 
 def decompress_if_whole(frame: bytes) -> bytes | None:
-    """The same for frames that nothing proves."""
+    """Like `decompress`, for unproved frames; None for a damaged one."""
     zstd = _zstd()
     try:
         return zstd.decompressor.decompress(frame)
@@ -186,10 +186,10 @@ def encode_piece(header: PieceHeader, frame: bytes) -> bytes:
 
 
 class _Zstd(_local):
-    """Contexts are costly to make and may be used by one thread at a time."""
+    """zstd contexts, per thread: they are costly to make and must not be used by two threads at a time."""
 
     def __init__(self) -> None:
-        import zstandard  # here: 20 ms that commands which read no raw bytes need not pay
+        import zstandard  # here, because it takes 20 ms and many commands read no raw bytes
 
         self.compressor: zstandard.ZstdCompressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=True)
         self.decompressor: zstandard.ZstdDecompressor = zstandard.ZstdDecompressor()
@@ -207,9 +207,9 @@ class Head(Struct, frozen=True):
 
     offset: int
     marked: bool
-    """The magic is there."""
+    """Whether the magic is there."""
     intact: bool
-    """The checksum holds: lengths and header can be believed."""
+    """Whether the checksum is right, so that lengths and header can be trusted."""
     header: bytes = b""
     frame_length: int = 0
     frame_sum: int = 0
@@ -231,10 +231,10 @@ class Head(Struct, frozen=True):
 
 
 def unpack(frame: bytes | memoryview, length: int, most: int | None = None) -> bytes | None:
-    """The raw bytes of a piece of this length, the first ones alone where no more are asked for."""
+    """The raw bytes of a piece of this length, or only the first `most` of them; None if the frame is damaged."""
     zstd = _zstd()
     try:
-        # Asked first: a frame that claims another size must not be given the memory for it.
+        # Checked first: no memory must be allocated for a frame that claims another size.
         if zstd.content_size(frame) != length:
             return None
         if most is None or most >= length:

@@ -1,11 +1,11 @@
-"""Keeps the raw bytes of every source file, for good, in numbered packs beside the database.
+"""Keeps the raw bytes of every source file, for good, in numbered packs next to the database.
 
 The safe needs no database: `scan` finds every piece again. A rebuild must expect pieces in any order (a forget moves
 them) and the same bytes twice (a sync killed between append and commit): file, generation and start say where they go.
 
-A POSIX record lock, because workers made by fork do not inherit it: with `flock` they kept the archive locked for as
-long as they outlived a killed sync. In exchange it does not keep threads of one process apart, and closing any other
-descriptor of the same file would drop it: hence `_held`, which is asked before the file is opened.
+The lock is a POSIX record lock, because forked workers do not inherit it: with `flock`, workers that outlived a killed
+sync kept the archive locked. But a record lock does not exclude other threads of the same process, and closing any
+other descriptor of the file drops it. Hence `_held`, which is checked before the file is opened.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import errno
 import os
 import sys
 import time
-from _thread import allocate_lock  # what `threading` gives out, without the rest of it
+from _thread import allocate_lock  # that of `threading`, without importing the rest
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,8 +50,8 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 class Safe:
     """One folder of packs.
 
-    Any number may read; to append, recover or rewrite takes `lock(folder)`, and so does to scan or
-    verifies and wants nothing to move meanwhile.
+    Any number of processes may read. Appending, recovering and rewriting require `lock(folder)`, and so do `scan` and
+    `verify` if nothing may move meanwhile.
     """
 
     def __init__(self, folder: Path, pack_limit: int = PACK_LIMIT) -> None:
@@ -61,9 +61,9 @@ class Safe:
         self._writer: PackWriter | None = None
         self._has_new_names = False
         self._clean: tuple[int, int] | None = None
-        """A pack and the length at which it is known to end in a whole piece."""
+        """A pack, and a length at which it is known to end with a whole piece."""
         self._least = 1
-        """Packs before this one are not appended to: rows name places in them that are gone."""
+        """Packs before this one are not appended to: rows refer to places in them that are lost."""
 
     def __enter__(self) -> Self:
         return self
@@ -74,7 +74,7 @@ class Safe:
         self.close()
 
     def close(self) -> None:
-        """Flushes and lets go of the pack; the safe can still be used."""
+        """Flushes and closes the pack; the safe can still be used."""
         self.flush()
         self._let_go()
 
@@ -85,7 +85,7 @@ class Safe:
         return self._read(place, hashed=True)[1]
 
     def piece(self, place: PiecePlace, *, hashed: bool = True) -> tuple[PieceHeader, bytes]:
-        """The same with what the piece says about itself; without the hash, proved by the CRC of its frame."""
+        """Like `read`, with the header; if not `hashed`, proved only by the CRC of its frame."""
         return self._read(place, hashed=hashed)
 
     def owner(self, place: PiecePlace) -> str:
@@ -97,17 +97,17 @@ class Safe:
         return self._read(place, hashed=False, most=start + length)[1][start : start + length]
 
     def packs(self) -> dict[int, int]:
-        """The stored bytes of every pack that counts."""
+        """The size of every pack that counts."""
         return {number: path.stat().st_size for number, path in self._names.counting().items()}
 
     def scan(self, from_pack: int = 1, from_offset: int = 0) -> Iterator[FoundPiece | Damage]:
-        """Every piece by its header, in order of place. Beside a writer the last may be torn: it is being written."""
+        """Every piece by its header, in order of place. The last may be torn while another process is writing it."""
         for number, path in self._names.counting().items():
             if number >= from_pack:
                 yield from walk(path, number, from_offset if number == from_pack else 0)
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Iterator[FoundPiece | Damage]:
-        """Like `scan`, with every byte read and hashed; progress is told in stored bytes."""
+        """Like `scan`, with every byte read and hashed; progress is reported in stored bytes."""
         total, done = sum(self.packs().values()), 0
         for number, path in self._names.counting().items():
             for piece in walk(path, number, proved=True):
@@ -119,12 +119,12 @@ class Safe:
     # -- appending
 
     def append(self, header: PieceHeader, raw: bytes) -> tuple[PieceHeader, PiecePlace]:
-        """Keeps these bytes; they are durable after `flush`. The header comes back with length and hash."""
+        """Keeps these bytes; they are durable after `flush`. The returned header has their length and hash."""
         sealed, frame = seal(header, raw)
         return sealed, self.append_compressed(sealed, frame)
 
     def append_compressed(self, header: PieceHeader, frame: bytes) -> PiecePlace:
-        """Keeps what `seal` gave, perhaps in another process."""
+        """Keeps what `seal` returned, perhaps in another process."""
         if len(header.sha256) != 64:
             raise ValueError("a piece is appended with the hash of its raw bytes: use seal()")
         piece = encode_piece(header, frame)
@@ -132,7 +132,7 @@ class Safe:
             return self._room_for(len(piece)).append(piece)
 
     def flush(self) -> None:
-        """Makes every appended piece durable. When it raises, those since the last flush are not kept."""
+        """Makes every appended piece durable. If it raises, those appended since the last flush are not kept."""
         with self._writing():
             if self._writer is not None:
                 self._writer.sync()
@@ -141,7 +141,7 @@ class Safe:
                 self._has_new_names = False
 
     def ends_at(self, pack: int, offset: int) -> bool:
-        """Whether nothing lies behind this place, which is the end of what was acknowledged."""
+        """Whether the packs end at this place, the end of what was acknowledged."""
         self.close()
         with self._writing():
             last = {number: size for number, size in self.packs().items() if number >= pack}
@@ -152,11 +152,11 @@ class Safe:
         return True
 
     def recover_tail(self, pack: int, offset: int) -> int:
-        """Cuts what a crash left behind the last whole piece, and says how many bytes.
+        """Cuts off what a crash left behind the last whole piece; returns the number of bytes.
 
-        The place is the end of what was acknowledged: nothing before it is touched. Whole pieces behind it, in this and
-        later packs, stay and become durable, or move to a new pack where torn ones lie before them. Raises SafeDamaged
-        when acknowledged bytes are gone.
+        The given place is the end of what was acknowledged: nothing before it is touched. Whole pieces behind it, in
+        this and later packs, stay and become durable, or move to a new pack if torn ones precede them. Raises
+        SafeDamaged when acknowledged bytes are gone.
         """
         self.close()
         packs = self._names.counting()
@@ -173,11 +173,11 @@ class Safe:
     # -- forgetting
 
     def rewrite_without(self, keys: Set[str], *, drop_unreadable: bool = False) -> Rewrite:
-        """Copies the packs that hold pieces of these files into new ones without them; without what cannot be proved,
-        too, if that is wanted.
+        """Copies the packs that hold pieces of these files into new packs without them.
 
-        From its return on the new places are the true ones. The caller commits them and then calls `finish_rewrite`,
-        which removes the old packs; after a crash in between, `unfinished` gives the same answer again.
+        With `drop_unreadable`, what cannot be proved is left out as well. Once this returns, the new places are valid
+        instead of the old. The caller commits them and then calls `finish_rewrite`, which removes the old packs; after
+        a crash in between, `unfinished` returns the same `Rewrite` again.
         """
         if self.unfinished():
             raise SafeError(self.folder, "an earlier forget has to be finished first")
@@ -190,7 +190,7 @@ class Safe:
         return self._names.unfinished()
 
     def set_aside_record(self) -> None:
-        """Of an unfinished forget whose record cannot be read; all packs count then, and nothing is lost."""
+        """Sets aside the record of an unfinished forget if it cannot be read; all packs count then, nothing is lost."""
         with self._writing():
             self._names.set_aside_record()
 
@@ -225,7 +225,7 @@ class Safe:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """After a failure the end of the pack is looked at afresh before anything is appended to it."""
+        """Turns OSErrors into SafeErrors. After a failure, the end of the pack is examined again before an append."""
         try:
             yield
         except OSError as error:
@@ -259,27 +259,27 @@ class Safe:
         return self._writer
 
     def _is_whole(self, number: int) -> bool:
-        """Nothing is ever appended behind a torn piece: nobody could tell it from damage afterwards."""
+        """Whether a pack ends with a whole piece. Nothing is appended behind a torn one: it would look like damage."""
         if self._clean == (number, self._names.pack(number).stat().st_size):
             return True
         return not any(isinstance(piece, Damage) and piece.torn for piece in walk(self._names.pack(number), number))
 
     def _is_piece_before(self, path: Path, number: int, offset: int) -> bool:
-        """Whether a piece, or the pack, begins or ends here, walking from its beginning."""
+        """Whether a piece ends here, or the pack begins here, walking from the beginning of the pack."""
         return not offset or any(piece.place.end == offset for piece in walk(path, number))
 
     def _recover(self, number: int, path: Path, offset: int) -> int:
         size = path.stat().st_size
-        if size == offset:  # as nearly always: walking a pack of small pieces takes half a second
+        if size == offset:  # nearly always so, and walking a pack of small pieces takes half a second
             self._clean = (number, size)
             return 0
         pieces = list(walk(path, number, offset, proved=True))
         if any(isinstance(piece, Damage) and not piece.stored for piece in pieces):
-            return 0  # it cannot be read: what cannot be seen is not cut
+            return 0  # the pack cannot be read, so nothing is cut
         if not any(isinstance(piece, FoundPiece) for piece in pieces[:1]) and not self._is_piece_before(
             path, number, offset
         ):
-            return 0  # bytes were lost or put in before: what ends here is the middle of another piece
+            return 0  # bytes before were lost or inserted: this place is in the middle of another piece
         torn = [piece.place.offset for piece in pieces if piece.header is None]
         keep = min(torn, default=size)
         self._move_on(number, path, [piece.place for piece in pieces if piece.header and piece.place.offset > keep])
@@ -290,7 +290,7 @@ class Safe:
         return size - keep
 
     def _move_on(self, number: int, path: Path, places: Sequence[PiecePlace]) -> None:
-        """Whole pieces behind torn ones, as a power cut may leave them, go into a new pack before those are cut."""
+        """Moves whole pieces behind torn ones, which a power cut may leave, into a new pack before those are cut."""
         if not places:
             return
         writer = self._open(max(self._names.named()) + 1)
@@ -304,7 +304,7 @@ class Safe:
 _FAR = 1 << 30
 _PAUSE = 0.02
 _held: set[Path] = set()
-"""Folders this process has locked."""
+"""Folders that this process has locked."""
 _gate = allocate_lock()
 
 
@@ -312,7 +312,7 @@ _gate = allocate_lock()
 def lock(folder: Path, timeout: float = 0.0) -> Iterator[None]:
     """Keeps every other process and thread from writing; raises SafeBusy after `timeout` seconds.
 
-    The lock dies with its process, whatever children that had.
+    The lock ends with its process, whatever children that has.
     """
     deadline = time.monotonic() + timeout
     try:
@@ -374,7 +374,7 @@ def _unlockable(path: Path, error: OSError) -> SafeError:
 
 
 def _note_holder(fd: int, pid: str) -> None:
-    """Only a help for the message: a full disk must not keep anyone from the lock."""
+    """Writes the process id into the lock file, only for the message: a full disk must not prevent locking."""
     with contextlib.suppress(OSError):
         os.ftruncate(fd, 0)
         os.lseek(fd, 0, os.SEEK_SET)
@@ -390,7 +390,7 @@ def _holder(fd: int) -> int | None:
 if sys.platform == "win32":
     import msvcrt
 
-    # A locked byte cannot be read by others on Windows: lock one far behind the process id.
+    # On Windows others cannot read a locked byte: lock one far behind the process id.
     def _try_lock(fd: int) -> bool:
         os.lseek(fd, _FAR, os.SEEK_SET)
         try:
@@ -413,7 +413,7 @@ else:
     def _try_lock(fd: int) -> bool:
         try:
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):  # POSIX lets a system answer either way
+        except (BlockingIOError, PermissionError):  # POSIX allows either
             return False
         return True
 

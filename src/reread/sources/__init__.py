@@ -1,6 +1,6 @@
 """Where lines come from: finds transcript trees, reads files with byte offsets, follows growing ones.
 
-It never learns what a line means.
+It knows nothing of what a line means.
 """
 
 from reread.lazy import fetcher

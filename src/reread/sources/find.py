@@ -1,8 +1,8 @@
-"""Finds the files of Claude Code in a source, puts those of each session together, and finds backups beside them.
+"""Finds the files of Claude Code in a source, groups them by session, and finds the backups that belong to them.
 
-Backups are the copies that the client makes of files before it changes them: `file-history/<session>/<name>` beside
-`projects`. Nearly every one is written once and never again. A fork or a resume under another id links them into its
-own folder.
+Backups are the copies that the client makes of files before it changes them: `file-history/<session>/<name>`, in the
+folder that has `projects`. Nearly all of them are written once and never again. A fork or a resume under another id
+links them into its own folder.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class FileKind(StrEnum):
     JOURNAL = "journal"
     SETTINGS = "settings"
     CAPTURE = "capture"
-    """What crossed the wire in a run that reread started."""
+    """Every line of a run that reread started, in both directions."""
     BACKUP = "backup"
-    """A file as it was before the client changed it; `list_backups` finds them, no walk does."""
+    """A file as it was before the client changed it; `list_backups` finds these, a walk does not."""
 
 
 class SourcePlace(NamedTuple):
@@ -72,7 +72,8 @@ class SourcePlace(NamedTuple):
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _SUBAGENTS = r"/(?P<session>[^/]+)/subagents(?:/workflows/(?P<workflow>[^/]+))?"
 
-# The first row that fits the end of a path wins. What a path must have in it spares most rows the pattern.
+# The first row that matches the end of a path wins. The second column must occur in the path: that is tested first, and
+# spares most rows the pattern.
 _PLACES: tuple[tuple[FileKind, str, re.Pattern[str]], ...] = tuple(
     (kind, sign, lazy.pattern(rf".*{pattern}", re.DOTALL))
     for kind, sign, pattern in (
@@ -82,7 +83,7 @@ _PLACES: tuple[tuple[FileKind, str, re.Pattern[str]], ...] = tuple(
         (FileKind.JOURNAL, "/journal.jsonl", rf"{_SUBAGENTS}/journal\.jsonl"),
         (FileKind.SUBAGENT, "/subagents/", rf"{_SUBAGENTS}/(?:agent-)?(?P<agent>[^/]+)\.jsonl"),
         (FileKind.SUBAGENT, "/agent-", r"/agent-(?P<agent>[^/]+)\.jsonl"),
-        # Repositories have folders called workflows too; only below a session's own are they ours.
+        # Repositories have folders called `workflows`, too; only those in a session's folder are the client's.
         (FileKind.WORKFLOW, "/workflows/", rf"/(?P<session>{_UUID})/workflows/(?P<workflow>[^/]+)\.json"),
         (FileKind.WORKFLOW, "/workflows/", rf"/(?P<session>{_UUID})/workflows/scripts/[^/]+"),
         (FileKind.TITLE, "/custom-title.json", r"/(?P<session>[^/]+)/custom-title\.json"),
@@ -96,7 +97,7 @@ _PLACES: tuple[tuple[FileKind, str, re.Pattern[str]], ...] = tuple(
 
 
 def place(path: Path | str) -> SourcePlace | None:
-    """What a file is by its name and folders; None when they do not tell."""
+    """What a file is by its name and folders; None if they do not show it."""
     text = "/" + str(path).replace(os.sep, "/")
     for kind, sign, pattern in _PLACES:
         if sign in text and (match := pattern.fullmatch(text)):
@@ -106,7 +107,8 @@ def place(path: Path | str) -> SourcePlace | None:
 
 
 def _spelled(name: str | None) -> str | None:
-    """These are ids and lead to no file: what is no UTF-8 in them is spelled out, so that every table takes it."""
+    """An agent or workflow id as text. It is never used as a path, so bytes that are not UTF-8 become escapes, which
+    every table accepts."""
     return name and os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
@@ -124,7 +126,7 @@ def project_folder_name(cwd: str) -> str:
 
 
 def matches_project_folder(name: str, cwd: str) -> bool:
-    """Whether a folder may be that of a working directory; names collide, so ask its records too."""
+    """Whether a folder may be that of a working directory; names collide, so check its records as well."""
     expected = project_folder_name(cwd)
     return name == expected or (len(expected) > _LONGEST_NAME and name.startswith(expected))
 
@@ -138,18 +140,18 @@ def _hyphenated(cwd: str) -> str:
 _SETTINGS = ("settings.json", "settings.local.json")
 _CONFIG_FILES = ("history.jsonl", *_SETTINGS)
 _CONFIG_FOLDERS = ("projects", "transcripts", "profiles")
-# Many a folder has `projects` in it: it is a config directory, and not walked whole, only when the client
-# has left something else there too.
+# Many folders contain `projects`. One is a config directory, of which only some parts are walked, if it also contains
+# something else of the client's.
 _CONFIG_SIGNS = {*_CONFIG_FILES, "todos", "file-history", "plugins", "shell-snapshots", "statsig"}
 _SKIPPED = {".git", "node_modules"}
 
 
 class SourceFile(Struct, frozen=True, gc=False):
     location: str
-    """Its path as text: a `Path` that was looked at takes five times the memory, and a survey holds one per file."""
+    """Its path as text: a `Path` that was used takes five times the memory, and a survey holds one per file."""
     kind: FileKind
     session: str | None
-    """The id its place gives it; None for old agent files beside the trunk, which only records can tell."""
+    """The id that its path gives it; None for agent files of 2.0 clients, where only the records say whose they are."""
     agent: str | None
     workflow: str | None
     size: int
@@ -161,12 +163,12 @@ class SourceFile(Struct, frozen=True, gc=False):
 
     @property
     def folder(self) -> Path:
-        """The folder the session's trunk lies in, or would."""
+        """The folder that the session's trunk is in, or would be in."""
         return Path(folder_of(self))
 
 
 def folder_of(file: SourceFile) -> str:
-    """The same as text."""
+    """`SourceFile.folder` as text."""
     if file.kind is not FileKind.TRANSCRIPT and file.session is not None:
         for parent in file.path.parents:
             if parent.name == file.session:
@@ -179,9 +181,9 @@ def find(
 ) -> Iterator[SourceFile]:
     """The files of a config directory, a folder of any kind, or one file, in a stable order.
 
-    Each regular file comes once, however many links lead to it; a folder's own files come before its
-    subfolders. What cannot be read is added to `problems` and passed by; `folders` learns the folders walked and
-    when each was last changed. Raises SourceError at once when it is the source itself.
+    Each regular file comes once, however many links lead to it; a folder's own files come before its subfolders. What
+    cannot be read is added to `problems` and skipped; the folders walked are added to `folders` with the time each last
+    changed. Raises SourceError, before the first file is asked for, if the source itself cannot be read.
     """
     source = whole_path(source)
     try:
@@ -196,7 +198,7 @@ def find(
 
 
 def _named(path: Path, status: os.stat_result) -> SourceFile:
-    """A file somebody pointed at: a transcript whatever it is called, unless its place says otherwise."""
+    """A file that a person named: a transcript whatever it is called, unless its path says otherwise."""
     if looks_binary(read_head(path)):
         raise SourceError(path, "is a binary file, not a transcript")
     return _source_file(path, place(path) or SourcePlace(FileKind.TRANSCRIPT, path.stem), status)
@@ -207,7 +209,7 @@ def _source_file(path: Path | str, where: SourcePlace, status: os.stat_result) -
 
 
 class _Walk:
-    """One walk: what it has met, so that no link leads to it again, and what it could not read."""
+    """One walk: what it has found, so that no link leads there again, and what it could not read."""
 
     def __init__(self, problems: list[SourceError], folders: dict[Path, int]) -> None:
         self._problems = problems
@@ -216,7 +218,7 @@ class _Walk:
 
     def session_or_folder(self, top: Path) -> Iterator[SourceFile]:
         trunk = top.parent / f"{top.name}.jsonl"
-        if trunk.is_file():  # the folder of a session: its transcript lies beside it
+        if trunk.is_file():  # the folder of a session: its transcript is next to it
             yield from self._files([str(trunk)], is_config=False)
         yield from self._folders(top)
 
@@ -234,7 +236,7 @@ class _Walk:
             waiting.extend(reversed(below))
 
     def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
-        """What a folder holds, by name; links last, so that a file is listed where it really is."""
+        """The entries of a folder by name; links last, so that a file is listed where it really is."""
         try:
             status = folder.stat()
             if not self._is_first_meeting(folder, status):
@@ -247,7 +249,7 @@ class _Walk:
             return []
 
     def _files(self, paths: list[str], *, is_config: bool) -> Iterator[SourceFile]:
-        """By their names as text: a path of its own for every file took a third of a walk."""
+        """Paths are text here: a `Path` for every file took a third of a walk."""
         for path in paths:
             is_setting = is_config and Path(path).name in _SETTINGS
             try:
@@ -273,7 +275,7 @@ class _Walk:
         return _source_file(path, where, status)
 
     def _is_first_meeting(self, path: Path | str, status: os.stat_result) -> bool:
-        # Some Windows file systems number no files.
+        # Some Windows file systems have no inode numbers.
         identity = status.st_ino or os.path.realpath(path)
         met = self._met.setdefault(status.st_dev, set())
         is_first = identity not in met
@@ -294,7 +296,7 @@ def _array_file(path: Path, status: os.stat_result) -> SourceFile | None:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link to itself: asking for the file reports it
+    except OSError:  # a link to itself: reported when the file is looked at
         return False
 
 
@@ -311,7 +313,7 @@ class SessionFiles(Struct, frozen=True, gc=False):
     tool_results: tuple[SourceFile, ...] = ()
     others: tuple[SourceFile, ...] = ()
     captures: tuple[SourceFile, ...] = ()
-    """Of the runs of this session, in order."""
+    """Captures of this session's runs, in order."""
 
     @property
     def all(self) -> tuple[SourceFile, ...]:
@@ -320,13 +322,13 @@ class SessionFiles(Struct, frozen=True, gc=False):
 
     @property
     def mtime_ns(self) -> int:
-        """When the conversation last grew; without one, when its newest side file was written."""
+        """When the conversation last grew; if only side files are left, when the newest was written."""
         spoken = (self.trunk, *self.subagents) if self.trunk else self.subagents
         return max(file.mtime_ns for file in spoken or self.all)
 
 
 def group(files: Iterable[SourceFile]) -> list[SessionFiles]:
-    """Sessions in the order their first file came; files of no session are left out."""
+    """Sessions in the order in which their first files come; files of no session are left out."""
     gathered: dict[tuple[str, str], list[SourceFile]] = {}
     folders: dict[str, str] = {}
     for file in files:
@@ -337,7 +339,7 @@ def group(files: Iterable[SourceFile]) -> list[SessionFiles]:
 
 
 def strays_beside(trunk: SourceFile, files: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
-    """Agent files of 2.0 clients in the trunk's folder: only their records tell whose they are."""
+    """Agent files of 2.0 clients in the trunk's folder: only their records say whose they are."""
     folder = trunk.path.parent
     return tuple(
         file for file in files if file.kind is FileKind.SUBAGENT and file.session is None and file.path.parent == folder
@@ -345,8 +347,8 @@ def strays_beside(trunk: SourceFile, files: Iterable[SourceFile]) -> tuple[Sourc
 
 
 def _sessions(name: str, files: list[SourceFile]) -> list[SessionFiles]:
-    """One session, and one more for each further trunk of that name, such as a copy kept as an array."""
-    if len(files) == 1 and files[0].kind is FileKind.TRANSCRIPT:  # most of very many sessions
+    """One session, and another for each further trunk of that name, such as a copy stored as an array."""
+    if len(files) == 1 and files[0].kind is FileKind.TRANSCRIPT:  # the usual case where there are very many
         return [SessionFiles(name, files[0])]
     first, *copies = _only(files, FileKind.TRANSCRIPT) or (None,)
     session = SessionFiles(
@@ -362,7 +364,7 @@ def _sessions(name: str, files: list[SourceFile]) -> list[SessionFiles]:
 
 
 def in_order(captures: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
-    """By name: that of a run begins with its time."""
+    """Sorted by name: the name of a capture begins with the time of its run."""
     return tuple(sorted(captures, key=lambda file: file.path.name))
 
 
@@ -372,12 +374,12 @@ def _only(files: list[SourceFile], *kinds: FileKind) -> tuple[SourceFile, ...]:
 
 FOLDER = "file-history"
 LARGEST = 128 << 20
-"""A larger backup is not kept: it would have to be held in memory, and is not text that anybody edits."""
+"""A larger backup is not kept: it would have to fit in memory, and is not text that anybody edits."""
 _NAME = lazy.pattern(r"[0-9A-Za-z]+@v\d+")
 
 
 def history_of(project: Path) -> Path | None:
-    """Where the folders of backups lie for sessions in a folder of `projects`; None for any other folder."""
+    """Where the folders of backups are for sessions in a folder of `projects`; None for any other folder."""
     return project.parent.parent / FOLDER if project.parent.name == "projects" else None
 
 
@@ -388,9 +390,9 @@ def config_folders(walked: Iterable[str]) -> set[Path]:
 
 
 def list_backups(folder: Path, problems: list[SourceError]) -> list[SourceFile]:
-    """The backups of one session by name; what else lies there, or cannot be read, goes to `problems`.
+    """The backups of one session by name; other files there, and those that cannot be read, are added to `problems`.
 
-    Raises SourceError when it is the folder itself.
+    Raises SourceError if the folder itself cannot be read.
     """
     try:
         with os.scandir(folder) as entries:
@@ -430,13 +432,13 @@ def _backup(entry: os.DirEntry[str]) -> SourceFile:
 def backup_reader(
     trunks: Mapping[str, Path], kept: Callable[[str, str], bytes | None] | None = None
 ) -> Callable[[str, str], bytes | None]:
-    """Reads a backup by session and name, given where the transcripts of the sessions lie.
+    """A function that reads a backup by session and name, given the paths of the sessions' transcripts.
 
-    Where it is gone `kept` is asked, which is the archive's; None where nobody has it.
+    If the file is gone, it asks `kept`, which reads from the archive. It returns None if neither has the backup.
     """
 
     def read(session: str, name: str) -> bytes | None:
-        # A name comes out of a transcript: it must not lead anywhere else.
+        # The name comes from a transcript: it must not lead out of the folder.
         if not _NAME.fullmatch(name):
             return None
         trunk = trunks.get(session)

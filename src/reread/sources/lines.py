@@ -38,7 +38,7 @@ __all__ = [
 
 
 HEAD = 1024
-"""How many first bytes are looked at to tell what a file is."""
+"""How many bytes at the beginning are examined to tell what a file is."""
 
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = bytes({*range(1, 32), 127} - set(b"\t\n\v\f\r\x1b"))
@@ -53,7 +53,7 @@ _REASONS: tuple[tuple[type[OSError], str], ...] = (
 
 @contextmanager
 def open_file(path: Path) -> Iterator[BinaryIO]:
-    """A regular file to read; whatever fails while it is open is a SourceError."""
+    """Opens a regular file for reading; whatever fails while it is open becomes a SourceError."""
     try:
         with open_regular(path) as file:
             yield file
@@ -62,7 +62,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The same with the system's own errors; unbuffered, the caller closes it."""
+    """Like `open_file`, but raises the system's own errors; unbuffered, and the caller closes it."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError  # Windows would call it a permission problem
@@ -72,11 +72,11 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def source_error(path: Path, error: OSError | ValueError) -> SourceError:
-    """The same failure in words a person understands."""
+    """The failure as a SourceError, in words a person understands."""
     for kind, reason in _REASONS:
         if isinstance(error, kind):
             return SourceError(path, reason)
-    # A ValueError comes from a name no system call takes, such as one with a NUL in it.
+    # A ValueError comes from a name that no system call accepts, such as one with a NUL in it.
     return SourceError(path, f"cannot be read ({getattr(error, 'strerror', None) or error})")
 
 
@@ -115,7 +115,7 @@ class ElementSpan(NamedTuple):
 
 
 def opens_array(head: bytes) -> bool:
-    """Whether a file that begins so is a JSON array of records.
+    """Whether a file with this beginning is a JSON array of records.
 
     A bracket alone is not enough: captured output may begin with a line like `[info] ready`.
     """
@@ -123,7 +123,7 @@ def opens_array(head: bytes) -> bool:
 
 
 def elements(data: bytes) -> Iterator[ElementSpan]:
-    """What follows the last complete element of a damaged array is one more span, not ended."""
+    """The spans of an array's elements; the rest of a damaged array is one more span, not ended."""
     opening = _OPENING.match(data)
     position = opening.end() if opening else 0
     try:
@@ -134,7 +134,7 @@ def elements(data: bytes) -> Iterator[ElementSpan]:
 
 
 def _measure(data: bytes, position: int, found: list[msgspec.Raw]) -> Iterator[ElementSpan]:
-    """msgspec gives the bytes of each element but not their place: they lie in order, a gap apart."""
+    """msgspec gives the bytes of each element but not their place: they follow each other in order, with gaps."""
     for element in found:
         gap = _GAP.match(data, position)
         begin = gap.end() if gap else position
@@ -187,9 +187,9 @@ def read(path: Path) -> Iterator[Line]:
 
 
 def read_lines(path: Path, *, start: int = 0, number: int = 1, window: int = WINDOW) -> Iterator[Line]:
-    """Lines from byte `start`, where line `number` begins, to wherever the file ends by then.
+    """Lines from byte `start`, where line `number` begins, to the end that the file has by then.
 
-    Holds one window and the longest line. Raises SourceError, also half-way.
+    Holds one window and the longest line. May raise SourceError half-way.
     """
     with open_file(path) as file:
         file.seek(start)
@@ -202,12 +202,12 @@ def windows(file: BinaryIO, size: int = WINDOW) -> Iterator[bytes]:
 
 
 def split_lines(chunks: Iterable[bytes], *, offset: int = 0, number: int = 1) -> Iterator[Line]:
-    """Lines out of chunks cut anywhere; blank ones are counted but not given."""
+    """Lines from chunks that are cut anywhere; blank lines are counted but not returned."""
     carried: list[bytes] = []
     for chunk in chunks:
         carried.append(chunk)
         if b"\n" not in chunk:
-            continue  # Joining at newlines only keeps a line of a thousand chunks linear.
+            continue  # Joining only at newlines keeps a line of a thousand chunks linear.
         data = b"".join(carried)
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
@@ -225,7 +225,7 @@ def split_lines(chunks: Iterable[bytes], *, offset: int = 0, number: int = 1) ->
 def read_array(path: Path) -> Iterator[Line]:
     """One Line per element, numbered by the line it begins on; holds the whole file.
 
-    What follows the last complete element of a damaged array comes as one Line that has not ended.
+    What follows the last complete element of a damaged array is one more Line, which has not ended.
     """
     with open_file(path) as file:
         data = b"".join(windows(file))
@@ -233,7 +233,7 @@ def read_array(path: Path) -> Iterator[Line]:
 
 
 def split(data: bytes) -> Iterator[Line]:
-    """The lines of a transcript that is already in memory, whichever way it is stored."""
+    """The lines of a transcript in memory, whether it is stored as lines or as an array."""
     return split_array(data) if opens_array(data[:HEAD]) else split_lines([data])
 
 

@@ -1,9 +1,9 @@
-"""Follows files that other processes append to, by looking at them now and then: the only follower there is.
+"""Follows files that other processes append to, by looking at them repeatedly: the only follower in reread.
 
-`follow` gives the lines of one file, `Tail` those of all sessions below some sources that grow; both look through
-`FileTail`. `pace` says when: it is the only place that waits. Whole lines alone are given; a file that was cut short,
-replaced or removed starts over. No file is held open between two looks: on Windows that would keep its writer from
-replacing it.
+`follow` gives the lines of one file, `Tail` those of all growing sessions below some sources; both read through
+`FileTail`. `pace` decides when to look, and is the only place that waits. Only whole lines are given; a file that was
+cut short, replaced or removed starts over. No file is held open between two looks: on Windows its writer could then not
+replace it.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ __all__ = ["AppendedLine", "FileTail", "Reset", "SessionTail", "Tail", "follow",
 
 OFTEN = 0.1
 SELDOM = 2.0
-"""Seconds between looks at what is being written, and between those at all the rest."""
+"""Seconds between looks: `OFTEN` for files that are being written, `SELDOM` for all others."""
 BUSY = 0.02
-"""The share of the time that looks at the rest may take: with thousands of old sessions one is no trifle."""
+"""The share of time that looks at the other files may take: with thousands of old sessions a look is expensive."""
 LONGEST = 10.0
-"""Seconds between two looks at most, however long the first took."""
+"""The most seconds between two looks, however long the first took."""
 AWAKE = 600.0
-"""A session that grew within so many seconds is being written."""
+"""A session that grew within this many seconds counts as being written."""
 
 Reason = Literal["truncated", "replaced", "deleted"]
 
 
 class Reset(NamedTuple):
-    """The lines given so far are no longer the file's: it starts over at offset 0, line 1."""
+    """The lines given so far are no longer those of the file: it starts over at offset 0, line 1."""
 
     reason: Reason
 
@@ -55,8 +55,8 @@ def follow(
 ) -> Iterator[Line | Reset]:
     """Lines from byte `start`, where line `number` begins, each once its newline is written.
 
-    Waits for a file that is not there yet, and ends only when `stop` is set. An idle look costs one stat.
-    Raises SourceError when the file is there but cannot be read.
+    Waits for a file that does not exist yet, and ends only when `stop` is set. An idle look costs one stat.
+    Raises SourceError when the file exists but cannot be read.
     """
     if stop is not None and stop.is_set():
         return
@@ -71,10 +71,10 @@ def follow(
 def pace(
     stop: threading.Event | None, *, often: float = OFTEN, seldom: float = SELDOM, share: float = 1.0
 ) -> Iterator[bool]:
-    """Waits before each look, and ends when `stop` is set; says whether it is time to look at the rest, too.
+    """Waits before each look, and ends when `stop` is set; yields whether the other files are due for a look as well.
 
-    That becomes rarer the longer such a look takes. `share` is how much of a processor all looks may take, with what
-    this thread does about what they see.
+    These looks become rarer the longer they take. `share` is the part of a processor that all looks may take, including
+    what this thread does with their results.
     """
     due = time.monotonic() + seldom
     pause = often
@@ -90,8 +90,8 @@ def pace(
 
 
 def _is_over(stop: threading.Event | None, pause: float) -> bool:
-    """What nobody can end but Ctrl-C sleeps: an interrupt inside the wait of an event can find its lock released, and
-    is an error of that lock then (CPython 3.11)."""
+    """Waits; whether `stop` was set. Without `stop` it sleeps: Ctrl-C while waiting for an event can come when the lock
+    of the event is released, and then becomes an error of that lock (CPython 3.11)."""
     if stop is not None:
         return stop.wait(pause)
     time.sleep(pause)
@@ -123,7 +123,7 @@ class FileTail:
         self._head = b""
 
     def look(self) -> Iterator[Line | Reset]:
-        """What came since the last look; one stat where nothing did."""
+        """What was written since the last look; one stat if nothing was."""
         try:
             now = _Seen.of(self._path.stat())
             if now != self._seen:
@@ -140,7 +140,7 @@ class FileTail:
             yield self._start_over(reason)
         self._seen = now
         file.seek(self._offset)
-        # A partial line is read again at each look: the client writes lines whole, so it is rare and short.
+        # A partial line is read again at each look; the client writes whole lines, so it is rare and short.
         for line in split_lines(windows(file), offset=self._offset, number=self._number):
             if line.ended:
                 self._offset = line.offset + len(line.raw) + 1
@@ -176,11 +176,11 @@ class AppendedLine(NamedTuple):
     file: SourceFile
     line: Line
     is_old: bool
-    """Whether it stood there before anybody looked."""
+    """Whether the line was there before the session was first looked at."""
 
 
 class SessionTail:
-    """The files of one session: read once from the beginning, and from then on as they grow."""
+    """The files of one session, read once from the beginning, and then as they grow."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -190,24 +190,24 @@ class SessionTail:
 
     @property
     def side_files(self) -> list[SourceFile]:
-        """What lies beside the conversation, and is no conversation."""
+        """The files of the session that are not part of the conversation."""
         return [file for file, _ in self._files.values() if file.kind not in _SPOKEN]
 
     def look_around(self, trunk: Path) -> None:
-        """The trunk, whatever it is called and wherever it lies, and what is beside it by now."""
+        """Adds the trunk, whatever its name and place, and the files of its session that exist by now."""
         for file in _files_at(trunk):
             is_trunk = file.path == whole_path(trunk)
             self.add(replace(file, kind=FileKind.TRANSCRIPT, agent=None) if is_trunk else file, 0)
 
     def add(self, file: SourceFile, old: int) -> None:
-        """A file of the session, of which so many bytes were there before anybody looked."""
+        """Adds a file of the session; its first `old` bytes were there before the session was first looked at."""
         if file.path not in self._files:
             self._files[file.path] = (file, old)
             if file.kind in _SPOKEN:
                 self._tails[file.path] = FileTail(file.path)
 
     def look(self) -> list[AppendedLine] | Reset:
-        """What came since the last look. After a Reset, all that the files hold comes again, as new."""
+        """What was written since the last look. After a Reset, everything in the files comes again, as new."""
         found: list[AppendedLine] = []
         for path, tail in self._tails.items():
             file, old = self._files[path]
@@ -228,14 +228,14 @@ class SessionTail:
 
 
 def _files_at(place: Path) -> Iterator[SourceFile]:
-    """Of a folder, or of a trunk and what lies beside it."""
+    """The files of a folder, or those of a trunk and of its session's folder."""
     for part in [place] if place.is_dir() else [place, place.with_suffix("")]:
         if part.exists():
             yield from find(part, problems=[])
 
 
 class Tail:
-    """All sessions of some sources; those that grow are read. What cannot be read is added to `problems`."""
+    """All sessions of some sources; only those that grow are read. What cannot be read is added to `problems`."""
 
     def __init__(self, places: Sequence[Path], problems: list[SourceError]) -> None:
         self._places = places
@@ -249,11 +249,11 @@ class Tail:
 
     @property
     def sessions(self) -> list[SessionTail]:
-        """Those that grew lately."""
+        """The sessions that grew lately."""
         return list(self._sessions.values())
 
     def look(self, *, is_due: bool) -> Iterator[tuple[SessionTail, list[AppendedLine] | Reset]]:
-        """What came in each session that grew lately; where it is due, new files and others are looked at first."""
+        """What was written to each session that grew lately; if `is_due`, new and old files are looked for first."""
         if is_due:
             self._look_around()
         for key, session in list(self._sessions.items()):
@@ -264,7 +264,7 @@ class Tail:
                 del self._sessions[key]
 
     def _look_around(self) -> None:
-        """New files, and old ones that grow again."""
+        """Finds new files, and old ones that grow again."""
         found = list(self._found())
         self._open([file for file in found if file.size != self._sizes.get(file.path)], found)
         self._sizes.update((file.path, file.size) for file in found)
@@ -276,7 +276,7 @@ class Tail:
             yield from (file for file in _files_at(place) if file.session is not None)
 
     def _open(self, grown: Sequence[SourceFile], found: Sequence[SourceFile]) -> None:
-        """Reads the sessions of these files from now on, with all their files."""
+        """From now on reads the sessions of the `grown` files, with all their files."""
         keys = {(file.folder, file.session or "") for file in grown if file.kind in _SPOKEN}
         for file in found:
             key = (file.folder, file.session or "")
