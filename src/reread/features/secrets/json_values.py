@@ -141,7 +141,7 @@ def _is_naming(name: str) -> bool:
 
 
 class ValueTexts(NamedTuple):
-    """The texts of a value that must be examined, in no order. If there are none, the value holds no secret."""
+    """What of a value must be examined, in no order. Without texts and secret fields, the value holds no secret."""
 
     texts: list[str]
     is_named: bool

@@ -94,7 +94,7 @@ def is_excluded(value: str, least: int) -> bool:
 
 
 def _is_chosen(value: str, *, is_quoted: bool) -> bool:
-    """Whether a person may have chosen it: `hunter2secret` and `Purple-Monkey-42`, but not `new_password2` or
+    """Whether a person may have chosen it: `hunter2secret` and `Purple-Monkey-42`, but not `new_password2`, `sha256` or
     `user.pin1`."""
     digits = [at for at, letter in enumerate(value) if letter.isdigit()]
     if not digits or any(each in value for each in "./:") or len(value) < 7:
@@ -108,7 +108,7 @@ def _is_chosen(value: str, *, is_quoted: bool) -> bool:
 
 
 def is_random(name: str) -> bool:
-    """Whether letters and digits mix as in no name a person gives: their kind changes at every second or third step."""
+    """Whether letters and digits mix as in no name a person gives: their kind changes every few characters."""
     digits = sum(map(str.isdigit, name))
     changes = sum(_class(one) != _class(other) for one, other in pairwise(name))
     is_restless = digits >= 1 and len(name) >= 10 and changes / (len(name) - 1) >= 0.36
