@@ -53,7 +53,7 @@ class Doing(StrEnum):
     ASKING = "asking"
     """A permission, a question or a plan is waiting for the person."""
     WAITING = "waiting"
-    """For the next prompt."""
+    """It waits for the next prompt."""
     SILENT = "silent"
     ENDED = "ended"
 

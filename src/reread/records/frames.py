@@ -97,7 +97,7 @@ class CommandLifecycle(Record, tag="command_lifecycle", frozen=True):
 
 class ConversationReset(Record, tag="conversation_reset", frozen=True):
     new_conversation_id: str | None = field(default=None, name="new_conversation_id")
-    """Not the session id that follows."""
+    """Not the id of the session that follows."""
     trigger: str | None = None
     user_message_uuid: str | None = field(default=None, name="user_message_uuid")
 

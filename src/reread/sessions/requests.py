@@ -32,7 +32,7 @@ class Request(Response, frozen=True, kw_only=True, gc=True):
     identity: Key
     winner: Assistant
     usage: Usage
-    """The winner's."""
+    """The usage of `winner`."""
     lines: tuple[Assistant, ...]
     stop_reason: str | None
     """From the last line that has one."""

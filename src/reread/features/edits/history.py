@@ -126,7 +126,7 @@ def _numbered(call: ToolCall) -> dict[str, Any] | None:
 
 
 def _numbered_lines(shown: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Up to the first line without a number."""
+    """Numbers and texts of lines, up to the first line without a number."""
     for line in shown:
         found = _LINE.fullmatch(line)
         if found is None:

@@ -157,7 +157,7 @@ def _has_foreign(text: str) -> bool:
 
 @lru_cache(maxsize=20_000)
 def names_in(word: bytes) -> tuple[int, ...]:
-    """Where in a word names of secrets begin; for most words nowhere."""
+    """Where names of secrets begin in a word; empty for most words."""
     if _SPOT.search(word) is None:
         return ()
     text = word.decode()
