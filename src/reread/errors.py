@@ -107,8 +107,8 @@ class ClientError(RereadError):
     """Claude Code could not be started, or ended before it was done; the text includes its last lines on stderr."""
 
     def __init__(self, problem: str, exit_code: int | None = None, stderr: Sequence[str] = ()) -> None:
-        said = " / ".join(printable(line) for line in stderr)
-        super().__init__(f"{problem}: {said}" if said else problem)
+        output = " / ".join(printable(line) for line in stderr)
+        super().__init__(f"{problem}: {output}" if output else problem)
         self.exit_code = exit_code
         """None if it never ran; the negative number of a signal, as in `subprocess`."""
         self.stderr = tuple(stderr)

@@ -104,8 +104,8 @@ class Journal(Struct, frozen=True, kw_only=True):
 
 
 def name_of(header: PieceHeader) -> PieceName:
-    told = header.more.get(PLACE) or header.more.get("same") or header.sha256
-    return header.file, header.generation, header.start, str(told)
+    name = header.more.get(PLACE) or header.more.get("same") or header.sha256
+    return header.file, header.generation, header.start, str(name)
 
 
 def check_folder(folder: Path) -> None:
@@ -367,13 +367,13 @@ def pull(
     problems = [problem for each in others for problem in each.problems]
     for each in others:
         learn_machine(connection, each.own.name, each.label)
-    told = {key: at for each in others if each.journal for key, at in each.journal.forgotten}
-    new = told.keys() - read.forgotten(connection).keys()
+    forgotten = {key: at for each in others if each.journal for key, at in each.journal.forgotten}
+    new = forgotten.keys() - read.forgotten(connection).keys()
     gone = _forget(connection, safe, prices, _hit(connection, safe, new))
     if new:
         with transaction(connection, durable=True):
             take_over_copy(connection, safe.folder.parent)
-            keep_forgotten(connection, [(key, told[key]) for key in new])
+            keep_forgotten(connection, [(key, forgotten[key]) for key in new])
             write_copy(connection, safe.folder.parent)
     before = read.bytes_by_session(connection)
     size = _take(connection, safe, others, problems)
@@ -455,8 +455,8 @@ def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[_Incoming
             taken, is_whole = _take_pack(safe, path, number, each.own.name, forgotten, known, ends)
             size += taken
             if not is_whole and not each.problems:
-                told = f"{path.name} is not whole; the rest comes with a later pull, or after `push --full` there"
-                problems.append(f"{printable(each.label)}: {told}")
+                reason = f"{path.name} is not whole; the rest comes with a later pull, or after `push --full` there"
+                problems.append(f"{printable(each.label)}: {reason}")
     safe.flush()
     return size
 
@@ -578,16 +578,16 @@ _TARGET = "exchange.json"
 def _remembered(home: Path) -> dict[str, str]:
     try:
         document: Any = json.loads((home / _TARGET).read_bytes())
-        said = {name: value for name, value in document.items() if isinstance(value, str)}
+        known = {name: value for name, value in document.items() if isinstance(value, str)}
     except (OSError, ValueError, AttributeError, RecursionError):
         return {}
-    names = said.pop("names", None)  # the older format, which knew only one store
-    return {_names(said["store"]): names, **said} if names is not None and "store" in said else said
+    names = known.pop("names", None)  # the older format, which knew only one store
+    return {_names(known["store"]): names, **known} if names is not None and "store" in known else known
 
 
-def _remember(home: Path, said: dict[str, str]) -> None:
-    if _remembered(home) != said:
-        write_durably(home / _TARGET, json.dumps(said))
+def _remember(home: Path, known: dict[str, str]) -> None:
+    if _remembered(home) != known:
+        write_durably(home / _TARGET, json.dumps(known))
 
 
 def last_folder(home: Path) -> Path | None:
@@ -609,8 +609,8 @@ def remember_folder(home: Path, folder: Path, *, is_pull: bool = False) -> None:
 def last_key(home: Path) -> Path | None:
     """The key that the last folder was encrypted with. It is remembered so that the next push there is not
     unencrypted."""
-    said = _remembered(home)
-    return Path(said["key"]) if "key" in said else None
+    known = _remembered(home)
+    return Path(known["key"]) if "key" in known else None
 
 
 def remember_key(home: Path, folder: Path, key: Path | None) -> None:

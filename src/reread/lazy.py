@@ -61,13 +61,13 @@ else:
     class _NamedTuples(type):
         """Makes the classes that `typing` makes, without compiling the annotation of every field."""
 
-        def __new__(cls, name: str, bases: tuple[type, ...], said: dict[str, object]) -> type:
+        def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object]) -> type:
             if not bases:
-                return super().__new__(cls, name, bases, said)
-            fields = said.get("__annotations__", {})
-            defaults = [said[field] for field in fields if field in said]
-            made = namedtuple(name, fields, defaults=defaults, module=said["__module__"])
-            for each, value in said.items():
+                return super().__new__(cls, name, bases, namespace)
+            fields = namespace.get("__annotations__", {})
+            defaults = [namespace[field] for field in fields if field in namespace]
+            made = namedtuple(name, fields, defaults=defaults, module=namespace["__module__"])
+            for each, value in namespace.items():
                 if each not in fields:
                     setattr(made, each, value)
             return made
@@ -130,8 +130,8 @@ def compiled(name: str, version: str) -> "CodeType | None":
     import marshal
 
     try:
-        told, code = _place_of(name).read_bytes().split(b"\n", 1)
-        return marshal.loads(code) if told == version.encode() else None  # noqa: S302  ours, as our modules are
+        stamp, code = _place_of(name).read_bytes().split(b"\n", 1)
+        return marshal.loads(code) if stamp == version.encode() else None  # noqa: S302  ours, as our modules are
     except (OSError, EOFError, ValueError, TypeError):
         return None
 

@@ -93,8 +93,8 @@ class Moves(NamedTuple):
             raise BadInput(f"{printable(new)} is {printable(old)} or lies in it, so it cannot be what that is today")
         today = Moves(tuple(pair for pair in self.pairs if pair[0] != old)).today(new)
         if below(today, old) is not None:
-            said = "`reread projects unmove` takes that back"
-            raise BadInput(f"{printable(new)} is {printable(today)} today, as was said before; {said}")
+            advice = "`reread projects unmove` takes that back"
+            raise BadInput(f"{printable(new)} is {printable(today)} today, as was said before; {advice}")
 
 
 NO_MOVES = Moves()

@@ -175,8 +175,8 @@ def _unreadable(path: Path, error: OSError) -> str:
 def _known(plain: Path) -> dict[str, str]:
     """The nonce of what was last sealed or opened, by machine and name: the same name may later have other content."""
     try:
-        said = json.loads((plain / _KNOWN).read_bytes())
-        return {name: nonce for name, nonce in said.items() if isinstance(nonce, str)}
+        document = json.loads((plain / _KNOWN).read_bytes())
+        return {name: nonce for name, nonce in document.items() if isinstance(nonce, str)}
     except (OSError, ValueError, AttributeError, RecursionError):
         return {}
 

@@ -222,9 +222,9 @@ def _fork(queue: int, work: Callable[[Iterator[int]], _R], pack: Callable[[_R], 
         os.close(answer)
         taken: list[int] = []
         packed = pack(work(_numbers(queue, taken)))
-        told = b"".join(map(_NUMBER.pack, taken))
+        numbers = b"".join(map(_NUMBER.pack, taken))
         with os.fdopen(end, "wb") as sink:
-            sink.write(_NUMBER.pack(len(told)) + told + packed)
+            sink.write(_NUMBER.pack(len(numbers)) + numbers + packed)
         code = 0
     finally:
         os._exit(code)

@@ -375,8 +375,8 @@ class TalkReader:
             if filters.limit is not None and len(found) >= filters.limit:
                 break
             call = self._call(stored, each)
-            told = decisions_in(call, stored.row.uuid, stored.row.project, row.agent) if call is not None else ()
-            found += [decision for decision in told if _is_about(decision, topic)]
+            asked_here = decisions_in(call, stored.row.uuid, stored.row.project, row.agent) if call is not None else ()
+            found += [decision for decision in asked_here if _is_about(decision, topic)]
         return found[: filters.limit]
 
     def _call(self, stored: StoredSession, wanted: FoundCall) -> ToolCall | None:

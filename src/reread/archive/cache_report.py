@@ -260,15 +260,15 @@ def session_report(session: Session, ask: UsageQuestion, prices: Prices, copied:
     check_grouping(ask.by)
     is_kept = ask.filters.keeps_mark(session.mark) and Filter(file=ask.filters.file).keeps_session(session)
     found = responses(session, prices, copied)
-    told = found.only([each for each in found.responses if is_kept and _is_wanted(each, found, ask.filters)])
-    cells = list(cells_of(told, session.id, ask))
+    own = found.only([each for each in found.responses if is_kept and _is_wanted(each, found, ask.filters)])
+    cells = list(cells_of(own, session.id, ask))
     plain = with_shown_models((each.cell for each in cells), prices)
     about = SessionCaching(
         id=session.id,
         title=session.title,
         project=session.project,
-        contexts=tuple(_contexts(told)),
-        rebuilds=tuple(_rebuilds(told)),
+        contexts=tuple(_contexts(own)),
+        rebuilds=tuple(_rebuilds(own)),
         throughput=throughput(session),
     )
     usage = summed(ask.by, plain, prices, _lines(session))
@@ -276,7 +276,7 @@ def session_report(session: Session, ask: UsageQuestion, prices: Prices, copied:
 
 
 def responses(session: Session, prices: Prices, copied: Collection[str] = ()) -> SessionResponses:
-    told: list[Response] = []
+    responses: list[Response] = []
     circumstances: list[RequestContext] = []
     agents: dict[tuple[str, str], str | None] = {}
     own_files = [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
@@ -289,9 +289,9 @@ def responses(session: Session, prices: Prices, copied: Collection[str] = ()) ->
         before = len(circumstances)
         circumstances += made["circumstances"]
         for row in made["responses"]:
-            told.append(replace(row, circumstance=before + row.circumstance, place=before + row.place))
+            responses.append(replace(row, circumstance=before + row.circumstance, place=before + row.place))
             agents[file, row.key] = inline.get(row.key) or name
-    found = sorted(settle_all(told, prices.priced), key=lambda each: -1 if each.time is None else each.time)
+    found = sorted(settle_all(responses, prices.priced), key=lambda each: -1 if each.time is None else each.time)
     return SessionResponses(found, circumstances, agents)
 
 

@@ -185,12 +185,12 @@ class ResponseExplainer:
         conversation, requests = self._requests_of(file.file)
         request = requests[counted.key]
         chosen = request.winner if file.copy.file == counted.file else None
-        told = {row.uuid for row in request.lines if row.uuid is not None}
+        uuids = {row.uuid for row in request.lines if row.uuid is not None}
         own = {id(row) for row in request.lines}
         for row in conversation.records:
             if id(row) in own and isinstance(row, Assistant):
                 yield _source_row(row, _verdict(row, chosen, counted))
-            elif id(row) in conversation.repeats and row.uuid in told and isinstance(row, Assistant):
+            elif id(row) in conversation.repeats and row.uuid in uuids and isinstance(row, Assistant):
                 yield _source_row(row, Verdict.REPEAT)
 
     def _read(self, file: int) -> tuple[Conversation, dict[str, Request]]:
@@ -205,8 +205,8 @@ def _why_home(copies: Sequence[Response]) -> Iterator[str]:
     owner, *rivals = copies
     if not rivals:
         yield "the only copy"
-    for rule, told in _RULES.items():
-        alike = [each for each in rivals if told(each) == told(owner)]
+    for rule, reason in _RULES.items():
+        alike = [each for each in rivals if reason(each) == reason(owner)]
         if len(alike) < len(rivals):
             yield rule
         rivals = alike

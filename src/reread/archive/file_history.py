@@ -455,8 +455,8 @@ class _Gathered:
     def add(self, session: Session) -> None:
         parts: list[Conversation] = [session, *(a for a in session.subagents if not a.is_recorded_inline)]
         copied = frozenset[int]().union(*(part.identities(part.records[: self._copies.take(part)]) for part in parts))
-        told: list[Event] = [*sightings_of(session), *changes_of(session, copied)]
-        found = [event for event in told if event.key == self._key]
+        events: list[Event] = [*sightings_of(session), *changes_of(session, copied)]
+        found = [event for event in events if event.key == self._key]
         if found:
             self.events += found
             self.rewinds += rewinds_of(session)

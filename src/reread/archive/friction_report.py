@@ -109,12 +109,12 @@ class FrictionHistory:
         """The material of some sessions, one session at a time: what passes `keeps` and no earlier one contains."""
         names = {number: each.uuid for number, each in self.sessions.items() if number in numbers}
         origins = {self._origins[number] for number in names if number in self._origins} & names.keys()
-        told: dict[int, Material] = {}
+        found: dict[int, Material] = {}
         seen: set[int] = set()
         for number, material in findings.materials(self._connection, names):
             if number in origins:
-                told[number] = material
-            yield self._own_material(material, told.get(self._origins.get(number, -1)), seen, keeps)
+                found[number] = material
+            yield self._own_material(material, found.get(self._origins.get(number, -1)), seen, keeps)
 
     @staticmethod
     def _own_material(material: Material, origin: Material | None, seen: set[int], keeps: Keeps | None) -> Material:
@@ -232,12 +232,14 @@ def _repeated_instructions(connection: sqlite3.Connection, uuid: str) -> list[tu
 def label_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -> Labelled:
     """The mark on a line, given by a prefix of its uuid; raises BadInput if there is none or several lines match."""
     meant = kind_called(kind).value if kind is not None else None
-    said = [row for row in user_data.labels(connection) if uuid and row[0].startswith(uuid)]
-    said = [row for row in said if row[0] == uuid] or said
-    said = [row for row in said if meant is None or row[1] in (meant, "")]
-    if len({row[0] for row in said}) != 1:
-        raise BadInput(f"{'nothing' if not said else 'more than one thing'} was said about a line {printable(uuid)!r}")
-    return Labelled(said[0][0], tuple(row[1] for row in said if row[1]), meant, as_path(said[0][2]))
+    labels = [row for row in user_data.labels(connection) if uuid and row[0].startswith(uuid)]
+    labels = [row for row in labels if row[0] == uuid] or labels
+    labels = [row for row in labels if meant is None or row[1] in (meant, "")]
+    if len({row[0] for row in labels}) != 1:
+        raise BadInput(
+            f"{'nothing' if not labels else 'more than one thing'} was said about a line {printable(uuid)!r}"
+        )
+    return Labelled(labels[0][0], tuple(row[1] for row in labels if row[1]), meant, as_path(labels[0][2]))
 
 
 def put(connection: sqlite3.Connection, named: Labelled) -> None:
@@ -335,7 +337,7 @@ def changes(
     """The last few changes of each sort within the period, newest first, without those that have too few prompts before
     or after. `applied` has the files that suggestions were put into, which no session shows."""
     sessions = list(history.sessions.values())
-    told = [
+    changed = [
         *_instructions(connection, history),
         *_applied(applied, sessions),
         *_first_seen("model", sessions),
@@ -343,7 +345,7 @@ def changes(
     ]
     scales = _Scales(history, moments)
     found: list[TurningPoint] = []
-    for what, name, session, uuid, time in sorted(told, key=lambda each: each[-1], reverse=True):
+    for what, name, session, uuid, time in sorted(changed, key=lambda each: each[-1], reverse=True):
         if not is_now(session.id, time) or sum(each.what == what for each in found) >= _MOST_OF_A_SORT:
             continue
         past, present = scales.around(what, name)
@@ -706,14 +708,14 @@ class _Retrospect:
         if not patterns:
             return []
         numbers = {each.uuid: number for number, each in self._history.sessions.items()}
-        told = [
+        moments = [
             (numbers[event.session], event)
             for pattern in patterns
             if pattern.kind is PatternKind.INSTRUCTION
             for event in pattern.as_events()
             if event.confidence >= self._ask.least_confidence
         ]
-        return [(number, event) for number, event in told if self._is_now(number, event.time)]
+        return [(number, event) for number, event in moments if self._is_now(number, event.time)]
 
     def _basis(self, patterns: Iterable[RepeatedPattern]) -> Basis:
         """The projects of sessions, and what the files of projects with a pattern already contain."""

@@ -173,14 +173,14 @@ def required_parts(pattern: str, *, is_caseless: bool = False) -> list[list[Requ
         elif letter in "[(":
             skipped = _end_of_class(pattern, place) if letter == "[" else _end_of_group(pattern, place)
             step = skipped - place
-        said = pattern[place : place + step]
-        if step <= 0 or (letter == "\\" and said[1:] in _NUMBERED):
+        part = pattern[place : place + step]
+        if step <= 0 or (letter == "\\" and part[1:] in _NUMBERED):
             return []
-        is_no_letter, is_there = _is_no_letter(said), pattern[place + step : place + step + 1] not in _OPTIONAL
+        is_no_letter, is_there = _is_no_letter(part), pattern[place + step : place + step + 1] not in _OPTIONAL
         end(is_cut=is_no_letter and is_there)
-        if is_there and _is_sign(said):
-            rows[-1].append(RequiredWord(said[-1], begins=False, ends=False))
-        is_behind = is_no_letter or said in _MOSTLY_NO_LETTER or (letter == "+" and is_behind)
+        if is_there and _is_sign(part):
+            rows[-1].append(RequiredWord(part[-1], begins=False, ends=False))
+        is_behind = is_no_letter or part in _MOSTLY_NO_LETTER or (letter == "+" and is_behind)
         if letter == "|":
             rows.append([])
         place += step
@@ -420,9 +420,9 @@ class _Worker:
         self._listener.join()
 
     def _write(self, texts: Iterable[str]) -> None:
-        said = [text.encode("utf-8", "surrogatepass") for text in texts]
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         try:
-            self._input.write(b"".join(_COUNT.pack(len(each)) + each for each in said))
+            self._input.write(b"".join(_COUNT.pack(len(each)) + each for each in encoded))
             self._input.flush()
         except OSError:  # the process is gone and will not answer
             self._answers.put(None)

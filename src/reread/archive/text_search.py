@@ -284,9 +284,9 @@ class Searcher:
         """Hits of a pattern in a person's own titles, tags and notes."""
         noted = noted_words(self._connection)
         tried = zip(noted, bounded.try_each(each.text for each in noted), strict=False)
-        said = {each.text: answer.spans for each, answer in tried if answer.is_found}
-        noted = [each for each in noted if each.text in said]
-        return [replace(hit, spans=said[hit.text]) for hit in self._own(noted, (), filters, chosen)]
+        spans = {each.text: answer.spans for each, answer in tried if answer.is_found}
+        noted = [each for each in noted if each.text in spans]
+        return [replace(hit, spans=spans[hit.text]) for hit in self._own(noted, (), filters, chosen)]
 
     def _matching(
         self, bounded: BoundedPattern, fields: list[int], chosen: list[int] | None, filters: Filter, limit: int

@@ -453,10 +453,10 @@ def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -
     """The whole answer to `ask`."""
     if ask.by not in GROUPINGS:
         raise BadInput(f"{ask.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
-    told = _reported_windows(connection, ask)
-    cells = with_shown_models(merged(archive_cells(connection, ask, told)), prices)
+    windows = _reported_windows(connection, ask)
+    cells = with_shown_models(merged(archive_cells(connection, ask, windows)), prices)
     made = summed(ask.by, cells, prices, ledger.lines_read(connection))
-    made = replace(made, told_windows=told, is_recorded=ask.is_recorded)
+    made = replace(made, told_windows=windows, is_recorded=ask.is_recorded)
     return with_titles(connection, made) if ask.by == "session" else made
 
 
@@ -464,9 +464,9 @@ def ahead(
     connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices, counted: Sequence[tuple[Any, ...]], lines: int
 ) -> UsageReport:
     """A report from sums by quarter that were counted ahead of a sync; `lines` is how many lines of usage were read."""
-    told = _reported_windows(connection, ask)
-    cells = with_shown_models(merged(cells_ahead(counted, ask, told)), prices)
-    return replace(summed(ask.by, cells, prices, (lines, None)), told_windows=told)
+    windows = _reported_windows(connection, ask)
+    cells = with_shown_models(merged(cells_ahead(counted, ask, windows)), prices)
+    return replace(summed(ask.by, cells, prices, (lines, None)), told_windows=windows)
 
 
 def _reported_windows(connection: sqlite3.Connection, ask: UsageQuestion) -> tuple[int, ...]:

@@ -206,20 +206,20 @@ class _Reader:
             )  # a byte-order mark, which some editors write
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BadInput(f"{self._file} is not valid JSON: {error}") from error
-        said = self._object(document, "", _FILE)
+        fields = self._object(document, "", _FILE)
         for name, wanted in _FIXED.items():
-            if said.get(name) not in (None, wanted):
-                self._refuse(f"field {name!r}", f"{_shown(said[name])} is not {wanted!r}")
-        models = self._models(said.get("models"))
+            if fields.get(name) not in (None, wanted):
+                self._refuse(f"field {name!r}", f"{_shown(fields[name])} is not {wanted!r}")
+        models = self._models(fields.get("models"))
         read = PriceFile(
-            as_of=self._date(said.get("as_of"), "field 'as_of'"),
+            as_of=self._date(fields.get("as_of"), "field 'as_of'"),
             models={name: self._rows(value, f"model {_shown(name)}") for name, value in models.items()},
-            aliases=self._aliases(said.get("aliases"), models),
-            fast_mode=self._factors(said.get("fast_mode"), "field 'fast_mode'"),
-            inference_geo=self._premium(said.get("inference_geo"), "inference_geo"),
-            region_prefix=self._premium(said.get("region_prefix"), "region_prefix"),
-            service_tier=self._factors(said.get("service_tier"), "field 'service_tier'"),
-            web_search=self._price(said.get("web_search_usd_per_request"), "field 'web_search_usd_per_request'"),
+            aliases=self._aliases(fields.get("aliases"), models),
+            fast_mode=self._factors(fields.get("fast_mode"), "field 'fast_mode'"),
+            inference_geo=self._premium(fields.get("inference_geo"), "inference_geo"),
+            region_prefix=self._premium(fields.get("region_prefix"), "region_prefix"),
+            service_tier=self._factors(fields.get("service_tier"), "field 'service_tier'"),
+            web_search=self._price(fields.get("web_search_usd_per_request"), "field 'web_search_usd_per_request'"),
         )
         self._check_models(read, known)
         return read
@@ -244,21 +244,21 @@ class _Reader:
         return tuple(sorted(rows, key=lambda row: row.from_date or date.min))
 
     def _row(self, value: Any, where: str) -> Row:
-        said = self._object(value, where, _ROW)
-        long_context = said.get("long_context")
+        fields = self._object(value, where, _ROW)
+        long_context = fields.get("long_context")
         return Row(
-            from_date=self._date(said.get("from_date"), f"{where}, field 'from_date'"),
+            from_date=self._date(fields.get("from_date"), f"{where}, field 'from_date'"),
             long_context=None if long_context is None else self._long_context(long_context, where),
-            **self._prices(said, where, ""),
+            **self._prices(fields, where, ""),
         )
 
     def _long_context(self, value: Any, where: str) -> LongContext:
-        said = self._object(value, f"{where}, field 'long_context'", _LONG)
-        above = said.get("above_prompt_tokens")
+        fields = self._object(value, f"{where}, field 'long_context'", _LONG)
+        above = fields.get("above_prompt_tokens")
         if type(above) is not int or above < 1:
             field = f"{where}, field 'long_context.above_prompt_tokens'"
             self._refuse(field, f"{_shown(above)} is no positive whole number")
-        return LongContext(above_prompt_tokens=above, **self._prices(said, where, "long_context."))
+        return LongContext(above_prompt_tokens=above, **self._prices(fields, where, "long_context."))
 
     def _prices(self, table: Mapping[str, Any], where: str, prefix: str) -> dict[str, Any]:
         found = {name: self._price(table.get(name), f"{where}, field '{prefix}{name}'") for name in PER_TOKEN}
@@ -288,9 +288,9 @@ class _Reader:
         }
 
     def _premium(self, value: Any, part: str) -> Premium:
-        said = dict(self._object(value, f"field {part!r}"))
-        applies_to = self._names(said.pop("applies_to", None), f"field '{part}.applies_to'")
-        return Premium(factors=self._factors(said, f"field {part!r}"), applies_to=applies_to)
+        fields = dict(self._object(value, f"field {part!r}"))
+        applies_to = self._names(fields.pop("applies_to", None), f"field '{part}.applies_to'")
+        return Premium(factors=self._factors(fields, f"field {part!r}"), applies_to=applies_to)
 
     def _aliases(self, value: Any, models: Mapping[str, Any]) -> dict[str, str]:
         """All aliases: those in the table of aliases and those in the rows of models."""

@@ -199,7 +199,9 @@ def settle_advice(advised: Response, response: Response) -> Response:
     )
 
 
-def settle_all(told: Iterable[Response], priced: Callable[[Response], Response] | None = None) -> Iterator[Response]:
+def settle_all(
+    responses: Iterable[Response], priced: Callable[[Response], Response] | None = None
+) -> Iterator[Response]:
     """Every response once, settled from the copies in several files, and the advisors' calls of the copies that count.
 
     With `Prices.priced`, responses that several files report are priced for their owner's day.
@@ -207,7 +209,7 @@ def settle_all(told: Iterable[Response], priced: Callable[[Response], Response] 
     first: dict[str, Response] = {}
     copies: dict[str, list[Response]] = {}
     advised = []
-    for each in told:
+    for each in responses:
         if not each.rows:
             advised.append(each)
         elif each.key in first:

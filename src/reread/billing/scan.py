@@ -160,8 +160,8 @@ class _Clock:
 def _responses(found: dict[str, _Rows], clock: _Clock, file: str, head: str) -> list[Response]:
     """Raises one of FAILURES if a time is ambiguous."""
     times = [_milliseconds(each.time or clock.before(each.start)) for each in found.values()]
-    told = [time for time in times if time is not None]
-    began, ended = min(told, default=None), max(told, default=None)
+    known = [time for time in times if time is not None]
+    began, ended = min(known, default=None), max(known, default=None)
     made: list[Response] = []
     for (key, each), time in zip(found.items(), times, strict=True):
         usage = each.usage

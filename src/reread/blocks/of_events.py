@@ -106,7 +106,7 @@ class StreamBlocks:
 
     def _thinking(self, event: events.Thinking, time: datetime | None) -> Iterator[ShownBlock]:
         self._forming.pop(key_of(event), None)
-        told, self._thought_tokens = self._thought_tokens, None
+        tokens, self._thought_tokens = self._thought_tokens, None
         yield ThinkingBlock(
             key=key_of(event),
             place=_place(event, time),
@@ -114,16 +114,16 @@ class StreamBlocks:
             is_redacted=event.is_redacted,
             signature=event.signature,
             duration_ms=event.duration_ms,
-            tokens=told,
+            tokens=tokens,
         )
 
     def _text(self, event: events.Text, time: datetime | None) -> Iterator[ShownBlock]:
         self._forming.pop(key_of(event), None)
         record, place = event.record, _place(event, time)
         if event.is_synthetic or (isinstance(record, Assistant) and record.is_api_error_message):
-            told = client_steps(record) if isinstance(record, Assistant) else None
-            if told is not None or record is None:
-                if told or record is None:
+            steps = client_steps(record) if isinstance(record, Assistant) else None
+            if steps is not None or record is None:
+                if steps or record is None:
                     yield NoticeBlock(key=key_of(event), place=place, what="api_error", text=event.text)
                 return
         yield WordsBlock(key=key_of(event), place=place, text=event.text)
@@ -259,10 +259,10 @@ class StreamBlocks:
 
     def _noticed(self, record: Record, kind: Speaker | None, place: BlockPlace) -> Iterator[NoticeBlock]:
         """The notices that the same record gives as a line of a transcript."""
-        for number, told in enumerate(notices_of(record, kind)):
-            key = f"notice {told.what} {record.uuid or self._name()} {number}"
-            block = NoticeBlock(key=key, place=place, what=told.what, text=told.text, detail=told.detail)
-            self._compacted = block if told.what == "compacted" else self._compacted
+        for number, notice in enumerate(notices_of(record, kind)):
+            key = f"notice {notice.what} {record.uuid or self._name()} {number}"
+            block = NoticeBlock(key=key, place=place, what=notice.what, text=notice.text, detail=notice.detail)
+            self._compacted = block if notice.what == "compacted" else self._compacted
             yield block
 
     def _notice(self, event: events.Notice, time: datetime | None) -> Iterator[ShownBlock]:

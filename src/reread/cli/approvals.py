@@ -134,11 +134,10 @@ def _one(server: server_state.Standing, args: argparse.Namespace, config: Config
     decision = _decision(found.permission, args)
     _send(server, found, decision)
     permission = found.permission
-    said = "allowed" if isinstance(decision, Allow) else "denied"
-    lines = [
-        f"{said}: {tool_label(permission.tool)}  {point_of(permission.tool, permission.input, found.project)}".rstrip()
-    ]
-    document = {"answer": said, **permissions.approval_document(found)}
+    outcome = "allowed" if isinstance(decision, Allow) else "denied"
+    point = point_of(permission.tool, permission.input, found.project)
+    lines = [f"{outcome}: {tool_label(permission.tool)}  {point}".rstrip()]
+    document = {"answer": outcome, **permissions.approval_document(found)}
     options.show_answer(args, config, lambda: document, lambda _: lines)
     return 0
 
@@ -285,13 +284,13 @@ class _AtTerminal:
 
     async def _idle(self) -> None:
         """Shows the state until something new waits. It reads keys all the time, so that none is lost."""
-        told: list[str] = []
+        shown: list[str] = []
         with self._keyboard.listening():
             while not self._fresh:
                 lines = list(self._idle_lines())
-                if lines != told:
+                if lines != shown:
                     self._showing.ask(lines)
-                    told = lines
+                    shown = lines
                 try:
                     key = (await asyncio.wait_for(self._keyboard.key(), LOOK_EVERY)).lower()
                 except TimeoutError:

@@ -125,9 +125,9 @@ def _rewritten_lines(status: ArchiveStatus) -> list[str]:
 def _waiting_lines(status: ArchiveStatus) -> list[str]:
     """What quick syncs left to do."""
     friction = f"friction of {count(status.friction_waiting, 'session')} is still to be found"
-    told = [results_waiting(status.results_waiting)] if status.results_waiting else []
-    told += [friction] if status.friction_waiting else []
-    return [f"{each}; `reread sync` does that now" for each in told]
+    lines = [results_waiting(status.results_waiting)] if status.results_waiting else []
+    lines += [friction] if status.friction_waiting else []
+    return [f"{each}; `reread sync` does that now" for each in lines]
 
 
 def _verify_parser() -> options.Parser:

@@ -77,16 +77,16 @@ def ask(args: argparse.Namespace, config: Config, evidence: SentEvidence, prices
         return None
     folder = config.home / FOLDER
     make_private(folder)
-    said = asyncio.run(_answer(prompt, args.claude, args.ask_model, str(folder)))
+    reply = asyncio.run(_answer(prompt, args.claude, args.ask_model, str(folder)))
     answer = ModelAnswer(
         about=evidence.about,
         subject=evidence.subject,
         session=evidence.session,
         time=datetime.now(UTC),
-        model=said.model,
-        cost_usd=said.cost_usd,
+        model=reply.model,
+        cost_usd=reply.cost_usd,
         evidence=text,
-        text=said.text,
+        text=reply.text,
     )
     keep(config.home, answer)
     return answer

@@ -199,11 +199,11 @@ def _with_sessions(found: dict[str, Completed]) -> str:
 
 
 def _bash(found: dict[str, Completed]) -> str:
-    told = {"words": "asked='' words='{0}'", "asked": "asked={0} words=''", "free": "asked='' words=''"}
+    templates = {"words": "asked='' words='{0}'", "asked": "asked={0} words=''", "free": "asked='' words=''"}
     cases = "\n".join(f"        {name}) words='{' '.join(each.words)}' ;;" for name, each in found.items())
     values = "\n".join(
         f"        {places}) {answer} ;;"
-        for places, answer in _of_options(found, lambda how, what: told[how].format(what))
+        for places, answer in _of_options(found, lambda how, what: templates[how].format(what))
     )
     return f"""\
 # bash completion for reread
@@ -268,10 +268,10 @@ def _zsh(found: dict[str, Completed]) -> str:
     about = {name: _quoted(main.COMMANDS[name]).replace(":", "\\:") for name in _commands(found)}
     commands = "\n".join(f"        '{name}:{text}'" for name, text in about.items())
     cases = "\n".join(f"        {name}) compadd -- {' '.join(each.words)} ;;" for name, each in found.items())
-    told = {"words": "compadd -- {0}; return", "asked": "_reread_asked {0}; return", "free": "_files; return"}
+    templates = {"words": "compadd -- {0}; return", "asked": "_reread_asked {0}; return", "free": "_files; return"}
     values = "\n".join(
         f"        {places}) {answer} ;;"
-        for places, answer in _of_options(found, lambda how, what: told[how].format(what))
+        for places, answer in _of_options(found, lambda how, what: templates[how].format(what))
     )
     return f"""\
 {_ZSH_ASKED}

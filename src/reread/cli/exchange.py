@@ -270,15 +270,15 @@ def _follow(
     fatal: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> None:
     """Sends what is new until Ctrl-C. An unreachable target is reported once and retried at growing intervals."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for number, _ in enumerate(archive.watch()):
         wait = 1.0
-        while (done := _tried(send, told, fatal)) is None:
+        while (done := _tried(send, reported, fatal)) is None:
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
         document, problems = done
-        _print_problems([problem for problem in problems if problem not in told])
-        told = set(problems)
+        _print_problems([problem for problem in problems if problem not in reported])
+        reported = set(problems)
         if document["sessions"]["sent"] or not number:
             if args.json:
                 options.print_json_line(document)
@@ -288,7 +288,7 @@ def _follow(
 
 
 def _tried(
-    send: Callable[[], Outcome], told: set[str], fatal: type[Exception] | tuple[type[Exception], ...]
+    send: Callable[[], Outcome], reported: set[str], fatal: type[Exception] | tuple[type[Exception], ...]
 ) -> Outcome | None:
     """Sends; None if the target is unreachable, which is reported once."""
     try:
@@ -296,8 +296,8 @@ def _tried(
     except fatal:
         raise
     except RereadError as problem:
-        _print_problems([each for each in [str(problem)] if each not in told])
-        told.add(str(problem))
+        _print_problems([each for each in [str(problem)] if each not in reported])
+        reported.add(str(problem))
         return None
 
 

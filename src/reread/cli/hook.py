@@ -198,8 +198,8 @@ def _entries(args: argparse.Namespace, config: Config) -> client_settings.Entrie
     are_sources_told = config.is_source_named or bool(os.environ.get("CLAUDE_CONFIG_DIR", "").strip())
     home = ["--home", str(config.home.absolute())] if is_home_told else []
     sources = [word for source in config.sources for word in ("--source", str(source.absolute()))]
-    told = [*home, *(sources if are_sources_told else [])]
-    made = client_settings.entries_running(_program(), told, home, is_windows=sys.platform == "win32")
+    arguments = [*home, *(sources if are_sources_told else [])]
+    made = client_settings.entries_running(_program(), arguments, home, is_windows=sys.platform == "win32")
     return made if args.statusline else client_settings.Entries(made.hook, None)
 
 
@@ -239,28 +239,28 @@ def _report(
     if is_done:
         options.print_lines(_outcome(args, file, change))
     elif change.is_none:
-        said = "already installed" if args.action == "install" else "not installed"
-        options.print_lines([f"{said} in {printable(str(file.path))}; nothing to change", *_remarks(args, file)])
+        state = "already installed" if args.action == "install" else "not installed"
+        options.print_lines([f"{state} in {printable(str(file.path))}; nothing to change", *_remarks(args, file)])
 
 
 def _outcome(args: argparse.Namespace, file: SettingsFile, change: SettingsChange) -> list[str]:
-    said = {"install": "installed in", "remove": "removed from"}[args.action]
+    verb = {"install": "installed in", "remove": "removed from"}[args.action]
     if change.backup is not None:
         kept = f"; as it was before: {printable(str(file.backup))}"
     else:
         kept = "" if change.after is not None else ", which held nothing else and is gone"
-    return [f"{said} {printable(str(file.path))}{kept}", *_remarks(args, file)]
+    return [f"{verb} {printable(str(file.path))}{kept}", *_remarks(args, file)]
 
 
 def _remarks(args: argparse.Namespace, file: SettingsFile) -> list[str]:
     """What the person should know besides the change."""
     settings = file.settings(file.read())
-    said = []
+    remarks = []
     if args.action == "install" and args.statusline and settings.status_line == "other":
-        said.append("another status line is set there; it was left alone")
+        remarks.append("another status line is set there; it was left alone")
     if settings.hook is not None and settings.are_hooks_off:
-        said.append(HOOKS_OFF)
-    return said
+        remarks.append(HOOKS_OFF)
+    return remarks
 
 
 def _shown(config: Config, file: SettingsFile, change: SettingsChange) -> list[str]:

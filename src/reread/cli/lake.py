@@ -248,10 +248,10 @@ def _query(arguments: list[str]) -> int:
     return 0
 
 
-def _one(said: list[str]) -> str | None:
-    if len(said) > 1:
-        raise BadInput(f"{printable(said[1])!r} is too much; quote what belongs together")
-    return said[0] if said else None
+def _one(words: list[str]) -> str | None:
+    if len(words) > 1:
+        raise BadInput(f"{printable(words[1])!r} is too much; quote what belongs together")
+    return words[0] if words else None
 
 
 _FILTERS = ("project", "since", "until", "model", "branch", "tool", "limit")
@@ -409,9 +409,9 @@ def _people(arguments: list[str]) -> int:
     config = options.make_config(args)
     lake = _kept(args.lake)
     if args.file is not None:
-        told = delta.read_people(Path(args.file))
+        people = delta.read_people(Path(args.file))
         lake.begin()
-        delta.put_people(lake, told)
+        delta.put_people(lake, people)
         lake.commit({"action": "people"})
     held = delta.people_of(lake)
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:

@@ -602,8 +602,8 @@ def _pager() -> Popen[bytes] | None:
 
 def warn(problems: Iterable[Exception]) -> None:
     """Prints the first problems, one line each, and the number of the others."""
-    told = list(problems)
-    for problem in told[:MOST_PROBLEMS]:
+    reported = list(problems)
+    for problem in reported[:MOST_PROBLEMS]:
         tell(problem)
-    if len(told) > MOST_PROBLEMS:
-        tell(f"and {len(told) - MOST_PROBLEMS:,} more")
+    if len(reported) > MOST_PROBLEMS:
+        tell(f"and {len(reported) - MOST_PROBLEMS:,} more")

@@ -197,8 +197,8 @@ def _apply(
             views.retro_report.applied_document(str(plan.file.path), backup, plan.diff(), is_done=is_wanted)
         )
     else:
-        told = [f"wrote {plan.file.path}", *([f"before it: {backup}"] if backup else [])]
-        options.print_lines(told if is_wanted else ["nothing was changed"])
+        lines = [f"wrote {plan.file.path}", *([f"before it: {backup}"] if backup else [])]
+        options.print_lines(lines if is_wanted else ["nothing was changed"])
     return 0
 
 

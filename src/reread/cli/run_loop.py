@@ -548,9 +548,9 @@ class TerminalAnswerer:
             if (by_key or typed) and (left := self._left(typed.lower())) is not None:
                 return left
             if typed.lower() == "o":
-                said = await self._line("in your words: ")
-                if said:
-                    return said
+                answer = await self._line("in your words: ")
+                if answer:
+                    return answer
                 continue
             found = picked(typed, labels, is_several=question.is_several)
             if found is not None:

@@ -50,10 +50,10 @@ def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
 
 def _watch(archive: Archive, args: argparse.Namespace) -> None:
     """Reports every sync that imported something, and every problem once, until Ctrl-C."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for result in archive.watch():
-        fresh = [problem for problem in result.problems if str(problem) not in told]
-        told.update(str(problem) for problem in fresh)
+        fresh = [problem for problem in result.problems if str(problem) not in reported]
+        reported.update(str(problem) for problem in fresh)
         if result.files or result.vanished or fresh:
             result.problems = fresh
             _print_result(result, args)
@@ -72,15 +72,15 @@ def sentence(result: SyncResult) -> str:
     """`imported 3 sessions, 7 files, 1.2 MB in 0.4s; 2 files vanished from the sources and are kept`."""
     if result.files:
         what = f"{count(result.sessions, 'session')}, {count(result.files, 'file')}, {size(result.bytes)}"
-        said = f"imported {what} in {duration(result.seconds)}"
+        text = f"imported {what} in {duration(result.seconds)}"
     else:
-        said = "nothing new"
+        text = "nothing new"
     if result.rebuilt:
-        said = f"the index was not complete and is rebuilt, {count(result.rebuilt, 'session')}; {said}"
+        text = f"the index was not complete and is rebuilt, {count(result.rebuilt, 'session')}; {text}"
     if result.vanished:
         is_one = result.vanished == 1
-        said += f"; {count(result.vanished, 'file')} vanished from the sources and {'is' if is_one else 'are'} kept"
-    return "; ".join([said, *left_out_lines(result.left_out.items())])
+        text += f"; {count(result.vanished, 'file')} vanished from the sources and {'is' if is_one else 'are'} kept"
+    return "; ".join([text, *left_out_lines(result.left_out.items())])
 
 
 def _print_document(result: SyncResult, *, is_one_line: bool) -> None:

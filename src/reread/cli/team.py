@@ -180,22 +180,22 @@ def _grant(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         is_new = stores.grant(store, args.role, args.team, sees_text=not args.numbers)
     made = "; the role was made, without a password: `ALTER ROLE ... PASSWORD` gives it one" if is_new else ""
-    said = f"{args.role} is in {args.team}{made}"
-    return _show_change(args, config, said, role=args.role, team=args.team, made_role=is_new)
+    sentence = f"{args.role} is in {args.team}{made}"
+    return _show_change(args, config, sentence, role=args.role, team=args.team, made_role=is_new)
 
 
 def _revoke(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         stores.revoke(store, args.role, args.team)
-    said = f"{args.role} is no longer in {args.team}; what was pushed stays there"
-    return _show_change(args, config, said, role=args.role, team=args.team)
+    sentence = f"{args.role} is no longer in {args.team}; what was pushed stays there"
+    return _show_change(args, config, sentence, role=args.role, team=args.team)
 
 
 def _assign(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         moved = stores.assign(store, args.pattern, args.team)
-    said = f"{args.pattern} belongs to {args.team}; {count(moved, 'session')} moved there"
-    return _show_change(args, config, said, pattern=args.pattern, team=args.team, moved=moved)
+    sentence = f"{args.pattern} belongs to {args.team}; {count(moved, 'session')} moved there"
+    return _show_change(args, config, sentence, pattern=args.pattern, team=args.team, moved=moved)
 
 
 def _retain(args: argparse.Namespace, config: Config, url: str) -> int:
@@ -206,8 +206,8 @@ def _retain(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         gone = stores.retain(store, days)
     kept = "for ever" if days is None else f"for {count(days, 'day')}"
-    said = f"text is kept {kept}; {count(gone, 'month')} of it went; the ledger stays"
-    return _show_change(args, config, said, days=days, months_dropped=gone)
+    sentence = f"text is kept {kept}; {count(gone, 'month')} of it went; the ledger stays"
+    return _show_change(args, config, sentence, days=days, months_dropped=gone)
 
 
 def _forget(args: argparse.Namespace, config: Config, url: str) -> int:
@@ -225,9 +225,11 @@ def _forget(args: argparse.Namespace, config: Config, url: str) -> int:
 def _verify(args: argparse.Namespace, config: Config, url: str) -> int:
     with stores.Store(url) as store:
         number, wrong = stores.verify(store, billing.load_prices(config.prices))
-    said = f"{count(number, 'response')} settled and priced again: {'all the same' if not wrong else 'these differ:'}"
+    sentence = (
+        f"{count(number, 'response')} settled and priced again: {'all the same' if not wrong else 'these differ:'}"
+    )
     document = {"schema": "reread.team_verify/1", "ok": not wrong, "responses": number, "different": wrong}
-    options.show_answer(args, config, lambda: document, lambda _: [said, *(f"  {key}" for key in wrong)])
+    options.show_answer(args, config, lambda: document, lambda _: [sentence, *(f"  {key}" for key in wrong)])
     return EXIT_DIFFERENCE if wrong else 0
 
 

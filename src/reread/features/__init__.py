@@ -1,4 +1,4 @@
-"""What sessions amount to: pure measures, each in a module or package that could be deleted alone.
+"""What sessions show when measured: each measure is a pure module or package that could be deleted alone.
 
 No files, no clock, no database.
 """

@@ -1,7 +1,7 @@
-"""What a session is doing now, how fast its turns went, and how it stood at any of its moments.
+"""What a session is doing now, how fast its turns were, and its state at any of its moments.
 
-Money is that of the whole session up to a moment, other branches and agents included: it was spent by then, whatever
-was rewound later.
+Money is that of the whole session up to a moment, including other branches and agents: it was spent by then, even if a
+branch was rewound later.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from reread.sessions import (
 from reread.sessions.agents import AGENT_TOOLS
 
 ANSWERS_WITHIN = 5.0
-"""Seconds in which most tools give a result; a call that is silent for longer may wait for a permission."""
+"""Seconds within which most tools give a result; a call without one for longer may be waiting for a permission."""
 SETTLES_WITHIN = 10.0
-"""Seconds after which words that nothing follows were the last of a turn."""
+"""Seconds after which text that nothing follows is taken as the last of a turn."""
 GONE_AFTER = 600.0
-"""Seconds of silence in the middle of a turn after which nobody can say whether the client still runs."""
+"""Seconds of silence in the middle of a turn after which it is unknown whether the client still runs."""
 CLOSED_AFTER = 120.0
-"""Seconds after the end of a turn from which on the person may well have left."""
+"""Seconds after the end of a turn after which the person may well have left."""
 QUESTION, PLAN = "AskUserQuestion", "ExitPlanMode"
 _ENDINGS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 
@@ -51,9 +51,9 @@ class Doing(StrEnum):
     WRITING = "writing"
     WORKING = "working"
     ASKING = "asking"
-    """A permission, a question or a plan waits for the person."""
+    """A permission, a question or a plan is waiting for the person."""
     WAITING = "waiting"
-    """For the next prompt."""
+    """It waits for the next prompt."""
     SILENT = "silent"
     ENDED = "ended"
 
@@ -61,7 +61,7 @@ class Doing(StrEnum):
 class Activity(Struct, frozen=True):
     doing: Doing
     tool: str = ""
-    """The one that works, or that is asked about."""
+    """The tool that is running, or that the person is asked about."""
     is_guess: bool = False
 
     @property
@@ -70,7 +70,7 @@ class Activity(Struct, frozen=True):
 
 
 def activity_of(session: Session, quiet: float) -> Activity:
-    """Of a session that nothing was written to for so many seconds. The last lines of it are enough."""
+    """What a session does whose files have been quiet for `quiet` seconds. Its last lines are enough."""
     turn = session.turns[-1] if session.turns else None
     if turn is None or _has_ended(turn, quiet):
         return Activity(Doing.WAITING, is_guess=quiet > CLOSED_AFTER)
@@ -96,25 +96,25 @@ def _has_ended(turn: Turn, quiet: float) -> bool:
         return False
     message = last.record.message if isinstance(last.record, Assistant) else None
     reason = message.stop_reason if message is not None else None
-    # Older clients leave the reason out.
+    # Older clients do not write the reason.
     return reason in _ENDINGS or (reason is None and quiet > SETTLES_WITHIN)
 
 
 class TimedTurn(Struct, frozen=True, kw_only=True):
-    """What the client timed as one turn."""
+    """Something the client timed as one turn."""
 
     output_tokens: int
     milliseconds: float
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
-    """Turns that can be judged, added up. Only the interactive client times turns."""
+    """The sum of all turns that can be judged. Only the interactive client times turns."""
 
     turns: int
     output_tokens: int
     milliseconds: float
     left_out: int
-    """Timed turns whose output is only the beginning of the true count, or that left agents running behind."""
+    """Timed turns left out because the output count is only that of the beginning, or because agents still ran."""
 
     @property
     def tokens_per_second(self) -> float | None:
@@ -123,7 +123,7 @@ class Throughput(Struct, frozen=True, kw_only=True):
 
 
 def throughput(conversation: Conversation) -> Throughput:
-    """Over all branches of a conversation: what was rewound took its time too."""
+    """Over all branches of a conversation, rewound ones included."""
     timed = [
         judged for branch in conversation.branches for turn in branch.turns for judged in timed_turns(turn.records)
     ]
@@ -137,9 +137,9 @@ def throughput(conversation: Conversation) -> Throughput:
 
 
 def timed_turns(records: Iterable[Record]) -> Iterator[TimedTurn | None]:
-    """Of the lines of one prompt what the client timed, which may be several times; None for what must be left out.
+    """The timed turns among the lines of one prompt; there may be several. None for one that must be left out.
 
-    A duration without a request before it says nothing about throughput and is skipped.
+    A duration without a request before it does not measure throughput and is skipped.
     """
     since: list[Record] = []
     for record in records:
@@ -156,25 +156,25 @@ def timed_turns(records: Iterable[Record]) -> Iterator[TimedTurn | None]:
 
 
 _Z = 1.959964
-"""Leaves a fortieth on either side of a normal distribution."""
+"""Leaves one fortieth on each side of a normal distribution."""
 _ONE_SIDE = 1 / 40
 _NEGLIGIBLE = 1e-9
 
 
 class Rate(Struct, frozen=True):
-    """Events over an exposure, such as prompts."""
+    """A number of events per exposure, for example per prompts."""
 
     count: int
     exposure: int
 
     @property
     def per_hundred(self) -> float | None:
-        """None where there was nothing it could have happened in."""
+        """None without any exposure."""
         return 100 * self.count / self.exposure if self.exposure else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Per hundred, as `per_hundred`."""
+        """Confidence interval of `per_hundred`."""
         if not self.exposure:
             return None
         low, high = poisson(self.count)
@@ -182,17 +182,17 @@ class Rate(Struct, frozen=True):
 
 
 def poisson(count: int) -> tuple[float, float]:
-    """Between which means a count of independent events lies: Byar's approximation of the exact limits."""
+    """Confidence limits for the mean of a count of independent events: Byar's approximation of the exact limits."""
     low = count * (1 - 1 / (9 * count) - _Z / (3 * sqrt(count))) ** 3 if count else 0.0
     more = count + 1
     return low, more * (1 - 1 / (9 * more) + _Z / (3 * sqrt(more))) ** 3
 
 
 def change(now: Rate, before: Rate) -> str | None:
-    """`more` or `less` where the two rates differ by more than chance makes likely; None where nobody can tell.
+    """`more` or `less` if the two rates differ by more than is likely by chance; else None.
 
-    Of all events together, the present ones would have the share that the present exposure has: a binomial test, exact
-    because most of these counts are small.
+    Under chance alone, the share of events that are in `now` is its share of the exposure. That is tested with a
+    binomial test, an exact one because most of these counts are small.
     """
     both, exposure = now.count + before.count, now.exposure + before.exposure
     if not both or not now.exposure or not before.exposure:
@@ -205,11 +205,11 @@ def change(now: Rate, before: Rate) -> str | None:
 
 
 def _tail(count: int, of: int, share: float, step: int) -> float:
-    """How likely chance alone makes it so many, or any number further out: upwards or downwards by `step`."""
+    """The probability of this count, or one further out in the direction of `step`, by chance alone."""
     chosen = lgamma(of + 1) - lgamma(count + 1) - lgamma(of - count + 1)
     term = exp(chosen + count * log(share) + (of - count) * log1p(-share))
     odds, total = share / (1 - share), 0.0
-    while 0 <= count <= of and term > total * _NEGLIGIBLE:  # away from the mean the terms only shrink
+    while 0 <= count <= of and term > total * _NEGLIGIBLE:  # away from the mean the terms only get smaller
         total += term
         term *= (of - count) / (count + 1) * odds if step > 0 else count / (of - count + 1) / odds
         count += step
@@ -227,13 +227,13 @@ class TimelinePoint(Struct, frozen=True, kw_only=True):
     context: int
     """Tokens in the context of the last response up to here; 0 before the first one."""
     nanodollars: int
-    """Spent by the whole session up to here, as far as there are prices."""
+    """Spent by the whole session up to here, as far as prices are known."""
     is_partial: bool
     """Whether a model without a price was used by then."""
 
 
 def timeline(session: Session, branch: Branch) -> list[TimelinePoint]:
-    """In the order of the conversation; what has no time is left out."""
+    """The points of a branch in the order of the conversation, without those that have no time."""
     spent = _Spent(session)
     found: list[TimelinePoint] = []
     context = 0
@@ -257,7 +257,7 @@ def timeline(session: Session, branch: Branch) -> list[TimelinePoint]:
 
 
 def _places(turn: Turn) -> Iterator[tuple[datetime, str, str]]:
-    """Of several calls in one line the first."""
+    """Time, uuid and kind of each point; of several calls in one line only the first."""
     seen: set[str] = set()
     if turn.prompt is not None and turn.prompt.uuid and turn.prompt.time is not None:
         yield turn.prompt.time, turn.prompt.uuid, "prompt"
@@ -268,7 +268,7 @@ def _places(turn: Turn) -> Iterator[tuple[datetime, str, str]]:
 
 
 def _contexts(turn: Turn) -> dict[str, int]:
-    """By the lines of each response what it had before it."""
+    """The tokens of context sent for each response, by the uuid of the response's lines."""
     return {
         line.uuid: Rated.of(request.usage, 0).prompt
         for request in requests_of(spoken_groups(turn.records))
@@ -278,12 +278,14 @@ def _contexts(turn: Turn) -> dict[str, int]:
 
 
 class _Spent:
-    """What a session cost up to any moment, every response once."""
+    """The cost of a session up to any moment, every response counted once."""
 
     def __init__(self, session: Session) -> None:
         files = [session.requests, *(agent.requests for agent in session.subagents if not agent.is_recorded_inline)]
-        told = (response for number, each in enumerate(files) for _, response in responses_in(f"{number:09}", each))
-        dated = [(each.at, session.prices.cost(each, each.model, each.time)) for each in settle_all(told)]
+        responses = (
+            response for number, each in enumerate(files) for _, response in responses_in(f"{number:09}", each)
+        )
+        dated = [(each.at, session.prices.cost(each, each.model, each.time)) for each in settle_all(responses)]
         known = sorted((time, cost) for time, cost in dated if time is not None and cost is not None)
         self._times = [time for time, _ in known]
         self._sums = [0, *accumulate(cost for _, cost in known)]

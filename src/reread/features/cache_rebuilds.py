@@ -1,7 +1,7 @@
-"""What the cache did for every request: what it saved, where it had to be built again, what that cost, and why.
+"""What the prompt cache did for every request: what it saved, where it had to be built again, the cost, and the cause.
 
-Requests follow each other in chains, one per file or agent, in the order of time. After a rewind the conversation goes
-on from an earlier request, so that one is what its prompt is held against: going back loses no cache.
+Requests follow each other in chains, one per file or agent, in the order of time. After a rewind the conversation
+continues from an earlier request, so the next prompt is compared with that one: going back loses no cache.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ VERSION_CHANGED = "version_changed"
 EXPIRED = "expired"
 RESUMED_OR_FORKED = "resumed_or_forked"
 UNKNOWN = "unknown"
-"""Causes that are inferred. What the API tells is an open set of names, some of them the same as these."""
+"""Causes that we infer. The API reports an open set of names, some of them equal to these."""
 
 _FIVE_MINUTES, _HOUR = 300_000, 3_600_000
-"""In milliseconds, as all times here."""
+"""In milliseconds, like all times here."""
 _CHARACTERS_PER_TOKEN = 4
 _RESUME_HOOK = "SessionStart:resume"
 _RESUME_ANSWER = "No response requested."
-"""Put in the model's mouth when a session is resumed."""
+"""Written in the model's name when a session is resumed."""
 
 
 class Rebuild(Struct, frozen=True, kw_only=True):
-    """Most of the cache was gone, and a prompt was written into it again."""
+    """Most of the cache was lost, and the prompt was written into it again."""
 
     tokens: int
-    """Written again: no more than was written, nor than was lost."""
+    """Tokens written again: at most the tokens written, and at most those lost."""
     nanodollars: int | None
-    """What they cost above reading them; None where a price is unknown."""
+    """Their cost above that of reading them; None if a price is unknown."""
     cause: str
     is_told: bool
-    """Whether the API told the cause; else it is inferred."""
+    """Whether the API reported the cause; otherwise it is inferred."""
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """One request and what the cache did for it. The calls of advisors inside it are not in here."""
+    """One request and what the cache did for it. Calls of advisors inside it are not included."""
 
     request: Request
     saved: int | None
-    """Nano-dollars against sending everything as input; may be negative, None where a price is unknown."""
+    """Nano-dollars saved compared with sending everything as input; may be negative; None if a price is unknown."""
     rebuild: Rebuild | None
 
     @property
     def prompt(self) -> int:
-        """Tokens of the context that was sent."""
+        """Tokens of the context sent."""
         return self.request.prompt
 
     @property
     def hit_rate(self) -> float | None:
-        """None where nothing was sent."""
+        """None if nothing was sent."""
         return self.request.cache_read / self.request.prompt if self.request.prompt else None
 
 
@@ -68,12 +68,12 @@ class Chain(Struct, frozen=True, kw_only=True):
     """The requests of a file, or of an agent inside one, in the order of time."""
 
     agent: str | None
-    """None for the conversation the file is about."""
+    """None for the file's own conversation."""
     requests: tuple[Measured, ...]
 
 
 class LastRequest(NamedTuple):
-    """What a request is held against: the one before it."""
+    """The previous request, as the next one is compared with it."""
 
     prompt: int
     written: int
@@ -85,22 +85,22 @@ class LastRequest(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """How far a walk over a conversation came: all that the requests which follow are held against."""
+    """The state at the end of a walk over a conversation: everything that later requests are compared with."""
 
     last: LastRequest | None = None
     marks: tuple[str, ...] = ()
-    """What was noted since then."""
+    """Marks found since the last request."""
     used_at: int | None = None
     lifetime: int | None = None
     time: int = EARLIEST
-    """No line before it is later than this."""
+    """No line of the walk is later than this."""
 
 
 def chains(
     conversation: Conversation, prices: Prices, copied: Collection[str] = (), after: Walked | None = None
 ) -> list[Chain]:
-    """The chains of a file, or of the lines that follow what was walked before; `copied` names the requests that were
-    made in another session."""
+    """The chains of a file, or only of the lines after a previous walk; `copied` names requests that were made in
+    another session."""
     found = []
     for agent, requests in _by_agent(conversation).items():
         walk = _Walk(conversation if agent is None else None, prices, frozenset(copied), after)
@@ -109,7 +109,7 @@ def chains(
 
 
 def walked(conversation: Conversation, prices: Prices, after: Walked | None = None) -> Walked | None:
-    """Where a walk over its own requests ends; None where lines are older than what was walked before them."""
+    """The state after the conversation's own requests; None if lines are older than those of the previous walk."""
     walk = _Walk(conversation, prices, frozenset(), after)
     for _ in walk.measure(_by_agent(conversation).get(None, ())):
         pass
@@ -126,7 +126,7 @@ def _by_agent(conversation: Conversation) -> dict[str | None, list[Request]]:
 
 
 def _inline_agents(conversation: Conversation) -> dict[int, str]:
-    """The agent every line of one inside the file belongs to, by `id()`."""
+    """The agent of every agent's line in the file, by the line's `id()`."""
     if not isinstance(conversation, Session):
         return {}
     inside = (agent for agent in conversation.subagents if agent.is_recorded_inline)
@@ -134,9 +134,9 @@ def _inline_agents(conversation: Conversation) -> dict[int, str]:
 
 
 def thinking_estimate(request: Request) -> int | None:
-    """Tokens of the output that were thought, by the stored text.
+    """Tokens of thinking in the output, estimated from the stored text.
 
-    None where the API tells the number, where the text is not stored, and where the output is a stub.
+    None if the API reports the number, if the text is not stored, and if the output count is only a stub.
     """
     details = request.usage.output_tokens_details
     if (details is not None and details.thinking_tokens is not None) or request.doubt == Doubt.SUSPECT:
@@ -162,18 +162,18 @@ class _Event(NamedTuple):
 
 
 class _Before(NamedTuple):
-    """A request as the ones after it see it."""
+    """A request, as later ones are compared with it."""
 
     position: int
     request: LastRequest
 
 
 _NEVER, _LONG_BEFORE, _JUST_BEFORE = -3, -2, -1
-"""Positions before the first line: of what was not noted, of the last request, and of what was noted since."""
+"""Positions before the first line: of marks never seen, of the last request before, and of marks seen since then."""
 
 
 class _Walk:
-    """Goes through a chain once. Without a conversation there are no marks and no branches to look at."""
+    """One walk through a chain. Without a conversation there are no marks and no branches."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class _Walk:
         self._copied = copied
         self._segments = _segments(conversation) if conversation is not None else {}
         self._last: dict[int, _Before] = {}
-        """The newest request of each segment of the tree."""
+        """The latest request of each segment of the tree."""
         after = after or Walked()
         if after.last is not None:
             self._last[0] = _Before(_LONG_BEFORE, after.last)
@@ -196,7 +196,7 @@ class _Walk:
         self._lifetime = after.lifetime
         self._time = after.time
         self.is_in_order = True
-        """Whether no line is older than what was walked before."""
+        """Whether no line is older than those of the previous walk."""
 
     def measure(self, requests: Sequence[Request]) -> Iterator[Measured]:
         events = [self._event(request.lines[0], request) for request in requests]
@@ -229,7 +229,7 @@ class _Walk:
         return Measured(request=request, saved=saved, rebuild=rebuild)
 
     def end(self) -> Walked:
-        """On the branch that the conversation ended on."""
+        """The state at the end of the branch the conversation ended on."""
         path = self._path(self._conversation.tree.active) if self._conversation is not None else [0]
         before = self._before(path)
         since = before.position if before is not None else _LONG_BEFORE
@@ -249,7 +249,7 @@ class _Walk:
         return LastRequest(request.prompt, _written(request), *about, is_copied)
 
     def _path(self, segment: int) -> list[int]:
-        """The segments of the tree that lead to this one: only what was said on them is in the prompt."""
+        """The segments of the tree that lead to this one: the prompt contains only what was said on them."""
         return self._conversation.tree.path(segment) if self._segments and self._conversation is not None else [0]
 
     def _rebuild(self, request: Request, before: _Before, path: list[int]) -> Rebuild | None:
@@ -266,7 +266,7 @@ class _Walk:
         )
 
     def _inferred(self, request: Request, before: _Before, path: list[int]) -> str:
-        """The first that fits, the surest first."""
+        """The first cause that fits, the most certain tried first."""
         if self._is_marked(COMPACTION, before.position, path):
             return COMPACTION
         if request.model != before.request.model:
@@ -282,7 +282,7 @@ class _Walk:
         return any(self._marks.get((mark, segment), _NEVER) > since for segment in path)
 
     def _is_expired(self, time: int | None) -> bool:
-        """Every use of the cache makes it live on, so what counts is the newest request, whatever branch it is on."""
+        """Every use of the cache extends its life, so the latest request counts, whatever branch it is on."""
         if time is None or self._used_at is None or self._lifetime is None:
             return False
         return time - self._used_at > self._lifetime
@@ -301,7 +301,7 @@ def _written(request: Request) -> int:
 
 
 def _reported_miss(request: Request) -> tuple[str | None, int | None]:
-    """Why the cache missed and by how much, as the API tells."""
+    """Why the cache missed and by how many tokens, as the API reports it."""
     for row in (request.winner, *request.lines):
         diagnostics = row.message.diagnostics if row.message is not None else None
         reason = diagnostics.cache_miss_reason if diagnostics is not None else None
@@ -311,7 +311,7 @@ def _reported_miss(request: Request) -> tuple[str | None, int | None]:
 
 
 def _segments(conversation: Conversation) -> dict[int, int]:
-    """Where every line stands in the tree, by `id()`; empty when nothing was rewound."""
+    """The segment of every line, by the line's `id()`; empty if nothing was rewound."""
     tree = conversation.tree
     if len(tree.segments) == 1:
         return {}
@@ -319,7 +319,7 @@ def _segments(conversation: Conversation) -> dict[int, int]:
 
 
 def _marks(conversation: Conversation) -> Iterator[tuple[str, Record]]:
-    """Lines that explain a lost cache. Clients up to 1.0 wrote a summary without a boundary."""
+    """Lines that explain a lost cache. Clients up to 1.0 wrote a summary without a boundary line."""
     for record in (*conversation.compactions, *conversation.beside.get(MicrocompactBoundary, ())):
         yield COMPACTION, record
     for record in conversation.beside.get(Attachment, ()):

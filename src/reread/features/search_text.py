@@ -1,6 +1,6 @@
-"""What of a line can be searched: its texts, each with the field it belongs to.
+"""The texts of a line that can be searched, each with the field it belongs to.
 
-The order is part of the contract with the index: a text is found again by its line and its position here.
+The order is part of the contract with the index: a text is looked up again by its line and its position here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from reread.sessions.speaker import Speaker, kind_of, typed_text, was_typed_whil
 
 
 class Field(StrEnum):
-    """Where a text was said."""
+    """The part of the conversation that a text belongs to."""
 
     PROMPT = "prompt"
     TEXT = "text"
@@ -91,7 +91,7 @@ def _of_reply(record: Assistant) -> list[FieldText]:
 
 
 def tool_text(value: object) -> str:
-    """The strings of a tool's input, without the names of its arguments, in the order they were written."""
+    """The strings of a tool's input, without the argument names, in the order they were written."""
     found: list[str] = []
     waiting = [value]
     while waiting:
@@ -123,7 +123,8 @@ def _of_attachment(record: Attachment) -> list[FieldText]:
 
 
 def _of_system(record: System) -> list[FieldText]:
-    """Those of a subtype we do not know: it may be anything. Lines without one are notices of hooks (1.0.x)."""
+    """Lines of unknown subtypes are searched, as they may be anything. Lines without one are notices of hooks
+    (1.0.x)."""
     return _alone(Field.TEXT, record.text) if record.subtype else []
 
 

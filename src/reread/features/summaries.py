@@ -1,7 +1,7 @@
-"""What a session was about and what came of it, from its own records: nothing is guessed by a model.
+"""What a session was about and what came of it, worked out from its own records, without a model.
 
-What it was for is one sentence that somebody said: a title, the model's own restatement, or a prompt. A first prompt is
-often a greeting, a file name or a page of pasted output, so the sentence is taken whose words come back most: in other
+The goal is one sentence from the session: a title, the model's own restatement, or a prompt. A first prompt is often a
+greeting, a file name or a page of pasted output, so the sentence is chosen whose words occur most elsewhere: in other
 prompts, in commits, in names of changed files and in the last reply.
 """
 
@@ -28,7 +28,7 @@ from .tool_use import Decision, ToolCount, count_tools, decisions_of
 
 _LONGEST = 240
 _FEWEST = 3
-"""Words that make a sentence worth choosing."""
+"""A sentence with fewer words is not worth choosing."""
 _RESTATED = re.compile(
     r"\b[Tt]he user (?:now )?(?:wants|would like|is asking|asks|asked|needs|has asked|wanted)(?: for)?(?: me)? to "
     r"([^\n]{12,300}?)(?:[.:;](?:\s|$)|\n|$)"
@@ -37,9 +37,9 @@ _UNFINISHED = re.compile(r"\b(?:that|which|to|the|a|an|with|and|or|of|for|in|on|
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _OWN = 0.6
-"""Of a sentence, how much must be the person's own words and not quoted."""
+"""The least part of a sentence that must be the person's own words, not quoted ones."""
 _NO_SENTENCE = re.compile(r"[\w.-]+@[\w.-]+[: ]|[@~./]*/\S|\S+:\d+|/|<|\w+: ")
-"""How a shell's prompt, a path, a command and a line of a transcript begin."""
+"""The beginnings of a shell's prompt, a path, a command and a line of a transcript."""
 _POLITE = (
     "please |can you |could you |let'?s |now |we (?:need|want|should) (?:to )?"
     "|i (?:want|need|'?d like) (?:you )?(?:to )?"
@@ -52,31 +52,31 @@ _DIRECTS = re.compile(rf"^(?:{_POLITE})?(?:{'|'.join(_VERBS.split())})\b", re.IG
 _BONUS = {"title": 1.3, "thinking": 1.25, "prompt": 1.0}
 _DIRECTED = 1.3
 _FIRST = 1.8
-"""What stands in the first prompt of some length, or is said of it."""
+"""Weight of a sentence that is in the first prompt of some length, or is about it."""
 
 
 class Goal(Struct, frozen=True):
-    """What somebody wanted, and who says so."""
+    """What a session was for, and where that is written."""
 
     text: str = ""
     source: str = ""
-    """`title`, `thinking` (the model said it again in its own words) or `prompt`; empty where nothing tells."""
+    """`title`, `thinking` (the model's restatement in its own words) or `prompt`; empty if the goal is not known."""
     uuid: str | None = None
 
 
-def goal_of(session: Session, told: Sequence[str] = ()) -> Goal:
-    """The sentence that says best what a session was for; `told` are commits, files and the outcome."""
+def goal_of(session: Session, parts: Sequence[str] = ()) -> Goal:
+    """The sentence that best states what a session was for; `told` holds commits, changed files and the outcome."""
     candidates = list(_candidates(session))
     if not candidates:
         title = session.title if session.title != session.id else ""
         return Goal(_finished(title), "title") if title else Goal()
-    weights = _weights([*(prompt.text for prompt in session.prompts), *told])
+    weights = _weights([*(prompt.text for prompt in session.prompts), *parts])
     best = max(candidates, key=lambda each: _score(each[0], weights, is_first=each[1]))[0]
     return Goal(_finished(best.text), best.source, best.uuid)
 
 
 def _candidates(session: Session) -> Iterator[tuple[Goal, bool]]:
-    """Sentences, each with whether it is about the beginning."""
+    """Sentences, each with whether it is about the beginning of the session."""
     yield from ((goal, True) for goal in _titles(session))
     is_first = True
     for turn in session.turns:
@@ -109,7 +109,7 @@ def _restated(step: Thought | Said) -> Iterator[Goal]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Those of the person's own words; quoted names and words in code may stand in them."""
+    """Sentences in the person's own words; they may contain quoted names and words in code."""
     for sentence in _SENTENCES.split(_FENCED.sub("\n", text[:LONGEST_PROSE])):
         clean = " ".join(sentence.split()).strip(" -*#>•")
         is_typed = len(prose_of(clean)) >= _OWN * len(clean)
@@ -118,7 +118,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _weights(texts: Iterable[str]) -> Counter[str]:
-    """By word, in how many texts it stands."""
+    """For each word, the number of texts it occurs in."""
     return Counter(word for text in texts for word in set(_content_words(text)))
 
 
@@ -128,7 +128,7 @@ def _content_words(text: str) -> Iterator[str]:
 
 def _score(goal: Goal, weights: Counter[str], *, is_first: bool) -> float:
     words = set(_content_words(goal.text))
-    own = goal.source == "prompt"  # its own prompt says each of its words, too
+    own = goal.source == "prompt"  # its own prompt is one of the texts that contain the word
     known = sum(1 + max(0, min(weights[word] - own, 3)) for word in words)
     score = known / (len(words) + 3) * _BONUS[goal.source]
     if goal.source == "thinking" or _DIRECTS.match(goal.text):
@@ -137,7 +137,7 @@ def _score(goal: Goal, weights: Counter[str], *, is_first: bool) -> float:
 
 
 def _finished(text: str) -> str:
-    """One line, beginning with a capital letter, cut at a word."""
+    """The text as one line with a capital first letter, cut between words."""
     line = " ".join(text.split()).rstrip(" .:;,")
     if len(line) > _LONGEST:
         line = line[:_LONGEST].rsplit(" ", 1)[0] + " …"
@@ -161,18 +161,18 @@ _CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
 
 class SummaryStep(Struct, frozen=True, kw_only=True):
-    """One turn of the journey."""
+    """One turn of the session's journey."""
 
     turn: int
     uuid: str | None
     time: datetime | None
     prompt: str
     answer: str
-    """The last thing the model said in it."""
+    """The last text of the model in this turn."""
     calls: int
     errors: int
     files: tuple[str, ...]
-    """What it changed."""
+    """The files it changed."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):
@@ -181,15 +181,15 @@ class Failure(Struct, frozen=True, kw_only=True):
     tool: str
     status: str
     text: str
-    """What it said; of a refusal the reason, never the client's own sentences about it."""
+    """The output of the call; for a refusal the reason, never the client's own sentences about it."""
     refused_by: str | None = None
     """`person`, `rule` or `hook`."""
     target: str = ""
-    """The command or the file it was about."""
+    """The command or the file of the call."""
 
 
 class RunCommand(Struct, frozen=True):
-    """A command that was run, by its program and what it was told to do first."""
+    """How often a program was run, by the program's name and its first subcommand."""
 
     name: str
     runs: int
@@ -205,19 +205,19 @@ class Commit(Struct, frozen=True, kw_only=True):
 
 
 class RanTests(Struct, frozen=True, kw_only=True):
-    """A run of tests, as the runner reported it."""
+    """A test run, as the test runner reported it."""
 
     command: str
     outcome: str
     """`passed` or `failed`."""
     counts: str
-    """`12 passed, 1 failed`, where the runner told."""
+    """`12 passed, 1 failed`, where the runner printed it."""
     turn: int
     uuid: str | None
 
 
 class OpenPoint(Struct, frozen=True):
-    """Something a session left undone, and how that is known."""
+    """Something a session left undone, and the evidence for it."""
 
     text: str
     source: str
@@ -239,26 +239,26 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     goal: str
     """One sentence; `journey` has every prompt."""
     goal_source: str
-    """Who says so: `title`, `thinking` or `prompt`, as `Goal` has it; empty where nothing tells."""
+    """Where the goal is from: `title`, `thinking` or `prompt`, as in `Goal`; empty if there is no goal."""
     journey: tuple[SummaryStep, ...]
-    """Its turns along the active branch."""
+    """The turns of the active branch."""
     prompts: int
-    """What a person typed, on every branch, as a list counts it."""
+    """The number of prompts a person typed, on every branch, as `reread list` counts them."""
     exchanges: tuple[SummaryStep, ...]
-    """The turns in which most was said and done."""
+    """The turns in which most happened."""
     files: tuple[FileDiff, ...]
     files_read: tuple[str, ...]
-    """Those that were only read."""
+    """Files that were read but not changed."""
     tools: tuple[ToolCount, ...]
     errors: tuple[Failure, ...]
     decisions: tuple[Decision, ...]
     subagents: int
     abandoned: int
-    """Branches that were left behind."""
+    """The number of abandoned branches."""
     compactions: int
     outcome: str
     commands: tuple[RunCommand, ...]
-    """The most used."""
+    """The most used ones."""
     commits: tuple[Commit, ...]
     test_runs: tuple[RanTests, ...]
     plans: tuple[str, ...]
@@ -273,7 +273,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def tests(self) -> str | None:
-        """How the last run of tests went; None where there was none."""
+        """The outcome of the last test run; None if there was none."""
         return self.test_runs[-1].outcome if self.test_runs else None
 
     @property
@@ -282,7 +282,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
 
 def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSummary:
-    """Goal, journey, files, tools, failures and outcome of a session's active branch, its agents included."""
+    """Journey, failures and outcome are those of the active branch; files, tools and usage those of the whole
+    session."""
     changed = (edits if edits is not None else SessionEdits(session)).on_disk()
     steps = tuple(_step(turn) for turn in session.turns if turn.prompt is not None)
     calls = list(session.every_call)
@@ -290,8 +291,8 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     files = tuple(diff for diff in changed if diff.is_change)
     commits, runs = tuple(_commits(session)), tuple(_test_runs(session))
     outcome = next((step.answer for step in reversed(steps) if step.answer), "")
-    told = [*(commit.message for commit in commits), *(diff.path for diff in files), outcome]
-    goal = goal_of(session, told)
+    parts = [*(commit.message for commit in commits), *(diff.path for diff in files), outcome]
+    goal = goal_of(session, parts)
     return SessionSummary(
         id=session.id,
         title=session.title,
@@ -330,7 +331,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
 
 def _step(turn: Turn) -> SummaryStep:
     calls = [step for step in turn.steps if isinstance(step, ToolCall)]
-    said = [step.text.strip() for step in turn.steps if isinstance(step, Said) and step.text.strip()]
+    replies = [step.text.strip() for step in turn.steps if isinstance(step, Said) and step.text.strip()]
     changed = (_path(call) for call in calls if call.name in _CHANGING and call.status is CallStatus.OK)
     prompt = turn.prompt
     return SummaryStep(
@@ -338,7 +339,7 @@ def _step(turn: Turn) -> SummaryStep:
         uuid=prompt.uuid if prompt is not None else None,
         time=prompt.time if prompt is not None else None,
         prompt=prompt.text if prompt is not None else "",
-        answer=said[-1] if said else "",
+        answer=replies[-1] if replies else "",
         calls=len(calls),
         errors=sum(call.status is CallStatus.ERROR for call in calls),
         files=tuple(dict.fromkeys(path for path in changed if path)),
@@ -346,7 +347,7 @@ def _step(turn: Turn) -> SummaryStep:
 
 
 def _weight(step: SummaryStep) -> int:
-    """How much happened in a turn: changes weigh most, then what was said."""
+    """How much happened in a turn: changed files weigh most, then text."""
     return 400 * len(step.files) + len(step.prompt) + len(step.answer) + 20 * step.calls
 
 
@@ -407,14 +408,14 @@ def _commands(calls: list[ToolCall]) -> list[RunCommand]:
 
 
 def _commits(session: Session) -> Iterator[Commit]:
-    """As git reported them; where it did not, as the command says."""
+    """Commits as git reported them; without a report, as the command has them."""
     for turn, call in _shell_calls(session):
         if call.status is not CallStatus.OK or not _COMMIT.search(call.command):
             continue
-        told = _COMMITTED.findall(call.text)
-        for branch, number, message in told:
+        committed = _COMMITTED.findall(call.text)
+        for branch, number, message in committed:
             yield Commit(message=message.strip(), hash=number, branch=branch, turn=turn.index, uuid=call.record.uuid)
-        if not told:
+        if not committed:
             found = _MESSAGE.search(call.command)
             message = next((text for text in found.groups() if text), "") if found else ""
             yield Commit(message=message.strip(), turn=turn.index, uuid=call.record.uuid)
@@ -439,7 +440,7 @@ def _plans(session: Session) -> Iterator[str]:
 def _open(
     session: Session, outcome: str, todos: list[dict[str, Any]], runs: tuple[RanTests, ...]
 ) -> Iterator[OpenPoint]:
-    """What somebody would take up again."""
+    """What a person would continue with."""
     for todo in todos:
         text = todo.get("content") or todo.get("subject")
         if todo.get("status") not in ("completed", "deleted") and isinstance(text, str):
@@ -460,7 +461,7 @@ def _open(
 
 
 def _uncommitted(session: Session) -> list[str]:
-    """Names of files that were changed after the last commit; none where nothing was committed."""
+    """Names of files changed after the last commit; empty if nothing was committed."""
     changed: list[str] = []
     has_committed = False
     for step in (step for turn in session.turns for step in turn.steps):
@@ -474,7 +475,7 @@ def _uncommitted(session: Session) -> list[str]:
 
 
 def _next_steps(reply: str) -> list[str]:
-    """The points below a heading such as "Next steps" of the last reply."""
+    """The points under a heading such as "Next steps" in the last reply."""
     found = _LEFT.search(reply)
     if found is None:
         return []
@@ -495,7 +496,7 @@ def _pull_requests(session: Session) -> Iterator[str]:
 
 
 def _todos(session: Session) -> list[dict[str, Any]]:
-    """The list as it was last written."""
+    """The list of todos as last written."""
     for call in reversed(session.tool_calls):
         todos = call.input.get("todos") if call.name == "TodoWrite" and isinstance(call.input, dict) else None
         if isinstance(todos, list):

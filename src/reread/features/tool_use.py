@@ -1,4 +1,4 @@
-"""What tool calls amount to: files they name, how often they ran and failed, questions with their answers."""
+"""What tool calls show: the files they name, how often tools ran and failed, and questions with their answers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class _Paths(Struct, frozen=True, gc=False):
 
 
 _decode = msgspec.json.Decoder(_Paths).decode
-"""Passes over all other arguments: a written file's content would cost more than the rest of the call."""
+"""Skips all other arguments: decoding a written file's content would cost more than the rest of the call."""
 
 
 def paths_of(call: ToolCall) -> list[str]:
-    """The paths among a call's arguments; a shell command's are not looked for."""
+    """The paths among a call's arguments. Shell commands are not searched for paths."""
     try:
         paths = _decode(call.block.raw_input)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # arguments that are no object, or of unexpected types
+    except (msgspec.DecodeError, UnicodeDecodeError):  # not an object, or values of unexpected types
         tool_input = call.input
         return (
             [tool_input[key] for key in _PATH_KEYS if isinstance(tool_input.get(key), str)]
@@ -51,7 +51,7 @@ class ToolCount(Struct, kw_only=True):
     interrupted: int = 0
     missing: int = 0
     seconds: float = 0.0
-    """Summed from call to result, waiting for the person included."""
+    """Total time from call to result, including waiting for the person."""
 
     @property
     def error_rate(self) -> float:
@@ -67,12 +67,12 @@ _COUNTER: dict[str, str] = {
 
 
 def count_tools(calls: Iterable[ToolCall]) -> list[ToolCount]:
-    """Most used first, then by name."""
+    """Counts of calls by tool, the most used first, then by name."""
     return sum_tools((call.name, call.status.value, 1, call.seconds or 0.0) for call in calls)
 
 
 def sum_tools(sums: Iterable[tuple[str, str, int, float]]) -> list[ToolCount]:
-    """The same of calls that were counted by name and by how they ended, with the seconds they took."""
+    """The same from rows of name, status, number of calls and total seconds."""
     counts: dict[str, ToolCount] = {}
     for name, status, calls, seconds in sums:
         count = counts.get(name)
@@ -88,12 +88,12 @@ def sum_tools(sums: Iterable[tuple[str, str, int, float]]) -> list[ToolCount]:
 
 ASKING = "AskUserQuestion"
 _SAID = lazy.pattern(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
-"""How the result's text gives answers where its twin is missing."""
+"""How the result's text gives answers, used where its twin is missing."""
 _SAID_SO_FAR = lazy.pattern(r'^- "(.*?)"\n[ \t]*Answer: (.*)$', re.MULTILINE)
-"""How it gives those of a person who then chose to talk instead."""
+"""How it gives the answers of a person who then chose to talk instead."""
 _REASON = lazy.pattern(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
 _CANNED = ("The user wants to clarify these questions", "The user has indicated they have provided enough answers")
-"""What the client writes in the person's name when they leave the questions for the conversation."""
+"""What the client writes in the person's name when they leave the questions and continue in the conversation."""
 
 
 class Option(Struct, frozen=True):
@@ -102,7 +102,7 @@ class Option(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """One question."""
+    """One question and its answer."""
 
     session: str
     project: str | None
@@ -114,20 +114,20 @@ class Decision(Struct, frozen=True, kw_only=True):
     options: tuple[Option, ...]
     is_multiple: bool
     answer: str | None
-    """What was chosen or typed; None where nothing was."""
+    """What was chosen or typed; None without an answer."""
     note: str = ""
-    """What the person added to the choice, or said when refusing."""
+    """What the person added to the choice, or wrote when refusing."""
     status: str
     """answered, rejected, interrupted, unanswered."""
 
     @property
     def chosen(self) -> list[str]:
-        """The options among the answer; several where several could be chosen."""
+        """The parts of the answer, such as labels of options; several where several could be chosen."""
         return chosen(self.answer, [option.label for option in self.options]) if self.answer is not None else []
 
     @property
     def is_free(self) -> bool:
-        """Whether the answer, or a part of it, is in the person's own words."""
+        """Whether the answer or a part of it is in the person's own words."""
         return self.answer is not None and any(
             part not in {option.label for option in self.options} for part in self.chosen
         )
@@ -174,9 +174,9 @@ def _twin(call: ToolCall) -> dict[str, Any]:
 
 
 def _answers(call: ToolCall, twin: dict[str, Any]) -> dict[str, str]:
-    told = twin.get("answers")
-    if isinstance(told, dict):
-        return {question: _answer(answer) for question, answer in told.items()}
+    answers = twin.get("answers")
+    if isinstance(answers, dict):
+        return {question: _answer(answer) for question, answer in answers.items()}
     if call.output is None:
         return {}
     if call.status is not CallStatus.OK:
@@ -198,17 +198,17 @@ def _note(call: ToolCall, twin: dict[str, Any], question: str) -> str:
     notes = about.get("notes") if isinstance(about, dict) else None
     if isinstance(notes, str):
         return notes
-    said = _feedback(call)
-    return "" if _is_canned(said) else said
+    feedback = _feedback(call)
+    return "" if _is_canned(feedback) else feedback
 
 
 def _feedback(call: ToolCall) -> str:
-    """What is told as said by the person when they refused."""
+    """What the person wrote when refusing, as the record has it."""
     record = call.output.record if call.output is not None else None
     if isinstance(record, User) and record.user_feedback:
         return record.user_feedback.strip()
-    told = _REASON.search(call.output.text) if call.output is not None and call.status is CallStatus.REJECTED else None
-    return told[1].strip() if told else ""
+    match = _REASON.search(call.output.text) if call.output is not None and call.status is CallStatus.REJECTED else None
+    return match[1].strip() if match else ""
 
 
 def _is_canned(text: str) -> bool:
@@ -228,7 +228,7 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 
 def chosen(answer: str, labels: list[str]) -> list[str]:
-    """The parts of an answer: labels may hold commas themselves, so they are taken out first, the longest first."""
+    """The parts of an answer. Labels may contain commas, so they are searched for first, starting with the longest."""
     if answer in labels or not answer:
         return [answer] if answer else []
     parts: list[tuple[int, str]] = []

@@ -90,8 +90,8 @@ def replace_client_totals(
     connection.execute("DELETE FROM client_said WHERE file = ?", (file,))
     for row in rows:
         models = None if row.models is None else _encoded(row.models)
-        said = (row.source, row.began, row.time, row.first, row.nanodollars, models)
-        connection.execute(_INSERT, (session, machine, file, *said, *[None] * 6))
+        values = (row.source, row.began, row.time, row.first, row.nanodollars, models)
+        connection.execute(_INSERT, (session, machine, file, *values, *[None] * 6))
 
 
 def _encoded(models: dict[str, dict[str, int]]) -> str:
@@ -138,10 +138,10 @@ def _row_of(connection: sqlite3.Connection, line: StatusLine) -> tuple[int | Non
            context_tokens, context_size FROM client_said WHERE session = ? AND file IS NULL ORDER BY time DESC""",
         (line.session,),
     )
-    for number, began, *told in rows:
-        is_same_window = line.five_hour.resets in (None, told[2]) or told[2] is None
-        if is_same_window and _is_same_count(line, began, told[0]):
-            return number, told
+    for number, began, *values in rows:
+        is_same_window = line.five_hour.resets in (None, values[2]) or values[2] is None
+        if is_same_window and _is_same_count(line, began, values[0]):
+            return number, values
     return None, ()
 
 

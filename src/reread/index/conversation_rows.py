@@ -24,8 +24,8 @@ _AT_ONCE = 400
 
 def digest_of(*facts: object) -> int:
     """A 63-bit number that identifies a thing by these facts."""
-    told = "\0".join(map(str, facts)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
+    content = "\0".join(map(str, facts)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(content, digest_size=8).digest(), "big") >> 1
 
 
 def call_digest(identity: tuple[object, ...] | None) -> int | None:
@@ -48,7 +48,7 @@ def write_talk(
 
     `is_new` says that the file cannot have rows yet. Call it inside a transaction.
     """
-    told: dict[str, list[_Values]] = {
+    values: dict[str, list[_Values]] = {
         "tool_call": [
             (file, c.id, session, c.name, c.status, c.time, c.seconds, c.path, c.digest, 0, c.offset, c.length)
             for c in sorted(calls, key=lambda call: call.id)  # in the table's own order, so that its pages fill up
@@ -56,7 +56,7 @@ def write_talk(
         "prompt": [(file, p.offset, p.part, p.length, p.time, p.digest, 0) for p in prompts],
         "thought": [(file, t.offset, t.part, t.length, t.time, t.state, t.characters, t.digest, 0) for t in thoughts],
     }
-    for table, rows in told.items():
+    for table, rows in values.items():
         _insert(connection, table, rows if is_new else _changed(connection, table, file, rows, since))
     connection.execute("UPDATE file SET has_talk = 1 WHERE id = ?", (file,))
 

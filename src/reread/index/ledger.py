@@ -331,17 +331,17 @@ def response_rows(
     scope = sessions.scope_of(conversation.records) if scope is None else scope
     estimate = cache_rebuilds.thinking_estimate  # once: every access to a lazy module is an import
     own = _own_agent(conversation)
-    for request, told in sessions.responses_in(file, conversation.requests, scope):
-        circumstance = _circumstance(request, told, _agent(request, own))
+    for request, response in sessions.responses_in(file, conversation.requests, scope):
+        circumstance = _circumstance(request, response, _agent(request, own))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
         about["circumstance"] = about["place"] = numbers.setdefault(circumstance, len(numbers))
-        about["nanodollars"] = prices.cost(told, told.model, told.time)
-        if told.rows:
+        about["nanodollars"] = prices.cost(response, response.model, response.time)
+        if response.rows:
             about |= _measured(by_key[request.identity])
             about["thinking_estimate"] = estimate(request)
         else:
-            about["saved"] = prices.savings(told, told.model, told.time)
-        rows.append(replace(told, **about))
+            about["saved"] = prices.savings(response, response.model, response.time)
+        rows.append(replace(response, **about))
     return {"circumstances": list(numbers), "responses": rows}
 
 
@@ -407,10 +407,10 @@ def _measured(about: Measured) -> dict[str, Any]:
 
 def _recorded(request: Request) -> int | None:
     """The cost that a 1.0.x client wrote into the line, in nano-dollars; None for an amount no response can cost."""
-    told = request.winner.cost_usd
-    if told is None or not 0 <= told <= _DEAREST:
+    cost = request.winner.cost_usd
+    if cost is None or not 0 <= cost <= _DEAREST:
         return None
-    return int(Decimal(str(told)).scaleb(9).to_integral_value())
+    return int(Decimal(str(cost)).scaleb(9).to_integral_value())
 
 
 _DEAREST = 1_000_000
@@ -435,15 +435,15 @@ def _requests(connection: sqlite3.Connection, prices: Prices) -> None:
     rows = connection.execute(f"SELECT request.file, {names}, {TOLD.removeprefix('SELECT ')}").fetchall()
     changed = []
     for file, saved, rebuilt, premium, *values in rows:
-        told = Response(*values)
-        about = told.model, told.time
+        response = Response(*values)
+        about = response.model, response.time
         money = (
-            prices.cost(told, *about),
-            prices.savings(told, *about),
-            None if rebuilt is None else prices.premium(told, rebuilt, *about),
+            prices.cost(response, *about),
+            prices.savings(response, *about),
+            None if rebuilt is None else prices.premium(response, rebuilt, *about),
         )
-        if money != (told.nanodollars, saved, premium):
-            changed.append((*money, file, told.key))
+        if money != (response.nanodollars, saved, premium):
+            changed.append((*money, file, response.key))
     connection.executemany(
         "UPDATE request SET nanodollars = ?, saved = ?, premium = ? WHERE file = ? AND key = ?", changed
     )
@@ -479,11 +479,11 @@ def session_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[Ses
         f"SELECT file.session, {TOLD.removeprefix('SELECT ')} WHERE file.session IS NOT NULL ORDER BY file.session"
     )
     for session, inside in groupby(rows, key=lambda row: row[0]):
-        told = list(settle_all((Response(*row[1:]) for row in inside), prices.priced))
-        priced = [each.nanodollars for each in told if each.nanodollars is not None]
-        unpriced = sum(each.total for each in told if each.nanodollars is None)
-        output = sum(each.output for each in told)
-        yield SessionSums(session, len(told), output, sum(priced) if priced else None, unpriced)
+        settled = list(settle_all((Response(*row[1:]) for row in inside), prices.priced))
+        priced = [each.nanodollars for each in settled if each.nanodollars is not None]
+        unpriced = sum(each.total for each in settled if each.nanodollars is None)
+        output = sum(each.output for each in settled)
+        yield SessionSums(session, len(settled), output, sum(priced) if priced else None, unpriced)
 
 
 _BEHIND_ALL = "\U0010ffff"

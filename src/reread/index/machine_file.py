@@ -55,10 +55,10 @@ def settle_in(connection: sqlite3.Connection) -> None:
     """
     home = Path(connection.execute("PRAGMA database_list").fetchone()[2]).parent
     named = connection.execute("SELECT machine FROM file GROUP BY machine ORDER BY max(mtime_ns) DESC").fetchall()
-    said = connection.execute("SELECT DISTINCT machine FROM client_said").fetchall()
+    machines = connection.execute("SELECT DISTINCT machine FROM client_said").fetchall()
     host = this_machine()
     known = read_file(home) or Machine(_id_in_safe(home) or _new_id(), host)
-    names = [name for (name,) in (*named, *said) if name != known.id]
+    names = [name for (name,) in (*named, *machines) if name != known.id]
     names.sort(key=lambda name: name != host)  # rows under the present name come first, so that imports continue them
     known = known._replace(names=tuple(dict.fromkeys((*names, *known.names))))
     connection.execute("INSERT INTO machine VALUES (?, ?, ?, 1)", (known.id, known.label, json.dumps(known.names)))

@@ -109,8 +109,8 @@ def is_half_made(connection: sqlite3.Connection) -> bool:
 
 
 def last_order(connection: sqlite3.Connection) -> int:
-    said = read_note(connection, ORDER)
-    return int(said) if said is not None and said.isdecimal() else 0
+    noted = read_note(connection, ORDER)
+    return int(noted) if noted is not None and noted.isdecimal() else 0
 
 
 def count_order(connection: sqlite3.Connection, number: int) -> None:

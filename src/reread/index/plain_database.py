@@ -124,9 +124,9 @@ class PlainWriter:
         for view in self._parts.views:
             columns = [column.name for column in view.columns if column.type == "TEXT" and column.name not in _PLAIN]
             for count, row in enumerate(self._rows(view, columns)):
-                told = [(name, value) for name, value in zip(columns, row, strict=True) if isinstance(value, str)]
-                learn_values(redactor, [value for name, value in told if name != "input"])
-                learn_lines(redactor, [value.encode("utf-8", "replace") for name, value in told if name == "input"])
+                texts = [(name, value) for name, value in zip(columns, row, strict=True) if isinstance(value, str)]
+                learn_values(redactor, [value for name, value in texts if name != "input"])
+                learn_lines(redactor, [value.encode("utf-8", "replace") for name, value in texts if name == "input"])
                 if count % _AT_ONCE == 0:
                     redactor.drop_texts()
 

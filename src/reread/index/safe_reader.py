@@ -56,8 +56,8 @@ def remains(safe: Safe, pieces: Sequence[StoredPiece], *, hashed: bool = True) -
 
 def filled(length: int) -> bytes:
     """Filler for lost bytes: one line of text among blank ones, which in a transcript is an `Unknown` and is shown."""
-    told = b"\n%d bytes are lost here: reread archive verify names the damage" % length
-    return told[: max(0, length - 1)].ljust(length, b"\n")
+    note = b"\n%d bytes are lost here: reread archive verify names the damage" % length
+    return note[: max(0, length - 1)].ljust(length, b"\n")
 
 
 IN_ORDER = 2

@@ -58,8 +58,8 @@ class SessionFileReader(SafeReader, FileReader):
         if row.kind == FileKind.CAPTURE:
             from reread.live.capture_fold import fold  # imports the whole protocol, and few files are captures
 
-            told = fold(self._left(row), str(row.path))
-            yield from completed(told.records, told.finals)
+            folded = fold(self._left(row), str(row.path))
+            yield from completed(folded.records, folded.finals)
             return
         for line in split(self._left(row)):
             yield from records_of(line)

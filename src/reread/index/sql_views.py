@@ -343,8 +343,8 @@ def _input(record: Record, which: int | str) -> str | None:
 def _call(record: Record, which: int | str) -> str | None:
     """The id of the call that a result answers; results without a text have no blocks and are not counted."""
     results = [block for block in record.blocks if type(block) is ToolResult] if isinstance(record, User) else []
-    told = [block for block in results if block.as_text]
-    return told[which].tool_use_id if isinstance(which, int) and which < len(told) else None
+    texts = [block for block in results if block.as_text]
+    return texts[which].tool_use_id if isinstance(which, int) and which < len(texts) else None
 
 
 _ASKED: dict[str, Callable[[Record, int | str], str | None]] = {

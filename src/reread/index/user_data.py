@@ -118,12 +118,12 @@ def keep_copied(connection: sqlite3.Connection, home: Path) -> None:
     """Adds rows that the copy has and the database lacks; call it inside a transaction."""
     copied = copied_in(home)
     noted, moved = {row[0] for row in all_rows(connection)}, {row[0] for row in move_rows(connection)}
-    said, forgotten = {row[:2] for row in labels(connection)}, {row[0] for row in forgotten_rows(connection)}
+    labelled, forgotten = {row[:2] for row in labels(connection)}, {row[0] for row in forgotten_rows(connection)}
     dated = {row[0] for row in change_rows(connection)} - {row[0] for row in copied.marks if row[0] not in noted}
     keep_rows(connection, [row for row in copied.marks if row[0] not in noted])
     keep_changes(connection, [row for row in copied.changed if row[0] not in dated])
     keep_moves(connection, [row for row in copied.moved if row[0] not in moved])
-    keep_labels(connection, [row for row in copied.labels if row[:2] not in said])
+    keep_labels(connection, [row for row in copied.labels if row[:2] not in labelled])
     keep_forgotten(connection, [row for row in copied.forgotten if row[0] not in forgotten])
 
 
@@ -205,10 +205,10 @@ def write_copy(connection: sqlite3.Connection, home: Path) -> None:
     """
     rows = [{"session": session, **mark._asdict()} for session, mark in marks(connection).items()]
     moved = [{"earlier": old, "today": new} for old, new in moves(connection).pairs]
-    said = [[uuid, kind, as_path(session), at] for uuid, kind, session, at in labels(connection)]
+    labelled = [[uuid, kind, as_path(session), at] for uuid, kind, session, at in labels(connection)]
     changed = [[as_path(session), at] for session, at in change_rows(connection)]
     forgotten = forgotten_rows(connection)
-    document = {"marks": rows, "moved": moved, "labels": said, "forgotten": forgotten, "changed": changed}
+    document = {"marks": rows, "moved": moved, "labels": labelled, "forgotten": forgotten, "changed": changed}
     text = json.dumps(document, indent=1)
     try:
         write_durably(home / COPY, text)

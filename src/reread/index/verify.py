@@ -66,15 +66,15 @@ def wrong_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[str]:
 
 def _responses(connection: sqlite3.Connection, prices: Prices) -> Iterator[str]:
     for saved, rebuilt, premium, *values in connection.execute(_WITH_CACHING):
-        told = Response(*values)
-        about = told.model, told.time
+        response = Response(*values)
+        about = response.model, response.time
         money = (
-            prices.cost(told, *about),
-            prices.savings(told, *about),
-            None if rebuilt is None else prices.premium(told, rebuilt, *about),
+            prices.cost(response, *about),
+            prices.savings(response, *about),
+            None if rebuilt is None else prices.premium(response, rebuilt, *about),
         )
-        if money != (told.nanodollars, saved, premium):
-            yield f"index: the cost of response {printable(told.key)} is not that of its tokens"
+        if money != (response.nanodollars, saved, premium):
+            yield f"index: the cost of response {printable(response.key)} is not that of its tokens"
 
 
 def _copies(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) -> Iterator[str]:
@@ -106,10 +106,10 @@ def _sessions(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool
         f"""SELECT uuid, id, {figures} FROM session
             WHERE NOT EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND kind = 'capture')"""  # noqa: S608
     )
-    for uuid, *said in rows:
-        right = counted.get(said[0], SessionSums(said[0], 0, 0, None, 0))
+    for uuid, *values in rows:
+        right = counted.get(values[0], SessionSums(values[0], 0, 0, None, 0))
         compared = len(right) if is_priced else 3
-        if tuple(said[:compared]) != right[:compared]:
+        if tuple(values[:compared]) != right[:compared]:
             yield f"index: the figures of session {printable(as_path(uuid))} are not those of its responses"
 
 
@@ -369,8 +369,8 @@ _TABLES = (
 def damage_of(connection: sqlite3.Connection) -> list[str]:
     """What SQLite reports about its pages, and which tables have rows that cannot be valid."""
     try:
-        said = [row[0] for row in connection.execute("PRAGMA integrity_check")]
-        found = [each for each in said if each != "ok" and not _OF_VALUES.match(each)]
+        messages = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+        found = [each for each in messages if each != "ok" and not _OF_VALUES.match(each)]
         return found or [f"the table {table} has rows that are damaged" for table in _unsound(connection)]
     except sqlite3.DatabaseError as error:
         return [str(error)]

@@ -109,11 +109,11 @@ def write_words(
     order of ids, because FTS5 starts a new segment whenever an id is smaller than the one before.
     """
     insert = INSERT_WORDS[RESULT]
-    for number, said in sorted(words):
-        if said is None:
+    for number, text in sorted(words):
+        if text is None:
             connection.execute("DELETE FROM block WHERE id = ?", (number,))
         else:
-            connection.execute(insert, (number, said))
+            connection.execute(insert, (number, text))
     lacking = [(number,) for number, said in words if said is not None and said.endswith(LACKING)]
     connection.executemany(NOTE_LACKING, lacking)
     if words:

@@ -80,11 +80,11 @@ class StoreWriter:
     def _id_range(self) -> tuple[int, int]:
         # Ids in `result_waits` count as well: they may be those of blocks that were deleted. Each end of the blocks is
         # a query of its own: SQLite reads the whole table for both at once.
-        told = self._connection.execute(
+        ends_found = self._connection.execute(
             """SELECT (SELECT min(id) FROM block), (SELECT max(id) FROM block), min(first), max(last)
                FROM result_waits"""
         ).fetchone()
-        ends = (MIDDLE, *(each for each in told if each is not None))
+        ends = (MIDDLE, *(each for each in ends_found if each is not None))
         return min(ends), max(ends)
 
     def apply(
@@ -151,8 +151,8 @@ class StoreWriter:
                AND block.file = file.id WHERE file.key = ?""",
             (file.key,),
         )
-        told = set(known)
-        return replace(file, blocks=[block for block in file.blocks if (block.offset, block.part) not in told])
+        indexed = set(known)
+        return replace(file, blocks=[block for block in file.blocks if (block.offset, block.part) not in indexed])
 
     def _keep(self, file: FileBatch) -> list[PiecePlace]:
         keep = self._keep_once if file.kind == _BACKUP else self._safe.append_compressed
@@ -278,13 +278,13 @@ class StoreWriter:
                 "INSERT INTO block VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [(i, row, b.offset, b.length, b.part, b.field, b.time) for i, b in enumerate(file.blocks, first)],
             )
-            told = list(enumerate(file.blocks, first))
+            numbered = list(enumerate(file.blocks, first))
             if file.results_wait and any(block.field == RESULT for block in file.blocks):
                 words.keep_waiting_results(self._connection, row, first, last)
-                told = [each for each in told if each[1].field != RESULT]
-            for i, block in told:
+                numbered = [each for each in numbered if each[1].field != RESULT]
+            for i, block in numbered:
                 self._connection.execute(INSERT_WORDS[block.field], (i, block.text))
-            self._connection.executemany(NOTE_LACKING, [(i,) for i, block in told if block.text.endswith(LACKING)])
+            self._connection.executemany(NOTE_LACKING, [(i,) for i, block in numbered if block.text.endswith(LACKING)])
             first = last + 1
 
     def close_books(self) -> None:
@@ -343,7 +343,7 @@ class StoreWriter:
 
     def keep_places(self, found: Sequence[tuple[SourceFile, str, Path, str]]) -> None:
         """Stores places: other files with the content of a kept one, which is given by its path and machine."""
-        told = places.known_keys(self._connection) if found else set()
+        known = places.known_keys(self._connection) if found else set()
         rows: list[PlaceRow] = []
         for file, source, original, machine in found:
             kept = self._connection.execute(
@@ -359,7 +359,7 @@ class StoreWriter:
             seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
             key = file_key(self._machine, str(file.path))
             row = places.PlaceRow(key, kept[0], self._machine, source, str(file.path), *seen)
-            if (key, kept[0]) not in told:
+            if (key, kept[0]) not in known:
                 self._safe.append_compressed(*places.place_piece(row, kept[1], file.kind, kept[2], self._began))
             rows.append(row)
         if rows:

@@ -57,8 +57,8 @@ class SyncResult:
         self.problems = problems if problems is not None else []
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-        return f"SyncResult({told})"
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"SyncResult({values})"
 
 
 Report = Callable[[Progress], None]

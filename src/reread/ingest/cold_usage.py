@@ -126,9 +126,9 @@ class _FileUsage(NamedTuple):
 
 def _read(files: Sequence[Behind], prices: Prices) -> Iterator[list[Response]]:
     doubtful: set[str] = set()
-    for told in _on_all_processors(_scanned, files, prices):
-        yield told.responses
-        doubtful.update(told.doubtful)
+    for usage in _on_all_processors(_scanned, files, prices):
+        yield usage.responses
+        doubtful.update(usage.doubtful)
     if doubtful:
         left = [file for file in files if file.key in doubtful]
         yield from (told.responses for told in _on_all_processors(_read_in_full, left, prices))

@@ -140,10 +140,10 @@ def _time_above(records: Sequence[Record], position: int) -> int | None:
     return milliseconds(next((time for time in above if time is not None), None))
 
 
-def _models(said: object) -> dict[str, dict[str, int]] | None:
-    if not isinstance(said, dict):
+def _models(models: object) -> dict[str, dict[str, int]] | None:
+    if not isinstance(models, dict):
         return None
-    return {model: _figures(used) for model, used in said.items() if isinstance(used, dict)}
+    return {model: _figures(used) for model, used in models.items() if isinstance(used, dict)}
 
 
 def _figures(used: dict[str, object]) -> dict[str, int]:
@@ -418,8 +418,8 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
 def _renamed_agents(job: SessionJob, session: Session) -> tuple[FileJob, ...]:
     """Files of agents whose name differs from the one they were read with: the call that started them came later."""
     agents = _agents_by_id(session) if job.known_agents else {}
-    told = ((each, agents.get(each.file.agent or each.file.path.stem)) for each in job.known_agents)
-    return tuple(each for each, agent in told if agent is not None and agents_of(agent) != each.agents)
+    named = ((each, agents.get(each.file.agent or each.file.path.stem)) for each in job.known_agents)
+    return tuple(each for each, agent in named if agent is not None and agents_of(agent) != each.agents)
 
 
 def _agents_by_id(session: Session) -> dict[str, Subagent]:
@@ -542,18 +542,18 @@ def _capture_rows(job: FileJob, session: Session, with_words: bool) -> Extracted
     capture = next((each for each in session.captures if each.path == str(job.file.path)), None)
     if capture is None:
         return ExtractedRows([])
-    told = capture.told
+    captured = capture.told
     added = added_by(capture, session)
     counted = Conversation(_counted(capture, session), id=session.id, prices=session.prices)
     return ExtractedRows(
         blocks=list(_blocks(list(added.records) if with_words else [], added, job)),
-        lines=told.lines,
-        malformed=told.malformed,
+        lines=captured.lines,
+        malformed=captured.malformed,
         calls=call_rows(added),
         prompts=prompt_rows(added),
         thoughts=thought_rows(added),
         **response_rows(counted, job.key),
-        client_totals=client_total_rows(Conversation(told.records, id=session.id)),
+        client_totals=client_total_rows(Conversation(captured.records, id=session.id)),
     )
 
 
@@ -570,7 +570,7 @@ def _counted(capture: SessionCapture, session: Session) -> list[Record]:
         for name, final in capture.told.finals.items()
         if name not in known or known[name] < (final.usage.output_tokens or 0)
     }
-    told = [
+    records = [
         record
         for record in capture.told.records
         if id(record) in added
@@ -578,7 +578,7 @@ def _counted(capture: SessionCapture, session: Session) -> list[Record]:
     ]
     # Frames do not name the git branch, and a response must keep its branch whichever of two files it is counted in.
     branch = next((record.git_branch for record in reversed(session.transcript) if record.git_branch), None)
-    return [replace(record, git_branch=branch) for record in completed(told, finals)]
+    return [replace(record, git_branch=branch) for record in completed(records, finals)]
 
 
 def _side_rows(job: FileJob, disk: FileReader) -> ExtractedRows:
@@ -740,8 +740,8 @@ def texts_in(records: Iterable[Record], conversation: Conversation) -> Iterator[
         record = by_progress.get(id(line), line) if type(line) is ProgressLine else line
         texts = texts_of(record)
         if texts and not _is_repeated(line, conversation):
-            for part, said in enumerate(texts):
-                yield record, part, said
+            for part, text in enumerate(texts):
+                yield record, part, text
 
 
 def _blocks(records: Iterable[Record], conversation: Conversation, job: FileJob) -> Iterator[BlockRow]:

@@ -190,8 +190,8 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
 
     def is_met_by(self, records: Iterable[Record]) -> bool:
         known = frozenset(struct.unpack(f"<{len(self.ids) // _DIGEST}I", self.ids))
-        told = (name for record in records for name in (*_ids(record), *traced_lines(record)))
-        return any(_digest(name) in known for name in told)
+        names = (name for record in records for name in (*_ids(record), *traced_lines(record)))
+        return any(_digest(name) in known for name in names)
 
     def longer(self, more: ClosedPart) -> ClosedPart:
         """This part extended by the lines that follow, which are closed by now as well."""
@@ -311,8 +311,8 @@ def _part(
     head: Session, following: Record, prices: Prices, names: TitleParts, then: Walked, row: SessionRow
 ) -> ClosedPart:
     """The closed part for these lines."""
-    told = (record for each in (head, *head.subagents) for record in each.records)
-    ids = {_digest(name) for record in told for name in (*_ids(record), *_named(record))}
+    records = (record for each in (head, *head.subagents) for record in each.records)
+    ids = {_digest(name) for record in records for name in (*_ids(record), *_named(record))}
     ids |= {_digest(first_line(queued)) for queued in head.traceless.values()}
     return ClosedPart(
         extractor=EXTRACTOR,
@@ -336,8 +336,8 @@ def _is_known(part: ClosedPart, head: Session) -> bool:
     if part.row.project is None or part.row.started is None or part.names.own is None or head.records[0].offset:
         return False
     conversations = (head, *(agent for agent in head.subagents if not agent.is_recorded_inline))
-    told = [request.identity for each in conversations for request in each.requests]
-    return len(told) == len(set(told))
+    identities = [request.identity for each in conversations for request in each.requests]
+    return len(identities) == len(set(identities))
 
 
 def _is_closed(head: Session) -> bool:

@@ -391,11 +391,11 @@ def recount(
         done += job.session.size
         if report is not None:
             report(Progress(done, size, phase="counting again"))
-        for file, told in zip(job.changed, answers, strict=False):
+        for file, rows in zip(job.changed, answers, strict=False):
             kept = read.responses_of_file(connection, file.key)
-            total += len(told)
-            if kept != told:
-                count = sum(kept.get(key) != told.get(key) for key in kept.keys() | told.keys())
+            total += len(rows)
+            if kept != rows:
+                count = sum(kept.get(key) != rows.get(key) for key in kept.keys() | rows.keys())
                 wrong.append(f"index: {count} responses of {printable(file.file.location)} are not what its lines say")
     return Recounted(total, wrong)
 

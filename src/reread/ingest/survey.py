@@ -173,8 +173,8 @@ class Claims:
 
     def names_of(self, session: SessionFiles) -> set[str]:
         """The ids that a session may have: those in its lines, or the one that its path gives it."""
-        told = self._told.get(session.trunk.location) if session.trunk is not None and self._told else None
-        return {session.id} if told is None else told
+        names = self._told.get(session.trunk.location) if session.trunk is not None and self._told else None
+        return {session.id} if names is None else names
 
     def of_others(self, session: SessionFiles) -> frozenset[str]:
         """The ids in its lines that belong to another file of its folder."""
@@ -778,8 +778,8 @@ class Survey:
         if not others or all(job.file.kind not in _NAMES_AGENTS for job in changed):
             return ()
         rows = {row.key: row.id for file in others if (row := self.keys.row(file.location)) is not None}
-        told = read.agents_of_responses(self._connection, rows.values())
-        return tuple(replace(job, agents=told.get(rows[job.key], _NONE)) for job in self._again(others))
+        agents = read.agents_of_responses(self._connection, rows.values())
+        return tuple(replace(job, agents=agents.get(rows[job.key], _NONE)) for job in self._again(others))
 
     def _again(self, files: Iterable[SourceFile]) -> Iterator[FileJob]:
         """Jobs that make the rows of unchanged files again; what is written to one meanwhile is imported too."""

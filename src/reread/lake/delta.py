@@ -259,8 +259,8 @@ def read_people(path: Path) -> list[PersonPrefix]:
             rows = csv.DictReader(file)
             names = tuple(rows.fieldnames or ())
             if not {"prefix", "person"} <= set(names) <= set(_COLUMNS):
-                told = f"{printable(str(path))}: the first line must name the columns {', '.join(_COLUMNS)}"
-                raise BadInput(told)
+                problem = f"{printable(str(path))}: the first line must name the columns {', '.join(_COLUMNS)}"
+                raise BadInput(problem)
             found = [_person(path, rows.line_num, row) for row in rows]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadInput(f"{printable(str(path))}: cannot be read as CSV ({error})") from error
@@ -293,6 +293,6 @@ def prefixes_of(people: Sequence[PersonPrefix], name: str) -> list[str]:
     found = [each.prefix for each in people if each.person == name]
     if not found:
         known = ", ".join(sorted({printable(each.person) for each in people})[:20])
-        told = f"try {known}" if known else "`reread lake people FILE` says who is who"
-        raise BadInput(f"there is no person {printable(name)!r} in this lake; {told}")
+        advice = f"try {known}" if known else "`reread lake people FILE` says who is who"
+        raise BadInput(f"there is no person {printable(name)!r} in this lake; {advice}")
     return found

@@ -300,5 +300,5 @@ def shares_of(jobs: Iterable[ShareJob], size: int = SHARE) -> list[list[ShareJob
 
 def share_name(jobs: Iterable[ShareJob], about: str) -> str:
     """A name made from what is read and how, so that doing a share twice gives the same file."""
-    told = [f"{uri_of(file.path)}\0{file.size}\0{file.mtime_ns}" for job in jobs for file in job.all]
-    return sha256("\n".join([about, *told]).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    parts = [f"{uri_of(file.path)}\0{file.size}\0{file.mtime_ns}" for job in jobs for file in job.all]
+    return sha256("\n".join([about, *parts]).encode("utf-8", "surrogateescape")).hexdigest()[:32]

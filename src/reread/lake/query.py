@@ -322,8 +322,8 @@ class LakeAnswers:
         if absent := set(table.schema.names) - set(held.schema.names):  # a lake of an earlier version
             self._connection.register(f"{kept}_empty", table.schema.empty_table())
             self._connection.register(f"{kept}_held", held)
-            told = f"SELECT * FROM {kept}_held UNION ALL BY NAME SELECT {', '.join(absent)} FROM {kept}_empty"  # noqa: S608
-            self._connection.execute(f"CREATE VIEW {kept} AS {told}")
+            both = f"SELECT * FROM {kept}_held UNION ALL BY NAME SELECT {', '.join(absent)} FROM {kept}_empty"  # noqa: S608
+            self._connection.execute(f"CREATE VIEW {kept} AS {both}")
         else:
             self._connection.register(kept, held)
         columns = (
@@ -465,13 +465,13 @@ class LakeAnswers:
     def only(self, keys: pa.Table) -> LakeAnswers:
         """The same lake, limited to some responses."""
         self._connection.register("wanted", keys)
-        told = self._connection.sql(
+        selected = self._connection.sql(
             "SELECT * FROM request_as_kept WHERE split_part(key, '#advisor:', 1) IN (SELECT key FROM wanted)"
         ).to_arrow_table()
-        self._connection.register("told", told)
+        self._connection.register("told", selected)
         named = "SELECT key, id, month FROM session WHERE key IN (SELECT session FROM told)"
         sessions = self._connection.sql(named).to_arrow_table()
-        return LakeAnswers({REQUEST.name: told.cast(REQUEST.schema), SESSION.name: sessions}, self._prices)
+        return LakeAnswers({REQUEST.name: selected.cast(REQUEST.schema), SESSION.name: sessions}, self._prices)
 
     def friction_by_day(self) -> pa.Table:
         """The rows of `friction_day`."""

@@ -117,19 +117,19 @@ def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> di
     contents = {file.path: reader.content(file) for file in job.all}
     session = load_session(job.files, job.strays, reader, load_prices(options.prices))
     changed = [FileJob(file=file, key=key_of(file.path), source="", device=0, inode=0) for file in job.all]
-    told = SessionJob(files=job.files, strays=job.strays, of_others=job.of_others, changed=tuple(changed))
-    about = session_row(session, told)
+    session_job = SessionJob(files=job.files, strays=job.strays, of_others=job.of_others, changed=tuple(changed))
+    about = session_row(session, session_job)
     if options.before is not None and about.ended is not None and about.ended < options.before:
         return session_mark(about.uuid)
     found = list(zip(changed, file_rows(changed, session, reader, with_words=False), strict=True))
     redactor = _redactor(options)
-    title, said = (None, []) if options.what == "ledger" else _title_and_texts(changed, session, redactor, contents)
+    title, texts = (None, []) if options.what == "ledger" else _title_and_texts(changed, session, redactor, contents)
     rows = {
         SESSION.name: [{**_session(job, about, title), **_friction(session, options, redactor)}],
         FILE.name: [_file(each, rows, contents[each.file.path], reader) for each, rows in found],
         REQUEST.name: [row for each, rows in found for row in _requests(each, rows, contents[each.file.path])],
         CALL.name: [row for each, rows in found for row in _calls(each, rows)],
-        WORDS.name: said,
+        WORDS.name: texts,
     }
     if options.what == "text":
         rows[REQUEST.name] = rows[CALL.name] = []

@@ -92,8 +92,8 @@ class Hooks:
         """Calls the hook and returns its answer. Raises what the hook raises, and LookupError if the id is unknown."""
         if callback.callback not in self._callbacks:
             raise LookupError(f"there is no hook {callback.callback!r}")
-        said = self._callbacks[callback.callback](callback.input)
-        return (await said if inspect.isawaitable(said) else said) or {}
+        reply = self._callbacks[callback.callback](callback.input)
+        return (await reply if inspect.isawaitable(reply) else reply) or {}
 
     def _announce(self, hook: Hook) -> dict[str, Any]:
         id = f"hook-{len(self._callbacks)}"  # noqa: A001
@@ -139,8 +139,8 @@ class HostTools:
         message = data.get("message") if isinstance(data, dict) else None
         asked = message if isinstance(message, dict) else {}
         params = asked.get("params")
-        said = await self._reply_to(str(asked.get("method")), params if isinstance(params, dict) else {})
-        return {"mcp_response": {"jsonrpc": "2.0", "id": asked.get("id"), **said}}
+        reply = await self._reply_to(str(asked.get("method")), params if isinstance(params, dict) else {})
+        return {"mcp_response": {"jsonrpc": "2.0", "id": asked.get("id"), **reply}}
 
     async def _reply_to(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         if method == "initialize":
@@ -443,8 +443,8 @@ class Client:
 
     async def mcp_servers(self) -> list[dict[str, Any]]:
         """Each with its `name` and `status`."""
-        told = _object(await self.ask("mcp_status")).get("mcpServers")
-        return [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
+        servers = _object(await self.ask("mcp_status")).get("mcpServers")
+        return [each for each in servers if isinstance(each, dict)] if isinstance(servers, list) else []
 
     async def reconnect_mcp_server(self, name: str) -> None:
         await self.ask("mcp_reconnect", serverName=name)
@@ -625,9 +625,9 @@ class Client:
         return self._failure or self._error(ended)
 
     def _error(self, what: str) -> ClientError:
-        said = self._transport.stderr[-SHOWN_LINES:] if self._transport is not None else ()
+        stderr = self._transport.stderr[-SHOWN_LINES:] if self._transport is not None else ()
         code = self.exit_code
-        return ClientError(what if code is None else f"{what} (exit code {code})", code, said)
+        return ClientError(what if code is None else f"{what} (exit code {code})", code, stderr)
 
 
 async def query(prompt: str, images: Sequence[Picture] = (), **client: Unpack[ClientArguments]) -> AsyncIterator[Event]:

@@ -1,6 +1,6 @@
-"""Bytes to records: what one line of a transcript or one frame of a stream says.
+"""Bytes to records: the content of one line of a transcript or one frame of a stream.
 
-Names are fetched when first used: a list of sessions reads the client's settings, and must not wait for sixty types.
+Names are fetched when first used: a list of sessions reads the client's settings and must not load sixty types.
 """
 
 from reread.lazy import fetcher

@@ -1,6 +1,6 @@
-"""`attachment` lines: what the client slipped into the conversation beside the person's words.
+"""`attachment` lines: what the client added to the conversation besides the person's words.
 
-A new subtype is a new class here and a name in `AttachmentBody`; an unknown one keeps its bytes.
+A new subtype needs a class here and a name in `AttachmentBody`; an unknown one keeps its bytes.
 """
 
 from typing import Any
@@ -83,10 +83,10 @@ class HookBlockingError(_Hook, tag="hook_blocking_error", frozen=True):
 
     @property
     def message(self) -> str:
-        """The hook's own words, which stand in an object inside the error or are the error itself."""
+        """The hook's own words: a field of the error, or the error itself if it is a string."""
         error = parse_or_none(self.blocking_error)
-        said = error.get("blockingError") if isinstance(error, dict) else error
-        return said if isinstance(said, str) else ""
+        text = error.get("blockingError") if isinstance(error, dict) else error
+        return text if isinstance(text, str) else ""
 
 
 class HookStoppedContinuation(_Hook, tag="hook_stopped_continuation", frozen=True):

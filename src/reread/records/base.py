@@ -1,6 +1,6 @@
-"""What every line has in common, and the line nobody can describe.
+"""What all lines have in common, and `Unknown`, the record for a line that no type describes.
 
-No field is guaranteed by the client, so every field may be None; a null and a missing field read the same.
+The client guarantees no field, so every field may be None; null and a missing field read the same.
 """
 
 from datetime import datetime
@@ -17,20 +17,20 @@ _SHOWN = 60
 
 @lru_cache(maxsize=256)
 def version_numbers(version: str | None) -> tuple[int, ...] | None:
-    """The numbers of a client's version; None where it is not one. Asked for many lines, and there are few versions."""
+    """The numbers of a client's version; None if it is not a version. Cached: many lines share few versions."""
     numbers = (version or "").split("-")[0].split(".")
     return tuple(map(int, numbers)) if all(number.isdecimal() for number in numbers) else None
 
 
 class ForkedFrom(Struct, frozen=True, gc=False, rename="camel"):
-    """Where an SDK fork with remapped uuids was taken from."""
+    """The line that a line of an SDK fork, with its new uuids, was copied from."""
 
     session_id: str | None = None
     message_uuid: str | None = None
 
 
 class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rename="camel"):
-    """One line of a transcript or one frame of a stream; camelCase or snake_case, it reads the same."""
+    """One line of a transcript or one frame of a stream; camelCase and snake_case read the same."""
 
     uuid: str | None = None
     """Opaque: usually a UUID, but `request_<uuid>` and hand-made ids occur."""
@@ -53,27 +53,27 @@ class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rena
     forked_from: ForkedFrom | None = None
 
     session_id_twin: str | None = field(default=None, name="session_id")
-    """The stream's spelling; transcripts repeat it beside `sessionId` since 2.1.199."""
+    """The stream's spelling; transcripts have it as well as `sessionId` since 2.1.199."""
 
-    # Set by `decode` and `read`, never by the line.
+    # Set by `decode` and `read`, never from the line.
     raw: bytes = field(default=b"", name=f"{OURS}raw")
     line: int = field(default=0, name=f"{OURS}line")
     offset: int = field(default=0, name=f"{OURS}offset")
     rest: bytes = field(default=b"", name=f"{OURS}rest")
-    """What stood after the first object on the same line (two writers at once): decode it too."""
+    """What follows the first object on the same line (two writers at once): decode it too."""
     flaws: tuple[str, ...] = field(default=(), name=f"{OURS}flaws")
     """Fields whose value had an unexpected type and was set aside; `raw` still holds them."""
     is_frame: bool = field(default=False, name=f"{OURS}frame")
-    """Whether the line came in the stream's spelling."""
+    """Whether the line has the stream's spelling."""
 
     def __repr__(self) -> str:
-        """Short, because sixty fields hide the three that matter; `data` has them all."""
-        said = f" {shown!r}" if (shown := " ".join(self.text[:_SHOWN].split())) else ""
-        return f"<{type(self).__name__} line {self.line}{said}>"
+        """Short, because sixty fields would hide the few that matter; `data` has them all."""
+        text = f" {shown!r}" if (shown := " ".join(self.text[:_SHOWN].split())) else ""
+        return f"<{type(self).__name__} line {self.line}{text}>"
 
     @property
     def type(self) -> str | None:
-        """The `type` as it stands in the line."""
+        """The `type` as the line has it."""
         tag = self.__struct_config__.tag
         return tag if isinstance(tag, str) else None
 
@@ -94,15 +94,15 @@ class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rena
 
 
 class Unknown(Record, tag=UNKNOWN_TAG, frozen=True):
-    """A line no type describes: an object of an unknown `type`, or bytes that are no JSON object.
+    """A line no type describes: an object of an unknown `type`, or bytes that are not a JSON object.
 
-    The envelope is read where there is one, so an unknown line still holds its place in the tree.
+    The common fields are read where there are any, so an unknown line keeps its place in the tree.
     """
 
     reason: str = ""
     type_name: str | None = None
     malformed: bool = False
-    """True when the bytes are no JSON object at all."""
+    """True when the bytes are not a JSON object at all."""
 
     def __repr__(self) -> str:
         return f"<Unknown line {self.line}: {self.reason}>"
@@ -113,6 +113,6 @@ class Unknown(Record, tag=UNKNOWN_TAG, frozen=True):
 
     @property
     def text(self) -> str:
-        """Whatever reads like text in an object of unknown type, so that search can find it."""
+        """The text of an object of unknown type, from the usual fields, so that search can find it."""
         found = (self.data.get(key) for key in ("content", "text", "summary", "message"))
         return next((value for value in found if isinstance(value, str)), "")

@@ -1,4 +1,4 @@
-"""What Claude Code hands to a hook or a status line command: one JSON object on standard input.
+"""What Claude Code gives a hook or a status line command: one JSON object on standard input.
 
 Imports nothing heavy; any part may be missing, and nothing raises.
 """
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 MOST_DOLLARS = 1_000_000_000
-"""What lies above is no money, and in nano-dollars would not fit a column."""
+"""A larger value is not a cost, and in nano-dollars would not fit a column."""
 
 
 def number(value: object, most: float) -> float | None:
-    """A number from 0 to `most`; None for anything else. NaN compares with nothing, so it is none."""
+    """A number from 0 to `most`; None for anything else, NaN included, because no comparison with it holds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if 0 <= value <= most else None
@@ -42,20 +42,20 @@ class Limit:
 
     __slots__ = ("percent", "resets")
 
-    def __init__(self, said: object, length: int, now: int) -> None:
-        values = _object(said)
+    def __init__(self, value: object, length: int, now: int) -> None:
+        values = _object(value)
         self.percent = number(values.get("used_percentage"), _MOST_PERCENT)
         resets = _milliseconds(values.get("resets_at"))
-        # A window that does not hold the present is a stale or foreign one.
+        # A window that does not contain the present is stale or not ours.
         is_near = resets is not None and abs(resets - now) <= length + 5 * _MINUTE_MS
         self.resets = resets if is_near else None
 
 
 class StatusLine:
-    """One status line, as far as it makes sense."""
+    """The values of one status line, each None where the client's value makes no sense."""
 
-    def __init__(self, said: object, now: int) -> None:
-        values = _object(said)
+    def __init__(self, value: object, now: int) -> None:
+        values = _object(value)
         cost, context, limits = (_object(values.get(name)) for name in ("cost", "context_window", "rate_limits"))
         model = _object(values.get("model"))
         self.session = _name(values.get("session_id"))
@@ -64,7 +64,8 @@ class StatusLine:
         self.nanodollars = nanodollars(cost.get("total_cost_usd"))
         lasted = number(cost.get("total_duration_ms"), _LONGEST_MS)
         self.began = None if lasted is None else now - int(lasted)
-        """When the client began to count. A resumed session goes on where it was, as if there had been no pause."""
+        """When the client began to count. A resumed session counts on from where it was, as if there had been no
+        pause."""
         self.five_hour = Limit(limits.get("five_hour"), _FIVE_HOURS_MS, now)
         self.seven_day = Limit(limits.get("seven_day"), _WEEK_MS, now)
         self.context_size = _tokens(context.get("context_window_size"))
@@ -75,7 +76,7 @@ class StatusLine:
 
     @property
     def kept_values(self) -> tuple[float | None, ...]:
-        """What is kept of it: cost, both limits, the context."""
+        """The values the archive keeps: cost, both limits, the context."""
         return (
             self.nanodollars,
             self.five_hour.percent,
@@ -88,14 +89,14 @@ class StatusLine:
 
 
 def read_status_line(raw: bytes, now: int) -> StatusLine | None:
-    """None when these bytes are no JSON object."""
+    """None when these bytes are not a JSON object."""
     import json
 
     try:
-        said = json.loads(raw)
+        document = json.loads(raw)
     except (ValueError, RecursionError):
         return None
-    return StatusLine(said, now) if isinstance(said, dict) else None
+    return StatusLine(document, now) if isinstance(document, dict) else None
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _name(value: object, longest: int = _LONGEST_NAME) -> str | None:
-    """Text that a terminal and a database can take: it may hold escapes, line ends and halves of characters."""
+    """Text that is safe for a terminal and a database; None if it holds escapes, line ends or unpaired surrogates."""
     if not isinstance(value, str) or not value.strip() or len(value) > longest:
         return None
     return value.strip() if value.isprintable() else None
@@ -121,7 +122,7 @@ def _context_tokens(used: dict[str, Any]) -> int | None:
 
 
 def _milliseconds(value: object) -> int | None:
-    """A moment to the minute: seconds since 1970, milliseconds, or ISO 8601."""
+    """A time rounded to the minute, from seconds since 1970, milliseconds, or ISO 8601."""
     if isinstance(value, str):
         from .lenient import parse_time
 
@@ -134,7 +135,7 @@ def _milliseconds(value: object) -> int | None:
 
 
 class HookInput:
-    """The session a hook runs for, as far as it was told."""
+    """The session a hook runs for; any field may be None."""
 
     __slots__ = ("reason", "session", "transcript")
 
@@ -148,12 +149,12 @@ def read_hook_input(raw: bytes) -> HookInput:
     import json
 
     try:
-        said = json.loads(raw)
+        document = json.loads(raw)
     except (ValueError, RecursionError):
-        said = None
-    return HookInput(said if isinstance(said, dict) else {})
+        document = None
+    return HookInput(document if isinstance(document, dict) else {})
 
 
 def _text(value: object) -> str | None:
-    """A text a command line can carry."""
+    """Text that a command line can carry: not empty, without NUL."""
     return value if isinstance(value, str) and value and "\0" not in value else None

@@ -1,4 +1,4 @@
-"""What a message is made of: content blocks, and the token counts of one API response as the API reports them."""
+"""The parts of a message: content blocks, and the token counts of one API response as the API reports them."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ from msgspec import Meta, Raw, Struct, field
 from .lenient import ABSENT, UNKNOWN_TAG, parse_or_none
 
 Count = Annotated[int, Meta(ge=0, le=10**9)]
-"""No response has more; what says so counts like a field of another type, as absent, and sums stay within 64 bits."""
+"""No response has more. A larger value is treated as absent, like one of a wrong type, so sums stay within 64 bits."""
 
 
 class CacheCreation(Struct, frozen=True, gc=False):
@@ -25,7 +25,7 @@ class OutputTokensDetails(Struct, frozen=True, gc=False):
 
 
 class Iteration(Struct, frozen=True, gc=False, kw_only=True):
-    """One inner call. Type `message` is the answer itself; `advisor_message` is another model's call."""
+    """One inner call. Type `message` is the response itself; `advisor_message` is a call of another model."""
 
     type: str | None = None
     model: str | None = None
@@ -37,7 +37,7 @@ class Iteration(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Usage(Struct, frozen=True, gc=False, kw_only=True, repr_omit_defaults=True):
-    """`input_tokens` is the uncached part only; the cache split says how much was the one-hour kind."""
+    """`input_tokens` is only the uncached part; the cache split says how much was cached for an hour."""
 
     input_tokens: Count | None = None
     output_tokens: Count | None = None
@@ -69,7 +69,7 @@ class Text(_Block, tag="text", frozen=True):
 
 
 class Thinking(_Block, tag="thinking", frozen=True):
-    """Empty text with a signature is normal since 2.1.70: the text was not stored."""
+    """Empty text with a signature is normal since 2.1.70: the client did not store the text."""
 
     thinking: str | None = None
     signature: str | None = None
@@ -152,7 +152,7 @@ class AdvisorToolResult(_Block, tag="advisor_tool_result", frozen=True):
 
 
 class UnknownBlock(_Block, tag=UNKNOWN_TAG, frozen=True):
-    """A block of a type nobody has described, or a list item that is no object at all."""
+    """A block of an unknown type, or a list item that is not an object."""
 
     type_name: str | None = None
     value: Raw = ABSENT
@@ -185,7 +185,7 @@ _READABLE = (Text, ToolReference, UnknownBlock)
 
 
 def text_of(content: Content, joined_by: str = " ") -> str:
-    """The readable text of a content field: a string as it is, a list by its text blocks."""
+    """The readable text of a content field: a string as it is, or the joined text of a list's blocks."""
     if isinstance(content, str):
         return content
     return joined_by.join([text for block in content or () if isinstance(block, _READABLE) and (text := block.as_text)])

@@ -1,4 +1,4 @@
-"""The lines of the conversation itself: what the person, the tools and the model said."""
+"""The lines of the conversation itself: from the person, the tools and the model."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .content import Block, Content, Usage, text_of
 from .lenient import ABSENT, FAILURES, OURS, parse_or_none
 
 SYNTHETIC_MODEL = "<synthetic>"
-"""The client's own notices wear this model name: no request was made, no tokens were used."""
+"""The model name on the client's own notices: no request was made, no tokens were used."""
 
 
 class CacheMissReason(Struct, frozen=True, gc=False):
@@ -47,7 +47,7 @@ class Spoken(Record, frozen=True):
     message: ApiMessage | None = None
     is_api_error_message: bool | None = None
     parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")
-    """In a stream: the call whose subagent said this."""
+    """In a stream: the call that started the subagent that wrote this."""
 
     @property
     def content(self) -> Content:
@@ -55,7 +55,7 @@ class Spoken(Record, frozen=True):
 
     @property
     def blocks(self) -> list[Block]:
-        """The content blocks; none where the content is plain text."""
+        """The content blocks; empty where the content is plain text."""
         message = self.message
         if message is None or type(message.content) is not list:
             return []
@@ -89,7 +89,7 @@ class PermissionDecision(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class User(Spoken, tag="user", frozen=True):
-    """What reached the model in the user's name: prompts, but far more often tool results."""
+    """What was sent to the model in the user's role: prompts, but far more often tool results."""
 
     raw_result: Raw = field(default=ABSENT, name="toolUseResult")
     source_tool_assistant_uuid: str | None = field(default=None, name="sourceToolAssistantUUID")
@@ -116,7 +116,7 @@ class User(Spoken, tag="user", frozen=True):
     subagent_type: str | None = field(default=None, name="subagent_type")
     task_description: str | None = field(default=None, name="task_description")
 
-    # Bookkeeping of 2.1.325, kept for completeness.
+    # Bookkeeping of 2.1.325; not used, but described so that it does not count as drift.
     turn_origin: Raw = ABSENT
     turn_position: Raw = ABSENT
     turn_companion: Raw = ABSENT
@@ -139,11 +139,11 @@ class ToolResultLine(User, tag="tool_result", frozen=True):
 
 
 class Assistant(Spoken, tag="assistant", frozen=True):
-    """One content block of an API response, usually; the response is all lines with one `message.id`."""
+    """Usually one content block of an API response; all lines with the same `message.id` are the response."""
 
     request_id: str | None = None
     request_session_id: str | None = None
-    """The session that asked for it, where the line is a fork's copy (2.1.327)."""
+    """The session that made the request, where the line is a fork's copy (2.1.327)."""
     error: Raw = ABSENT
     api_error: str | None = None
     api_error_status: Number | None = None
@@ -171,7 +171,7 @@ class Assistant(Spoken, tag="assistant", frozen=True):
     thinking_metadata: ThinkingMetadata | None = None
     todos: list[Any] | None = None
     cost_usd: Number | None = field(default=None, name="costUSD")
-    """Written by 1.0.x clients: a hint, never a truth."""
+    """Written by 1.0.x clients: a hint, never to be relied on."""
     duration_ms: Number | None = None
     subagent_type: str | None = field(default=None, name="subagent_type")
     task_description: str | None = field(default=None, name="task_description")
@@ -193,7 +193,7 @@ class ResultTwin(Struct, frozen=True, gc=False, rename="camel"):
     persisted_output_path: str | None = None
     agent_id: str | None = None
     message: str = field(default="", name=f"{OURS}message")
-    """The whole text, where the twin is a string and not an object: `Error: ...`, `User rejected tool use`."""
+    """The whole text, where the twin is a string instead of an object: `Error: ...`, `User rejected tool use`."""
 
 
 _decoder = json_decoder(ResultTwin)

@@ -1,8 +1,7 @@
-"""Bytes to records: the only place where a line gets its meaning.
+"""Bytes to records: the only place where a line is interpreted.
 
-A ladder, cheapest step first. Nearly every line ends on the first step, one typed decode; the others exist so
-that no line is ever lost:
-
+Steps are tried in order, the cheapest first. Nearly every line is done after the first, one typed decode; the others
+exist so that no line is ever lost:
     1. msgspec, straight into the type
     2. plain values (msgspec, then the lenient standard library), aliases resolved, then into the type
     3. the type filled field by field, setting aside what does not fit
@@ -96,7 +95,7 @@ RECORD_TYPES: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind f
 
 @cache
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Made when first needed: the decoders of all types together cost 40 ms, more than most commands take."""
+    """Cached and made on first use: the decoders of all types together cost 40 ms, more than most commands take."""
     return json_decoder(kind)
 
 
@@ -106,19 +105,20 @@ class _Tag(msgspec.Struct):
 
 _tag_of = json_decoder(_Tag).decode
 _EARLY = 3000
-"""Lines that are read before the decoder of all types is worth its making (6 ms): a search may read a single one."""
+"""How many lines are decoded before the decoder of all types is made (6 ms): a search may read a single line."""
 _early_lines = 0
 _USUAL = User | Assistant
 
 
 def _decode_early(raw: bytes) -> Record:
-    """By the decoder of the line's own type, until many lines have come; then all go to the decoder of all types."""
+    """Decodes with the decoder of the line's own type. After `_EARLY` lines, all lines go to the decoder of all
+    types."""
     global _decode_any, _early_lines
     _early_lines += 1
     if _early_lines > _EARLY:
         _decode_any = _decoder(AnyRecord).decode
     record: Record
-    try:  # two of three lines; all others are refused at once
+    try:  # two of three lines; this decoder refuses all others at once
         record = _decoder(_USUAL).decode(raw)
     except FAILURES:
         kind = RECORD_TYPES.get(_tag_of(raw).type)
@@ -134,13 +134,13 @@ AnyBytes = bytes | bytearray | memoryview
 
 
 def expect_many() -> None:
-    """Makes the decoder of all types now: once, where workers are to be forked that would each make it."""
+    """Makes the decoder of all types now, so that worker processes forked afterwards need not each make it."""
     global _decode_any
     _decode_any = _decoder(AnyRecord).decode
 
 
 def decode(raw: AnyBytes | str) -> Record:
-    """The record on a line. Never raises for what it holds: what cannot be read comes back as `Unknown`."""
+    """The record on a line. Never raises for the line's content: what cannot be read becomes an `Unknown`."""
     if type(raw) is not bytes:
         raw = as_bytes(raw)
     try:
@@ -154,7 +154,7 @@ def decode(raw: AnyBytes | str) -> Record:
 
 
 def as_bytes(line: AnyBytes | str) -> bytes:
-    """Text as UTF-8, and bytes as they are now: a buffer may be filled again. Raises BadInput for anything else."""
+    """Text as UTF-8; bytes as a copy, because a buffer may be refilled. Raises BadInput for anything else."""
     if isinstance(line, str):
         return line.encode("utf-8", "surrogatepass")
     if not isinstance(line, AnyBytes):
@@ -163,7 +163,7 @@ def as_bytes(line: AnyBytes | str) -> bytes:
 
 
 def decode_all(raw: bytes, line: int = 0, offset: int = 0) -> list[Record]:
-    """Every record on a line, placed: one nearly always, more where two writers met."""
+    """Every record on a line, with line number and offset: nearly always one, more where two writers met."""
     records = []
     while True:
         record = decode(raw)
@@ -177,7 +177,7 @@ def decode_all(raw: bytes, line: int = 0, offset: int = 0) -> list[Record]:
 
 
 def _look_again(record: Record, raw: bytes) -> Record:
-    """The few lines one typed decode does not finish: system subtypes, and the stream's spelling."""
+    """Finishes the few lines that one typed decode does not: system subtypes, and the stream's spelling."""
     kind = _system_kind(record.subtype) if isinstance(record, System) else type(record)
     is_frame = record.session_id is None and record.session_id_twin is not None
     if is_frame and kind not in _STREAM_ONLY:
@@ -194,7 +194,7 @@ def _look_again(record: Record, raw: bytes) -> Record:
 
 
 _STREAM_ONLY = frozenset({StreamEvent, ThinkingTokens})
-"""Nine of ten lines of a stream. They never stand in a transcript, so nothing but the session has two spellings."""
+"""Nine of ten lines of a stream. They never occur in a transcript, so only their session id has two spellings."""
 
 
 def _system_kind(subtype: str | None) -> type[System]:

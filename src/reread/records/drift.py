@@ -1,4 +1,4 @@
-"""Format drift: what a line says that no type of ours describes.
+"""Format drift: what lines contain that no type of ours describes.
 
 Clients change every week and publish no schema, so this is how a new field or record type is noticed. It costs
 a second parse of each line; `decode` itself never pays for it.
@@ -27,14 +27,14 @@ _FAMILY: dict[type[Struct], str] = {
 
 
 class Occurrences(NamedTuple):
-    """How many objects there are of a kind, and how many of them have each field."""
+    """The number of objects of a kind, and how many of them have each field."""
 
     objects: int
     fields: dict[str, int]
 
 
 class Drift:
-    """Counts of unknown types and unmodelled fields over any number of records."""
+    """Counts unknown types and unmodelled fields over any number of records."""
 
     def __init__(self) -> None:
         self.unknown_types: Counter[str] = Counter()
@@ -42,11 +42,11 @@ class Drift:
         self.unexpected_values: Counter[str] = Counter()
         """Known fields whose value had a type we did not expect."""
         self._shapes: Counter[tuple[str, tuple[str, ...]]] = Counter()
-        """Objects by where they stand and which fields they have: lines of one client share few shapes."""
+        """Objects by their place and their field names: the lines of one client have few different shapes."""
 
     @property
     def fields(self) -> dict[str, Occurrences]:
-        """Of every type of record, and of the message in it, how often each field occurs; the most frequent first."""
+        """How often each field occurs in every type of record, and in its message; the most frequent first."""
         objects: Counter[str] = Counter()
         fields: dict[str, Counter[str]] = {}
         for (label, names), number in self._shapes.items():
@@ -58,7 +58,7 @@ class Drift:
         return {label: Occurrences(number, dict(fields[label].most_common())) for label, number in most}
 
     def add(self, record: Record) -> None:
-        label, data = _label(record), record.data  # which parses the line: once is enough
+        label, data = _label(record), record.data  # `data` parses the line, so read it only once
         if not (isinstance(record, Unknown) and record.malformed):
             self._shapes[label, tuple(data)] += 1
             message = data.get("message")
@@ -78,7 +78,7 @@ class Drift:
             (self.unknown_types if is_type else self.unmodelled_fields)[name] += 1
 
     def join(self, later: Drift) -> None:
-        """Adds what was counted over further records."""
+        """Adds the counts of another `Drift`."""
         self.unknown_types.update(later.unknown_types)
         self.unmodelled_fields.update(later.unmodelled_fields)
         self.unexpected_values.update(later.unexpected_values)
@@ -91,11 +91,11 @@ def _label(record: Record) -> str:
 
 
 Found = tuple[bool, str]
-"""Whether it is a type, and its name."""
+"""Whether it is an unknown type (else an unmodelled field), and its name."""
 
 
 def _unmodelled(kind: type[Struct], value: dict[str, Any], path: str, found: list[Found]) -> None:
-    """Adds everything in an object that `kind` has no room for."""
+    """Adds everything in an object that `kind` has no field for."""
     strangers, inner = _plan(kind, tuple(value), path)
     found += strangers
     for key, room, place in inner:
@@ -105,7 +105,7 @@ def _unmodelled(kind: type[Struct], value: dict[str, Any], path: str, found: lis
 
 
 class _Room:
-    """What may stand in a field, by its annotation, which is slow to look into."""
+    """The types that a field may hold, from its annotation. Annotations are slow to inspect."""
 
     __slots__ = ("holds_structs", "items", "members", "values")
 
@@ -122,9 +122,9 @@ _Plan = tuple[list[Found], list[tuple[str, _Room, str]]]
 
 @lru_cache(maxsize=4096)
 def _plan(kind: type[Struct], keys: tuple[str, ...], path: str) -> _Plan:
-    """What is said of keys without a field, and the keys whose value is worth looking into, with the place of each.
+    """The findings for keys without a field, and the keys whose values must be inspected, with the place of each.
 
-    Lines of one client share few shapes.
+    Cached, because the lines of one client have few different shapes.
     """
     known = dict(fields_of(kind).values())
     annotations = {key: known.get(key, known.get(transcript_spelling(key))) for key in keys}
@@ -160,7 +160,7 @@ def _in_struct(kind: type[Struct], value: dict[str, Any], path: str, found: list
 
 @lru_cache(maxsize=4096)
 def _place_of(kind: type[Struct]) -> str | None:
-    """A type that is one of a family is named by that, wherever it stands."""
+    """The name of a type within its family, which is the same wherever it occurs; None if it has no family."""
     family = next((name for unknown, name in _FAMILY.items() if issubclass(kind, unknown.__base__ or kind)), None)
     return f"{family}/{kind.__struct_config__.tag}" if family else None
 

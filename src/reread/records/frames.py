@@ -1,4 +1,4 @@
-"""Frames that exist only in the stream: control requests and their answers, and the API's own streaming events."""
+"""Frames that exist only in the stream: control requests and responses, and the API's own streaming events."""
 
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ from .lenient import ABSENT, FAILURES, parse_or_none, unknown_value
 
 
 class StreamEvent(Record, tag="stream_event", frozen=True):
-    """The API's own streaming event; `event` is read by the live accumulator."""
+    """The API's own streaming event, undecoded: `decode_api_event` reads it."""
 
     raw_event: Raw = field(default=ABSENT, name="event")
     parent_tool_use_id: str | None = field(default=None, name="parent_tool_use_id")
@@ -97,7 +97,7 @@ class CommandLifecycle(Record, tag="command_lifecycle", frozen=True):
 
 class ConversationReset(Record, tag="conversation_reset", frozen=True):
     new_conversation_id: str | None = field(default=None, name="new_conversation_id")
-    """Not the session id that follows."""
+    """Not the id of the session that follows."""
     trigger: str | None = None
     user_message_uuid: str | None = field(default=None, name="user_message_uuid")
 
@@ -107,7 +107,7 @@ HOOK_CALLBACK = "hook_callback"
 
 
 class ClientAsks(Struct, frozen=True, kw_only=True, gc=False):
-    """A question of the client; which fields are there follows from its subtype."""
+    """A question of the client; its subtype determines which fields are present."""
 
     subtype: str | None = None
 
@@ -150,11 +150,11 @@ class HostAnswer(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def response(self) -> Any:
-        """What was answered; may be missing in a success."""
+        """The content of the response; a success may have none."""
         return parse_or_none(self.raw_response)
 
 
-# Decoders are made when a stream is read: transcripts have no such frames.
+# These decoders are made when a stream is read: transcripts have no such frames.
 @cache
 def _asks() -> msgspec.json.Decoder[ClientAsks]:
     return json_decoder(ClientAsks)
@@ -166,7 +166,7 @@ def _answer() -> msgspec.json.Decoder[HostAnswer]:
 
 
 def question_of(frame: ControlRequest) -> ClientAsks | None:
-    """What a client asks; None where its shape is not the one we know."""
+    """The client's question; None if it does not have the shape we know."""
     try:
         return _asks().decode(frame.request)
     except FAILURES:
@@ -194,7 +194,7 @@ class BlockStart(_ApiEvent, tag="content_block_start", frozen=True):
 
     @property
     def block(self) -> Block:
-        """The block as it begins: its type and id, and nothing said yet."""
+        """The block as it begins: its type and id, without any content yet."""
         try:
             block: Block = _block().decode(self.content_block)
         except FAILURES:
@@ -203,7 +203,7 @@ class BlockStart(_ApiEvent, tag="content_block_start", frozen=True):
 
 
 class ApiDelta(Struct, frozen=True, kw_only=True, gc=False):
-    """A fragment; which field carries it follows from the type of its block."""
+    """A fragment; the type of its block determines which field carries it."""
 
     type: str | None = None
     thinking: str | None = None
@@ -249,7 +249,7 @@ def _block() -> msgspec.json.Decoder[Block]:
 
 
 def decode_api_event(raw: Raw) -> ApiEvent | None:
-    """The event, or None for one that no type describes: its frame still has the bytes."""
+    """The event; None if no type describes it. Its frame still has the bytes."""
     try:
         event: ApiEvent = _event().decode(raw)
     except FAILURES:

@@ -1,4 +1,5 @@
-"""Values that strict parsers refuse: odd JSON, odd times, both spellings of names, types filled field by field."""
+"""Values that strict parsers refuse: invalid JSON, times in other forms, two spellings of names, values of wrong
+types."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from reread.lazy import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import json
-else:  # for odd lines alone
+else:  # only for lines that msgspec cannot read
     json = lazy.module("json")
 
 Timestamp = str | int | float | None
@@ -29,13 +30,13 @@ MILLISECONDS_FROM = 1e11
 def parse_time(value: object) -> datetime | None:
     """UTC time of a raw timestamp; None when there is none or it makes no sense.
 
-    Not remembered, though the lines of a response repeat their times: looking it up takes longer than reading it.
+    Not cached, though the lines of a response repeat their times: a lookup takes longer than parsing.
     """
     if not isinstance(value, str):
         return None if isinstance(value, bool) or not isinstance(value, int | float) else _from_number(value)
     try:
         moment = datetime.fromisoformat(value.strip())
-        if moment.tzinfo is UTC:  # the client's own form, which needs nothing more
+        if moment.tzinfo is UTC:  # the client's own form, already in UTC
             return moment
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
@@ -56,7 +57,7 @@ IRREGULAR = {
     "source_tool_use_id": "sourceToolUseID",
     "source_tool_assistant_uuid": "sourceToolAssistantUUID",
 }
-"""Spellings whose transcript twin is not plain camelCase; all others follow the rule."""
+"""Stream spellings whose transcript spelling is not plain camelCase; all others follow the rule."""
 
 _CAMEL_INSIDE = ("compact_metadata", "preserved_segment", "preserved_messages", "thinking_metadata")
 
@@ -68,7 +69,7 @@ def transcript_spelling(key: str) -> str:
 
 
 def with_transcript_spelling(value: dict[str, Any]) -> dict[str, Any]:
-    """Adds the transcript's spelling beside the stream's; what a line already says is left alone."""
+    """Adds the transcript's spelling of every key in the stream's; keys the line already has keep their values."""
     added = {transcript_spelling(key): item for key, item in value.items() if "_" in key}
     for key in _CAMEL_INSIDE:
         inner = value.get(key)
@@ -78,7 +79,7 @@ def with_transcript_spelling(value: dict[str, Any]) -> dict[str, Any]:
 
 
 FAILURES = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
-"""All that decoding hostile bytes may raise; UnicodeDecodeError and JSONDecodeError are ValueErrors."""
+"""All exceptions that decoding hostile bytes may raise; UnicodeDecodeError and JSONDecodeError are ValueErrors."""
 
 _PADDING = "\ufeff\0 \t\r\n"
 _SURROGATES = lazy.pattern("[\ud800-\udfff]")
@@ -89,7 +90,7 @@ _LONGEST_INT = 4000
 class Parsed(NamedTuple):
     value: Any
     rest: bytes
-    """What stood after the first value on the line."""
+    """What follows the first value on the line."""
 
 
 def _number(digits: str) -> int | float:
@@ -117,7 +118,7 @@ def _parse_leniently(raw: bytes) -> Parsed:
 
 
 def parse_or_none(raw: bytes | memoryview | msgspec.Raw) -> Any:
-    """The value, or None where there is none to be had."""
+    """The first JSON value, or None if there is none."""
     try:
         return msgspec.json.decode(raw)
     except FAILURES:
@@ -129,7 +130,7 @@ def parse_or_none(raw: bytes | memoryview | msgspec.Raw) -> Any:
 
 
 def without_surrogates(value: Any) -> Any:
-    """Replaces what UTF-8 cannot hold, at any depth; the raw bytes keep the original."""
+    """Replaces surrogates, which UTF-8 cannot encode, at any depth; the raw bytes keep the original."""
     if isinstance(value, str):
         return _SURROGATES.sub("\ufffd", value)
     if isinstance(value, list):
@@ -140,9 +141,9 @@ def without_surrogates(value: Any) -> Any:
 
 
 OURS = f"reread:{id(object()):x}:"
-"""Begins the names of what we add to a line's own fields; it differs in every process, so no line can forge it."""
+"""Prefix of the names of what we add to a line's own fields. It differs in every process, so no line can forge it."""
 UNKNOWN_TAG = f"{OURS}unknown"
-"""The tag of types that hold what no other type describes."""
+"""The tag of types for objects that no other type describes."""
 ABSENT = msgspec.Raw(b"null")
 """Default of fields kept as raw JSON: absent reads the same as null."""
 
@@ -167,14 +168,14 @@ def fields_of(kind: type[Struct]) -> dict[str, tuple[str, Any]]:
 
 
 def options(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, or the annotation alone."""
+    """The members of a union except None, or the annotation alone."""
     if get_origin(annotation) in (Union, UnionType):
         return tuple(member for member in get_args(annotation) if member is not NoneType)
     return (annotation,)
 
 
 def struct_for(members: tuple[Any, ...], value: dict[str, Any]) -> type[Struct] | None:
-    """The struct type an object should become: by its tag where the types carry one."""
+    """The struct type for an object: chosen by its tag if the types have one."""
     structs = [m for m in members if isinstance(m, type) and issubclass(m, Struct)]
     tagged = {m.__struct_config__.tag: m for m in structs if m.__struct_config__.tag is not None}
     if not tagged:
@@ -205,7 +206,7 @@ def _fit_struct(kind: type[Struct], value: dict[str, Any], flaws: list[str], pat
 
 
 def _fit_items(annotation: Any, items: list[Any], flaws: list[str], path: str) -> list[Any]:
-    """A list keeps what it can; items no type describes stay as unknown values where the type has room."""
+    """Keeps every list item that fits; items no type describes become unknown values where the type allows them."""
     unknown = struct_for(options(annotation), {"type": UNKNOWN_TAG})
     kept: list[Any] = []
     for index, item in enumerate(items):
@@ -227,7 +228,7 @@ def _fit_plain(annotation: Any, value: Any, flaws: list[str], path: str) -> Any:
 
 
 def unknown_value(kind: type[S], value: Any) -> S:
-    """Wraps what no type describes; every kind tagged unknown has these two fields."""
+    """Wraps a value that no type describes; every type tagged unknown has these two fields."""
     tag = value.get("type") if isinstance(value, dict) else None
     return kind(type_name=tag if isinstance(tag, str) else None, value=Raw(_encoded(value)))
 

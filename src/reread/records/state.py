@@ -1,6 +1,6 @@
-"""What stands beside the conversation: titles, modes, snapshots, queues, totals, progress lines, side files.
+"""Lines that are not part of the conversation: titles, modes, snapshots, queues, totals, progress lines, side files.
 
-They carry no uuid, so they are no part of the tree; they apply to what follows them in the same file.
+Only progress lines have a uuid and are linked into the tree. The others apply to what follows them in the same file.
 """
 
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from .lenient import ABSENT, UNKNOWN_TAG, Timestamp, parse_or_none, salvage
 class Summary(Record, tag="summary", frozen=True):
     summary: str | None = None
     leaf_uuid: str | None = None
-    """Often a line of another file: check before use."""
+    """Often the uuid of a line in another file: check before use."""
 
     @property
     def text(self) -> str:
@@ -83,7 +83,7 @@ class CustomTitle(Record, tag="custom-title", frozen=True):
 
 
 class AgentName(Record, tag="agent-name", frozen=True):
-    """The session's name as the person set it; mirrors the custom title."""
+    """The session's name as the person set it; the same as the custom title."""
 
 
 class PrLink(Record, tag="pr-link", frozen=True):
@@ -127,7 +127,7 @@ class ModelUsage(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
 
 
 class CostState(Record, tag="cost-state", frozen=True):
-    """The client's own running total, hidden calls included. The last one of a file wins."""
+    """The client's own running total, including hidden calls. The last one in a file counts."""
 
     total_cost_usd: Number | None = field(default=None, name="totalCostUSD")
     total_api_duration: Number | None = field(default=None, name="totalAPIDuration")
@@ -154,14 +154,14 @@ class ApiRequest(Record, tag="api-request", frozen=True):
 
 
 class ApiRequestShape(Record, tag="api-request-shape", frozen=True):
-    """Holds the client's whole system prompt and tool texts: never part of a conversation."""
+    """Holds the client's whole system prompt and tool descriptions; it is never part of a conversation."""
 
     shape_hash: str | None = None
     shape: Raw = ABSENT
 
 
 class ApiRequestBlob(Record, tag="api-request-blob", frozen=True):
-    """Looks like a message (`message.role`, `.content`) and is not one."""
+    """Looks like a message (`message.role`, `.content`) but is not one."""
 
     hash: str | None = None
     blob: Raw = field(default=ABSENT, name="message")
@@ -246,7 +246,7 @@ S = TypeVar("S", bound=Struct)
 
 
 class AgentMeta(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
-    """`agent-<id>.meta.json`: which call started the agent. It may exist without its transcript."""
+    """`agent-<id>.meta.json`: which call started the agent. It may exist without the agent's transcript."""
 
     agent_type: str | None = None
     description: str | None = None
@@ -283,7 +283,7 @@ class IndexEntry(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
 
 
 class SessionsIndex(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
-    """`sessions-index.json`: a cache of older clients that lists only some sessions. A hint, no truth."""
+    """`sessions-index.json`: a cache of older clients that lists only some sessions. Use it only as a hint."""
 
     version: int | None = None
     original_path: str | None = None
@@ -291,7 +291,7 @@ class SessionsIndex(Struct, frozen=True, kw_only=True, gc=False, rename="camel")
 
 
 class HistoryEntry(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
-    """One line of `history.jsonl`: a prompt typed in the interactive client. It outlives the session."""
+    """One line of `history.jsonl`: a prompt typed in the interactive client. The file outlives the sessions."""
 
     display: str | None = None
     pasted_contents: Any = None
@@ -305,6 +305,6 @@ class SettingsFields(Struct, frozen=True, gc=False, rename="camel"):
 
 
 def decode_side_file(raw: bytes, kind: type[S]) -> S | None:
-    """A side file as its type, field by field; None when the bytes are no JSON object."""
+    """A side file as its type, read field by field; None when the bytes are not a JSON object."""
     value = parse_or_none(raw)
     return salvage(kind, value, []) if isinstance(value, dict) else None

@@ -1,6 +1,6 @@
-"""`system` lines: one class per subtype, transcript and stream alike.
+"""`system` lines: one class per subtype, for transcript and stream alike.
 
-A new subtype is a new class here; an unknown one reads as plain `System` and keeps its place in the tree.
+A new subtype needs a class here; an unknown one becomes a plain `System` and keeps its place in the tree.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ HOOK_FAILED = "Failed with non-blocking status code: "
 
 
 class System(Record, tag="system", frozen=True):
-    """A notice without a subtype (hooks, 1.0.x) or of one we do not know."""
+    """A notice without a subtype (hooks, 1.0.x) or with one we do not know."""
 
     subtype: str | None = None
     content: str | None = None
@@ -53,19 +53,19 @@ class StopHookSummary(System, tag="system", frozen=True):
 
     @property
     def failures(self) -> list[str]:
-        """What hooks said that failed and held nothing up."""
+        """The messages of hooks that failed without blocking anything."""
         return [error for place, error in self._errors_by_place() if self._is_failure(place, error)]
 
     @property
     def blocks(self) -> list[str]:
-        """What hooks said that kept the turn from ending."""
+        """The messages of hooks that kept the turn from ending."""
         return [error for place, error in self._errors_by_place() if not self._is_failure(place, error)]
 
     def _errors_by_place(self) -> list[tuple[int, str]]:
         return [(place, error) for place, error in enumerate(self.hook_errors or ()) if isinstance(error, str)]
 
     def _is_failure(self, place: int, error: str) -> bool:
-        """The line says it since 2.1.327; before, the client's own words do."""
+        """Since 2.1.327 the line lists its failures; before, they are known by how the client begins the message."""
         if self.failed_hook_error_indexes is not None:
             return place in self.failed_hook_error_indexes
         return error.startswith(HOOK_FAILED)
@@ -117,7 +117,7 @@ class CompactBoundary(System, tag="system", frozen=True):
     """Where the conversation was summarised; `parentUuid` is always null here."""
 
     logical_parent_uuid: str | None = None
-    """The last line before; missing from the file in 31 of 70 recorded cases."""
+    """The last line before it; missing from the file in 31 of 70 recorded cases."""
     compact_metadata: CompactMetadata | None = None
 
 
@@ -130,7 +130,7 @@ class MicrocompactMetadata(Struct, frozen=True, gc=False, rename="camel", kw_onl
 
 
 class MicrocompactBoundary(System, tag="system", frozen=True):
-    """Old tool outputs were cleared; an ordinary line of the chain."""
+    """Old tool outputs were cleared. Unlike `CompactBoundary`, it is an ordinary line of the chain."""
 
     microcompact_metadata: MicrocompactMetadata | None = None
 
@@ -217,7 +217,7 @@ class ApiRetry(System, tag="system", frozen=True):
 
 
 class TaskEvent(System, tag="system", frozen=True):
-    """A background task started, moved on, changed or ended."""
+    """A background task started, progressed, changed or ended."""
 
     task_id: str | None = field(default=None, name="task_id")
     call_id: str | None = field(default=None, name="tool_use_id")
@@ -279,7 +279,7 @@ class SessionStateChanged(System, tag="system", frozen=True):
 
 
 class ModelRefusalNoFallback(System, tag="system", frozen=True):
-    """The model declined, and no other was asked."""
+    """The model declined, and no fallback model was asked."""
 
     original_model: str | None = None
     request_id: str | None = None

@@ -1,6 +1,6 @@
 """Records to sessions: how the lines of a transcript belong together.
 
-Names are fetched when first used: a search needs to know who speaks in a line, and nothing else of this room.
+Names are fetched when first used: a search needs only the speaker of a line, and nothing else of this room.
 """
 
 from reread.lazy import fetcher

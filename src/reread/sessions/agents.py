@@ -1,12 +1,12 @@
-"""Subagents of every era and the call that started each of them.
+"""Subagents as every version of the client recorded them, and the call that started each of them.
 
-    1.0.x    lines of the trunk itself, `isSidechain`, no id
-    2.0.x    `agent-<id>.jsonl` beside the trunk
+1.0.x    lines of the trunk itself, `isSidechain`, no id
+    2.0.x    `agent-<id>.jsonl` in the trunk's folder
     2.1.x    `<session>/subagents/agent-<id>.jsonl`, flat at any depth, later with a `.meta.json`
              `agent_progress` lines of the trunk up to 2.1.81 repeat what such an agent said: where its file is
              gone, or was never kept, they are all that is left of it
 
-Seven kinds of evidence link an agent to its call; the first that hits wins.
+Seven kinds of evidence link an agent to its call; the first that gives a known call wins.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ AGENT_TOOLS = frozenset({"Task", "Agent"})
 
 
 class AgentKind(StrEnum):
-    """Why an agent ran. Only task and workflow agents did work somebody asked for."""
+    """Why an agent ran. Only task and workflow agents did work that was asked for."""
 
     TASK = "task"
     WORKFLOW = "workflow"
@@ -58,7 +58,7 @@ _KIND_BY_ID = (
     (lazy.pattern(r"^a?side_question"), AgentKind.SIDE_QUESTION),
 )
 _AGENT_ID_IN_TEXT = lazy.pattern(r"agentId:(?<=\bagentId:)\s*([\w-]+)")
-"""With a literal in front the engine looks for that; it would stop at every word to see whether one begins there."""
+"""The literal in front is for speed: the engine looks for it, where a leading `\\b` would stop it at every word."""
 _task_id = tag("task-id")
 _tool_use_id = tag("tool-use-id")
 
@@ -82,16 +82,16 @@ class Subagent(Conversation):
         self.meta = meta
         self.workflow = workflow
         self.is_recorded_inline = is_recorded_inline or is_from_progress
-        """True when its lines stand in the trunk's file: their calls and usage are counted there."""
+        """True when its lines are in the trunk's file: their calls and usage are counted there."""
         self.is_from_progress = is_from_progress
-        """True when it is known from progress lines of the trunk only: its calls count, its tokens are in no sum."""
+        """True when only progress lines of the trunk have it: its calls count, its tokens are in no sum."""
         self.call: ToolCall | None = None
         self.parent: str | None = None
         """The agent that started it; None when the session itself did."""
 
     @cached_property
     def branches(self) -> tuple[Branch, ...]:
-        """As of every conversation; one that was put together from progress lines begins by saying so."""
+        """The branches; those of an agent that was put together from progress lines begin with a notice of that."""
         return _marked(super().branches) if self.is_from_progress else super().branches
 
     @property
@@ -123,11 +123,11 @@ class Subagent(Conversation):
 
 
 def link(agents: Sequence[Subagent], trunk: Conversation) -> None:
-    """Gives every agent its call, where the records name one."""
+    """Finds for every agent the call that started it, where the records name one."""
     if not agents:
         return
     owners: dict[str, tuple[ToolCall, str | None]] = {}
-    # Calls of agents inside the trunk's file are among the trunk's, too; calls that a file copied are not its own.
+    # Calls of agents in the trunk's file are also among the trunk's calls. Calls that a file copied are not its own.
     inside = [(agent.id, agent) for agent in agents if agent.is_recorded_inline]
     files = [(agent.id, agent) for agent in agents if not agent.is_recorded_inline]
     for owner, conversation in (*inside, (None, trunk), *files):
@@ -144,7 +144,7 @@ def link(agents: Sequence[Subagent], trunk: Conversation) -> None:
 
 
 class _Evidence:
-    """What all conversations of a session say about who started which agent."""
+    """What all conversations of a session hold about which call started which agent."""
 
     def __init__(self, conversations: Iterable[Conversation]) -> None:
         self.by_result: dict[str, str] = {}
@@ -159,7 +159,7 @@ class _Evidence:
         """Candidate calls, strongest evidence first."""
         found = [
             agent.meta.tool_use_id if agent.meta is not None else None,
-            agent.id,  # in a stream it goes by its call
+            agent.id,  # in a stream, an agent is named by its call
             self.by_result.get(agent.id),
             self.by_text.get(agent.id),
             self.by_progress.get(agent.id),
@@ -205,7 +205,7 @@ FROM_PROGRESS = "from progress lines: no file of this agent is left"
 
 
 def _marked(branches: tuple[Branch, ...]) -> tuple[Branch, ...]:
-    """With a notice before the first step."""
+    """The branches, with a notice before the first step."""
     main, *others = branches
     if not main.turns or not main.turns[0].records:
         return branches
@@ -216,17 +216,17 @@ def _marked(branches: tuple[Branch, ...]) -> tuple[Branch, ...]:
 
 
 def agent_line(line: Record) -> Spoken | None:
-    """What an agent said, where a progress line repeats it; it leads back to the progress line's bytes."""
+    """The agent's line that a progress line repeats; `raw`, `line` and `offset` are those of the progress line."""
     progress = line.progress if isinstance(line, ProgressLine) else None
     if not isinstance(progress, AgentProgress) or not bytes(progress.message):
         return None
-    said = decode(bytes(progress.message))
-    if not isinstance(said, Spoken):
+    record = decode(bytes(progress.message))
+    if not isinstance(record, Spoken):
         return None
     return replace(
-        said,
-        uuid=said.uuid or line.uuid,
-        timestamp=said.timestamp or line.timestamp,
+        record,
+        uuid=record.uuid or line.uuid,
+        timestamp=record.timestamp or line.timestamp,
         session_id=line.session_id,
         cwd=line.cwd,
         version=line.version,
@@ -240,14 +240,14 @@ def agent_line(line: Record) -> Spoken | None:
 
 
 def of_agent(record: Record) -> Record:
-    """The line of an agent that a progress line repeats; every other line itself."""
+    """The agent's line that a progress line repeats; any other line is returned as it is."""
     return agent_line(record) or record
 
 
 def lines_by_progress(lines: Iterable[Record], claimed: Collection[str]) -> dict[int, Spoken]:
-    """What agents said that only progress lines tell of, by the `id()` of its progress line.
+    """The agents' lines found only in progress lines, by the `id()` of the progress line.
 
-    An agent is claimed where lines of its own are there, which are more than the progress lines repeat.
+    Agents in `claimed` are left out: they have lines of their own, which hold more than the progress lines repeat.
     """
     found: dict[int, Spoken] = {}
     known: set[tuple[str, str]] = set()
@@ -256,18 +256,18 @@ def lines_by_progress(lines: Iterable[Record], claimed: Collection[str]) -> dict
         agent = progress.agent_id if isinstance(progress, AgentProgress) else None
         if agent is None or agent in claimed:
             continue
-        said = agent_line(line)
-        if said is None or (said.uuid is not None and (agent, said.uuid) in known):
+        spoken = agent_line(line)
+        if spoken is None or (spoken.uuid is not None and (agent, spoken.uuid) in known):
             continue
-        known.add((agent, said.uuid or ""))
-        found[id(line)] = said
+        known.add((agent, spoken.uuid or ""))
+        found[id(line)] = spoken
     return found
 
 
 def progress_agents(
     lines: Iterable[Spoken], prices: Prices | None, permissions: Mapping[str, ToolPermission]
 ) -> list[Subagent]:
-    """The agents that such lines are of."""
+    """The agents that these lines belong to."""
     by_agent: dict[str, list[Record]] = {}
     for line in lines:
         by_agent.setdefault(line.agent_id or "", []).append(line)
@@ -280,7 +280,7 @@ def progress_agents(
 def inline_agents(
     records: Iterable[Record], prices: Prices | None, permissions: Mapping[str, ToolPermission]
 ) -> list[Subagent]:
-    """Agents whose lines stand in the trunk: one per root (1.0.x), or per call in a stream."""
+    """Agents whose lines are in the trunk: one per root (1.0.x), or one per call in a stream."""
     threads: dict[str, list[Record]] = {}
     thread_of: dict[str, str] = {}
     for record in records:
@@ -295,7 +295,7 @@ def inline_agents(
 
 
 def _thread(record: Record, thread_of: Mapping[str, str]) -> str:
-    """An agent id, the call a frame names, or the first line of its chain."""
+    """Names the agent of a line: its agent id, the call a frame names, or the first line of its chain."""
     if isinstance(record, Spoken) and record.parent_tool_use_id is not None:
         return record.parent_tool_use_id
     if record.agent_id is not None:

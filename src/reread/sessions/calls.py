@@ -1,4 +1,4 @@
-"""Tool calls and the results that belong to them, by `tool_use_id` alone."""
+"""Tool calls and their results, paired by `tool_use_id` alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .captured import ToolPermission, Withdrawal, WithdrawnBlock
 
 
 class FromLine(Struct, frozen=True, kw_only=True, gc=False):
-    """Something that stands in a line of the transcript."""
+    """Something in a line of the transcript."""
 
     record: Record
 
@@ -38,7 +38,7 @@ class FromLine(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def withdrawn(self) -> Withdrawal | None:
-        """Why it was taken back after it was shown; None for all that stands."""
+        """Why it was taken back after it was shown; None if it was not taken back."""
         return self.record.reason if isinstance(self.record, WithdrawnBlock) else None
 
 
@@ -57,7 +57,7 @@ _REJECTIONS = (
     "Permission to use ",
 )
 BY_PERSON = "user-rejected"
-"""The kind of denial that is a person's."""
+"""The kind of denial that comes from the person."""
 _TELLS_WHAT_NEVER_RAN = (2, 1, 327)
 _INTERRUPT = "[Request interrupted by user"
 """The whole result in 1.0.x; after `Exit code 137` in 2.0 and 2.1.50."""
@@ -75,11 +75,11 @@ class CallStatus(StrEnum):
 
 
 MADE_BY_API = 16
-"""Ids of the API are at least so long and never the same twice; gateways number calls and messages from one."""
+"""Ids of the API have at least 16 characters and never repeat; gateways number calls and messages from one."""
 
 
 def call_identity(name: str | None, time: object) -> tuple[object, ...] | None:
-    """What the copies of a call have in common; None for one that cannot be told from others."""
+    """What all copies of a call have in common; None for a call that cannot be distinguished from others."""
     if name is None:
         return None
     if name.startswith(("toolu_", "srvtoolu_")) and len(name) >= MADE_BY_API:
@@ -100,10 +100,10 @@ class ToolOutput(FromLine, frozen=True, kw_only=True, gc=False):
 
     @property
     def twin(self) -> ResultTwin:
-        """The structured twin, where the line holds one result: otherwise it may speak of another call.
+        """The structured twin, if the line holds exactly one result: otherwise it may belong to another call.
 
-        It costs a look through all of it, and a third of a transcript's bytes are twins; so what is asked of it again
-        and again, the status of a call, is kept there.
+        Reading it means a look through all of it, and a third of a transcript's bytes are twins. So the status of a
+        call, which is asked for again and again, is cached on the call.
         """
         if isinstance(self.record, User):
             blocks = self.record.blocks
@@ -116,7 +116,7 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     block: ToolUse
     output: ToolOutput | None
     permission: ToolPermission | None = None
-    """How it was allowed or refused, where the run was captured and somebody was asked."""
+    """How it was allowed or refused, where the run was captured and the client asked."""
 
     def __repr__(self) -> str:
         return f"<ToolCall {self.name} {self.status}, line {self.record.line}>"
@@ -127,7 +127,7 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
 
     @property
     def identity(self) -> tuple[object, ...] | None:
-        """What its copies have in common; the time is read where the id alone does not tell."""
+        """What all its copies have in common; the time is read only where the id alone is not enough."""
         return call_identity(self.id, None) or call_identity(self.id, self.time)
 
     @property
@@ -157,17 +157,17 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
 
     @property
     def seconds(self) -> float | None:
-        """From the call's line to its result's."""
+        """From the time of the call's line to the time of its result's."""
         return self.seconds_since(self.time)
 
     def seconds_since(self, began: datetime | None) -> float | None:
-        """The same where the time of the call's line is known already."""
+        """The same, where the time of the call's line is already known."""
         ended = self.output.record.time if self.output is not None else None
         return None if began is None or ended is None else max(0.0, (ended - began).total_seconds())
 
 
 def call_names(calls: Iterable[ToolCall]) -> Iterator[tuple[str, ToolCall]]:
-    """The calls of a conversation by their ids; one without an id is called by its place."""
+    """The calls of a conversation with their names: the id, or the place for a call without one."""
     for position, call in enumerate(calls):
         yield call.block.id or f"@{call.record.offset}.{position}", call
 
@@ -181,7 +181,7 @@ def split_tool_name(name: str) -> tuple[str | None, str]:
 
 
 def pair_calls(records: Iterable[Spoken], permissions: Mapping[str, ToolPermission]) -> list[ToolCall]:
-    """Every call once, in file order, with its result: clients up to 1.0 replay calls after a compaction."""
+    """Every call once, in file order, with its result. Clients up to 1.0 repeat calls after a compaction."""
     uses: dict[str, tuple[Record, ToolUse]] = {}
     outputs: dict[str, ToolOutput] = {}
     for record in records:
@@ -207,7 +207,7 @@ def is_rejection(text: str) -> bool:
 
 
 def status_of(output: ToolOutput) -> CallStatus:
-    """By evidence, strongest first: a refusal is also marked as an error, an interrupt sometimes is not."""
+    """The status by the strongest evidence: a refusal is also marked as an error, an interrupt is not always."""
     text, twin = output.text[:100].lstrip(), output.twin
     is_error = output.is_error or bool(twin.message)
     if isinstance(output.record, User) and output.record.tool_denial_kind is not None:
@@ -222,8 +222,9 @@ def status_of(output: ToolOutput) -> CallStatus:
 
 
 def _was_running(result: User) -> bool:
-    """Whether the person stopped a call that ran: in the client's words that is a rejection as well, and it says of the
-    others that they never ran. Who gives a reason, or was asked, was not too late."""
+    """Whether the person stopped a call that was already running. The client records that as a denial, too; since
+    2.1.327 it marks the denied calls that never ran. A call that was asked about, or denied with a reason, never ran
+    either."""
     is_told = (version_numbers(result.version) or ()) >= _TELLS_WHAT_NEVER_RAN
     was_asked = result.tool_denial_before_run or result.permission_decision is not None or result.user_feedback
     return is_told and result.tool_denial_kind == BY_PERSON and not was_asked

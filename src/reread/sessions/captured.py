@@ -1,4 +1,5 @@
-"""What only a capture knows of a session, and how it joins the transcript: every line once, each in its place."""
+"""What only a capture has of a session, and how it is joined with the transcript: every line once, each in its
+place."""
 
 from __future__ import annotations
 
@@ -29,14 +30,14 @@ from reread.records.lenient import ABSENT
 from .speaker import TYPED, Speaker, kind_of, typed_text
 
 Withdrawal = Literal["interrupted", "error", "cut"]
-"""By the person; by an error or a broken connection, after which the client asks again or gives up; or the stream
-itself ended."""
+"""Who took the block back: the person; an error or a broken connection, after which the client asks again or gives up;
+or nobody, because the stream itself ended."""
 
 
 class WithdrawnBlock(Record, tag="reread:withdrawn", frozen=True, kw_only=True):
-    """A block that was shown while it streamed and then taken back: it counts nothing.
+    """A block that was shown while it streamed and then taken back: it counts for nothing.
 
-    Its `raw` are the lines of the capture from the beginning of its message to its last fragment.
+    Its `raw` holds the lines of the capture from the beginning of its message to its last fragment.
     """
 
     message_id: str | None = None
@@ -49,7 +50,7 @@ class WithdrawnBlock(Record, tag="reread:withdrawn", frozen=True, kw_only=True):
 
 
 class ToolPermission(Struct, frozen=True, kw_only=True):
-    """A question of the client whether a tool may run, and what was answered."""
+    """The client's question whether a tool may run, and the answer."""
 
     asked: datetime | None
     answered: datetime | None = None
@@ -58,9 +59,9 @@ class ToolPermission(Struct, frozen=True, kw_only=True):
     message: str | None = None
     """What the model was told with a refusal."""
     edited_input: Any = None
-    """What the tool was run with, where that is not what the model gave it."""
+    """The input the tool ran with, where it differs from the input the model gave."""
     remembered: tuple[Any, ...] = ()
-    """Rules that hold from then on, as the client puts them."""
+    """Rules that hold from then on, in the client's own form."""
     reason: str | None = None
     """Why the client asked."""
 
@@ -77,26 +78,26 @@ class ToolPermission(Struct, frozen=True, kw_only=True):
 
 
 class MessageTiming(Struct, frozen=True, kw_only=True):
-    """When an API response came over the wire."""
+    """When an API response arrived over the wire."""
 
     message_id: str
     began: datetime | None
     first_token: datetime | None = None
     ended: datetime | None = None
-    """None for one that was taken back."""
+    """None for a response that was taken back."""
     ttft_ms: float | None = None
     """Time to the first token, as the client measured it."""
 
 
 class Final(Struct, frozen=True):
-    """How a message ended: its lines in a stream carry the counts of its beginning."""
+    """How a message ended: in a stream, the message's own lines carry only the counts of its beginning."""
 
     usage: Usage
     stop_reason: str | None
 
 
 class Captured(Struct, frozen=True, kw_only=True):
-    """What the capture of one run tells."""
+    """The content of one run's capture."""
 
     path: str
     records: tuple[Record, ...]
@@ -113,11 +114,11 @@ class Captured(Struct, frozen=True, kw_only=True):
 
 
 class SessionCapture(Struct, frozen=True, kw_only=True):
-    """A capture beside the transcript it belongs to."""
+    """A capture and what it adds to the transcript it belongs to."""
 
     told: Captured
     added: tuple[Record, ...]
-    """Records that the transcript lacks; all of them where there is none."""
+    """Records that the transcript lacks; all records where there is no transcript."""
 
     @property
     def path(self) -> str:
@@ -125,7 +126,7 @@ class SessionCapture(Struct, frozen=True, kw_only=True):
 
 
 class FinalCounts:
-    """The counts that messages of a saved stream ended with; its events come in order."""
+    """The final counts of the messages of a saved stream; its events must be added in order."""
 
     def __init__(self) -> None:
         self.finals: dict[str, Final] = {}
@@ -147,7 +148,7 @@ class FinalCounts:
 
 
 def with_final_counts(records: Sequence[Record]) -> Sequence[Record]:
-    """The records of one file; those of a saved stream with the counts that its events tell."""
+    """The records of one file; those of a saved stream get the final counts from its events."""
     counts = FinalCounts()
     for record in records:
         if type(record) is StreamEvent:
@@ -156,7 +157,7 @@ def with_final_counts(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def completed(records: Sequence[Record], finals: Mapping[str, Final]) -> list[Record]:
-    """The records, those of a message with the counts it ended with, as a transcript has them."""
+    """The records, with final counts on every message that has them, as in a transcript."""
     return [_completed(record, finals) for record in records] if finals else list(records)
 
 
@@ -174,9 +175,9 @@ def _completed(record: Record, finals: Mapping[str, Final]) -> Record:
 
 
 def _over(start: Usage, end: Usage) -> Usage:
-    """What the end of a message leaves unsaid was said at its start: the split of the cache, the tier."""
-    told = {name: getattr(end, name) for name in Usage.__struct_fields__}
-    return msgspec.structs.replace(start, **{name: value for name, value in told.items() if _is_present(value)})
+    """Fills what the end of a message leaves out (the split of the cache, the tier) from its start."""
+    values = {name: getattr(end, name) for name in Usage.__struct_fields__}
+    return msgspec.structs.replace(start, **{name: value for name, value in values.items() if _is_present(value)})
 
 
 def _is_present(value: object) -> bool:
@@ -186,11 +187,11 @@ def _is_present(value: object) -> bool:
 Name = str | tuple[str, ...]
 _TYPED = "typed"
 _KEPT_KINDS = TYPED | {Speaker.TOOL_RESULT, Speaker.INTERRUPT, Speaker.TASK_NOTIFICATION}
-"""User lines a transcript may lack because its client was killed; the others are the client's own notes."""
+"""User lines that a transcript may lack because its client was killed; the other kinds are the client's own notes."""
 
 
 class Joined:
-    """The lines of a trunk with what captures add to them."""
+    """The lines of a trunk together with what captures add to them."""
 
     def __init__(
         self,
@@ -204,7 +205,7 @@ class Joined:
         self._places = _Places(trunk)
         self._agents = _Places([record for lines in agents.values() for record in lines])
         self._after: dict[int, list[Record]] = {}
-        """What comes behind a line of the trunk; -1 is before the first."""
+        """The added records that follow each line of the trunk; -1 is before the first line."""
         self.captures = tuple(SessionCapture(told=each, added=tuple(self._join(each, trunk))) for each in captures)
         self.records = [
             record
@@ -237,7 +238,8 @@ class Joined:
             self._after.setdefault(after, []).extend(records)
 
     def _agents_with_files(self, capture: Captured) -> set[str]:
-        """The calls of agents whose own files have lines of the capture: those files tell more than the wire did."""
+        """The calls of agents whose own files have lines of the capture: those files hold more than the capture
+        does."""
         spoken = (record for record in capture.records if isinstance(record, Spoken))
         return {
             record.parent_tool_use_id
@@ -260,7 +262,7 @@ class Joined:
 
 
 def _place_by_time(records: Sequence[Record], trunk: Sequence[Record]) -> int:
-    """Behind the last line that is not later; a capture none of whose frames the transcript has."""
+    """After the last line that is not later; used for a capture of which the transcript has no frame."""
     began = next((time for record in records if (time := record.time) is not None), None)
     if began is None:
         return len(trunk) - 1
@@ -272,7 +274,7 @@ def _place_by_time(records: Sequence[Record], trunk: Sequence[Record]) -> int:
 
 
 class _Places:
-    """Where lines stand, by all the names they go by."""
+    """The places of lines, found by any of the names that identify a line."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._known: dict[Name, list[int]] = {}
@@ -281,12 +283,13 @@ class _Places:
                 self._known.setdefault(name, []).append(i)
 
     def add_uuid(self, record: Record, place: int) -> None:
-        """A line of another capture: two runs may have been told the same, but two prompts alike are two."""
+        """Adds a line of another capture by its uuid alone: two captures may have the same line, but two prompts with
+        the same text are two prompts."""
         if record.uuid is not None:
             self._known.setdefault(record.uuid, []).append(place)
 
     def of(self, record: Record, after: int | None) -> int | None:
-        """The place of the line that says the same; words alone are the same only behind `after`."""
+        """The place of the line with the same content. A match by typed text alone counts only after place `after`."""
         for name in _names(record):
             places = self._known.get(name, ())
             if isinstance(name, tuple) and name[0] == _TYPED:
@@ -297,7 +300,7 @@ class _Places:
 
 
 def _names(record: Record) -> Iterator[Name]:
-    """The best first."""
+    """The names that identify a line, best first."""
     if isinstance(record, WithdrawnBlock):
         return
     if record.uuid is not None:
@@ -320,12 +323,12 @@ def _names_of_reply(record: Assistant) -> Iterator[Name]:
     for block in record.blocks:
         if isinstance(block, ToolUse):
             yield from [("call", block.id)] if block.id is not None else []
-        elif message is not None and message.id is not None and (said := _text_of(block)):
-            yield ("said", message.id, said)
+        elif message is not None and message.id is not None and (text := _text_of(block)):
+            yield ("said", message.id, text)
 
 
 def _text_of(block: Block) -> str | None:
-    """Thinking may have no text, but then it is signed or sealed."""
+    """What identifies a block. Thinking may have no text, but then it has a signature or is redacted."""
     if isinstance(block, RedactedThinking):
         return block.data
     return block.as_text or (block.signature if isinstance(block, Thinking) else None)

@@ -1,4 +1,4 @@
-"""One file's records read as a conversation. Everything is worked out when it is first asked for."""
+"""The records of one file as a conversation. Everything is computed when it is first asked for."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
 from .values import MINIMUM_THOUGHT, Branch, Coverage, Message, Prompt, Said, Thought, Turn, Unplaced
 
 _USUAL = len("2026-01-05T09:00:00.000Z")
-"""Times in the client's own form sort as text; parsing every one of them would cost as much as decoding."""
+"""Length of a time in the client's own form. Such times sort as text; parsing all of them would cost as much as
+decoding."""
 
 
 class Conversation:
     """What one transcript file holds.
 
-    `records`, `messages`, `tool_calls`, `thinking` and `usage` cover every line of the file, all branches;
-    `turns` is the branch the conversation ended on.
+    `records`, `messages`, `tool_calls`, `thinking` and `usage` cover every line of the file, on all branches;
+    `turns` covers only the branch the conversation ended on.
     """
 
     def __init__(
@@ -60,14 +61,14 @@ class Conversation:
         self.records = tuple(records)
         self._prices = prices
         self.permissions = permissions or {}
-        """How tools were allowed, by call, where a capture tells."""
+        """How tools were allowed, by call id, where the run was captured."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}, {len(self.records):,} records>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy is made from. What was worked out stays behind: much of it knows records by their `id()`, and
-        those of a copy have others."""
+        """The state to copy, without cached properties: many of those refer to records by `id()`, and the records of a
+        copy have other ids."""
         kind = type(self)
         return {
             name: value
@@ -77,7 +78,7 @@ class Conversation:
 
     @cached_property
     def repeats(self) -> frozenset[int]:
-        """`id()` of lines that repeat an earlier one."""
+        """The `id()` of each line that repeats an earlier one."""
         return repeats_in(self.records)
 
     @cached_property
@@ -94,27 +95,27 @@ class Conversation:
 
     @property
     def counted_lines(self) -> tuple[Spoken, ...]:
-        """The lines whose calls, thoughts and words count here; their requests may not."""
+        """The lines whose calls, thoughts and words count in this conversation; their requests may not."""
         return self.spoken
 
     @property
     def by_progress(self) -> Mapping[int, Spoken]:
-        """Lines of agents that are only recorded in progress lines of this file, by the `id()` of the progress line."""
+        """What agents say only in progress lines of this file, by the `id()` of the progress line."""
         return {}
 
     def identities(self, records: Iterable[Record]) -> frozenset[int]:
-        """The `id()` of records, and of the agents' lines inside progress lines among them."""
+        """The `id()` of each record, and of the agent's line inside it if it is a progress line."""
         numbers = [id(record) for record in records]
         return frozenset((*numbers, *(id(self.by_progress[each]) for each in numbers if each in self.by_progress)))
 
     @property
     def beside(self) -> dict[type[Record], list[Record]]:
-        """The lines without a message, by type: titles, queues, compactions and the rest."""
+        """The lines without a message, by type: titles, queue operations, compactions and others."""
         return self._sorted[1]
 
     @cached_property
     def _sorted(self) -> tuple[list[Spoken], dict[type[Record], list[Record]]]:
-        """A type is looked at once: to ask every line by `isinstance` takes several times as long."""
+        """Sorts lines by their exact type: calling `isinstance` on every line takes several times as long."""
         spoken: list[Spoken] = []
         lists: dict[type[Record], list[Record]] = {}
         for record in self.distinct:
@@ -131,7 +132,7 @@ class Conversation:
 
     @cached_property
     def kinds(self) -> dict[int, Speaker]:
-        """Who speaks in every user line, by its index in `line`."""
+        """The speaker of every user line, by its index in `line`."""
         return {
             i: kind_of(record)
             for i, record in enumerate(self.line)
@@ -149,7 +150,7 @@ class Conversation:
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        """Messages by their first line in the file; the lines of one API response are one message."""
+        """Messages in the order of their first lines; all lines of one API response are one message."""
         return tuple(_message(group) for group in self._groups.values())
 
     @property
@@ -159,12 +160,12 @@ class Conversation:
 
     @property
     def user_messages(self) -> tuple[Message, ...]:
-        """The messages in the user's role: prompts, tool results, and what the client adds."""
+        """The messages in the user's role: prompts, tool results, and lines the client adds."""
         return tuple(message for message in self.messages if message.role == "user")
 
     @cached_property
     def prompts(self) -> tuple[Prompt, ...]:
-        """What the person typed, on all branches, in file order; commands are in the turns."""
+        """What the person typed, on all branches, in file order. Commands are not here; they are in the turns."""
         found: list[Prompt] = []
         kinds = self.kinds
         for i, record in enumerate(self.line):
@@ -177,7 +178,7 @@ class Conversation:
 
     @cached_property
     def traceless(self) -> dict[int, Prompt]:
-        """Prompts that only the queue records know, by the `id()` of their record."""
+        """Prompts found only in queue records, by the `id()` of the record."""
         queued = self.beside.get(QueueOperation)
         return traceless_prompts(queued, self.line) if queued else {}
 
@@ -188,7 +189,7 @@ class Conversation:
 
     @cached_property
     def thoughts(self) -> tuple[Thought, ...]:
-        """All thinking blocks, also empty, redacted and withdrawn ones."""
+        """All thinking blocks, including empty, redacted and withdrawn ones."""
         return tuple(
             Thought(record=record, block=block)
             for record in (self.distinct if WithdrawnBlock in self.beside else self.counted_lines)
@@ -197,11 +198,11 @@ class Conversation:
         )
 
     def thinking(self, min_length: int = MINIMUM_THOUGHT) -> list[Thought]:
-        """The thoughts of at least so many characters."""
+        """The thoughts of at least `min_length` characters."""
         return [thought for thought in self.thoughts if len(thought.text) >= min_length]
 
     def words(self, min_length: int = MINIMUM_THOUGHT) -> list[Said]:
-        """Replies of the model of at least so many characters; `turns` have the shorter ones, too."""
+        """The model's replies of at least `min_length` characters; `turns` include the shorter ones."""
         return [
             Said(record=record, block=block)
             for record in self.counted_lines
@@ -216,17 +217,17 @@ class Conversation:
 
     @property
     def prices(self) -> Prices:
-        """The price table that `usage` and `cost` are counted by."""
+        """The price table used for `usage` and `cost`."""
         return self._prices if self._prices is not None else packaged_prices()
 
     @cached_property
     def usage(self) -> Tokens:
-        """Tokens and money of this file; agents with files of their own are not in it."""
+        """Tokens and money of this file, without agents that have files of their own."""
         return add_up(self.requests, self.prices)
 
     @property
     def cost(self) -> Decimal | None:
-        """Dollars, a lower bound: some calls leave no trace in transcripts. None when nothing has a price."""
+        """Dollars, as a lower bound: some API calls leave no trace in transcripts. None when nothing has a price."""
         return self.usage.cost
 
     def usage_of(self, turn: Turn) -> Tokens:
@@ -250,7 +251,7 @@ class Conversation:
 
     @property
     def project(self) -> str | None:
-        """The working directory, from the records: the folder's name cannot be decoded."""
+        """The working directory as the records have it: the folder's name cannot be decoded."""
         return next((record.cwd for record in self.records if record.cwd), None)
 
     @cached_property
@@ -272,12 +273,12 @@ class Conversation:
 
     @cached_property
     def opening_lines(self) -> frozenset[int]:
-        """The prompts of `turns` by their index in `line`, found without making the turns."""
+        """The prompts of `turns`, by their index in `line`; found without making the turns."""
         return opening_lines(self.tree, self.line, self.kinds)
 
     @property
     def left_behind(self) -> frozenset[int]:
-        """`id()` of the lines on branches that were rewound."""
+        """The `id()` of each line on an abandoned branch."""
         tree = self.tree
         if len(tree.segments) == 1:
             return frozenset()
@@ -286,12 +287,12 @@ class Conversation:
 
     @property
     def branch_count(self) -> int:
-        """How many `branches` there are, counted without making them."""
+        """The number of `branches`, counted without making them."""
         return 1 + len(self.tree.abandoned())
 
     @cached_property
     def coverage(self) -> Coverage:
-        """Every record of the conversation is in a turn, or listed with the reason why not."""
+        """Accounts for every record of the conversation: it is in a turn, or listed with the reason why not."""
         turns = [turn for branch in self.branches for turn in branch.turns]
         placed = {id(record) for turn in turns for record in turn.records}
         missed = [Unplaced(record=record, reason="in no turn") for record in self.line if id(record) not in placed]
@@ -311,7 +312,7 @@ class Conversation:
         return {call.id or id(call.block): call for call in self.tool_calls}
 
     def call_of(self, block: ToolUse) -> ToolCall:
-        """The call a block makes; a replayed block is the call it repeats."""
+        """The call that a block makes; a replayed block gives the call it repeats."""
         return self._calls_by_id[block.id or id(block)]
 
 

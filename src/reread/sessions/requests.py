@@ -21,41 +21,43 @@ from reread.records import Assistant, Record, Spoken, Usage, User
 from reread.times import milliseconds
 
 Key = tuple[str | int, ...]
-"""The identity of a response over all files: its message id, where the API gave it."""
+"""The identity of a response across all files: its message id, if the API gave it."""
 _BY_PLACE = "line"
 
 
 class Request(Response, frozen=True, kw_only=True, gc=True):
-    """A response with the lines of a conversation that tell it; its counts are those of the line that tells most."""
+    """A response with the lines of a conversation that repeat it; its counts are those of the line with the most
+    output."""
 
     identity: Key
     winner: Assistant
     usage: Usage
-    """The winner's."""
+    """The usage of `winner`."""
     lines: tuple[Assistant, ...]
     stop_reason: str | None
-    """As the last line has it that says why the response ended."""
+    """From the last line that has one."""
 
     def name_in(self, file: str) -> str:
-        """The key as one text, which is how the archive keeps it; a row without any id is told by its file, which
-        `scope_of` names, and its line."""
+        """The key as one text, as the archive stores it. A response without any id is named by its file (see
+        `scope_of`) and its line."""
         return f"{file} {self.key}" if is_of_one_file(self.identity) else self.key
 
     def parts(self) -> Iterator[Response]:
-        """The response itself, then the advisors it asked; its own counts do not include them."""
+        """The response itself, then the advisors it asked, whose counts are not included in its own."""
         yield self
         yield from advice(self, self.usage)
 
 
 def requests_in(records: Sequence[Record]) -> list[Request]:
-    """The requests of one file, as those of its `Conversation`, without what else a conversation is."""
+    """The requests of one file: the same as in its `Conversation`, without building one."""
     repeats = repeats_in(records)
     spoken = (record for record in records if isinstance(record, Spoken) and id(record) not in repeats)
     return list(with_times(requests_of(spoken_groups(spoken)), records))
 
 
 def repeats_in(records: Iterable[Record]) -> frozenset[int]:
-    """`id()` of lines that say again what a line with the same uuid said; `/compact` in 2.1.197 writes such."""
+    """The `id()` of each line that repeats an earlier line with the same uuid; `/compact` in 2.1.197 writes such
+    lines."""
     first: dict[str, Record] = {}
     return frozenset(
         id(record)
@@ -73,10 +75,10 @@ def _says_the_same(one: Record, other: Record) -> bool:
 
 
 def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
-    """User lines one by one, assistant lines by the response they belong to, in the order of their first lines.
+    """Each user line by itself, assistant lines by the response they belong to, in the order of their first lines.
 
-    Ids of the API itself begin with `msg_` and are unique. Gateways may answer every call with the same id, so
-    there only the request id, or the chain of lines, tells where one response ends and the next begins.
+    Ids of the API itself begin with `msg_` and are unique. Gateways may give every response the same id; then only the
+    request id, or the chain of lines, shows where one response ends and the next begins.
     """
     groups: dict[Key, list[Spoken]] = {}
     chained: dict[str, Key] = {}
@@ -100,7 +102,7 @@ def _identity(record: Assistant, chained: dict[str, Key], previous: Key) -> Key:
     if record.parent_uuid is not None:
         previous = chained.get(record.parent_uuid, previous)
     elif record.timestamp is not None:
-        previous = ()  # it begins a chain: only frames of a stream, which have neither, go by their order alone
+        previous = ()  # it begins a chain; only frames of a stream, which have no parent and no time, depend on order
     key = _scoped(record, message_id, previous)
     if record.uuid is not None:
         chained[record.uuid] = key
@@ -108,12 +110,12 @@ def _identity(record: Assistant, chained: dict[str, Key], previous: Key) -> Key:
 
 
 def scope_of(records: Sequence[Record]) -> str:
-    """What names a file for its rows without any id: its first line, so that a copy elsewhere has the same."""
+    """Names a file for its rows without any id, by its first line, so that a copy of the file has the same name."""
     return sha256(bytes(records[0].raw)).hexdigest()[:32] if records else ""
 
 
 def is_of_one_file(key: Key) -> bool:
-    """Whether nothing but its place in a file tells a response: rows at the same place of two files are no copies."""
+    """Whether a response is identified only by its place in a file. Such rows of two files are never copies."""
     return key[0] == _BY_PLACE
 
 
@@ -140,7 +142,8 @@ def _is_counted(record: Assistant) -> bool:
 
 
 def _request(key: Key, rows: list[Assistant]) -> Request:
-    """Most output wins, on a tie a row of the main conversation, then the last: the rows of a response grow."""
+    """The row with the most output wins; on a tie a row of the main conversation, then the last one. The rows of a
+    response grow."""
     at_home = [row for row in rows if not row.is_sidechain]
     winner, used = rows[0], _usage(rows[0])
     best = (-1, False)
@@ -183,7 +186,7 @@ def _usage(row: Assistant) -> Usage:
 
 
 def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterator[Request]:
-    """Requests none of whose rows has a time take that of the last dated line before them."""
+    """Gives a request without a time in any row the time of the last dated line before it."""
     places: dict[int, int] = {}
     for request in requests:
         if request.time is None:
@@ -197,15 +200,15 @@ def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterat
 def responses_in(
     file: str, requests: Sequence[Request], scope: str | None = None, head: str = ""
 ) -> Iterator[tuple[Request, Response]]:
-    """Each request with what the file says about it, without the lines; then with each advisor it asked.
+    """Each request with its response as this file has it, without the lines; then with each advisor it asked.
 
-    `scope` names the file for rows without any id, where that is not the file's own key.
+    `scope` names the file in the keys of rows without any id, if that is not `file` itself.
     """
     scope = file if scope is None else scope
     times = [request.time for request in requests if request.time is not None]
     span = min(times, default=None), max(times, default=None)
     for each in requests:
-        # By position: half of the time that names would take, for every response of a sync.
+        # By position: naming the fields takes twice the time, for every response of a sync.
         values: tuple[Any, ...] = (*_counts(each), each.name_in(scope), file, head, *span, *_others(each))
         response = Response(*values)
         yield each, response
@@ -219,13 +222,15 @@ _counts, _others = attrgetter(*_FIELDS[:_KEY]), attrgetter(*_FIELDS[_TIME:])
 
 
 def collapse(files: Iterable[Sequence[Request]], prices: Prices) -> Tokens:
-    """The sum of what several files of a session tell, each response once; the session's own file comes first."""
-    told = (response for number, requests in enumerate(files) for _, response in responses_in(f"{number:09}", requests))
-    return _sum(settle_all(told), prices)
+    """The sum over several files of a session, each response counted once; the session's own file comes first."""
+    responses = (
+        response for number, requests in enumerate(files) for _, response in responses_in(f"{number:09}", requests)
+    )
+    return _sum(settle_all(responses), prices)
 
 
 def add_up(requests: Iterable[Request], prices: Prices) -> Tokens:
-    """The sum of requests, advisor calls inside them included under their own model's price."""
+    """The sum of requests, including the advisor calls inside them at their own model's price."""
     return _sum((part for request in requests for part in request.parts()), prices)
 
 

@@ -1,5 +1,6 @@
-"""A whole session: the trunk, the agents it started, its name and its cost; and how records fold into one, a line at a
-time, from a saved file or a growing one alike.
+"""A session: its own transcript, its agents, its title and cost; and `SessionBuilder`, which makes one from records.
+
+The builder takes one line at a time, so a saved file and a growing one are read the same way.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ from .requests import collapse
 from .titles import title_of
 
 FindOutput = Callable[[str], str | None]
-"""Gives the text of a spilled tool output by its base name, from the session's own folder."""
+"""Returns the text of a spilled tool output, given its base name in the session's own folder."""
 
 
 class SessionSourceFile(Struct, frozen=True):
-    """A file a session was read from, by name: nothing here opens it."""
+    """A file that a session was read from. It holds only path and size; nothing here opens it."""
 
     path: str
     size: int
 
 
 class Session(Conversation):
-    """One session. `subagents` holds the agents; their usage is in `total_usage`, not in `usage`."""
+    """One session. Its agents are in `subagents`; their usage is in `total_usage`, not in `usage`."""
 
     def __init__(
         self,
@@ -58,20 +59,20 @@ class Session(Conversation):
         super().__init__(records, id=id, prices=prices, permissions=permissions)
         self._agents = tuple(agents)
         self.transcript = tuple(transcript) if transcript is not None and captures else self.records
-        """The lines of its own file, without those that only captures have."""
+        """The records of its own file, without those that only captures have."""
         self.captures = tuple(captures)
-        """The runs that were captured, each with what it adds: see `reread.sessions.captured`."""
+        """The captured runs, each with the records it adds: see `reread.sessions.captured`."""
         self._files = tuple(files)
         self.files = tuple(file.path for file in files)
         """The files it was read from, side files included."""
         self.size = sum(file.size for file in files)
-        """Their bytes."""
+        """Their total size in bytes."""
         self.problems = tuple(problems)
-        """Files of agents or side files that could not be read; everything else is here."""
+        """Agent files and side files that could not be read; everything else is here."""
         self.mark = mark
-        """What a person noted on it, where it comes from the archive."""
+        """The person's mark, where the session comes from the archive."""
         self.hint = hint
-        """What the client's own index says about it, used where its lines say nothing."""
+        """The session's entry in the client's own index, used where its lines say nothing."""
         self._title_file = title_file
         self._find_output = find_output
 
@@ -86,7 +87,7 @@ class Session(Conversation):
 
     @cached_property
     def _inline(self) -> list[Record]:
-        """Lines of agents in this file. A file of agent lines only is an agent's own, read for itself."""
+        """Lines of agents in this file. Empty if the file has only agent lines: then it is an agent's own file."""
         inline = [r for r in self.distinct if r.is_sidechain or (r.is_frame and _names_a_call(r))]
         if not inline:
             return []
@@ -95,7 +96,7 @@ class Session(Conversation):
 
     @cached_property
     def by_progress(self) -> Mapping[int, Spoken]:
-        """Agents that have lines of their own are left out: those count."""
+        """Agents that have lines of their own are left out: those lines are counted instead."""
         lines = self.beside.get(ProgressLine)
         if not lines:
             return {}
@@ -109,7 +110,7 @@ class Session(Conversation):
 
     @cached_property
     def subagents(self) -> tuple[Subagent, ...]:
-        """All agents at any depth, in the order they started; `parent` is the agent that started one."""
+        """All agents at any depth, in the order they started; `parent` is the agent that started each."""
         agents = [
             *inline_agents(self._inline, self._prices, self.permissions),
             *progress_agents(self.by_progress.values(), self._prices, self.permissions),
@@ -125,7 +126,7 @@ class Session(Conversation):
 
     @cached_property
     def title(self) -> str:
-        """The title that the user gave it, or the client, or its first prompt."""
+        """The user's title, else the client's, else the first prompt and what else `title_of` tries."""
         return self.mark.title or title_of(self, self._title_file, self._named_agents, self._hinted_title)
 
     @property
@@ -147,7 +148,7 @@ class Session(Conversation):
 
     @property
     def _named_agents(self) -> tuple[Subagent, ...]:
-        """Those that may speak for a session without a word of its own, the asked for first; else none."""
+        """Agents whose task can serve as the title of a session that has no messages; task agents come first."""
         return (*self.working_agents, *self.subagents) if not self.spoken else ()
 
     @cached_property
@@ -158,7 +159,7 @@ class Session(Conversation):
 
     @cached_property
     def every_call(self) -> tuple[ToolCall, ...]:
-        """The tool calls of the session and all its agents, each once: what lists, pages and counts mean by calls."""
+        """The tool calls of the session and all its agents, each once. Lists, pages and counts use this."""
         parts = (self, *(agent for agent in self.subagents if not agent.is_recorded_inline))
         found: dict[object, ToolCall] = {}
         for part in parts:
@@ -187,7 +188,7 @@ class Session(Conversation):
         return tuple(a for a in self.subagents if a.kind in (AgentKind.TASK, AgentKind.WORKFLOW))
 
     def of_transcript(self) -> Session:
-        """The session of its own file alone, without what captures add; agents keep their own files."""
+        """The session as its own file has it, without what captures add; agents keep their own files."""
         if not self.captures:
             return self
         return Session(self.transcript, id=self.id, agents=self._agents, prices=self._prices)
@@ -228,7 +229,7 @@ class Session(Conversation):
             transcript=change(self.transcript),
             captures=change(self.captures),
             hint=change(self.hint),
-            mark=NO_MARK._replace(title=change(self.mark.title)),  # the rest of it is nobody else's
+            mark=NO_MARK._replace(title=change(self.mark.title)),  # the other marks are private to the person
         )
 
     def full_output(self, call: ToolCall) -> str:
@@ -243,7 +244,7 @@ class Session(Conversation):
 
 
 def _names_a_call(record: Record) -> bool:
-    """In a stream, what an agent says names the call that started it."""
+    """In a stream, an agent's messages name the call that started it."""
     return isinstance(record, Spoken) and record.parent_tool_use_id is not None
 
 
@@ -253,14 +254,14 @@ def _started(agent: Subagent) -> float:
 
 
 class Copies:
-    """Given sessions one after the other, says how much of each was in an earlier one."""
+    """Takes sessions one after the other and finds how much of each repeats an earlier one."""
 
     def __init__(self) -> None:
         self._lines: set[str] = set()
         self._messages: set[str] = set()
 
     def take(self, conversation: Conversation) -> int:
-        """How many leading records repeat a session taken before; the rest is the session's own."""
+        """How many leading records repeat a session taken before; the records after them are the session's own."""
         copied = self._copied(conversation.records)
         for record in conversation.records:
             if record.uuid is not None:
@@ -270,7 +271,7 @@ class Copies:
         return copied
 
     def _copied(self, records: tuple[Record, ...]) -> int:
-        """Up to the last line known before the first answer that is not."""
+        """The position of the last known record before the first response that is not known."""
         copied = 0
         for position, record in enumerate(records, 1):
             message_id = _message_id(record)
@@ -282,7 +283,7 @@ class Copies:
 
 
 def _message_id(record: Record) -> str | None:
-    """Ids of the API only: gateways give every answer the same one."""
+    """Only ids of the API: gateways give every response the same id."""
     message = record.message if isinstance(record, Assistant) else None
     found = message.id if message is not None else None
     return found if found is not None and found.startswith("msg_") else None
@@ -292,7 +293,7 @@ AnySession = TypeVar("AnySession", bound=Session)
 
 
 class SessionBuilder:
-    """Takes the lines of a session as they come; `session()` is the session so far.
+    """Takes the lines of a session as they arrive; `session()` returns the session so far.
 
     Lines of one file must come in file order. Files may be interleaved in any way.
     """
@@ -322,7 +323,7 @@ class SessionBuilder:
         self._permissions: dict[str, ToolPermission] = {}
 
     def add(self, record: Record, agent: str | None = None) -> None:
-        """The next line of the trunk, or of the file of the agent named."""
+        """Adds the next line of the trunk, or of the named agent's file."""
         if agent is None:
             self._trunk.append(record)
             if type(record) is StreamEvent:
@@ -331,43 +332,43 @@ class SessionBuilder:
             self._agents.setdefault(agent, []).append(record)
 
     def name(self, id: str) -> None:  # noqa: A002
-        """Gives the session its id, once it is known."""
+        """Sets the session's id, once it is known."""
         self._id = id
 
     def add_meta(self, agent: str, meta: AgentMeta) -> None:
-        """What the side file of an agent says; it may come without any line of the agent."""
+        """Adds the content of an agent's side file, which may exist without any line of the agent."""
         self._metas[agent] = meta
 
     def add_workflow(self, agent: str, run: str) -> None:
-        """Says that an agent ran as a step of a workflow."""
+        """Records that an agent ran as a step of a workflow."""
         self._workflows[agent] = run
 
     def add_title(self, title: str | None) -> None:
-        """The title from `custom-title.json`."""
+        """Adds the title from `custom-title.json`."""
         self._title_file = title
 
     def add_hint(self, hint: IndexEntry) -> None:
-        """What the client's own index says about the session: used where its lines say nothing."""
+        """Adds the session's entry in the client's own index, used where its lines say nothing."""
         self._hint = hint
 
     def add_file(self, path: str, size: int) -> None:
-        """Says where the lines come from."""
+        """Adds a file that lines were read from."""
         self._files.append(SessionSourceFile(path, size))
 
     def add_problem(self, problem: str) -> None:
-        """Says that a file of the session could not be read, and why."""
+        """Records that a file of the session could not be read, and why."""
         self._problems.append(problem)
 
     def add_final(self, message: str, usage: Usage, stop_reason: str | None) -> None:
-        """The final counts of a message whose lines have only the opening ones: a stream has both."""
+        """Adds the final counts of a message whose lines have only the counts of its start: a stream has both."""
         self._counts.finals[message] = Final(usage, stop_reason)
 
     def add_permission(self, call: str, permission: ToolPermission) -> None:
-        """What was asked and answered about a call, as a running client reports it."""
+        """Adds what a running client asked about a call, and the answer."""
         self._permissions[call] = permission
 
     def add_capture(self, capture: Captured) -> None:
-        """What crossed the wire in one run; the runs of a session come in order."""
+        """Adds the capture of one run; the runs of a session must be added in order."""
         self._captures.append(capture)
 
     def session(self) -> Session:
@@ -375,7 +376,7 @@ class SessionBuilder:
         return self.build(Session)
 
     def build(self, kind: type[AnySession]) -> AnySession:
-        """The same as a session of another kind."""
+        """The session so far, made as the given class."""
         id = self._id or self.recorded_id  # noqa: A001
         trunk = completed(self._trunk, self._counts.finals)
         joined = Joined(trunk, self._agents, self._captures, id) if self._captures else None
@@ -411,7 +412,7 @@ class SessionBuilder:
 
     @property
     def recorded_id(self) -> str:
-        """The last id is the session's own: a file may begin with a line of the session before it."""
+        """The session id in the last record that has one: a file may begin with a line of the session before it."""
         captured = (record for capture in reversed(self._captures) for record in reversed(capture.records))
         records = reversed(self._trunk) if self._trunk else captured
         return next((record.session_id for record in records if record.session_id), "")

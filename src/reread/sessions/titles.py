@@ -1,4 +1,4 @@
-"""What a session is called: the person's own title first, the session id last."""
+"""The title of a session: the person's own title is tried first, the session id last."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _in_summary = tag("summary")
 def title_of(
     conversation: Conversation, title_file: str | None, agents: Sequence[Subagent] = (), hint: str | None = None
 ) -> str:
-    """The first of these that says something; agents speak for a session that has no words of its own."""
+    """The first choice that is not empty. An agent gives the title of a session that has no words of its own."""
     for choice in _choices(conversation, title_file, agents):
         if choice and choice.strip():
             return _one_line(choice)
@@ -47,24 +47,23 @@ def title_of(
 
 
 class TitleParts(NamedTuple):
-    """What a conversation may be called: lines that follow may give it other names of the first two kinds, and no line
-    takes the third."""
+    """The parts of a title. Later lines may replace the first two; no later line changes the third."""
 
     given: str | None
     suggested: str | None
     own: str | None
 
     def title(self) -> str | None:
-        """None where nothing of this says anything."""
+        """The first part that is not empty; None if all are."""
         return next((_one_line(name) for name in self if name and name.strip()), None)
 
     def renamed(self, later: TitleParts) -> TitleParts:
-        """With what lines say that follow."""
+        """The parts after later lines."""
         return TitleParts(later.given or self.given, later.suggested or self.suggested, self.own)
 
 
 def title_parts(conversation: Conversation) -> TitleParts:
-    """Those that come before what the model or an agent said."""
+    """The parts that take precedence over what the model or an agent said."""
     own = next((name for name in _first_words(conversation) if name and name.strip()), None)
     return TitleParts(_last(conversation, CustomTitle), _last(conversation, AiTitle), own)
 
@@ -97,7 +96,7 @@ _FIELD: dict[type[Record], str] = {
 
 
 def _last(conversation: Conversation, kind: type[Record]) -> str | None:
-    """The last one that says something: these lines are repeated at every turn."""
+    """The last value that is not empty: these lines are repeated at every turn."""
     values = (getattr(record, _FIELD[kind]) for record in reversed(conversation.beside.get(kind, ())))
     return next((value for value in values if value), None)
 
@@ -126,7 +125,7 @@ def _first_command(conversation: Conversation) -> str | None:
 
 
 def _leading_command(conversation: Conversation) -> str | None:
-    """`/orchestrator create an app`, where it comes before every prompt and was answered."""
+    """`/orchestrator create an app`, if it comes before every prompt and was answered."""
     for i, kind in conversation.kinds.items():
         record = conversation.line[i]
         if kind is Speaker.PROMPT:
@@ -137,7 +136,7 @@ def _leading_command(conversation: Conversation) -> str | None:
 
 
 def _tasks(conversation: Conversation) -> Iterator[str]:
-    """What a session was given to do by another, or an agent by its parent."""
+    """The tasks that another session gave this one, or that an agent got from its parent."""
     for i, kind in conversation.kinds.items():
         record = conversation.line[i]
         if kind is Speaker.TEAMMATE:
@@ -149,7 +148,7 @@ def _tasks(conversation: Conversation) -> Iterator[str]:
 
 
 def _subject(text: str) -> str:
-    """A message between agents has a summary, or is a task with a subject, or plain text."""
+    """What a message between agents is about: it has a summary, or is a task with a subject, or is plain text."""
     found = _MESSAGE.search(text)
     if found is None:
         return ""
@@ -162,7 +161,7 @@ def _subject(text: str) -> str:
 
 
 def _described(agent: Subagent) -> str:
-    """By the words of who started it; the first line of its task where these are gone."""
+    """The description given by its caller; without one, the first line of its task."""
     if agent.meta is not None and agent.meta.description:
         return agent.meta.description
     tool_input = agent.call.input if agent.call is not None else None
@@ -171,7 +170,7 @@ def _described(agent: Subagent) -> str:
 
 
 def _first_sentence(conversation: Conversation) -> str:
-    """Of what the model said first, where nobody is known to have asked."""
+    """The first sentence of the model's first words; used where no prompt is known."""
     line = next((_first_line(said.text) for said in conversation.words(1) if said.text.strip()), "")
     sentence = _SENTENCE.match(line)
     return (sentence[1] if sentence else line).strip(_MARKUP)
@@ -189,5 +188,5 @@ def _first_line(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split(maxsplit=_LONGEST))  # so many words are longer than that: the rest need not be read
+    line = " ".join(text.split(maxsplit=_LONGEST))  # 200 words are longer than 200 characters: no need to split more
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

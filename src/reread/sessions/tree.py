@@ -13,8 +13,9 @@ from .turns import MAY_GO_UNANSWERED, OPENS_TURN, Draft, TurnWriter, is_answer
 from .values import Branch, Notice, Turn
 
 TALK, PROMPT, LEADS, MORE = 1, 2, 4, 8
-"""What a line and all below it hold: conversation of any kind; a person's prompt; a prompt before anything else; more
-than local commands, which nobody leaves behind: `/exit` stands beside what a resume went on with."""
+"""What a line and all lines below it hold, as flags: conversation of any kind; a person's prompt; a prompt before
+anything else; more than local commands. A way that holds only local commands is not an abandoned branch: after a
+resume, `/exit` is a sibling of the line that the conversation continued with."""
 
 _KIND_HOLDS = {
     Speaker.TOOL_RESULT: TALK | MORE,
@@ -27,7 +28,7 @@ _KIND_HOLDS = {
     Speaker.COMMAND: TALK | PROMPT | LEADS,
     Speaker.SHELL: TALK | PROMPT | LEADS,
 }
-"""Kinds that are not here (meta, hooks, local output) neither make nor break a branch."""
+"""Kinds that are not listed (meta, hooks, local output) neither make nor break a branch."""
 
 
 class Segment(Struct, frozen=True):
@@ -36,14 +37,14 @@ class Segment(Struct, frozen=True):
     parent: int
     """Index of the segment it grew from; -1 for the first."""
     fork: int
-    """Index of the record it hangs from; -1 when it starts at the beginning."""
+    """Index of the record it branches off from; -1 when it starts at the beginning."""
     start: int
     certain: bool = True
-    """False when the fork is not two prompts side by side but something we cannot explain otherwise."""
+    """False when the fork is not two prompts side by side but is a rewind only because nothing else explains it."""
 
 
 class Tree(Struct, frozen=True):
-    """Where every record of a file belongs; indexes count the records as they were given."""
+    """Where every record of a file belongs. Indexes refer to the records in the order given."""
 
     order: list[int]
     segment_of: list[int]
@@ -55,7 +56,7 @@ class Tree(Struct, frozen=True):
     orphans: list[int]
     """Records whose parent is not in the file."""
     repeated: list[int]
-    """Records whose uuid another record had before: kept beside it, not linked."""
+    """Records whose uuid an earlier record already has: kept, but not linked into the tree."""
 
     def path(self, segment: int) -> list[int]:
         """The segments from the beginning down to this one."""
@@ -66,12 +67,12 @@ class Tree(Struct, frozen=True):
         return steps[::-1]
 
     def leaves(self) -> list[int]:
-        """Segments nothing grew from, in file order."""
+        """Segments that no other segment grew from, in file order."""
         parents = {segment.parent for segment in self.segments}
         return [index for index in range(len(self.segments)) if index not in parents]
 
     def abandoned(self) -> list[int]:
-        """Leaves off the way to the active segment, newest first."""
+        """Leaves that are not on the path to the active segment, newest first."""
         main = self.path(self.active)
         return [leaf for leaf in reversed(self.leaves()) if leaf not in main]
 
@@ -99,10 +100,11 @@ class _Links:
             if record.uuid is not None and self.index.setdefault(record.uuid, i) != i:
                 self.repeated.append(i)
         self.has_forward_link = False
-        """Whether a line stands before its parent; without one, file order is fine and no cycle can exist."""
+        """Whether a line comes before its parent in the file. If none does, file order is right and no cycle can
+        exist."""
         self.parent = self._parents(records)
         self.several: dict[int, list[int]] = {}
-        """The children of lines that have more than one: few, and the only ones that matter."""
+        """The children of lines that have more than one. These are few, and only they can be forks."""
         self.first_child = first_child = [-1] * len(records)
         for i, parent in enumerate(self.parent):
             if parent >= 0:
@@ -112,7 +114,7 @@ class _Links:
                     self.several.setdefault(parent, [first_child[parent]]).append(i)
 
     def order(self) -> list[int]:
-        """In which the lines are read."""
+        """The order in which the lines are read."""
         return _reading_order(self.parent) if self.has_forward_link else list(range(len(self.parent)))
 
     def _parents(self, records: Sequence[Record]) -> list[int]:
@@ -170,13 +172,13 @@ def _reading_order(parents: list[int]) -> list[int]:
 def _held_below(
     records: Sequence[Record], kinds: Mapping[int, Speaker], order: list[int], parents: list[int]
 ) -> list[int]:
-    """For every record what it and all below it hold, gathered from the leaves up."""
+    """For every record, what it and all records below it hold, gathered from the leaves up."""
     own = _held(records, kinds)
     holds = own.copy()
     for i in reversed(order):
         parent = parents[i]
         if parent >= 0:
-            # A prompt below something else that was said no longer comes first.
+            # A prompt below a line that holds something itself no longer comes first.
             holds[parent] |= holds[i] & ~LEADS if own[parent] else holds[i]
     return holds
 
@@ -190,13 +192,13 @@ def _held(records: Sequence[Record], kinds: Mapping[int, Speaker]) -> list[int]:
 
 
 def is_settled(records: Sequence[Record], kinds: Mapping[int, Speaker]) -> bool:
-    """Whether nothing that may follow the last line can make or unmake a branch before it."""
+    """Whether no line that may follow the last one can make or unmake a branch before it."""
     links = _Links(records)
     order = links.order()
     last = next((i for i in reversed(range(len(records))) if records[i].uuid is not None), -1)
     if last < 0 or last in links.repeated or links.parent[last] < 0 or links.first_child[last] >= 0:
         return False
-    if any(links.parent[i] >= 0 for i in order[order.index(last) + 1 :]):  # what follows must come after it
+    if any(links.parent[i] >= 0 for i in order[order.index(last) + 1 :]):  # the last line must also be read last
         return False
     own = _held(records, kinds)
     forks = _Forks(records, _held_below(records, kinds, order, links.parent))
@@ -204,14 +206,14 @@ def is_settled(records: Sequence[Record], kinds: Mapping[int, Speaker]) -> bool:
 
 
 def _is_stable(node: int, below: int, own: list[int], links: _Links, forks: _Forks) -> bool:
-    """Whether every fork above a line stays what it is, should lines below it hold more than now."""
+    """Whether every fork above a line keeps its branches if lines that hold `below` are added under it."""
     while node >= 0:
         if own[node]:
             below &= ~LEADS
         before = forks.holds[node]
-        if before | below == before:  # and so it is for all above
+        if before | below == before:  # nothing changes here, so nothing changes above
             return True
-        if forks.records[node].parent_uuid is None and below & ~before & (LEADS | MORE):  # it may begin a branch
+        if forks.records[node].parent_uuid is None and below & ~before & (LEADS | MORE):  # it may become a restart
             return False
         beside = links.several.get(links.parent[node])
         if beside is not None:
@@ -226,7 +228,7 @@ def _is_stable(node: int, below: int, own: list[int], links: _Links, forks: _For
 
 
 class _Forks:
-    """Tells rewinds from artefacts, one node with several children at a time."""
+    """Distinguishes rewinds from artefacts of recording, one line with several children at a time."""
 
     def __init__(self, records: Sequence[Record], holds: list[int]) -> None:
         self.records = records
@@ -235,9 +237,10 @@ class _Forks:
     def starts(self, children: list[int]) -> tuple[list[int], bool]:
         """The children that begin a branch of their own, and whether that is certain.
 
-        Lines that lead to no talk at all or to local commands alone, copies, and ways that pass through progress or
-        attachments are recording. Prompts side by side are a rewind. If nothing explains the node, as with further
-        blocks and results of one message, it is a rewind only where a person went on talking on both sides.
+        Ignored are children that lead to no talk or only to local commands, and copies. Several prompts side by side
+        are a rewind. Otherwise a child that is a progress or attachment line means an artefact of recording. If nothing
+        explains the fork (as with further blocks and results of one message), it is a rewind only where a person went
+        on talking on both sides.
         """
         live = self._without_copies([child for child in children if self.holds[child] & MORE])
         prompts = [child for child in live if self.holds[child] & LEADS]
@@ -252,7 +255,7 @@ class _Forks:
         return isinstance(self.records[node], Spoken)
 
     def _without_copies(self, children: list[int]) -> list[int]:
-        """Replays after a compaction or resume repeat a line with its time and content."""
+        """Leaves out replays: after a compaction or resume, a line is repeated with the same time and content."""
         kept: list[int] = []
         for child in children:
             if not any(_same_content(self.records[child], self.records[other]) for other in kept):
@@ -276,7 +279,7 @@ def _cut(records: Sequence[Record], order: list[int], links: _Links, forks: _For
     segment_of = [0] * len(records)
     opened = _restarts(records, links, forks)
     if not opened and not any(forks.starts(children)[0] for children in links.several.values()):
-        return segment_of, segments  # most conversations are one
+        return segment_of, segments  # most conversations have no branches
     for start in opened:
         opened[start] = len(segments)
         segments.append(Segment(0, -1, start))
@@ -301,8 +304,8 @@ def _cut(records: Sequence[Record], order: list[int], links: _Links, forks: _For
 def _restarts(records: Sequence[Record], links: _Links, forks: _Forks) -> dict[int, int]:
     """Prompts typed after a rewind to the very beginning: further roots whose parent is null.
 
-    Streams and hand-made files without parents are not rewound at every line, so a root counts only
-    where lines are linked at all.
+    In streams and hand-made files no line has a parent, and that does not make every line a rewind. So these roots
+    count only where at least one of them has a child.
     """
     roots = [
         i
@@ -318,7 +321,7 @@ def _restarts(records: Sequence[Record], links: _Links, forks: _Forks) -> dict[i
 
 
 def _segment_of_root(record: Record, index: Mapping[str, int], segment_of: list[int], previous: int) -> int:
-    """A line without a parent stands where the file has it, a compaction after the line it names."""
+    """A line without a parent belongs where the file has it; a compaction belongs after the line it names."""
     for uuid in joined_after(record):
         if uuid in index:
             return segment_of[index[uuid]]
@@ -326,7 +329,7 @@ def _segment_of_root(record: Record, index: Mapping[str, int], segment_of: list[
 
 
 def joined_after(record: Record) -> Iterator[str]:
-    """The lines a compaction names as its past, best first; in 31 of 70 recorded cases none is there."""
+    """The lines a compaction names as its past, best first. In 31 of 70 recorded cases none of them is in the file."""
     if not isinstance(record, CompactBoundary):
         return
     if record.logical_parent_uuid is not None:
@@ -339,7 +342,7 @@ def joined_after(record: Record) -> Iterator[str]:
 
 
 def _last_leaf(records: Sequence[Record], kinds: Mapping[int, Speaker], index: Mapping[str, int]) -> int:
-    """The line the conversation ended with: what the client named last, unless talk went on after it."""
+    """The line the conversation ended with: the one in the last `LastPrompt`, unless talk follows that record."""
     for i in range(len(records) - 1, -1, -1):
         record = records[i]
         if isinstance(record, LastPrompt):
@@ -351,15 +354,16 @@ def _last_leaf(records: Sequence[Record], kinds: Mapping[int, Speaker], index: M
 
 
 def is_talk(record: Record, kind: Speaker | None) -> bool:
-    """Whether a conversation may have ended with a line; `kind` is that of a user line."""
+    """Whether a conversation may have ended with this line; `kind` is the speaker of a user line."""
     is_said = isinstance(record, Assistant) or kind not in (None, Speaker.META)
     return is_said and record.team_name is None
 
 
 def opening_lines(tree: Tree, line: Sequence[Record], kinds: Mapping[int, Speaker]) -> frozenset[int]:
-    """The prompts of the turns on the active branch, by index; writing the turns takes ten times as long."""
+    """The prompts of the turns on the active branch, by index. Making the turns to find them takes ten times as
+    long."""
     main = set(tree.path(tree.active))
-    waiting: dict[int, int] = {}  # by segment: a command that nobody has answered so far
+    waiting: dict[int, int] = {}  # by segment: a command that has no answer yet
     found: list[int] = []
     for i in tree.order:
         segment, kind = tree.segment_of[i], kinds.get(i)
@@ -379,7 +383,7 @@ MAIN = "main"
 
 
 class BranchWriter:
-    """Writes the branches of a conversation; every record of it lands in exactly one of them."""
+    """Makes the branches of a conversation; every record is in exactly one of them."""
 
     def __init__(
         self, name: str, tree: Tree, line: Sequence[Record], kinds: Mapping[int, Speaker], writer: TurnWriter
@@ -415,7 +419,7 @@ class BranchWriter:
         return Branch(id=MAIN, leaf=leaf, active=True, forked_at=None, turns=_turns(drafts, MAIN, 0))
 
     def _marked(self, segment: int, before: list[Draft], abandoned: dict[int, list[int]]) -> list[Draft]:
-        """A segment's drafts, with a notice at the place where other ways were left."""
+        """A segment's drafts, with a notice at the place where other branches were abandoned."""
         here = self.tree.segments[segment]
         others = [path for path in abandoned.values() if _forks_beside(self.tree, path[0], segment)]
         drafts = self.drafts[segment]
@@ -457,7 +461,7 @@ def _counts(draft: Draft) -> int:
 
 
 def _turns(drafts: list[Draft], branch: str, before: int) -> tuple[Turn, ...]:
-    """Numbers turns by their prompts: 0 is what happened before the first."""
+    """Numbers turns by their prompts; 0 is what happened before the first prompt."""
     index = before
     turns: list[Turn] = []
     for draft in _joined(drafts):
@@ -476,7 +480,7 @@ def _turns(drafts: list[Draft], branch: str, before: int) -> tuple[Turn, ...]:
 
 
 def _joined(drafts: list[Draft]) -> list[Draft]:
-    """Lines without a prompt go on with the turn before them; at the start, silent ones with the turn after."""
+    """Joins drafts without a prompt to the turn before them; at the start, one without steps to the turn after it."""
     joined: list[Draft] = []
     for draft in drafts:
         if joined and draft.prompt is None:

@@ -1,4 +1,4 @@
-"""Records in reading order to turns: a prompt, and what was thought, said, done and noticed until the next."""
+"""Makes turns of records in reading order: a prompt, and every step until the next prompt."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ from .values import Notice, Prompt, Said, Step, Thought
 
 
 def queued_prompt(record: Record) -> Prompt | None:
-    """What an attachment says the person typed; up to 2.1.202 there is no `user` line for it."""
+    """The prompt in an attachment for text typed while the client was busy; up to 2.1.202 it has no `user` line."""
     if not was_typed_while_busy(record):
         return None
     return Prompt(record=record, text=record.text, kind=Speaker.PROMPT, is_queued=True)
 
 
 def traceless_prompts(queue: Iterable[Record], records: Iterable[Record]) -> dict[int, Prompt]:
-    """Queued text found nowhere else among the records, by the `id()` of its queue record."""
+    """Prompts found only in the queue records and in no other record, by the `id()` of the queue record."""
     queued = [record for record in queue if isinstance(record, QueueOperation) and _is_typed(record)]
     if not queued:
         return {}
@@ -72,7 +72,7 @@ def traceless_prompts(queue: Iterable[Record], records: Iterable[Record]) -> dic
 
 
 def _is_typed(record: QueueOperation) -> bool:
-    """Clients also queue notifications and, in 2.1.50, a JSON string for every subagent they start."""
+    """Whether a person typed it. Clients also queue notifications and, in 2.1.50, a JSON string for every subagent."""
     return record.operation == "enqueue" and bool(record.text.strip()) and not record.text.startswith(("<", "{"))
 
 
@@ -80,14 +80,14 @@ def _traces(record: Record) -> list[str]:
     if isinstance(record, User):
         text = record.text
         return [text, command_line(text)] if "<command-" in text else [text]
-    if isinstance(record, QueueOperation):  # taken back into the input box, to be edited there
+    if isinstance(record, QueueOperation):  # taken back into the input box to be edited
         return [record.text] if record.operation == "popAll" else []
     is_queued = isinstance(record, Attachment) and isinstance(record.attachment, QueuedCommand)
     return [record.text] if is_queued else []
 
 
 def _as_lines(text: str) -> str:
-    """Whole lines, so that `go` is not found in `go on`; the client sends queued prompts joined, a line each."""
+    """Text as whole lines, so that `go` is not found in `go on`: the client joins queued prompts, one per line."""
     return "\n".join(("", *_lines(text), ""))
 
 
@@ -96,7 +96,8 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def traced_lines(record: Record) -> Iterator[str]:
-    """What a line may be the trace of: no queued text has left one there whose first line is not among these."""
+    """The lines of text that `record` may be a trace of. A queued prompt whose first line is not among these has left
+    no trace in `record`."""
     return (line for trace in _traces(record) for line in _lines(trace))
 
 
@@ -106,7 +107,7 @@ def first_line(queued: Prompt) -> str:
 
 OPENS_TURN = TYPED | {Speaker.AGENT_PROMPT}
 _NO_RESPONSE = "No response requested."
-"""Put in the model's mouth when a session is resumed."""
+"""Written in the model's name when a session is resumed."""
 _ERROR_OPENINGS = ("API Error", "Invalid API key", "Credit balance is too low", "Prompt is too long")
 _TEAM_TAGS = lazy.pattern(r"</?(?:teammate|agent)-message[^>]*>")
 _MAY_GIVE_NOTICE = (System, Attachment, Unknown, QueueOperation)
@@ -135,7 +136,7 @@ class TurnWriter:
         self._queued = queued
 
     def write(self, records: Iterable[tuple[Record, Speaker | None]]) -> list[Draft]:
-        """The turns of records in reading order, each with its class if it is a user line."""
+        """The drafts for records in reading order; each user line comes with its speaker."""
         drafts: list[Draft] = []
         for record, kind in records:
             if kind in OPENS_TURN and isinstance(record, User):
@@ -161,7 +162,7 @@ class TurnWriter:
             draft.steps += self._beside(record)
 
     def _add_summary(self, draft: Draft, record: User) -> None:
-        """The summary belongs to the compaction before it; clients up to 1.0 wrote it alone."""
+        """The summary belongs to the compaction before it; clients up to 1.0 wrote the summary without one."""
         last = draft.steps[-1] if draft.steps else None
         if isinstance(last, Notice) and last.what == "compacted" and not last.detail:
             draft.steps[-1] = msgspec.structs.replace(last, detail=record.text)
@@ -169,7 +170,7 @@ class TurnWriter:
             draft.steps.append(Notice(what="compacted", text="compacted", record=record, detail=record.text))
 
     def _beside(self, record: Record) -> list[Step]:
-        """Notices of lines that are neither the user's nor the model's; most have none."""
+        """Notices for lines that are neither the user's nor the model's; most lines give none."""
         if isinstance(record, System | Attachment):
             return [*notices_of(record, None)]
         if isinstance(record, Unknown):
@@ -201,12 +202,12 @@ class TurnWriter:
 
 
 def is_answer(record: Record) -> bool:
-    """Whether the model said it: not the client in its name."""
+    """Whether the model wrote it, and not the client in the model's name."""
     return type(record) is Assistant and not record.is_api_error_message and not record.is_synthetic
 
 
 def _withdrawn(record: WithdrawnBlock) -> Step:
-    """What was shown of a block; of a call only a beginning of its input, so it is none."""
+    """A step for a withdrawn block. A call becomes a notice, because only the beginning of its input is known."""
     block = record.block
     if isinstance(block, Thinking):
         return Thought(record=record, block=block)
@@ -217,9 +218,9 @@ def _withdrawn(record: WithdrawnBlock) -> Step:
 
 
 def client_steps(record: Assistant) -> list[Step] | None:
-    """A failure or a filler in the model's name; None for what the model did say.
+    """The steps for a failure or a filler that the client wrote in the model's name; None if the model wrote the text.
 
-    The partial text of an interrupted answer stands under the client's own name too (2.1.197).
+    The partial text of an interrupted answer is also written under the client's name (2.1.197): that gives None too.
     """
     if record.is_api_error_message or record.text.startswith(_ERROR_OPENINGS):
         return [Notice(what="api_error", text=record.text, record=record)]
@@ -227,7 +228,7 @@ def client_steps(record: Assistant) -> list[Step] | None:
 
 
 def _with_local_commands_as_notices(drafts: list[Draft]) -> list[Draft]:
-    """Commands and shell lines that nobody answered move into the turn before them."""
+    """Moves commands and shell lines that got no answer into the turn before them."""
     finished: list[Draft] = []
     for draft in drafts:
         if draft.prompt is None or draft.has_answer or draft.prompt.kind not in MAY_GO_UNANSWERED:
@@ -268,9 +269,9 @@ def _hook(record: User) -> list[Notice]:
 
 
 def _meta(record: User) -> list[Notice]:
-    """What a hook told the model at the end of a turn: only for this it goes on."""
-    said = " ".join(record.text.split()) if record.text.startswith(STOP_FEEDBACK) else ""
-    return [Notice(what="hook", text=said, record=record)] if said else []
+    """What a stop hook told the model. Such feedback is the only reason why the turn goes on."""
+    feedback = " ".join(record.text.split()) if record.text.startswith(STOP_FEEDBACK) else ""
+    return [Notice(what="hook", text=feedback, record=record)] if feedback else []
 
 
 _USER_NOTICES: dict[Speaker, Callable[[User], list[Notice]]] = {
@@ -284,7 +285,7 @@ _USER_NOTICES: dict[Speaker, Callable[[User], list[Notice]]] = {
 
 
 def notices_of(record: Record, kind: Speaker | None) -> list[Notice]:
-    """What a line says beside the talk; `kind` is that of a user line."""
+    """The notices that a line gives; `kind` is the speaker of a user line."""
     if isinstance(record, User):
         return _user_notices(record, kind)
     if isinstance(record, System):
@@ -312,7 +313,7 @@ def _system_notices(record: System) -> list[Notice]:
         return [Notice(what="command", text=text, record=record)] if text else []
     if isinstance(record, StopHookSummary) and (record.prevented_continuation or record.failures):
         return [Notice(what="hook", text=record.stop_reason or "a stop hook failed", record=record)]
-    if isinstance(record, Informational) and record.prevent_continuation:  # only hooks do
+    if isinstance(record, Informational) and record.prevent_continuation:  # only hooks set it
         return [Notice(what="hook", text=" ".join(record.text.partition(PROMPT_BELOW)[0].split()), record=record)]
     if isinstance(record, AwaySummary):
         return [Notice(what="task", text=plain(record.text), record=record)]
@@ -327,7 +328,7 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
         if queued_prompt(record) is not None:
             return [Notice(what="queued", text=record.text, record=record)]
         return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
-    # What a stop hook told the model is a line of its own.
+    # What a stop hook told the model has a line of its own.
     if isinstance(body, HookBlockingError) and body.hook_event != "Stop":
         return [_hook_notice(record, "blocked", body.hook_name, body.message)]
     if isinstance(body, HookStoppedContinuation):
@@ -347,7 +348,7 @@ def _compaction(record: CompactBoundary) -> str:
 
 
 def compacted_sizes(record: CompactBoundary) -> str:
-    """`from 58,300 to 4,100 tokens`, as far as it is told."""
+    """`from 58,300 to 4,100 tokens`, or as much of it as the record has."""
     metadata = record.compact_metadata
     if metadata is None or metadata.pre_tokens is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a session is made of once it has been read: prompts, thoughts, words, calls, notices, turns, branches."""
+"""The parts of a session that has been read: prompts, thoughts, words, calls, notices, turns, branches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ else:
     json = lazy.module("json")
 
 MINIMUM_THOUGHT = 11
-"""Shorter thoughts say nothing; a filter of views, never of the parser."""
+"""Shorter thoughts say nothing. Views filter by it; the parser never does."""
 
 
 class Prompt(FromLine, frozen=True, kw_only=True, gc=False):
@@ -32,7 +32,7 @@ class Prompt(FromLine, frozen=True, kw_only=True, gc=False):
     kind: Speaker
     images: int = 0
     is_queued: bool = False
-    """Sent while the agent was busy: it steers the turn it fell into and opens none."""
+    """Sent while the agent was busy: it belongs to the running turn and opens no turn of its own."""
 
 
 class Thought(FromLine, frozen=True, kw_only=True, gc=False):
@@ -61,7 +61,7 @@ class Thought(FromLine, frozen=True, kw_only=True, gc=False):
 
 
 class Said(FromLine, frozen=True, kw_only=True, gc=False):
-    """Words of the model meant for the person."""
+    """Words of the model to the person."""
 
     block: Text
 
@@ -71,7 +71,7 @@ class Said(FromLine, frozen=True, kw_only=True, gc=False):
 
 
 class Notice(FromLine, frozen=True, kw_only=True, gc=False):
-    """Something that happened beside the talk."""
+    """Something that happened and is neither a prompt nor the model's words, thoughts or calls."""
 
     what: str
     """interrupted, compacted, api_error, queued, command, rewound, hook, task, withdrawn, unknown."""
@@ -95,7 +95,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def kind(self) -> Speaker | None:
-        """Who speaks, for user lines."""
+        """The speaker of a user line; None for other messages."""
         first = self.records[0]
         return kind_of(first) if isinstance(first, User) else None
 
@@ -117,14 +117,14 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def usage(self) -> Usage | None:
-        """Of the row with most output, the last on a tie; None on user lines."""
+        """Of the row with the most output, the last on a tie; None on user lines."""
         rows = [row.message.usage for row in self.records if row.message is not None]
         counted = [usage for usage in rows if usage is not None]
         return max(reversed(counted), key=lambda usage: usage.output_tokens or 0, default=None)
 
     @property
     def estimated_tokens(self) -> int:
-        """A quarter of the characters of thinking, text and inputs of tools: for messages that tell no usage."""
+        """A quarter of the characters of thinking, text and tool inputs: for messages without usage."""
         return sum(_characters(block) for block in self.blocks) // 4
 
     @property
@@ -139,7 +139,7 @@ def _characters(block: Block) -> int:
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """A prompt and all that followed until the next one."""
+    """A prompt and everything that followed until the next one."""
 
     index: int
     branch: str
@@ -163,11 +163,11 @@ class Branch(Struct, frozen=True, kw_only=True):
     forked_at: str | None
     """The line it shares with the branch it left; None where it starts at the beginning."""
     turns: tuple[Turn, ...]
-    """All turns for the active branch; for an abandoned one those after the fork."""
+    """For the active branch all turns; for an abandoned one the turns after the fork."""
     certain: bool = True
-    """False when the fork was guessed: it is not two prompts side by side."""
+    """False when the fork is a guess: it is not two prompts side by side."""
     prices: Prices | None = None
-    """Other than the packaged ones."""
+    """None stands for the packaged prices."""
 
     @property
     def usage(self) -> Tokens:
@@ -188,7 +188,7 @@ class Unplaced(Struct, frozen=True, kw_only=True):
 
 
 class Coverage(Struct, frozen=True, kw_only=True):
-    """The proof that nothing was lost: records = placed + unplaced."""
+    """Proof that nothing was lost: records = placed + unplaced."""
 
     records: int
     placed: int

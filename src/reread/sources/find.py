@@ -101,8 +101,8 @@ def place(path: Path | str) -> SourcePlace | None:
     text = "/" + str(path).replace(os.sep, "/")
     for kind, sign, pattern in _PLACES:
         if sign in text and (match := pattern.fullmatch(text)):
-            told = match.groupdict().get
-            return SourcePlace(kind, told("session"), _spelled(told("agent")), _spelled(told("workflow")))
+            group = match.groupdict().get
+            return SourcePlace(kind, group("session"), _spelled(group("agent")), _spelled(group("workflow")))
     return None
 
 

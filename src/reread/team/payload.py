@@ -156,15 +156,15 @@ class Parcels:
     def ledger(self, each: Waiting, known: Known = NOTHING) -> Document:
         """The ledger's part of a session; see the module."""
         connection, row = self.archive.connection, each.stored.row
-        told = responses_in_session(connection, each.stored.id)
+        responses = responses_in_session(connection, each.stored.id)
         numbers: dict[int, int] = {}
-        places = [numbers.setdefault(response.circumstance, len(numbers)) for response in told]
+        places = [numbers.setdefault(response.circumstance, len(numbers)) for response in responses]
         if self._contexts is None or not numbers.keys() <= self._contexts.keys():
             self._contexts = circumstances(connection)
-        raw = sorted({name for response in told if (name := without_secrets(response.model))})
+        raw = sorted({name for response in responses if (name := without_secrets(response.model))})
         named = [(name, self.archive.prices.model(name)) for name in raw]
         stands = [self._place(number, self._contexts[context]) for context, number in numbers.items()]
-        rows = [_response_document(response, stands[place]) for response, place in zip(told, places, strict=True)]
+        rows = [_response_document(response, stands[place]) for response, place in zip(responses, places, strict=True)]
         there = known.told or {}
         now = {(each["file"], each["key"]) for each in rows}
         changed = [each for each in rows if there.get((each["file"], each["key"])) != each["digest"]]

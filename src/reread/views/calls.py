@@ -140,12 +140,12 @@ def permission(call: CallBlock) -> str:
     permission = call.permission
     if permission is None:
         return ""
-    said = _DECISIONS[permission.decision] if permission.decision is not None else "asked, not answered"
-    said += " with edited input" if permission.is_edited else ""
-    said += " from now on" if permission.remembered else ""
+    decision = _DECISIONS[permission.decision] if permission.decision is not None else "asked, not answered"
+    decision += " with edited input" if permission.is_edited else ""
+    decision += " from now on" if permission.remembered else ""
     waited = permission.seconds
-    said += f" after {duration(waited)}" if waited is not None and waited >= _NOTICED else ""
-    return f"{said}: {permission.message}" if permission.message else said
+    decision += f" after {duration(waited)}" if waited is not None and waited >= _NOTICED else ""
+    return f"{decision}: {permission.message}" if permission.message else decision
 
 
 _NOTICED = 1.0

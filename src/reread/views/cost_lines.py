@@ -322,8 +322,8 @@ def _facts(explained: ExplainedResponse, view: View) -> Iterator[str]:
     for flag in explained.flags:
         yield from (view.style.paint(line, "yellow") for line in wrap(f"{flag}: {_MEANING[flag]}", view.width))
     if explained.recorded is not None:
-        said = f"recorded by the client in the line, not counted: {exact_money(explained.recorded)}"
-        yield from wrap(said, view.width)
+        recorded = f"recorded by the client in the line, not counted: {exact_money(explained.recorded)}"
+        yield from wrap(recorded, view.width)
 
 
 _MEANING = {
@@ -500,10 +500,10 @@ def _doubts(explained: ExplainedSession, view: View) -> Iterator[str]:
         f"{count(explained.suspect, 'response')} with suspect output" if explained.suspect else "",
         f"{count(explained.provisional, 'response')} provisional" if explained.provisional else "",
     ]
-    told = "; ".join(doubt for doubt in doubts if doubt)
-    if told:
+    listed = "; ".join(doubt for doubt in doubts if doubt)
+    if listed:
         yield ""
-        yield from (view.style.paint(line, "yellow") for line in wrap(told, view.width))
+        yield from (view.style.paint(line, "yellow") for line in wrap(listed, view.width))
 
 
 SESSION_SECTIONS: tuple[Callable[[ExplainedSession, View], Iterator[str]], ...] = (

@@ -204,12 +204,12 @@ def _option(label: str, is_chosen: bool, view: View) -> Iterator[str]:
 
 def _answer(decision: Decision, view: View) -> Iterator[str]:
     labels = {option.label for option in decision.options}
-    said = [part for part in decision.chosen if part not in labels]
+    answers = [part for part in decision.chosen if part not in labels]
     if decision.answer is None:
-        said = [decision.status]
+        answers = [decision.status]
     if decision.note:
-        said.append(decision.note)
-    for part in said:
+        answers.append(decision.note)
+    for part in answers:
         look = "red" if decision.answer is None else "green"
         for number, line in enumerate(wrap(part, view.width - len(_INDENT))):
             yield view.style.paint(("  → " if number == 0 else _INDENT) + line, look)
@@ -325,8 +325,8 @@ def _prompts(lines: Sequence[BlamedLine], view: View) -> Iterator[str]:
         yield ""
     for session, turn, prompt in found:
         lead = f"{harmless(session)[:_ID_LENGTH]} #{turn}  "
-        said = shorten(prompt or "(no prompt)", max(8, view.width - cells(lead)))
-        yield view.style.paint(lead, "cyan") + said
+        text = shorten(prompt or "(no prompt)", max(8, view.width - cells(lead)))
+        yield view.style.paint(lead, "cyan") + text
 
 
 def diff_document(session: Session, branch: str, diffs: Sequence[FileDiff]) -> Document:

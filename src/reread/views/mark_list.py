@@ -142,8 +142,8 @@ def marks_lines(sessions: Sequence[MarkedSession], changed: int | None, view: Vi
             yield f"{name}  {view.style.paint(shorten(each.title or '', view.width - len(name) - 2), 'bold')}"
             yield from mark_lines(each.mark, view, _INDENT)
             if each.mark.title is not None or not any(each.mark):
-                said = "the title is yours" if any(each.mark) else "nothing is noted"
-                yield view.style.paint(_INDENT + said, "dim")
+                sentence = "the title is yours" if any(each.mark) else "nothing is noted"
+                yield view.style.paint(_INDENT + sentence, "dim")
     yield view.style.paint(_sum(len(sessions), changed), "dim")
 
 
@@ -165,14 +165,14 @@ def tags_lines(tags: Sequence[tuple[str, int]], view: View) -> Iterator[str]:
 
 def change_sentence(change: MarkChange) -> str:
     """A change of marks in words, for the question that confirms it."""
-    told = [
+    changes = [
         _WORDS[name, bool(value)]
         for name, value in change._asdict().items()
         if (name, bool(value)) in _WORDS and value is not None
     ]
-    told += [f"tag {one_line(tag)!r}" for tag in change.tags]
-    told += [f"untag {one_line(tag)!r}" for tag in change.untags]
-    return "What will be done to them: " + ", ".join(told)
+    changes += [f"tag {one_line(tag)!r}" for tag in change.tags]
+    changes += [f"untag {one_line(tag)!r}" for tag in change.untags]
+    return "What will be done to them: " + ", ".join(changes)
 
 
 _WORDS = {

@@ -176,8 +176,8 @@ def sessions_text(sessions: Sequence[Listed], where: str, recall: Recall) -> str
     for each in sessions:
         row = each.stored.row
         facts = [recall.at(each.stored.ended), count(row.prompts, "prompt"), _folder(row.project, recall)]
-        told = " · ".join(one_line(fact) for fact in facts if fact)
-        blocks.append(f'- session="{short(row.uuid)}" · {told} · {recall.line(row.title, _PROMPT)}')
+        line = " · ".join(one_line(fact) for fact in facts if fact)
+        blocks.append(f'- session="{short(row.uuid)}" · {line} · {recall.line(row.title, _PROMPT)}')
     head = f"{count(len(sessions), 'session')} of {where}, the newest first {RECORD}"
     return bounded(head, blocks, lambda left: f"… {left} more: ask with since and until")
 
@@ -233,8 +233,8 @@ def _change(change: FileChange, left: dict[int, int] | None, recall: Recall) -> 
 
 
 def _readers(story: FileStory, recall: Recall) -> str:
-    told = {change.place.session for change in story.changes}
-    others = [each for each in story.file.operations if each.session.row.uuid not in told]
+    writers = {change.place.session for change in story.changes}
+    others = [each for each in story.file.operations if each.session.row.uuid not in writers]
     by_session = {each.session.row.uuid: each for each in reversed(others)}
     if not by_session:
         return "touched by no other session"
@@ -267,8 +267,8 @@ def outline_text(session: Session, recall: Recall) -> str:
 
 def _turn(turn: Turn, room: int, recall: Recall) -> str:
     asked = recall.line(turn.prompt.text, room) if turn.prompt is not None else "(no prompt)"
-    said = next((step.text for step in reversed(turn.steps) if isinstance(step, Said) and step.text.strip()), "")
-    return f"{turn.index}. {asked}" + (f"\n   → {recall.line(said, room)}" if said else "")
+    reply = next((step.text for step in reversed(turn.steps) if isinstance(step, Said) and step.text.strip()), "")
+    return f"{turn.index}. {asked}" + (f"\n   → {recall.line(reply, room)}" if reply else "")
 
 
 def way_text(session: Session, way: PathToLine, recall: Recall, *, is_onward: bool) -> str:
@@ -332,8 +332,8 @@ class _Teller:
         prompts = [prompt_block(said) for said in piece.said if isinstance(said, Prompt)]
         steps = self._blocks.steps([said for said in piece.said if not isinstance(said, Prompt)])
         parts = [self._writer.text(block, most, is_found=is_found) for block in (*prompts, *steps)]
-        told = "\n".join(part for part in parts if part)
-        return f"{'>>> ' if is_found else ''}[{short(piece.name)}] {told}" if told else ""
+        text = "\n".join(part for part in parts if part)
+        return f"{'>>> ' if is_found else ''}[{short(piece.name)}] {text}" if text else ""
 
 
 class RecallWriter:
@@ -347,8 +347,8 @@ class RecallWriter:
         if isinstance(block, CallBlock):
             return "\n".join([self._call(block), *(self._whole(block, most) if is_found else ())])
         speaker, text = _SPOKEN[type(block)](block)
-        said = self._recall.prose(text, most)
-        return f"{speaker}: {said}" if said else ""
+        prose = self._recall.prose(text, most)
+        return f"{speaker}: {prose}" if prose else ""
 
     def _call(self, call: CallBlock) -> str:
         """The point of a call, and how it ended."""

@@ -173,12 +173,12 @@ def _listed(noun: str, items: list[str], look: str, view: View) -> Iterator[str]
 def _left_out(health: Health, view: View) -> Iterator[str]:
     """What is in the sources but missing from the archive's answers, and why."""
     out = health.left_out
-    told = (
+    reasons = (
         (out.unread, "not in the archive yet, or not whole: `reread sync` takes them"),
         (out.forgotten, "left out for good, because you had them forgotten"),
         (out.damaged, "with something that cannot be read, which is left out"),
     )
-    for names, why in told:
+    for names, why in reasons:
         if names:
             some = ", ".join(printable(name) for name in names[:_FEW_NAMES])
             more = f" and {len(names) - _FEW_NAMES:,} more" if len(names) > _FEW_NAMES else ""

@@ -94,7 +94,7 @@ def title(found: Retro, view: View) -> str:
 def facts(found: Retro) -> list[str]:
     ended = found.outcomes
     tests = ended.tests_passed + ended.tests_failed
-    said = [
+    lines = [
         count(found.sessions, "session") if found.session is None else found.session.row.uuid,
         count(found.prompts, "prompt"),
         count(len(found.events), "moment") if found.events else "",
@@ -107,7 +107,7 @@ def facts(found: Retro) -> list[str]:
         if found.waiting
         else "",
     ]
-    return [each for each in said if each]
+    return [each for each in lines if each]
 
 
 def _heading(text: str, view: View) -> Iterator[str]:
@@ -170,8 +170,8 @@ def kinds_line(events: Iterable[Moment]) -> str:
 def guess(event: Moment) -> str:
     """How sure a moment is and why; empty if the lines prove it."""
     because = one_line(str(event.details.get("because", "")))
-    told = f"a guess, {event.confidence:.0%} sure" if event.confidence < _PROVEN else ""
-    return f"{told}: {because}" if told and because else told
+    certainty = f"a guess, {event.confidence:.0%} sure" if event.confidence < _PROVEN else ""
+    return f"{certainty}: {because}" if certainty and because else certainty
 
 
 def rate_text(rate: Rate | None, *, with_interval: bool = True) -> str:
@@ -179,8 +179,8 @@ def rate_text(rate: Rate | None, *, with_interval: bool = True) -> str:
     if rate is None or rate.per_hundred is None:
         return ""
     interval = rate.interval
-    told = f" ({interval[0]:.1f}–{interval[1]:.1f})" if with_interval and interval is not None else ""
-    return f"{rate.per_hundred:.1f}{told}"
+    span = f" ({interval[0]:.1f}–{interval[1]:.1f})" if with_interval and interval is not None else ""
+    return f"{rate.per_hundred:.1f}{span}"
 
 
 def _subjects(found: Retro, view: View, most: int) -> Iterator[str]:
@@ -328,8 +328,8 @@ def proof(each: Suggestion, found: Retro) -> str:
 
 
 def left_out_line(found: Retro) -> str:
-    told = ", ".join(f"{words} ({_LEFT_OUT[name][1]})" for name, words in left_out(found).items())
-    return f"left out: {told}" if told else ""
+    listed = ", ".join(f"{words} ({_LEFT_OUT[name][1]})" for name, words in left_out(found).items())
+    return f"left out: {listed}" if listed else ""
 
 
 def left_out(found: Retro) -> dict[str, str]:

@@ -336,24 +336,24 @@ def output_lines(
 ) -> Iterator[str]:
     """The output of a tool on one line; an edit with its diff, a failure with its text."""
     paint = view.style.paint
-    said = f"{shorten(label, view.width // 3)}: " if label else ""
+    lead = f"{shorten(label, view.width // 3)}: " if label else ""
     if call.status is CallStatus.REJECTED and output.is_error:
-        yield paint(f"    ⊘ {said}rejected, not applied", "red")
+        yield paint(f"    ⊘ {lead}rejected, not applied", "red")
         return
     if output.is_error:
-        yield from failed_lines(said + without_error_tags(output.text), view, "    ✗ ")
+        yield from failed_lines(lead + without_error_tags(output.text), view, "    ✗ ")
         return
     diff = patched(output.result) if is_edit(call.name) else []
     if diff:
-        yield paint(RESULT + clip(f"{said}{changed(diff)}", view.width - cells(RESULT)), "dim")
+        yield paint(RESULT + clip(f"{lead}{changed(diff)}", view.width - cells(RESULT)), "dim")
         if not has_seen_diff:
             inner = view._replace(width=view.width - cells(RESULT))
             yield from (" " * cells(RESULT) + line for line in diff_lines(diff, inner))
     elif output.answers:
         chosen = ", ".join(map(str, output.answers.values()))
-        yield paint("    → " + shorten(said + chosen, view.width - 6), "cyan")
+        yield paint("    → " + shorten(lead + chosen, view.width - 6), "cyan")
     else:
-        yield paint(RESULT + _gist(said, output, view.width - cells(RESULT)), "dim")
+        yield paint(RESULT + _gist(lead, output, view.width - cells(RESULT)), "dim")
 
 
 def _gist(text: str, output: OutputBlock, width: int) -> str:
@@ -420,20 +420,20 @@ def question_lines(question: QuestionBlock, project: str | None, view: View) -> 
         extra = [*(["with another input"] if answer.is_edited else []), *(["from now on"] if answer.remembered else [])]
         yield paint(f"    ✓ {', '.join(['allowed', *extra])}", "green")
     else:
-        said = f"denied: {answer.message}" if answer.message else "denied"
-        yield paint(f"    ⊘ {shorten(said, view.width - 6)}", "red")
+        answered = f"denied: {answer.message}" if answer.message else "denied"
+        yield paint(f"    ⊘ {shorten(answered, view.width - 6)}", "red")
 
 
 def ending_lines(event: events.TurnResult, view: View, *, has_told: bool = False) -> Iterator[str]:
     """How a turn ended: tokens, the client's own cost, time. With `has_told`, the failure is already shown above."""
     outcome = outcome_of(event)
-    told = " · ".join(outcome.facts)
+    text = " · ".join(outcome.facts)
     if outcome.is_stopped or (event.is_error and has_told):
-        told = " · ".join(part for part in ("stopped" if outcome.is_stopped else "failed", told) if part)
+        text = " · ".join(part for part in ("stopped" if outcome.is_stopped else "failed", text) if part)
     elif event.is_error:
         yield from failed_lines(f"failed: {outcome.failure}", view, "✗ ")
     mark = "■" if outcome.is_stopped else "✗" if event.is_error else "✓"
-    yield from (view.style.paint(line, "dim") for line in wrap(f"{mark} {told}", view.width))
+    yield from (view.style.paint(line, "dim") for line in wrap(f"{mark} {text}", view.width))
 
 
 _STOPPED = ("aborted_streaming", "aborted_tools")

@@ -137,8 +137,8 @@ def prompt_document(prompt: PromptBlock) -> Document:
 def step_documents(step: ShownBlock) -> list[Document]:
     """One document per step; a call that started an agent is followed by a document with the agent's turns."""
     place = {"uuid": step.place.uuid, "message_id": step.place.message_id, "timestamp": utc(step.place.time)}
-    kind, told = _STEPS[type(step)]
-    found = [{"kind": kind, **place, **told(step), **_fate(step.withdrawn)}]
+    kind, document = _STEPS[type(step)]
+    found = [{"kind": kind, **place, **document(step), **_fate(step.withdrawn)}]
     agent = step.agent if isinstance(step, CallBlock) else None
     if agent is not None:
         turns = [turn_document(turn) for turn in agent.turns]
@@ -210,10 +210,10 @@ def _wire(session: Session) -> Document:
     """When frames were sent and received, for captured runs."""
     if not session.captures:
         return {}
-    told = [capture.told for capture in session.captures]
+    captures = [capture.told for capture in session.captures]
     return {
         "wire": {
-            "runs": [{"file": run.path, "started": utc(run.started), "ended": utc(run.ended)} for run in told],
+            "runs": [{"file": run.path, "started": utc(run.started), "ended": utc(run.ended)} for run in captures],
             "messages": [
                 {
                     "message_id": message.message_id,
@@ -222,7 +222,7 @@ def _wire(session: Session) -> Document:
                     "ended": utc(message.ended),
                     "ttft_ms": message.ttft_ms,
                 }
-                for run in told
+                for run in captures
                 for message in run.timings
             ],
         }
@@ -337,8 +337,8 @@ def event_document(event: Event) -> Document:
 
 def usage_document(usage: Usage) -> Document:
     """Token counts under the names that all other documents use."""
-    told = usage.server_tool_use
-    used = Rated.of(usage, (told.web_search_requests or 0) if told is not None else 0)
+    server_tools = usage.server_tool_use
+    used = Rated.of(usage, (server_tools.web_search_requests or 0) if server_tools is not None else 0)
     return {
         "input_tokens": used.input,
         "output_tokens": used.output,

@@ -45,9 +45,9 @@ def mark_lines(mark: Mark, view: View, indent: str = "") -> Iterator[str]:
     paint = view.style.paint
     width = max(8, view.width - len(indent))
     tags = f"tags: {', '.join(map(one_line, mark.tags))}" if mark.tags else ""
-    told = " · ".join(part for part in (STAR * mark.starred, tags, "hidden" * mark.hidden) if part)
-    if told:
-        yield from (indent + paint(line, "cyan") for line in wrap(told, width))
+    line = " · ".join(part for part in (STAR * mark.starred, tags, "hidden" * mark.hidden) if part)
+    if line:
+        yield from (indent + paint(line, "cyan") for line in wrap(line, width))
     if mark.note is not None:
         yield from (indent + paint(line, "yellow") for line in wrap(mark.note, width))
 
@@ -106,8 +106,8 @@ def lost_lines(lost: Sequence[LostSession], view: View) -> Iterator[str]:
     yield view.style.paint(clip(heading, view.width), "bold")
     for each in lost[:_MOST_LOST]:
         lead = [one_line(each.id)[:SHORT_ID], when(each.ended, view.timezone), shorten(last_part(each.project), 16)]
-        said = " · ".join(one_line(part) for part in (each.summary, each.first_prompt) if part)
-        yield clip("  ".join([*(part for part in lead if part), said]), view.width)
+        text = " · ".join(one_line(part) for part in (each.summary, each.first_prompt) if part)
+        yield clip("  ".join([*(part for part in lead if part), text]), view.width)
     if len(lost) > _MOST_LOST:
         yield view.style.paint(f"{len(lost) - _MOST_LOST:,} more; --json has all", "dim")
 

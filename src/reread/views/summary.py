@@ -312,8 +312,8 @@ def _outcome(summary: SessionSummary) -> list[str]:
         *summary.pull_requests,
         "interrupted" if summary.is_interrupted else "",
     ]
-    told = ", ".join(fact for fact in facts if fact)
-    return [line for line in (shorten(summary.outcome, _ANSWER), told) if line]
+    listed = ", ".join(fact for fact in facts if fact)
+    return [line for line in (shorten(summary.outcome, _ANSWER), listed) if line]
 
 
 def _front_matter(summary: SessionSummary, view: View) -> Document:

@@ -98,8 +98,8 @@ def heading_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
         f"{tokens(usage.output_tokens)} out" if usage is not None else None,
         money(usage.cost, is_partial=usage.unpriced_tokens > 0) if usage is not None else None,
     ]
-    for told in (" · ".join(fact for fact in facts if fact), f"session {heading.id}"):
-        yield from (paint(line, "dim") for line in wrap(one_line(told), view.width))
+    for text in (" · ".join(fact for fact in facts if fact), f"session {heading.id}"):
+        yield from (paint(line, "dim") for line in wrap(one_line(text), view.width))
     yield from mark_lines(heading.mark, view)
     for problem in heading.problems:
         yield from (paint(line, "red") for line in wrap(one_line(f"could not be read: {problem}"), view.width))

@@ -245,8 +245,8 @@ def _error_response(request: Request, error: Exception) -> Response:
 def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     phrase = HTTPStatus(status).phrase
-    told = error.detail if isinstance(error, HTTPException) and error.detail != phrase else ""
-    return _failure(request, status, told or ("There is no such page." if status == 404 else phrase))
+    detail = error.detail if isinstance(error, HTTPException) and error.detail != phrase else ""
+    return _failure(request, status, detail or ("There is no such page." if status == 404 else phrase))
 
 
 def _fault(request: Request, error: Exception) -> Response:

@@ -224,8 +224,8 @@ def _others(site: pages.Site, driven: set[str]) -> list[RunningRow]:
 def is_recent(stored: StoredSession, now: datetime) -> bool:
     """Whether a session was active lately, by its file and by its last line: a copied file is newer than its lines."""
     written = (stored.mtime_ns or 0) / 1e9
-    told = stored.ended.timestamp() if stored.ended is not None else written
-    return stored.present and min(written, told) >= (now - RECENT).timestamp()
+    ended = stored.ended.timestamp() if stored.ended is not None else written
+    return stored.present and min(written, ended) >= (now - RECENT).timestamp()
 
 
 def _of_other(stored: StoredSession) -> RunningRow:
@@ -531,8 +531,8 @@ class _Now(NamedTuple):
 
     @classmethod
     def of(cls, run: Run) -> Self:
-        told = run.has_told_failure
-        return cls(run, run.version, run.activity, run.open_permissions, run.result, run.problem, told, run.note)
+        has_failed = run.has_told_failure
+        return cls(run, run.version, run.activity, run.open_permissions, run.result, run.problem, has_failed, run.note)
 
     def shown(self, site: pages.Site) -> dict[str, Any]:
         project = str(self.run.request.folder)

@@ -218,10 +218,10 @@ class SessionPages:
                 mark = MapMark("prompt", _height(done, total), shorten(turn.prompt.text[:300], 80), place)
                 found.setdefault((mark.what, mark.y), mark)
             for number, step in enumerate(turn.steps):
-                told = _landmark(step)
-                if told is not None:
+                landmark = _landmark(step)
+                if landmark is not None:
                     where = anchor(step.uuid) if step.uuid else place
-                    mark = MapMark(told[0], _height(done + 1 + number, total), told[1], where, piece)
+                    mark = MapMark(landmark[0], _height(done + 1 + number, total), landmark[1], where, piece)
                     found.setdefault((mark.what, mark.y), mark)
             done += _weight(turn)
         return sorted(found.values(), key=lambda mark: mark.what != "prompt")[:MOST_MARKS]
@@ -289,8 +289,8 @@ def _failed(
     turn: Turn, agents: Mapping[str, Subagent], within: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     for step in turn.steps:
-        told = _landmark(step)
-        if told is not None and told[0] in FAILURES and step.uuid:
+        landmark = _landmark(step)
+        if landmark is not None and landmark[0] in FAILURES and step.uuid:
             yield anchor(step.uuid), within
         agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
         inside = anchor(f"agent-{agent.id}") if agent is not None else ""

@@ -270,8 +270,8 @@ def advice(found: Retro, shelf: RetroSections) -> list[Advice]:
 
 def _moments(found: Retro) -> Mapping[str, tuple[datetime | None, str]]:
     """Time and words of each line in the report, by uuid."""
-    told = {moment.uuid: (moment.time, moment.text) for pattern in found.patterns for moment in pattern.moments}
-    return told | {event.uuid: (event.time, event.evidence) for event in found.events if event.uuid is not None}
+    moments = {moment.uuid: (moment.time, moment.text) for pattern in found.patterns for moment in pattern.moments}
+    return moments | {event.uuid: (event.time, event.evidence) for event in found.events if event.uuid is not None}
 
 
 SPANS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "all": "everything"}

@@ -90,8 +90,8 @@ class Standing(NamedTuple):
     def _request(self, method: str, path: str, headers: Mapping[str, str], body: str | None = None) -> bytes:
         connection = self.connection(ANSWERS_WITHIN)
         try:
-            told = {**self.cookie, **headers, "Accept": "application/json", "X-Part": "1"}
-            connection.request(method, path, body, told)
+            sent = {**self.cookie, **headers, "Accept": "application/json", "X-Part": "1"}
+            connection.request(method, path, body, sent)
             answer = connection.getresponse()
             text = answer.read()
         except (OSError, HTTPException) as error:
@@ -115,22 +115,22 @@ class Standing(NamedTuple):
 def noted(home: Path, host: str, port: int) -> Iterator[None]:
     """Stores the address of the server while it runs, so that other processes find it."""
     path = home / SERVER_FILE
-    told = json.dumps({"host": host, "port": port, "pid": os.getpid()})
+    document = json.dumps({"host": host, "port": port, "pid": os.getpid()})
     with contextlib.suppress(OSError):  # then others do not find it; the server runs all the same
-        _written(path, told)
+        _written(path, document)
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
-            if path.read_text("ascii") == told:
+            if path.read_text("ascii") == document:
                 path.unlink()
 
 
 def standing(home: Path) -> Standing | None:
     """The server that runs on this archive, if it answers to the stored token."""
     try:
-        told = json.loads(_read(home / SERVER_FILE) or "{}")
-        found = Standing(str(told["host"]), int(told["port"]), _read(home / TOKEN_FILE))
+        document = json.loads(_read(home / SERVER_FILE) or "{}")
+        found = Standing(str(document["host"]), int(document["port"]), _read(home / TOKEN_FILE))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return found if found.token and _answers(found) else None

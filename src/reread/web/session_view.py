@@ -255,8 +255,8 @@ def stops_in(reading: SessionView, request: Request, corrections: Sequence[MapMa
         "failure": unfolding.failures if unfolding else [],
         "correction": [Stop(mark.anchor, mark.piece) for mark in corrections if mark.what == "corrected"],
     }
-    told = {name: [stop._asdict() for stop in stops] for name, stops in found.items()}
-    return Response(msgspec.json.encode(told), media_type="application/json")
+    stops_by_name = {name: [stop._asdict() for stop in stops] for name, stops in found.items()}
+    return Response(msgspec.json.encode(stops_by_name), media_type="application/json")
 
 
 def where_in(reading: SessionView, request: Request) -> Response:

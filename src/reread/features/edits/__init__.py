@@ -1,4 +1,4 @@
-"""What a session did to files: its changes, the contents they lead to, who wrote which line.
+"""What a session did to files: its changes, the contents that result, and the origin of every line.
 
     calls ──> changes ──┐
     reads, backups ──> sightings ──> histories ──> blame, net changes

@@ -1,5 +1,5 @@
-"""The changes a session made to files: one value per call and file, applied as the client does, and where in
-the session each happened: on which branch, in which turn, after which prompt.
+"""The changes a session made to files: one value per call and file, applied as the client applies them, with the
+branch, turn and prompt each belongs to.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class EditPlace(Struct, frozen=True, kw_only=True):
     agent: str | None
     branch: str
     segment: int
-    """The stretch of the tree between two rewinds; -1 where the session does not tell."""
+    """The part of the tree between two rewinds; -1 where the session does not show it."""
     turn: int
     prompt: str | None
     prompt_uuid: str | None
@@ -34,7 +34,7 @@ class EditPlace(Struct, frozen=True, kw_only=True):
     """The line of the call."""
     time: datetime | None
     number: int
-    """Its position among the calls of the session, which orders what has no time or the same."""
+    """Its position among the calls of the session; orders calls without a time, or with the same time."""
 
     @property
     def moment(self) -> datetime:
@@ -42,7 +42,7 @@ class EditPlace(Struct, frozen=True, kw_only=True):
 
 
 class Done(Struct, frozen=True):
-    """A call, the agent that made it, and when its result came."""
+    """A call, the agent that made it, and the time of its result."""
 
     call: ToolCall
     agent: str | None
@@ -51,7 +51,7 @@ class Done(Struct, frozen=True):
 
 
 class Whereabouts:
-    """Finds the turn of every call of a session; what an agent did happened where the agent was started."""
+    """Finds the turn of every call of a session. A call of an agent belongs where the agent was started."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -77,14 +77,14 @@ class Whereabouts:
         return self._found(done.call.record, done.agent)[2]
 
     def path_of(self, branch: Branch) -> frozenset[int]:
-        """The segments a branch goes through, from the beginning to its end."""
+        """The segments on the path of a branch, from the beginning to its end."""
         tree = self._session.tree
         segment = self._segments.get(branch.leaf or "", tree.active)
         return frozenset(tree.path(segment))
 
     @cached_property
     def _turns(self) -> dict[int, tuple[str, Turn]]:
-        """By the `id()` of a record."""
+        """Branch id and turn, by the `id()` of a record."""
         return {
             id(record): (branch.id, turn)
             for branch in self._session.branches
@@ -103,7 +103,7 @@ class Whereabouts:
 
     @cached_property
     def _inline(self) -> dict[int, str]:
-        """The agent of every line that stands in the trunk's file and is not the trunk's."""
+        """The agent of every agent's line in the trunk's file, by the line's `id()`."""
         inline = (agent for agent in self._session.subagents if agent.is_recorded_inline)
         return {id(record): agent.id for agent in inline for record in agent.records}
 
@@ -128,7 +128,7 @@ class Whereabouts:
 
 
 def calls_of(session: Session) -> list[Done]:
-    """Every call of a session and its agents, in the order they were done; lines without a time keep their place."""
+    """Every call of a session and its agents, in the order of their results; lines without a time keep their place."""
     parts: list[tuple[str | None, Conversation]] = [(None, session)]
     parts += [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
     found = sorted((done for name, part in parts for done in _timed(part, name)), key=_moment)
@@ -140,7 +140,7 @@ def _moment(done: Done) -> datetime:
 
 
 def _timed(part: Conversation, agent: str | None) -> Iterator[Done]:
-    """A call counts when its result came: calls of one message run side by side."""
+    """The time of a call is that of its result: the calls of one message run at the same time."""
     last: datetime | None = None
     for call in part.tool_calls:
         last = (call.output.time if call.output is not None else None) or call.time or last
@@ -157,7 +157,7 @@ class Replacement(Struct, frozen=True):
 
 
 def replaced(text: str, replacements: Iterable[Replacement]) -> str | None:
-    """The text after all of them, one after the other; None where one finds nothing to replace."""
+    """The text after applying all of them in order; None if one finds nothing to replace."""
     for each in replacements:
         result = _replaced(text, each)
         if result is None:
@@ -167,23 +167,23 @@ def replaced(text: str, replacements: Iterable[Replacement]) -> str | None:
 
 
 def _replaced(text: str, each: Replacement) -> str | None:
-    if not each.old:  # makes a file, or fills an empty one
+    if not each.old:  # creates a file, or fills an empty one
         return each.new if not text.strip() else None
     old = _with_its_newline(text, each)
-    # Without "all" the client refuses a string that stands there twice: the text is not what the file held.
+    # Without "all" the client refuses a string that occurs twice. If it does here, this is not the text the file had.
     if old not in text or (not each.is_all and text.count(each.old) > 1):
         return None
     return text.replace(old, each.new) if each.is_all else text.replace(old, each.new, 1)
 
 
 def _with_its_newline(text: str, each: Replacement) -> str:
-    """Removing whole lines takes the newline after them too (seen in 2.1.197 and 2.1.325)."""
+    """Removing whole lines removes the newline after them too (seen in 2.1.197 and 2.1.325)."""
     is_removal = not each.new and not each.old.endswith("\n") and f"{each.old}\n" in text
     return f"{each.old}\n" if is_removal else each.old
 
 
 def restored(text: str, replacements: Iterable[Replacement]) -> str | None:
-    """The text before all of them, where only one text can have been."""
+    """The text before all of them; None unless only one text is possible."""
     for each in reversed(list(replacements)):
         if each.is_all or not each.new or text.count(each.new) != 1:
             return None
@@ -214,13 +214,13 @@ class FileChange(Struct, frozen=True, kw_only=True):
     """The line of its result."""
     place: EditPlace
     before: Content | None = None
-    """The whole file before it, where the client told."""
+    """The whole file before it, where the client recorded it."""
     content: Content | None = None
-    """The whole file after it, where the call has it."""
+    """The whole file after it, where the call or its result has it."""
     replacements: tuple[Replacement, ...] = ()
     hunks: tuple[Hunk, ...] = ()
     is_by_person: bool = False
-    """The person changed it before agreeing: only the patch shows what was written."""
+    """The person changed the edit before agreeing: only the patch shows what was written."""
     is_creation: bool = False
 
     @property
@@ -228,7 +228,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
         return key_of(self.path)
 
     def after(self, before: Content | None) -> Content | None:
-        """The file after it; None where that cannot be known."""
+        """The file after the change; None if that cannot be known."""
         if self.content is not None:
             return self.content
         before = ABSENT if before is None and self.is_creation else before
@@ -239,7 +239,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
         return None if text is None else replace(base, text=text)
 
     def undone(self, after: Content) -> Content | None:
-        """The file before it, from the file after it."""
+        """The file before the change, worked out from the file after it; None if that cannot be known."""
         if self.is_creation:
             return ABSENT
         if self.before is not None:
@@ -252,7 +252,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
         return None if text is None else replace(after, text=text)
 
     def _edited(self, text: str) -> str | None:
-        """Strings say what was replaced, the patch what came of it; old clients show tabs in it as spaces."""
+        """The strings show what was replaced, the patch shows the result; but old clients show tabs in it as spaces."""
         by_strings = replaced(text, self.replacements) if self.replacements else None
         if by_strings is not None and not self.is_by_person and self._has_no_quotes_to_keep(text, by_strings):
             return by_strings
@@ -263,7 +263,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
         return by_patch if is_patch_right else by_strings
 
     def _has_no_quotes_to_keep(self, *texts: str) -> bool:
-        """Most files are ASCII before and after: then it need not be found out how a patch would leave them."""
+        """Whether all is ASCII, as in most files: then there are no curly quotes, and the patch need not be applied."""
         lines = (line for hunk in self.hunks for line in hunk.lines)
         return all(map(str.isascii, texts)) and all(map(str.isascii, lines))
 
@@ -271,7 +271,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 def changes_of(session: Session, copied: frozenset[int] = frozenset()) -> list[FileChange]:
     """Every change of a session and its agents, on all branches, in the order they were made.
 
-    Lines whose `id()` is among the copied ones are another session's.
+    Lines whose `id()` is in `copied` belong to another session and are left out.
     """
     where = Whereabouts(session)
     found: list[FileChange] = []
@@ -283,7 +283,7 @@ def changes_of(session: Session, copied: frozenset[int] = frozenset()) -> list[F
 
 
 def twin_of(call: ToolCall) -> Json:
-    """The structured twin of a call's result; empty where there is none."""
+    """The structured twin of a call's result; empty if there is none."""
     record = call.output.record if call.output is not None else None
     twin = record.tool_use_result if isinstance(record, User) else None
     return twin if isinstance(twin, dict) else {}
@@ -364,7 +364,7 @@ def _replacement(edit: Any) -> Replacement | None:
 
 
 def _either(edit: Json, *keys: str) -> str | None:
-    """The client's spelling first: it holds the string as it was found in the file."""
+    """The client's spelling comes first: it holds the string as it was found in the file."""
     return next((edit[key] for key in keys if isinstance(edit.get(key), str)), None)
 
 
@@ -383,7 +383,7 @@ def _notebook(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
 
 
 def _shell(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
-    """What a command did to files, where the client compared them before and after (2.1.325)."""
+    """The changes a command made to files, where the client compared them before and after (2.1.325)."""
     told_diff = twin_of(call).get("bashEditDiff")
     files = told_diff.get("files") if isinstance(told_diff, dict) else None
     for file in files if isinstance(files, list) else ():
@@ -393,7 +393,7 @@ def _shell(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
             continue
         is_creation = file.get("created") is True
         text = applied(hunks, "") if is_creation else None
-        # These patches never say that the last line has no newline.
+        # These patches never show whether the last line has a newline.
         made = replace(exact(text), is_end_told=False) if text is not None else None
         yield FileChange(
             path=path,
@@ -412,4 +412,4 @@ _READERS: dict[str, Callable[[ToolCall, EditPlace], Iterator[FileChange]]] = {
     "NotebookEdit": _notebook,
     "Bash": _shell,
 }
-"""The tools that change files, and what their calls and results tell of it."""
+"""The tools that change files, with the functions that read changes from their calls and results."""

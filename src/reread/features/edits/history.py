@@ -1,5 +1,5 @@
-"""The contents of one file over time, rebuilt from changes, whole reads, mentions and the client's backups; and which
-change wrote each line of it, as far as transcripts know.
+"""The contents of one file over time, rebuilt from changes, whole reads, mentions and the client's backups; and the
+change that wrote each of its lines, as far as transcripts show.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from .shell import Action, absolute, files_in, key_of
 
 _LINE = re.compile(r" *(\d+)(?:→|\t)(.*)")
 _MOST_LINES = _LONGEST_LINE = 2000
-"""Where the client cuts what it shows of a file."""
+"""The client cuts longer files and lines when it shows a file."""
 _AFTER_A_FILE = "<system-reminder>"
 _KEEPING = frozenset({"chmod", "chown"})
-"""Programs that change a file and not what it holds."""
+"""Programs that change a file's attributes but not its content."""
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 class CodeRewind(Struct, frozen=True):
-    """The conversation went back and took another way."""
+    """The conversation went back to an earlier point and continued on another branch."""
 
     session: str
     time: datetime | None
     path: frozenset[int]
-    """The segments of the tree that the new way is made of."""
+    """The segments of the tree on the new branch's path."""
 
     @property
     def moment(self) -> datetime:
@@ -46,26 +46,27 @@ class CodeRewind(Struct, frozen=True):
 
 
 class Sighting(Struct, frozen=True, kw_only=True):
-    """A file as it was at a moment."""
+    """The state of a file at one moment."""
 
     path: str
     session: str
     time: datetime | None
     content: Content | None = None
     backup: str | None = None
-    """The name of the backup that has the content."""
+    """The name of the backup that holds the content."""
     number: int = -1
-    """Its position among the calls of the session; backups are made before anything else of the same moment."""
+    """Its position among the calls of the session; -1 for others, such as backups, which come before the calls of the
+    same moment."""
     segment: int = -1
-    """The stretch of the tree it stands in; -1 for what belongs to no branch."""
+    """The part of the tree it belongs to; -1 if it belongs to no branch."""
     lines: tuple[tuple[int, str], ...] = ()
-    """Numbered lines of a content that was not shown as a whole."""
+    """Numbered lines, where the content was not shown as a whole."""
     command: str | None = None
-    """What in a shell command may have changed it: how it was then, nothing tells."""
+    """The program in a shell command that may have changed the file. The resulting content is not known."""
 
     @property
     def is_partial(self) -> bool:
-        """Whether it tells that a file changed, and not what it held."""
+        """Whether it shows only that the file changed or may have changed, and not the whole content."""
         return bool(self.lines) or self.command is not None
 
     @property
@@ -82,7 +83,7 @@ def sightings_of(session: Session) -> list[Sighting]:
 
 
 def rewinds_of(session: Session) -> list[CodeRewind]:
-    """Where a person went back: forks that something else explains are none."""
+    """Where a person went back. Forks that something else explains are not included."""
     tree, line = session.tree, session.line
     if len(tree.segments) < 2:
         return []
@@ -105,9 +106,9 @@ def _reads(session: Session) -> Iterator[Sighting]:
 
 
 def _numbered(call: ToolCall) -> dict[str, Any] | None:
-    """The file a result shows with numbered lines: files of agents often have no twin.
+    """The file in a result with numbered lines: results in agents' files often have no twin.
 
-    A file that ends with a newline has a last number without text. What is long may have been cut.
+    If a file ends with a newline, the last number has no text. None for a text long enough to have been cut.
     """
     tool_input = call.input
     tool_input = tool_input if isinstance(tool_input, dict) else {}
@@ -118,14 +119,14 @@ def _numbered(call: ToolCall) -> dict[str, Any] | None:
     rest = "\n".join(shown[len(lines) :]).strip()
     if not lines or len(lines) >= _MOST_LINES or max(map(len, lines)) >= _LONGEST_LINE:
         return None
-    if rest and not rest.startswith(_AFTER_A_FILE):  # cut in the middle: what was shown is not all of it
+    if rest and not rest.startswith(_AFTER_A_FILE):  # cut in the middle: not the whole file was shown
         return None
     told_lines = {"startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
     return {"filePath": tool_input.get("file_path"), "content": "\n".join(lines), **told_lines}
 
 
 def _numbered_lines(shown: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Up to the first line without a number."""
+    """Numbers and texts of lines, up to the first line without a number."""
     for line in shown:
         found = _LINE.fullmatch(line)
         if found is None:
@@ -134,7 +135,8 @@ def _numbered_lines(shown: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def _commands(session: Session) -> Iterator[Sighting]:
-    """Files that shell commands write to by what they say, where the client did not compare them before and after."""
+    """Files that shell commands write to, judged by the command, where the client did not compare them before and
+    after."""
     where = Whereabouts(session)
     for done in calls_of(session):
         if done.call.name != "Bash" or done.call.status is not CallStatus.OK:
@@ -156,7 +158,7 @@ def _commands(session: Session) -> Iterator[Sighting]:
 
 
 def _mentions(session: Session) -> Iterator[Sighting]:
-    """Files that a person put beside a prompt (`@src/a.py`), and parts of those that others changed."""
+    """Files that a person mentioned in a prompt (`@src/a.py`), and parts of files changed outside the session."""
     for record in session.beside.get(Attachment, ()):
         body = record.attachment if isinstance(record, Attachment) else None
         if isinstance(body, FileAttachment):
@@ -178,12 +180,12 @@ def _seen(file: Any, session: Session, record: Record, time: datetime | None) ->
 
 
 def _whole_text(file: Any) -> str | None:
-    """The text, unless it is a part of the file or no text at all."""
+    """The text; None if it is only part of the file, or if there is no text."""
     if not isinstance(file, dict) or not isinstance(file.get("content"), str):
         return None
     first, shown, total = (file.get(name) for name in ("startLine", "numLines", "totalLines"))
     is_whole = first in (0, 1) and isinstance(shown, int) and isinstance(total, int) and shown >= total
-    # What was cut on its way has fewer lines than it says: 587 of 587 recorded reads have as many.
+    # A text that was cut has fewer lines than it claims. All 587 recorded reads have as many as they claim.
     return file["content"] if is_whole and file["content"].count("\n") + 1 >= shown else None
 
 
@@ -206,7 +208,7 @@ def _backups(session: Session) -> Iterator[Sighting]:
 
 
 def _entries(record: Record) -> Iterator[tuple[str, FileBackup, Any, bool]]:
-    """Path, backup, time, and whether the client read the file again for it."""
+    """Path, backup, time, and whether the client read the file again to make the backup."""
     if isinstance(record, FileHistoryDelta) and record.tracking_path and record.backup is not None:
         yield record.tracking_path, record.backup, record.backup.backup_time, True
     elif isinstance(record, FileHistorySnapshot) and record.snapshot is not None:
@@ -218,42 +220,43 @@ def _entries(record: Record) -> Iterator[tuple[str, FileBackup, Any, bool]]:
 
 
 ReadBackup = Callable[[str, str], bytes | None]
-"""Gives the bytes of a backup by session and name; None where there is none."""
+"""Returns the bytes of a backup, given its session and name; None if there is none."""
 Event = FileChange | Sighting
 
 
 class Gap(Struct, frozen=True):
-    """Between these moments the file was changed by something outside the sessions."""
+    """A time between two moments in which something outside the sessions changed the file."""
 
     start: datetime | None
     end: datetime | None
     is_return: bool = False
-    """The file went back to a content it had before: a rewind, or a checkout."""
+    """The file has a content again that it had before: a rewind, or a checkout."""
     is_assumed: bool = False
-    """Nothing tells whether a rewind took the file back, too; what was done on the branch left behind is left out."""
+    """Not known whether a rewind restored the file, too; it is assumed, so changes on the abandoned branch do not
+    count."""
     command: str | None = None
-    """What in a shell command may have changed it; whether it did, nothing tells."""
+    """The program in a shell command that may have changed the file. Whether it did is not known."""
 
     def holds(self, moment: datetime) -> bool:
         return self.start is not None and self.end is not None and self.start < moment < self.end
 
 
 class Version(Struct, frozen=True, kw_only=True):
-    """A content the file had, and what made it so."""
+    """A content the file had, and what caused it."""
 
     time: datetime | None
     content: Content | None
-    """None where it cannot be known."""
+    """None if it cannot be known."""
     change: FileChange | None = None
-    """None for a content that was only seen."""
+    """None for a content that was only seen, and for a file that a rewind restored."""
     gap: Gap | None = None
-    """What happened between the version before and this one."""
+    """What happened between the previous version and this one."""
 
 
 class FileHistory(Struct, frozen=True, kw_only=True):
     path: str
     base: Content | None
-    """The content before the first change; None where nothing tells."""
+    """The content before the first change; None if not known."""
     versions: tuple[Version, ...]
 
     @property
@@ -269,12 +272,13 @@ class FileHistory(Struct, frozen=True, kw_only=True):
         return self.versions[-1].content if self.versions else self.base
 
     def until(self, moment: datetime) -> FileHistory:
-        """As it was then."""
+        """The history up to a moment."""
         kept = [version for version in self.versions if version.time is None or version.time <= moment]
         return FileHistory(path=self.path, base=self.base, versions=tuple(kept))
 
     def after(self, uuid: str) -> FileHistory | None:
-        """As it was after the change that a line made, by its uuid or a beginning of it; None where none did."""
+        """The history up to the change that a line made, given the line's uuid or a prefix of it; None if no line
+        matches."""
         for number in range(len(self.versions) - 1, -1, -1):
             change = self.versions[number].change
             names = (change.place.uuid, change.result, change.call) if change is not None else ()
@@ -283,7 +287,7 @@ class FileHistory(Struct, frozen=True, kw_only=True):
         return None
 
     def gap_at(self, moment: datetime) -> Gap | None:
-        """The gap a moment falls into."""
+        """The gap that a moment falls into."""
         return next((gap for gap in self.gaps if gap.holds(moment)), None)
 
 
@@ -291,14 +295,15 @@ _SHORTEST = 8
 
 
 def is_called(name: str | None, wanted: str) -> bool:
-    """Whether a line is meant: a beginning must be long enough not to be taken for a time such as `7d`."""
+    """Whether `wanted` names a line. A prefix must have 8 characters, so that it is not taken for a time such as
+    `7d`."""
     return name is not None and (name == wanted or (len(wanted) >= _SHORTEST and name.startswith(wanted)))
 
 
 def histories_of(
     events: Iterable[Event], rewinds: Sequence[CodeRewind] = (), read_backup: ReadBackup | None = None
 ) -> dict[str, FileHistory]:
-    """The history of every file some change was made to or some content was seen of, by the key of its path."""
+    """The history of every file that was changed or whose content was seen, by the key of its path."""
     by_file: dict[str, list[Event]] = {}
     for event in events:
         by_file.setdefault(event.key, []).append(event)
@@ -308,7 +313,7 @@ def histories_of(
 def history_of(
     events: Sequence[Event], rewinds: Sequence[CodeRewind] = (), read_backup: ReadBackup | None = None
 ) -> FileHistory:
-    """From events of one file, in any order."""
+    """The history of one file, from its events in any order."""
     writer = _Writer(read_backup)
     for event in sorted([*rewinds, *events], key=_order):
         writer.take(event)
@@ -335,16 +340,16 @@ def _is_left_behind(version: Version, rewind: CodeRewind) -> bool:
 
 
 class _Writer:
-    """Writes the versions of a file, one event after the other."""
+    """Builds the versions of a file from one event after the other."""
 
     def __init__(self, read_backup: ReadBackup | None) -> None:
         self.versions: list[Version] = []
         self._first: Content | None = None
         self._read_backup = read_backup
         self._named: dict[tuple[str, str], Content] = {}
-        """Contents by session and name of their backup."""
+        """Contents by the session and name of their backup."""
         self._name_since: dict[str, str] = {}
-        """The backup each session named since the last change: names of two sessions tell nothing of each other."""
+        """The backup each session named since the last change; backup names of different sessions are unrelated."""
         self._before_rewind: _Return | None = None
 
     def take(self, event: Event | CodeRewind) -> None:
@@ -360,7 +365,7 @@ class _Writer:
         return self.versions[-1].content if self.versions else self._first
 
     def _rewind(self, event: CodeRewind) -> None:
-        """Keeps in mind what the file was where the conversation went back to, until something tells what it is."""
+        """Remembers the content before the abandoned changes, until a later event shows what the file is now."""
         off = [number for number, version in enumerate(self.versions) if _is_left_behind(version, event)]
         on = [number for number, version in enumerate(self.versions) if version.change and number not in off]
         left = [number for number in off if number > max(on, default=-1)]
@@ -369,7 +374,7 @@ class _Writer:
             self._before_rewind = _Return(event.time, before)
 
     def _go_back(self, time: datetime | None, *, is_assumed: bool) -> None:
-        """Takes the file back to what it was before what a rewind left behind."""
+        """Restores the file to its content before the changes that a rewind abandoned."""
         pending, self._before_rewind = self._before_rewind, None
         if pending is not None:
             gap = Gap(self._last_time, time, is_return=True, is_assumed=is_assumed)
@@ -387,13 +392,13 @@ class _Writer:
             self._meet(content, event.time)
 
     def _touch(self, event: Sighting) -> None:
-        """A command that may have changed it: what is known stays, until something else is seen."""
+        """A command may have changed the file: the known content is kept until something else is seen."""
         if self._now is not None:
             gap = Gap(self._last_time, event.time, command=event.command)
             self.versions.append(Version(time=event.time, content=self._now, gap=gap))
 
     def _glimpse(self, event: Sighting) -> None:
-        """Some lines of it, shown because it changed: what is known stands only if it has them."""
+        """Some lines, shown because the file changed: the known content stays valid only if it has them."""
         now = self._now
         if now is None:
             return
@@ -412,13 +417,13 @@ class _Writer:
         self._before_rewind = None
         self._name_since.clear()
         after = event.after(self._now)
-        # It fitted the file when it was made: where it does not, the file was not what it is taken for.
+        # The change fitted the file when it was made. If it does not fit now, our content of the file is wrong.
         is_lost = after is None and self._now is not None
         gap = Gap(self._last_time, event.place.time) if is_lost else None
         self.versions.append(Version(time=event.place.time, content=after, change=event, gap=gap))
 
     def finish(self) -> tuple[Content | None, list[Version]]:
-        """The content before the first version, and all versions, with what later ones tell of earlier ones."""
+        """The content before the first version, and all versions, with gaps in earlier ones filled from later ones."""
         if self._before_rewind is not None:
             self._go_back(self._before_rewind.time, is_assumed=True)
         for number in range(len(self.versions) - 1, -1, -1):
@@ -428,14 +433,14 @@ class _Writer:
         return self._first, self.versions
 
     def _before(self, number: int) -> Content | None:
-        """What a version says about the one before it."""
+        """What a version shows about the content before it."""
         version = self.versions[number]
         if version.gap is not None or version.change is None or version.content is None:
             return None
         return version.change.undone(version.content)
 
     def _fill(self, number: int, content: Content) -> None:
-        """Adds to what is known of a version, or of what was before the first."""
+        """Adds to what is known of a version, or of the content before the first version (-1)."""
         known = self.versions[number].content if number >= 0 else self._first
         if known is not None:
             content = known.spelled_like(content) if known.says_the_same(content) else known
@@ -445,9 +450,9 @@ class _Writer:
             self._first = content
 
     def _backed_up(self, event: Sighting) -> Content | None:
-        """The content of a backup: read, or what the file was when the backup was first named.
+        """The content of a backup: read from it, or else the known content at the time it was first named.
 
-        A new name without a change of ours means that somebody else changed the file.
+        A new name without a change of ours means that something else changed the file.
         """
         if event.backup is None:
             return None
@@ -467,7 +472,7 @@ class _Writer:
         return self._named[key]
 
     def _meet(self, content: Content, time: datetime | None) -> None:
-        """Holds what is seen against what is known, and goes on from what is seen."""
+        """Compares the content seen with the known one, and goes on from the one seen."""
         now, self._before_rewind = self._now, None
         if now is not None and now.says_the_same(content):
             self._confirm()
@@ -480,7 +485,7 @@ class _Writer:
             self.versions.append(Version(time=time, content=content.like_before(now), gap=gap))
 
     def _confirm(self) -> None:
-        """Commands that may have changed it did not."""
+        """Removes the versions of commands that may have changed the file: they did not."""
         while self.versions and self.versions[-1].gap is not None and self.versions[-1].gap.command is not None:
             self.versions.pop()
 
@@ -492,9 +497,9 @@ class _Writer:
 class LineSource(StrEnum):
     EDIT = "edit"
     BEFORE = "before"
-    """The line was there before the first change that is known."""
+    """The line was there before the first known change."""
     OUTSIDE = "outside"
-    """Written by something outside the sessions, in a gap."""
+    """Written in a gap, by something outside the sessions."""
 
 
 class LineOrigin(Struct, frozen=True):
@@ -513,7 +518,7 @@ BEFORE = LineOrigin(LineSource.BEFORE)
 
 
 def blame(history: FileHistory) -> list[BlamedLine] | None:
-    """Every line of the last version with where it came from; None where its content is not known."""
+    """Every line of the last version with its origin; None if its content is not known."""
     if history.last is None:
         return None
     walk = _Walk(history.base)
@@ -549,7 +554,7 @@ class _Walk:
         self._remember()
 
     def _unsure(self, version: Version, lines: list[str], origin: LineOrigin) -> list[LineOrigin]:
-        """After a version nobody knows: what the change itself shows is its own, the rest was there before it."""
+        """After an unknown version: lines that the change itself shows are its own, the others were there before it."""
         before = version.change.undone(version.content) if version.change is not None and version.content else None
         if before is None:
             return [BEFORE if version.change is None else origin] * len(lines)
@@ -573,7 +578,7 @@ def _origin(version: Version) -> LineOrigin:
 def _carried(
     old: Sequence[str], origins: Sequence[LineOrigin], new: Sequence[str], written: LineOrigin
 ) -> list[LineOrigin]:
-    """Lines that stayed keep their origin; the others have a new one."""
+    """Lines that stayed keep their origin; the others get the origin `written`."""
     carried: list[LineOrigin] = []
     for step in steps(old, new):
         carried += (
@@ -583,7 +588,7 @@ def _carried(
 
 
 def known_parts(history: FileHistory) -> list[BlamedLine]:
-    """The lines of the last version that patches show, where the whole of it is not known; numbers tell the holes."""
+    """The lines of the last version that patches show, for a file not known as a whole. Line numbers show the holes."""
     known: dict[int, tuple[str, LineOrigin]] = {}
     for version in history.versions:
         if version.content is not None:
@@ -591,14 +596,14 @@ def known_parts(history: FileHistory) -> list[BlamedLine]:
             known = {number: (line.removesuffix("\n"), BEFORE) for number, line in enumerate(lines, 1)}
             continue
         if version.gap is not None or version.change is None or not version.change.hunks:
-            known = {}  # where its lines stand now, nothing tells
+            known = {}  # where its lines are now is not known
         if version.change is not None:
             known = _patched(known, version.change)
     return [BlamedLine(number, *known[number]) for number in sorted(known)]
 
 
 def _patched(known: dict[int, tuple[str, LineOrigin]], change: FileChange) -> dict[int, tuple[str, LineOrigin]]:
-    """What is known after a patch: lines outside of it moved, lines that it shows."""
+    """The known lines after a patch: lines outside its hunks moved, lines that it shows added."""
     found = {number + _moved(number, change.hunks): said for number, said in known.items() if _stays(number, change)}
     origin = LineOrigin(LineSource.EDIT, change=change)
     for hunk in change.hunks:
@@ -615,12 +620,12 @@ def _stays(number: int, change: FileChange) -> bool:
 
 
 def _moved(number: int, hunks: Sequence[Hunk]) -> int:
-    """How far a line went that stands after some of them."""
+    """How many lines a line moves by the hunks before it."""
     return sum(hunk.new_lines - hunk.old_lines for hunk in hunks if number >= hunk.old_start + hunk.old_lines)
 
 
 def with_holes(parts: Sequence[BlamedLine]) -> Iterator[BlamedLine | str]:
-    """The lines, with a word in every place where some are not known."""
+    """The lines, with a note in every place where some are not known."""
     expected = 1
     for line in parts:
         if line.number > expected:

@@ -1,4 +1,4 @@
-"""What a session changed in the end or up to a moment, and what two of its branches said, used and made different."""
+"""Net changes of a session, at its end or up to a moment; and a comparison of two branches: turns, usage and files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .patches import Content, Hunk, hunks_between
 
 
 class FileDiff(Struct, frozen=True, kw_only=True):
-    """A file in two states; a content that is None cannot be known, one without text is a file that is not there."""
+    """A file in two states. A content of None is not known; a content without text is a file that does not exist."""
 
     path: str
     before: Content | None
@@ -44,14 +44,14 @@ class FileDiff(Struct, frozen=True, kw_only=True):
 
     @property
     def is_change(self) -> bool:
-        """Whether there is anything to show: a difference, or changes that cannot be shown."""
+        """Whether there is anything to show: a difference, or contents that are not known."""
         if self.before is None or self.after is None:
             return True
         return not self.before.says_the_same(self.after)
 
     @property
     def hunks(self) -> list[Hunk]:
-        """What is different; where the file is not known as a whole, the patches as they came."""
+        """The differences; if the file is not known as a whole, the patches of its changes."""
         if self.before is None or self.after is None:
             return [hunk for change in self.changes for hunk in change.hunks or _by_strings(change)]
         return hunks_between(self.before.plain, self.after.plain)
@@ -63,13 +63,13 @@ class FileDiff(Struct, frozen=True, kw_only=True):
 
 
 def _by_strings(change: FileChange) -> list[Hunk]:
-    """The strings a change replaced as hunks; where in the file they stand, nothing tells."""
+    """The strings a change replaced, as hunks. Their place in the file is not known."""
     pairs = [(f"{each.old}\n" if each.old else "", f"{each.new}\n" if each.new else "") for each in change.replacements]
     return [hunk for old, new in pairs for hunk in hunks_between(old, new)]
 
 
 class SessionEdits:
-    """The changes of one session, to be asked by branch."""
+    """The changes of one session, as a whole or by branch."""
 
     def __init__(self, session: Session, read_backup: ReadBackup | None = None) -> None:
         self.session = session
@@ -79,29 +79,29 @@ class SessionEdits:
         self._read_backup = read_backup
 
     def on_disk(self) -> list[FileDiff]:
-        """Net changes in the order things happened, whatever branch they are on."""
+        """Net changes in the order things happened, on whatever branch."""
         return [_net(history) for history in self.disk_histories()]
 
     def disk_histories(self) -> list[FileHistory]:
-        """Of every file that was changed, in the order things happened."""
+        """The history of every changed file, in the order things happened."""
         events: list[Event] = [*self._sightings, *self.changes]
         histories = histories_of(events, rewinds_of(self.session), self._read_backup)
         return [history for history in histories.values() if history.changes]
 
     def on(self, branch: Branch) -> list[FileDiff]:
-        """Net changes along one branch: what was done on others does not count."""
+        """Net changes along one branch, without changes on others."""
         return [_net(history) for history in self.histories(branch).values() if history.changes]
 
     def between(self, one: Branch, other: Branch) -> list[FileDiff]:
-        """Files that one of them changed after they parted, as the two left them; what both share is no difference."""
+        """Files that either branch changed after the fork, from the end of `one` to the end of `other`."""
         return [file.between for file in parted_files(self, one, other)]
 
     def path_of(self, branch: Branch) -> frozenset[int]:
-        """The segments a branch goes through."""
+        """The segments on the path of a branch."""
         return self._where.path_of(branch)
 
     def histories(self, branch: Branch) -> dict[str, FileHistory]:
-        """Along one branch: only what it did and read itself is a branch's; backups belong to none."""
+        """Histories along one branch, from its own changes and reads only; backups belong to no branch."""
         path = self.path_of(branch)
         events: list[Event] = [change for change in self.changes if change.place.segment in path]
         events += [sighting for sighting in self._sightings if sighting.segment in path]
@@ -129,16 +129,16 @@ class BranchOutcome(StrEnum):
     """Only the left branch changed it."""
     RIGHT_ONLY = "right only"
     SAME = "same"
-    """Both changed it, and it came out the same."""
+    """Both changed it, with the same result."""
     DIFFERENT = "different"
     UNKNOWN = "unknown"
-    """Both changed it, and what it held in the end is not known on both."""
+    """Both changed it, and the result is not known on both."""
 
 
 class PartedFile(Struct, frozen=True, kw_only=True):
     path: str
     left: FileDiff | None
-    """From where the branches parted to the end of the left one; None where that did not change it."""
+    """From the fork to the end of the left branch; None if that branch did not change it."""
     right: FileDiff | None
     between: FileDiff
     """From the end of the left branch to the end of the right one."""
@@ -155,7 +155,7 @@ class PartedFile(Struct, frozen=True, kw_only=True):
 
 
 def parted_files(edits: SessionEdits, left: Branch, right: Branch) -> list[PartedFile]:
-    """Files that at least one branch changed after they parted, in the order they were first met."""
+    """Files that at least one branch changed after the fork, in the order they first occur."""
     shared = edits.path_of(left) & edits.path_of(right)
     first, second = edits.histories(left), edits.histories(right)
     found = (_parted(_since(first, key, shared), _since(second, key, shared)) for key in {**first, **second})
@@ -167,7 +167,7 @@ class _Since(Struct, frozen=True):
 
     path: str
     fork: Content | None
-    """What it held where the branches parted, as far as this branch tells."""
+    """Its content at the fork, as far as this branch shows."""
     end: Content | None
     diff: FileDiff | None
 
@@ -197,7 +197,7 @@ def _is_own(version: Version, shared: frozenset[int]) -> bool:
 
 
 def _parted(left: _Since | None, right: _Since | None) -> PartedFile | None:
-    """A branch that did not touch a file has it as it was where the other one began with it."""
+    """Joins the two sides. On a branch that did not change the file, its content stays the one at the fork."""
     known = [side for side in (left, right) if side is not None]
     diffs = [side.diff for side in known if side.diff is not None]
     if not diffs:
@@ -219,33 +219,33 @@ def _parted(left: _Since | None, right: _Since | None) -> PartedFile | None:
 
 
 def _from(fork: Content | None, diff: FileDiff | None) -> FileDiff | None:
-    """What one branch does not tell of the fork, the other may."""
+    """If one branch does not show the content at the fork, the other's is used."""
     if diff is None or diff.before is not None:
         return diff
     return FileDiff(path=diff.path, before=fork, after=diff.after, changes=diff.changes, gaps=diff.gaps)
 
 
 class BranchSide(Struct, frozen=True, kw_only=True):
-    """One of the two."""
+    """One of the two branches."""
 
     branch: Branch
     turns: tuple[Turn, ...]
-    """After they parted; where that was in the middle of an answer, the first has no prompt."""
+    """The turns after the fork; if the fork is in the middle of an answer, the first has no prompt."""
     used: Tokens
-    """By these turns, with the agents they started."""
+    """Usage of these turns, with the agents they started."""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
     shared: tuple[Turn, ...]
-    """The turns before they parted, the same on both."""
+    """The turns before the fork, the same on both branches."""
     left: BranchSide
     right: BranchSide
     files: tuple[PartedFile, ...]
-    """Those that at least one of them changed after they parted."""
+    """Those that at least one branch changed after the fork."""
 
 
 def compare(session: Session, left: Branch, right: Branch, edits: SessionEdits | None = None) -> Comparison:
-    """Two branches of a session; any two share a beginning, which may be empty."""
+    """Compares two branches of a session. Any two have a common beginning, which may be empty."""
     paths = _Paths(session)
     left_path, right_path = paths.of(left), paths.of(right)
     shared = [one for one, other in zip(left_path, right_path, strict=False) if one == other]
@@ -258,12 +258,13 @@ def compare(session: Session, left: Branch, right: Branch, edits: SessionEdits |
 
 
 def branch_usage(session: Session, branch: Branch) -> Tokens:
-    """What the turns of a branch used, with the agents they started; of one left behind those after the fork."""
+    """Usage of the turns of a branch, with the agents they started; for an abandoned branch, of those after the
+    fork."""
     return _way(session, branch, branch.turns).used
 
 
 class _Paths:
-    """Turns by the segments of the tree they stand in; a branch has only those that no other had before it."""
+    """Turns by their segments of the tree. An abandoned branch has only the turns that no branch before it has."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -273,7 +274,7 @@ class _Paths:
         return tree.path(self._by_uuid.get(branch.leaf or "", tree.active))
 
     def turns(self, path: Sequence[int]) -> list[Turn]:
-        """In the order of the path."""
+        """The turns on a path, in its order."""
         place = {segment: number for number, segment in enumerate(path)}
 
         def is_here(record: Record) -> bool:
@@ -287,7 +288,7 @@ class _Paths:
 
     @cached_property
     def _segments(self) -> dict[int, int]:
-        """By the `id()` of a record."""
+        """Segments by the `id()` of a record."""
         pairs = zip(self._session.line, self._session.tree.segment_of, strict=True)
         return {id(record): segment for record, segment in pairs}
 
@@ -298,7 +299,7 @@ class _Paths:
 
 
 def _part(turn: Turn, is_here: Callable[[Record], bool]) -> Iterable[Turn]:
-    """What of a turn stands on a path; nothing where nothing does. That a way was left is said by the comparison."""
+    """The part of a turn on a path, if there is any. Notices of rewinds are left out: the comparison shows the fork."""
     records = tuple(record for record in turn.records if is_here(record))
     if not records:
         return
@@ -317,7 +318,7 @@ def _way(session: Session, branch: Branch, turns: Sequence[Turn]) -> BranchSide:
 
 
 def _agents(session: Session, calls: set[str]) -> list[Subagent]:
-    """The agents that calls started, and those which these started."""
+    """The agents that these calls started, and the agents that those started."""
     found: dict[str, Subagent] = {}
     for _ in session.subagents:
         more = [
@@ -332,7 +333,7 @@ def _agents(session: Session, calls: set[str]) -> list[Subagent]:
 
 
 def files_at(histories: Sequence[FileHistory], moment: datetime) -> list[FileDiff]:
-    """Every file that was changed by then, from what it was before the session to what it was at the moment."""
+    """Every file changed by then, from its content before the session to the content at the moment."""
     then = [history.until(moment) for history in histories]
     return [
         FileDiff(

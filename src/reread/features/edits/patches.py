@@ -1,4 +1,5 @@
-"""Contents as far as they are known, and patches: as the client stores them, applied, undone, made, and shown."""
+"""Contents of files as far as they are known; and patches as the client stores them: applied, undone, made and
+shown."""
 
 from __future__ import annotations
 
@@ -23,20 +24,20 @@ class Ending(StrEnum):
 
 
 class Content(Struct, frozen=True):
-    """A file's content; text None is a file that is not there."""
+    """A file's content; a `text` of None means that the file does not exist."""
 
     text: str | None
-    """With plain newlines and without a byte-order mark; as it is where both endings occur."""
+    """With plain newlines and without a byte-order mark; unchanged where both line endings occur."""
     ending: Ending | None = None
-    """None where nobody told, or where there is none, or several."""
+    """None if not known, if no line has an ending, or if both kinds occur."""
     has_bom: bool | None = None
-    """None where nobody told."""
+    """None if not known."""
     is_end_told: bool = True
-    """False where nobody told whether the last line has a newline."""
+    """False if it is not known whether the last line has a newline."""
 
     @property
     def plain(self) -> str:
-        """What the lines say, however they end."""
+        """The text with plain newlines, whatever the file's line endings."""
         return plain(self.text or "")
 
     def says_the_same(self, other: Content) -> bool:
@@ -47,7 +48,7 @@ class Content(Struct, frozen=True):
         return self.plain.removesuffix("\n") == other.plain.removesuffix("\n")
 
     def spelled_like(self, other: Content) -> Content:
-        """Another content that says the same, for all that this one does not tell."""
+        """This content, with everything it leaves open taken from another one with the same lines."""
         has_text = self.is_end_told and not _is_mixed(other)
         return replace(
             self,
@@ -58,7 +59,7 @@ class Content(Struct, frozen=True):
         )
 
     def like_before(self, other: Content) -> Content:
-        """With the ending and the mark the file had before, where this one does not tell."""
+        """This content; line ending and byte-order mark, if not known, are those the file had before."""
         if self.text is None:
             return self
         ending = self.ending if self.ending is not None else other.ending
@@ -66,7 +67,7 @@ class Content(Struct, frozen=True):
         return replace(self, ending=ending, has_bom=has_bom)
 
     def settled(self) -> Content:
-        """As the client reads it before an edit: it writes back the ending that most lines have."""
+        """As the client reads it before an edit: it writes back the line ending that most lines have."""
         if self.text is None or not _is_mixed(self):
             return self
         crlf = self.text.count("\r\n")
@@ -80,16 +81,16 @@ class Content(Struct, frozen=True):
         text = (BOM if self.has_bom else "") + text
         try:
             return text.encode("utf-8", "surrogateescape")
-        except UnicodeEncodeError:  # half of a character, as only a transcript can hold
+        except UnicodeEncodeError:  # an unpaired surrogate, as only a transcript can hold
             return text.encode("utf-8", "surrogatepass")
 
 
 ABSENT = Content(None)
-"""The file is not there."""
+"""The file does not exist."""
 
 
 def exact(text: str) -> Content:
-    """From a text that has its endings and its mark: what was written, or a backup."""
+    """From a text with its own line endings and byte-order mark: one that was written, or a backup."""
     has_bom = text.startswith(BOM)
     text = text.removeprefix(BOM)
     if "\r\n" not in text:
@@ -100,7 +101,7 @@ def exact(text: str) -> Content:
 
 
 def normalised(text: str, *, has_mark: bool = True) -> Content:
-    """From a text the client has normalised; `has_mark` says that it would show a byte-order mark."""
+    """From a text the client has normalised; `has_mark`: whether the client would have kept a byte-order mark in it."""
     bom = text.startswith(BOM)
     return Content(plain(text.removeprefix(BOM)), None, (bom if has_mark else None))
 
@@ -110,7 +111,8 @@ def plain(text: str) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their newlines. Only newlines end one: `splitlines` breaks at form feeds and more."""
+    """Lines with their newlines. Only a newline ends a line: `splitlines` also breaks at form feeds and other
+    characters."""
     lines = text.split("\n")
     last = lines.pop()
     return [line + "\n" for line in lines] + ([last] if last else [])
@@ -126,7 +128,7 @@ _OTHER_SIDE = {"-": "+", "+": "-"}
 
 
 class Hunk(Struct, frozen=True):
-    """A stretch of a unified diff; lines begin with a space, a minus, a plus, or a backslash for a missing newline."""
+    """One hunk of a unified diff; lines begin with a space, a minus, a plus, or a backslash for a missing newline."""
 
     old_start: int
     old_lines: int
@@ -144,7 +146,7 @@ class Hunk(Struct, frozen=True):
 
 
 def read_hunks(value: Any) -> tuple[Hunk, ...]:
-    """From `structuredPatch`; what is no hunk is left out."""
+    """From `structuredPatch`; items that are not hunks are left out."""
     return tuple(hunk for each in value if (hunk := _hunk(each)) is not None) if isinstance(value, list) else ()
 
 
@@ -167,7 +169,7 @@ def _hunk(value: Any) -> Hunk | None:
 
 
 def applied(hunks: Sequence[Hunk], text: str) -> str | None:
-    """The text after a patch; None where it does not fit, line for line."""
+    """The text after a patch; None if a line does not fit."""
     old = split_lines(text)
     new: list[str] = []
     position = 0
@@ -188,17 +190,17 @@ def applied(hunks: Sequence[Hunk], text: str) -> str | None:
 
 
 def _hunk_applied(hunk: Hunk, old: Sequence[str], position: int) -> tuple[list[str], int] | None:
-    """The lines a hunk leaves, and where the old text goes on."""
+    """The lines that result from a hunk, and the position in the old text after it."""
     new: list[str] = []
     for number, line in enumerate(hunk.lines):
-        kind, said = line[:1], line[1:]
+        kind, text = line[:1], line[1:]
         if kind == "\\":
             continue
         ends_here = hunk.lines[number + 1 : number + 2] == (NO_NEWLINE,)
         if kind == "+":
-            new.append(said if ends_here else said + "\n")
+            new.append(text if ends_here else text + "\n")
             continue
-        if position >= len(old) or _shown(old[position].removesuffix("\n")) != _shown(said.removesuffix("\r")):
+        if position >= len(old) or _shown(old[position].removesuffix("\n")) != _shown(text.removesuffix("\r")):
             return None
         if kind == " ":
             new.append(old[position])
@@ -207,7 +209,7 @@ def _hunk_applied(hunk: Hunk, old: Sequence[str], position: int) -> tuple[list[s
 
 
 def _shown(line: str) -> str:
-    """Tabs before the text of a line stand in patches as two spaces each (1.0 to 2.1.325)."""
+    """Patches show each tab at the start of a line as two spaces (1.0 to 2.1.325)."""
     if not line.startswith("\t"):
         return line
     text = line.lstrip("\t")
@@ -244,7 +246,7 @@ class PatchStep(Struct, frozen=True):
 
 
 def steps(old: Sequence[str], new: Sequence[str]) -> list[PatchStep]:
-    """How one text becomes another, line by line. Equal ends are passed over: most edits are small."""
+    """How one text becomes another, line by line. Equal ends are skipped before comparing: most edits are small."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     middle = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
@@ -272,7 +274,7 @@ def hunks_between(before: str, after: str, context: int = CONTEXT) -> list[Hunk]
 
 
 def _groups(found: Sequence[PatchStep], context: int) -> list[list[PatchStep]]:
-    """Changes with the lines around them; those that are near each other share a hunk."""
+    """Changes with the lines around them; neighbouring changes share a hunk."""
     groups: list[list[PatchStep]] = []
     group: list[PatchStep] = []
     for number, step in enumerate(found):
@@ -351,7 +353,7 @@ def patched(result: Any) -> list[DiffLine]:
 
 
 def numbered(hunk: Hunk) -> Iterator[DiffLine]:
-    """The lines of a hunk, each with its place in the text it stands in."""
+    """The lines of a hunk, each with its number: removed lines in the old text, others in the new one."""
     before, after = hunk.old_start, hunk.new_start
     for line in hunk.lines:
         sign = line[:1] if line[:1] in "+-" else " "
@@ -361,7 +363,7 @@ def numbered(hunk: Hunk) -> Iterator[DiffLine]:
 
 
 def proposed(tool: str, tool_input: Any) -> list[DiffLine]:
-    """What an edit would do, by its input alone: where in the file is not known yet."""
+    """What an edit would do, from its input alone, before its place in the file is known."""
     if not isinstance(tool_input, dict):
         return []
     if tool == "MultiEdit":
@@ -380,7 +382,7 @@ def _replaced(edit: Mapping[str, Any]) -> list[DiffLine]:
 
 
 def compared(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
-    """Lines taken away and put in, in their order, with those between."""
+    """Removed and added lines in order, with the unchanged lines between them."""
     found: list[DiffLine] = []
     for step in steps(old, new):
         if step.is_same:
@@ -402,7 +404,7 @@ def changed(lines: Sequence[DiffLine]) -> str:
 
 
 def bash_changes(result: Mapping[str, Any]) -> Iterator[tuple[str, list[DiffLine]]]:
-    """Path and lines of each file that a shell command changed; since 2.1.325 its result tells."""
+    """Path and lines of each file that a shell command changed; its result shows them since 2.1.325."""
     changed_files = result.get("bashEditDiff")
     files = changed_files.get("files") if isinstance(changed_files, dict) else None
     for file in files if isinstance(files, list) else ():

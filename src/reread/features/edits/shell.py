@@ -1,4 +1,4 @@
-"""Files that shell commands name, guessed from their words, and paths of any system compared."""
+"""Files that shell commands name, guessed from the words of the command; and comparison of paths of any system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_absolute(path: str) -> bool:
 
 
 def absolute(path: str, folder: str | None) -> str:
-    """A path below the folder a line was written in, unless it stands for itself."""
+    """A path as seen from the folder a line was written in; absolute paths stay as they are."""
     if is_absolute(path) or not folder:
         return path
     separator = "\\" if "\\" in folder and "/" not in folder else "/"
@@ -37,7 +37,7 @@ def _without_dots(path: str, separator: str) -> str:
 
 
 def key_of(path: str) -> str:
-    """The same for two spellings of one path: slashes either way, a drive in either case."""
+    """The same key for all spellings of a path: either kind of slash, a drive letter in either case."""
     key = path.replace("\\", "/")
     return key[0].lower() + key[1:] if _DRIVE.match(key) else key
 
@@ -47,13 +47,13 @@ def parts_of(path: str) -> list[str]:
 
 
 def fits(path: str, glob: str) -> bool:
-    """Whether a glob fits a path, as a whole or at its end."""
+    """Whether a glob matches a path, as a whole or at its end."""
     key, pattern = key_of(path), key_of(glob)
     return fnmatchcase(key, pattern) or fnmatchcase(key, f"*/{pattern}")
 
 
 def common_end(one: str, other: str) -> int:
-    """How many last parts two paths share."""
+    """How many parts two paths share at their ends."""
     count = 0
     for left, right in zip(reversed(parts_of(one)), reversed(parts_of(other)), strict=False):
         if left != right:
@@ -63,14 +63,14 @@ def common_end(one: str, other: str) -> int:
 
 
 _ENOUGH = 2
-"""How many last parts an absolute path must share with another to be taken for the same file elsewhere."""
+"""How many last parts an absolute path must share with another to be taken for the same file in another place."""
 
 
 def best_matches(name: str, here: str, known: Iterable[str]) -> list[str]:
-    """The known paths a name may mean: the path it has in the folder `here`, else those that end like it.
+    """The known paths a name may mean: the path it has in the folder `here`, else those with the same end.
 
-    All that was typed must fit. Those win that share more of their end with the path as it would be here, so a file
-    of a moved project or of another worktree is found by its place in it.
+    All parts of a typed relative path must match. The paths that share the longest end with the full path win, so a
+    file of a moved project or another worktree is found by its place in it.
     """
     by_key = {key_of(path): path for path in known}
     full = absolute(name, here)
@@ -95,7 +95,7 @@ class NamedFile(Struct, frozen=True):
     path: str
     action: Action
     program: str
-    """The word that names it: `sed`, `>`."""
+    """The word of the command that handles the file: `sed`, `>`."""
 
 
 class _Program(Struct, frozen=True):
@@ -105,9 +105,9 @@ class _Program(Struct, frozen=True):
     skips: int = 0
     """How many arguments come before the files: a pattern, a script."""
     in_place: str = ""
-    """The option that makes it an edit."""
+    """The option that makes it an edit of the file."""
     last: Action | None = None
-    """What it does to its last argument, where that is another thing."""
+    """What it does to its last argument, if that is something else."""
 
 
 _READER, _WRITER = _Program(Action.READ), _Program(Action.WRITE)
@@ -129,7 +129,7 @@ _PROGRAMS: dict[str, _Program] = {
     "chown": _Program(Action.EDIT, skips=1),
 }
 _ONE_FILE = frozenset({"python", "python3", "node", "bash", "sh", "zsh", "ruby", "perl", "deno", "bun", "tsx"})
-"""What follows the script is the script's own."""
+"""Programs that run one script; the arguments after it belong to the script."""
 _GIT = {"checkout": Action.WRITE, "restore": Action.WRITE, "mv": Action.WRITE, "rm": Action.WRITE}
 _REDIRECTIONS = {
     ">": Action.WRITE,
@@ -146,11 +146,11 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _OPERATOR = re.compile(r"[();<>|&\n]+")
 _NO_PATH = re.compile(r"[$`*?{}\n]|^\d+$|^-|^&|://")
 _LONGEST = 50_000
-"""Longer commands carry data, not names."""
+"""The rest of a longer command is ignored: it is data, not names."""
 
 
 def files_in(command: str, folder: str | None) -> list[NamedFile]:
-    """The files a command names, below the folder it runs in; each once for each thing done to it."""
+    """The files a command names, seen from the folder it runs in; each once per action and program."""
     found: list[NamedFile] = []
     for words in _commands(command[:_LONGEST]):
         if words[0] == "cd":
@@ -162,7 +162,7 @@ def files_in(command: str, folder: str | None) -> list[NamedFile]:
 
 
 def _commands(command: str) -> Iterator[list[str]]:
-    """The simple commands of a line, without assignments and words that only lead to them."""
+    """The simple commands of a line, without assignments and words such as `sudo` in front."""
     words: list[str] = []
     for word in [*_words(_HEREDOC.sub(r"\3", command)), ";"]:
         if _OPERATOR.fullmatch(word) and word.strip("\n") not in _REDIRECTIONS:
@@ -176,7 +176,7 @@ def _commands(command: str) -> Iterator[list[str]]:
 
 
 def _words(command: str) -> list[str]:
-    """As a shell would see them; where quotes do not match, as they stand between spaces."""
+    """The words as a shell would see them; split at spaces if quotes do not match."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
@@ -215,7 +215,7 @@ def _named(words: list[str]) -> Iterable[_Named]:
 
 
 def _of_git(words: list[str]) -> Iterator[_Named]:
-    """`git checkout main` names a branch: only what follows `--`, or looks like a file, counts."""
+    """`git checkout main` names a branch: only words after `--`, or words that look like a file, count."""
     action = _GIT.get(words[0]) if words else None
     if action is None:
         return
@@ -239,7 +239,7 @@ def _of_program(name: str, program: _Program, words: list[str]) -> Iterator[_Nam
 
 
 def _arguments(words: list[str], program: _Program) -> list[str]:
-    """What is no option, and neither a script nor a pattern, wherever that stands."""
+    """Arguments that are not options, without the script or pattern, wherever that is given."""
     plain: list[str] = []
     has_script = False
     before = ""

@@ -4,7 +4,7 @@
     patterns = find_patterns(materials, events)      # over many sessions, from their rows alone
     suggestions = suggest(patterns, events)
 
-Names are fetched when first used: who only reads kept events needs none of the detectors.
+Names are fetched when first used: reading stored events needs none of the detectors.
 """
 
 from reread.lazy import fetcher

@@ -1,4 +1,4 @@
-"""Whether a prompt corrects, asks again or carries something over by hand: what came before and after, weighed."""
+"""Judges prompts by what came before and after them: whether they correct, ask again, or pass on output by hand."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ from .refusals import is_by_person, is_from_hook
 from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, SceneStretch, prefix_of
 
 _LOOKED_AT = 700
-"""Who corrects says so early; further down stand reasons and new wishes."""
+"""A complaint comes early in a prompt; further down are reasons and new wishes."""
 _OPENING_LENGTH = 160
 _LATE = 0.7
 _SPACED = dict.fromkeys(map(ord, '.,;:!?…()[]"-*–—/'), " ")
 _UNMARKED = lazy.pattern(r"\b(do|does|did|is|are|was|were|would|could|should|has|have|had|ca|wo)nt\b")
-"""Who types fast leaves the apostrophe out."""
+"""Words typed without their apostrophe."""
 _SENTENCE_END = lazy.pattern(r"[.!?](?= |$)|[。！？]")
 _HAS_CJK = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 _STATEMENT = lazy.pattern(r"(?:but |now )?(?:it|this|that|these|those|they|there|clicking) ")
 _SHARES = (1.0, 0.6, 0.4, 0.2)
-"""How much the strongest signs count, the next and so on: they often read the same words."""
+"""How much the strongest sign counts, the next one, and so on: several signs often match the same words."""
 _TRAILS_OFF = 0.25
 _BUT = lazy.pattern(r"\b(?:but|however|except|aber|mais|pero|mas)\b")
 _STATES = 0.15
-"""After work was done, a bare statement about it is rather a complaint than a wish."""
+"""After work was done, a bare statement about it is more likely a complaint than a wish."""
 _BY_WORD: dict[str, list[Sign]] = {}
 for _each in (*ENGLISH, *OTHERS):
     for _word in _each.words:
@@ -62,7 +62,7 @@ for _each in (*ENGLISH, *OTHERS):
 
 
 def phrase_score(words: str) -> float:
-    """How much the phrases of a prompt complain, by its own words; negative where they ask or praise."""
+    """How strongly the words of a prompt complain; negative where they ask or praise."""
     words = _UNMARKED.sub(r"\1n't", words) if "nt" in words else words
     if not words:
         return 0.0
@@ -105,7 +105,7 @@ def _score_without_spaces(words: str) -> float:
 
 
 def _asks(words: str) -> float:
-    """How much a prompt is a question: 1 where every sentence asks, some of it where the first or the last does."""
+    """How much a prompt is a question: 1 if every sentence asks, less if only the first or last one does."""
     if "?" not in words and "？" not in words:
         return 0.6 if QUESTION_WITHOUT_SPACES.search(words) else 0.0
     ends = _SENTENCE_END.findall(words)
@@ -143,40 +143,40 @@ class Correction(Detector):
 
 
 _HEAD = 320
-"""Letters of a reply that say how it takes the prompt; further down it tells what it did."""
+"""Characters at the start of a reply that show how it takes the prompt; after them it describes the work."""
 _TAIL = 400
 _MOST_EDITS = 40
 _SHORTEST_LINE = 8
-"""A line that is only a bracket is the same everywhere."""
+"""Shorter lines, such as a single bracket, are the same everywhere."""
 _SHORT, _MIDDLING, _LONG = 25, 120, 600
 _FEWEST_LINES, _SOME_LINES, _MANY_LINES = 3, 4, 12
 _ANSWERS_ITSELF = frozenset({"AskUserQuestion", "ExitPlanMode"})
 
 
 class Around(NamedTuple):
-    """A prompt with what stands around it."""
+    """A prompt and the turns around it."""
 
     text: str
     before: SceneStretch | None
     """The last turn that had an answer."""
     is_next: bool
-    """Whether that turn stands right before it: nothing was asked in vain between."""
+    """Whether that turn comes directly before it, with no unanswered prompt between."""
     after: SceneStretch | None
-    """The turn that answers it; None where nobody did."""
+    """The turn that answers it; None if none does."""
     is_busy: bool = False
     """It was sent while the model was working."""
     is_forked: bool = False
-    """It begins a branch: something was answered before it, on the way that was left."""
+    """It begins an abandoned branch, so something was answered before the fork."""
 
 
 def features(around: Around) -> list[str]:
-    """The names of all that is there."""
+    """The names of all features that a prompt has."""
     text = around.text
     if len(text) < _SHORT and ACKNOWLEDGED.fullmatch(text.lower()):  # a fifth of all prompts
         return ["always", "says:goes_along", "length:short", *_of_before(around)]
     prose = prose_of(text)
     words = " ".join(prose[:_LOOKED_AT].lower().replace("’", "'").split())
-    if around.before is None and not around.is_forked:  # nothing was answered that could be taken back
+    if around.before is None and not around.is_forked:  # no answer yet that could be corrected
         asked = [*_CUES_OF_THE_FIRST.named_in(words)]
         return ["always", "before:nothing", *asked, *_of_paste(text, words)]
     found = ["always", *_of_words(text, prose, words), *_of_before(around), *_of_after(around)]
@@ -192,7 +192,7 @@ def features(around: Around) -> list[str]:
 _ASKED_OF_THE_FIRST = frozenset(
     {"says:i_see", "says:try", "says:plan", "says:review", "says:please_do", "says:image", "says:still", "says:again"}
 )
-"""What tells whether a first prompt carries something over; to complain or to ask again it comes too early."""
+"""Cues that show whether a first prompt passes on output. It comes too early to complain or ask again."""
 _CUES_OF_THE_FIRST = CueTable(*(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST))
 _TOGETHER = (
     (
@@ -205,16 +205,16 @@ _TOGETHER = (
     ("both:asks_and_admits", ({"asks:last"}, {"reply:right", "reply:fault", "reply:catch"})),
     ("both:review_of_own_work", ({"says:review"}, {"again:file"})),
 )  # fmt: skip
-"""What says more together than one by one."""
+"""Features that mean more together than each alone."""
 _STOPPED = frozenset({"before:interrupted", "before:refused"})
 _TELLS_NOTHING = frozenset({"asks:last", "says:goes_along", "says:praise", "says:plan", "says:works", "length:none"})
-"""After a stop one may also ask, go on or thank; whatever else is said tells what was wrong."""
+"""After a stop a person may also ask, continue or thank; anything else says what was wrong."""
 _WANTS_SOMETHING = frozenset(
     {"says:please_do", "says:can_you", "says:lets", "says:question", "says:what_if", "says:answer", "asks:amid"}
     | {"length:long", "length:huge", "paste:document", "paste:code", "before:asked"}
 )
 _DONE = frozenset({"before:claimed", "before:edited", "before:to_try"})
-"""A bare statement about what was just done is rather a complaint than a wish."""
+"""A bare statement about what was just done is more likely a complaint than a wish."""
 
 
 def _of_words(text: str, prose: str, words: str) -> Iterator[str]:
@@ -251,7 +251,7 @@ def _length(words: str) -> str:
 
 
 def _of_paste(text: str, words: str) -> Iterator[str]:
-    """What was carried over by hand, and whether it reports an error."""
+    """Features of what was pasted, and whether it reports an error."""
     paste = paste_of(text)
     yield from (name for name, is_so in _PASTED if is_so(paste))
     if quoted_error(text):
@@ -294,11 +294,11 @@ def _of_before(around: Around) -> Iterator[str]:
     )
     if calls and calls[-1].status is CallStatus.ERROR:
         yield "before:failed"
-    said = before.said.text if before.said is not None else ""
-    tail = said[-_TAIL:].lower()
+    text = before.said.text if before.said is not None else ""
+    tail = text[-_TAIL:].lower()
     if tail.rstrip(" *_`").endswith(("?", "？")):
         yield "before:asked"
-    elif CLAIMED.is_in(tail) or CLAIMED.is_in(said[:200].lower()):
+    elif CLAIMED.is_in(tail) or CLAIMED.is_in(text[:200].lower()):
         yield "before:claimed"
     if TO_TRY.is_in(tail):
         yield "before:to_try"
@@ -346,7 +346,7 @@ def _beginning(text: str) -> str:
 
 
 def _done_again(before: SceneStretch, calls: Sequence[DetectedCall]) -> Iterator[str]:
-    """What the reply does over: files and lines the last turns wrote, commands that failed in them."""
+    """What the reply does again: files and lines that the last turns wrote, commands that failed in them."""
     edits = [call for call in calls if call.name in EDITS][:_MOST_EDITS]
     if edits:
         earlier = [*(before.answered_before.calls if before.answered_before is not None else ()), *before.calls]
@@ -374,16 +374,16 @@ def _lines(text: str) -> set[str]:
 
 
 class Wish(NamedTuple):
-    """What a prompt asks for, to be held against later ones."""
+    """What a prompt asks for, to be compared with later prompts."""
 
     text: str
     words: frozenset[str]
     is_in_vain: bool
-    """Nobody answered it, or the person stopped the answer."""
+    """It got no answer, or the person stopped the answer."""
     is_paste: bool = False
-    """Most of it is output: what is alike there is the program, not the wish."""
+    """Most of it is output: if two such prompts are alike, that is due to the program, not the wish."""
     complains: bool = False
-    """Its words or the reply tell that something was not as it should be."""
+    """Its words or the reply show that something was wrong."""
 
 
 def wish_of(text: str, stretch: SceneStretch, names: Collection[str]) -> Wish:
@@ -404,7 +404,7 @@ _COMPLAINS = frozenset(
 
 
 def wished_again(wish: Wish, earlier: Sequence[Wish]) -> tuple[list[str], int | None]:
-    """How much of what was asked before is asked again; and which of the earlier wishes, counted from the last."""
+    """How much of an earlier wish is asked for again, as features; and which wish, counted back from the last."""
     best: tuple[float, int] | None = None
     for back, other in enumerate(reversed(earlier), 1):
         alike = _alike(wish, other)
@@ -447,7 +447,7 @@ def _alike(one: Wish, other: Wish) -> float:
     shared = len(one.words & other.words)
     if not shared or len(both) < _ROUTINE:
         return 0.0
-    # Who adds words to a wish repeats it whole.
+    # Repeating a whole wish with words added is still a repeat.
     whole = shared / len(other.words) if len(other.words) >= _ROUTINE else 0.0
     return max(shared / len(both), 0.75 * whole)
 
@@ -460,10 +460,10 @@ _SAME_LETTERS = 40
 
 
 class LearnedWeights(Struct, frozen=True):
-    """What was learned for one kind."""
+    """The learned weights for one kind."""
 
     threshold: float
-    """A score of so much is enough; it becomes a confidence of one half."""
+    """The lowest score that is enough; it gives a confidence of one half."""
     weights: dict[str, float]
 
 
@@ -476,32 +476,32 @@ class Models(Struct, frozen=True):
 
 @cache
 def models() -> Models:
-    # importlib.resources would take longer to import than the weights to read.
+    # Importing importlib.resources would take longer than reading the weights.
     raw = Path(__file__).with_name("weights.json").read_bytes()
     return msgspec.json.decode(raw, type=Models)
 
 
 class PromptVerdict(NamedTuple):
-    """How sure it is, and what speaks for it most."""
+    """The confidence, and the strongest reasons for it."""
 
     confidence: float
     because: tuple[str, ...]
 
 
 class Judged(NamedTuple):
-    """A prompt of the person with all that was found out about it."""
+    """A prompt with everything that was found out about it."""
 
     record: Record
     text: str
     stretch: SceneStretch
     features: tuple[str, ...]
     after: str
-    """What it followed: `stop`, `busy`, `answer`; empty where nothing was answered yet."""
+    """What it followed: `stop`, `busy`, `answer`; empty if nothing was answered yet."""
     again: str | None = None
-    """The line of the wish that is repeated."""
+    """The uuid of the line with the wish that is repeated."""
 
     def verdict(self, model: LearnedWeights) -> PromptVerdict | None:
-        """None where it is not enough."""
+        """None if the score is below the threshold."""
         weights = model.weights
         score = sum(map(weights.get, self.features, [0.0] * len(self.features)))
         if score < model.threshold:
@@ -512,17 +512,17 @@ class Judged(NamedTuple):
 
 
 def reasons(names: Iterable[str], model: LearnedWeights) -> Iterator[str]:
-    """What speaks for it in a person's words, the strongest first."""
+    """The strongest reasons for it in words, the strongest first."""
     strongest = sorted({name for name in names if name in REASONS}, key=lambda name: -model.weights.get(name, 0.0))
-    told: list[str] = []
+    found: list[str] = []
     for name in strongest:
-        if model.weights.get(name, 0.0) >= _LEAST_REASON and REASONS[name] not in told and len(told) < _MOST_REASONS:
-            told.append(REASONS[name])
+        if model.weights.get(name, 0.0) >= _LEAST_REASON and REASONS[name] not in found and len(found) < _MOST_REASONS:
+            found.append(REASONS[name])
             yield REASONS[name]
 
 
 def judge(scene: Scene) -> list[Judged]:
-    """Every prompt that a person typed, in reading order; what a hook said in their name is left out."""
+    """Every prompt that a person typed, in reading order, without those that hooks wrote in the person's name."""
     found: list[Judged] = []
     wishes: list[tuple[Wish, str | None]] = []
     stretches = scene.stretches
@@ -554,7 +554,7 @@ def _around(stretches: Sequence[SceneStretch], place: int) -> Around:
 
 
 def _answer(stretches: Sequence[SceneStretch], place: int) -> SceneStretch | None:
-    """The turn that answers a prompt: its own, or where that was stopped at once, the one of the same prompt again."""
+    """The turn that answers a prompt: its own, or if that was stopped at once, the next one with the same prompt."""
     stretch = stretches[place]
     if stretch.is_answered:
         return stretch

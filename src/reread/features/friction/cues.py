@@ -1,7 +1,7 @@
-"""How people complain and how models take it: cues, each with the name that weights and reasons know it by.
+"""Cues for how people complain and how models react: patterns, each with a name used by weights and reasons.
 
-All of them look at small letters with plain apostrophes; none looks at more than a few hundred characters. A cue is
-tried only where one of its words or seeds stands in the text, so that most cost a few nanoseconds.
+All of them expect lower-case text with plain apostrophes, and none examines more than a few hundred characters. A cue
+is tried only if one of its words or seeds occurs in the text, so most of them cost a few nanoseconds.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Cue(NamedTuple):
 
     name: str
     words: tuple[str, ...]
-    """One of them stands, whole, in whatever the pattern matches,"""
+    """Whole words, one of which is in every text the pattern matches,"""
     seeds: tuple[str, ...]
-    """or one of these stands anywhere in it; without either, only the beginning is looked at."""
+    """or strings, one of which is in every match; without either, only the beginning of the text is matched."""
     source: str
 
     @property
@@ -32,12 +32,12 @@ class Cue(NamedTuple):
         return _compiled(self.source)
 
     def is_in(self, text: str) -> bool:
-        """For a cue that stands by itself, by its seeds alone."""
+        """Whether a text shows the cue, by its seeds alone; for cues that are not in a table."""
         return any(map(text.__contains__, self.seeds)) and _compiled(self.source).search(text) is not None
 
 
 class CueTable:
-    """Cues that are looked for together, in their order."""
+    """Cues that are searched for together, in their order."""
 
     def __init__(self, *cues: Cue) -> None:
         self._cues = cues
@@ -50,7 +50,7 @@ class CueTable:
         return iter(self._cues)
 
     def named_in(self, text: str) -> Iterator[str]:
-        """The names of the cues that a text shows."""
+        """The names of the cues found in a text."""
         by_word = self._by_word
         called = {name for word in _words_in(text) if word in by_word for name in by_word[word]}
         for name, words, seeds, source in self._cues:
@@ -69,17 +69,17 @@ class CueTable:
 
 
 def _words_in(text: str) -> list[str]:
-    """What a pattern sees as words; splitting is three times as fast as finding them by one."""
+    """The words as a pattern sees them; splitting is three times as fast as a pattern."""
     return text.translate(_BETWEEN_WORDS).split() if text.isascii() else _WORD.findall(text)
 
 
 def cue(name: str, words: str, seeds: str, source: str) -> Cue:
-    """Words are parted by spaces, seeds by bars."""
+    """Makes a cue: words are separated by spaces, seeds by bars."""
     return Cue(name, tuple(words.split()), tuple(seeds.split("|")) if seeds else (), source)
 
 
 _compiled = cache(re.compile)
-"""Compiled when first tried: all of them would take longer than a small sync."""
+"""Compiled on first use: compiling all of them would take longer than a small sync."""
 
 REPLY = CueTable(
     cue(
@@ -531,5 +531,5 @@ ANNOUNCED = cue(
     r"|esta es la salida|me (?:sale|da) (?:este|el) error|aqui está a saída|deu (?:esse|este) erro)"
     r"|出力(?:は|です)|以下が(?:出力|エラー)|(?:というエラー|エラーが出)|(?:输出|报错|错误信息)(?:如下|是|：)|报错",
 )
-"""An output or an error is announced."""
+"""Text that announces an output or an error."""
 ALONE = (CLAIMED, TO_TRY, UNDOES, COMMITS, ANNOUNCED)

@@ -1,4 +1,4 @@
-"""The table of detectors, and the one pass over a session that asks them all."""
+"""The table of detectors, and the one pass over a session that runs all of them."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ DETECTORS: tuple[Detector, ...] = (
     Stall(),
     Compaction(),
 )
-"""A new kind of friction is a new class here. Repeated instructions need many sessions: see `patterns`."""
+"""A new kind of friction needs a new class here. Repeated instructions need many sessions: see `patterns`."""
 
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """All that is kept of one session for the retrospective."""
+    """Everything that is kept of one session for the retrospective."""
 
     events: tuple[Moment, ...]
     material: Material
     outcome: SessionOutcome
     instructions: tuple[InstructionEdit, ...] = ()
-    """Changes of the files that tell the agent what to do."""
+    """Changes of the agent's instruction files."""
 
 
 def find(session: Session, *, with_agents: bool = False) -> Findings:
-    """Everything at once, from one look at the session: what taking it in asks for."""
+    """All findings from one look at the session; import asks for this."""
     scene = Scene(session, session.id)
     events = events_of(scene)
     if with_agents:
@@ -75,7 +75,7 @@ def find(session: Session, *, with_agents: bool = False) -> Findings:
 
 
 def compile_patterns() -> None:
-    """All that many sessions are tried with, 70 ms of them: once before workers are forked, and not by each."""
+    """Compiles all patterns, which takes 70 ms: once before worker processes are forked, not again in each."""
     for module in (corrections, patterns, phrases, prompt_text, refusals, scene, tool_errors):
         lazy.compile_patterns(module)
     for each in (*cues.REPLY, *cues.THOUGHT, *cues.WORDS, *cues.ALONE, *phrases.ENGLISH):
@@ -85,7 +85,7 @@ def compile_patterns() -> None:
 def find_events(
     session: Session, *, with_agents: bool = False, detectors: Iterable[Detector] = DETECTORS
 ) -> list[Moment]:
-    """What went wrong in a session, in the order of time; subagents are left out unless asked for."""
+    """What went wrong in a session, in the order of time within each conversation; subagents only on request."""
     scenes = [Scene(session, session.id)]
     if with_agents:
         scenes += [Scene(agent, session.id, agent.id) for agent in session.working_agents]
@@ -93,6 +93,6 @@ def find_events(
 
 
 def events_of(scene: Scene, detectors: Iterable[Detector] = DETECTORS) -> list[Moment]:
-    """The events of one conversation, in the order of time."""
+    """The moments of one conversation, in the order of time."""
     found = [event for detector in detectors for event in detector.find(scene)]
     return sorted(found, key=lambda event: event.time or _BEGINNING)

@@ -1,4 +1,4 @@
-"""What of a session is kept for patterns over many sessions, and what repeats over them."""
+"""What is kept of a session for finding patterns over many sessions, and the patterns that repeat over them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ MOST_LINES = 60
 _MOST_STEPS = 12
 _LONGEST_LINE = 160
 _PIPED = lazy.pattern(r"\s+(?:2>&1|2>|\||>>?|<)(?:\s|$)")
-"""What is done with an output is no part of the work."""
+"""What is done with an output is not part of the command."""
 _MESSAGE = lazy.pattern(r"(\s-a?m|\s--message|\s--title|\s--body)[ =](?:\"[^\"]*\"|'[^']*'|\S+)")
 _OF_THE_CLIENT = ("Unknown skill:", "Unknown slash command", "This session is being continued", "Operation stopped by")
-"""What the client writes in the person's name, beside what hooks say."""
+"""Beginnings of prompts that the client writes in the person's name, besides those of hooks."""
 _EVERYDAY = frozenset(
     {"commit", "push", "continue", "hello", "hi", "test", "help", "status", "review", "go", "start", "resume"}
 )
-"""Single words that need no command of their own."""
+"""Single words that are not worth a command of their own."""
 _CHAIN_LENGTHS = (3, 4)
 _LONGEST_RULE = 200
 _FEWEST_RULE_WORDS = 3
@@ -71,14 +71,14 @@ _TRIVIAL = frozenset(_LOOK_AROUND.split()) | {
 
 
 class AskedPrompt(Struct, frozen=True, kw_only=True, gc=False):
-    """A prompt, told by its sketch; the example is its beginning as it was typed."""
+    """A prompt as its sketch, with its beginning as typed as an example."""
 
     uuid: str
     time: datetime | None
     sketch: Sketch
     example: str
     steps: tuple[str, ...] = ()
-    """For a prompt that opens a session: what was read and run for it, `Read notes/todo.md`, `Run git status`."""
+    """For a prompt that opens a session: what was then read and run, `Read notes/todo.md`, `Run git status`."""
 
 
 class Rule(Struct, frozen=True, kw_only=True, gc=False):
@@ -91,7 +91,7 @@ class Rule(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CountedPhrase(Struct, frozen=True, kw_only=True, gc=False):
-    """Something that was done so many times; `uuid` is where it was done first."""
+    """Something that was done `count` times; `uuid` is the line where it was first done."""
 
     what: str
     count: int
@@ -100,14 +100,14 @@ class CountedPhrase(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Material(Struct, frozen=True, kw_only=True):
-    """The compact rows of a session. Every tuple can be a table of its own, keyed by the session."""
+    """The compact rows of a session. Each tuple can be a table of its own, keyed by the session."""
 
     session: str
     project: str | None = None
     prompts: tuple[AskedPrompt, ...] = ()
     rules: tuple[Rule, ...] = ()
     chains: tuple[CountedPhrase, ...] = ()
-    """`ruff check > pytest > git commit`: commands that followed each other, whatever was read or edited between."""
+    """`ruff check > pytest > git commit`: commands that followed each other, ignoring reads and edits between them."""
     after_edits: tuple[CountedPhrase, ...] = ()
     """Commands that came right after an edit."""
     permissions: tuple[CountedPhrase, ...] = ()
@@ -115,13 +115,13 @@ class Material(Struct, frozen=True, kw_only=True):
     shell_lines: tuple[CountedPhrase, ...] = ()
     """Commands the person ran with `!`."""
     lines: tuple[CountedPhrase, ...] = ()
-    """Whole command lines of the steps that chains are made of."""
+    """Whole command lines of the steps in chains."""
     ran: tuple[CountedPhrase, ...] = ()
-    """Programs that ran well, so that nobody says they cannot; `refused` has how often they failed."""
+    """Programs that ran well, so that no suggestion calls them missing; `refused` counts how often they failed."""
 
 
 def material_of(scene: Scene) -> Material:
-    """The material of a conversation, taken in one pass over its calls and its prompts."""
+    """The material of a conversation, gathered in one pass over its calls and its prompts."""
     steps = list(_steps(scene))
     return Material(
         session=scene.session,
@@ -138,7 +138,7 @@ def material_of(scene: Scene) -> Material:
 
 
 def _prompts(scene: Scene) -> Iterator[AskedPrompt]:
-    """Those that say enough to be told from others; one that opens a session may be a single word of the person's."""
+    """Prompts that say enough to be compared with others; one that opens a session may be a single word."""
     for number, (stretch, prompt, prose, words, sketch) in enumerate(scene.typed):
         if prompt.uuid is None or not is_of_person(prompt.text) or rules_in(prose):
             continue
@@ -151,29 +151,29 @@ def _prompts(scene: Scene) -> Iterator[AskedPrompt]:
 
 
 def is_of_person(text: str) -> bool:
-    """Whether a prompt is a person's own: hooks and the client write some in their name."""
+    """Whether a person wrote a prompt: hooks and the client write some in the person's name."""
     return not is_from_hook(text) and not text.startswith(_OF_THE_CLIENT)
 
 
 def _done(calls: list[DetectedCall], project: str | None) -> Iterator[str]:
-    """What was read and run, as it would stand in a list of steps of the project."""
+    """What was read and run, as a list of steps with paths relative to the project."""
 
     def here(text: str) -> str:
         return text.replace(f"{project}/", "").replace(project, ".") if project else text
 
-    told: dict[str, None] = {}
+    done: dict[str, None] = {}
     for call in calls:
-        if call.status is not CallStatus.OK or len(told) == _MOST_STEPS:
+        if call.status is not CallStatus.OK or len(done) == _MOST_STEPS:
             continue
         if call.name == "Read" and call.path:
-            told[f"Read {here(call.path)}"] = None
+            done[f"Read {here(call.path)}"] = None
         elif call.name in SHELLS and (line := _one_line(call.command)):
-            told[f"Run {here(line)}"] = None
-    yield from told
+            done[f"Run {here(line)}"] = None
+    yield from done
 
 
 def _one_line(command: str) -> str:
-    """A command that can be written down as it is; empty for scripts."""
+    """A command that can be written down as it is; empty for scripts and long commands."""
     line = command.strip()
     return "" if "\n" in line or "<<" in line or len(line) > _LONGEST_LINE else quote(line)
 
@@ -195,7 +195,7 @@ def _rule(uuid: str, time: datetime | None, text: str) -> Rule:
 
 @lru_cache(maxsize=256)
 def rules_in(prose: str) -> tuple[str, ...]:
-    """Sentences that sound as if they were meant for every time, not for this once."""
+    """Sentences that seem meant as a rule for every time, not only for now."""
     lowered = prose.lower()
     if not any(map(lowered.__contains__, _RULE_WORDS)):
         return ()
@@ -210,7 +210,7 @@ def _is_rule(sentence: str) -> bool:
 
 
 def _steps(scene: Scene) -> Iterator[tuple[str, str]]:
-    """Commands and tools of servers in order, without those that only look around; nothing twice in a row."""
+    """Shell commands and MCP tools in order, without those that only look around, and without repeats in a row."""
     last = ""
     for call in scene.main_calls:
         uuid = call.record.uuid
@@ -238,7 +238,7 @@ def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
 
 
 def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
-    """By program and subcommand how often it ran well, and how often it failed."""
+    """For each program and subcommand, how often it ran well and how often it failed."""
     well: dict[str, int] = {}
     failed: dict[str, int] = {}
     first: dict[str, str] = {}
@@ -293,7 +293,7 @@ def _shell_lines(scene: Scene) -> Iterator[tuple[str, str]]:
 def _counted(
     found: Iterator[tuple[str, str]] | list[tuple[str, str]], most: int | None = None
 ) -> tuple[CountedPhrase, ...]:
-    """What was found with how often, most often first; of equals the first found."""
+    """What was found with its count, the most frequent first; on a tie, the one found first."""
     counts: dict[str, int] = {}
     first: dict[str, str] = {}
     for what, uuid in found:
@@ -315,7 +315,7 @@ class PatternKind(StrEnum):
 
     INSTRUCTION = "repeated_instruction"
     CORRECTION = "correction"
-    """A rule that was given as a correction, again and again."""
+    """A rule that was given as a correction several times."""
     RE_ASK = "re_ask"
     WORKFLOW = "repeated_workflow"
     AFTER_EDIT = "after_edit"
@@ -325,7 +325,7 @@ class PatternKind(StrEnum):
 
 
 class PatternMoment(Struct, frozen=True, kw_only=True):
-    """Where a pattern shows."""
+    """One occurrence of a pattern."""
 
     session: str
     uuid: str
@@ -338,7 +338,7 @@ class RepeatedPattern(Struct, frozen=True, kw_only=True):
 
     kind: PatternKind
     about: str
-    """The same in every session: a rule, a chain of commands, a class of errors with its program."""
+    """The same in every session: a rule, a chain of commands, an error class with its program."""
     count: int
     sessions: tuple[str, ...]
     example: str
@@ -346,7 +346,7 @@ class RepeatedPattern(Struct, frozen=True, kw_only=True):
     details: dict[str, str | int] = field(default_factory=dict)
 
     def as_events(self) -> list[Moment]:
-        """The moments of a repeated instruction as events; other patterns have theirs already."""
+        """The moments of a repeated instruction, as moments of friction; other patterns already have such moments."""
         if self.kind is not PatternKind.INSTRUCTION:
             return []  # those of a correction are moments already
         return [
@@ -366,7 +366,7 @@ class RepeatedPattern(Struct, frozen=True, kw_only=True):
 
 
 class _Utterance(NamedTuple):
-    """What somebody said, without its sketch."""
+    """Something a person said, without its sketch."""
 
     session: str
     uuid: str
@@ -376,28 +376,28 @@ class _Utterance(NamedTuple):
 
 
 class _Utterances:
-    """Everything of one sort that was said, with the sketches packed beside it."""
+    """All utterances of one sort, with their sketches packed separately."""
 
     def __init__(self) -> None:
         self._said: list[_Utterance] = []
         self._sketches = PackedSketches()
 
     def add(self, utterance: _Utterance, sketch: Sketch) -> None:
-        """What says too little to be told from others has no sketch, and is like nothing."""
+        """Ignores an utterance without a sketch: it says too little to be compared with others."""
         if sketch:
             self._said.append(utterance)
             self._sketches.append(sketch)
 
     def only(self, uuids: Container[str]) -> _Utterances:
-        """What stands at some lines."""
+        """The utterances at these lines."""
         found = _Utterances()
-        for said, sketch in zip(self._said, self._sketches, strict=True):
-            if said.uuid in uuids:
-                found.add(said, sketch)
+        for utterance, sketch in zip(self._said, self._sketches, strict=True):
+            if utterance.uuid in uuids:
+                found.add(utterance, sketch)
         return found
 
     def patterns(self, kind: PatternKind, alike: float, fewest: int) -> Iterator[RepeatedPattern]:
-        """What is alike in so many sessions."""
+        """Groups of similar utterances from at least `fewest` sessions."""
         for group in grouped(self._sketches, alike):
             if len(group) < fewest:
                 continue
@@ -418,7 +418,7 @@ class _Utterances:
 
 
 class _Places:
-    """Where something was done, and how often: the moments that are shown and the sessions are all that is kept."""
+    """How often something was done, in which sessions, and the moments that are shown: nothing else is kept."""
 
     __slots__ = ("count", "moments", "refused", "sessions")
 
@@ -447,7 +447,7 @@ class _PhraseTally:
                 places.moments.append((session, each.uuid))
 
     def patterns(self, kind: PatternKind, fewest: int, least: int = 0) -> list[RepeatedPattern]:
-        """Things that were counted in enough sessions, and often enough in all."""
+        """Patterns for everything counted in at least `fewest` sessions and at least `least` times."""
         return [
             RepeatedPattern(
                 kind=kind,
@@ -464,14 +464,14 @@ class _PhraseTally:
 
 
 class _Gathered:
-    """The materials of many sessions, put together by what patterns are made of: one goes before the next is read."""
+    """The materials of many sessions, combined by kind of pattern. Each material is dropped before the next is read."""
 
     def __init__(self, materials: Iterable[Material]) -> None:
         self.rules, self.prompts = _Utterances(), _Utterances()
         self.chains, self.after_edits = _PhraseTally(), _PhraseTally()
         self.permissions, self.shell_lines = _PhraseTally(), _PhraseTally()
         self.lines: dict[str, Counter[str]] = {}
-        """Whole command lines, by the step they are."""
+        """Counts of whole command lines, by their step."""
         self.ran: Counter[str] = Counter()
         for each in materials:
             self._add(each)
@@ -482,7 +482,7 @@ class _Gathered:
             self.rules.add(_Utterance(session, rule.uuid, rule.time, rule.text), rule.sketch)
         for asked in each.prompts:
             self.prompts.add(_Utterance(session, asked.uuid, asked.time, asked.example, asked.steps), asked.sketch)
-        if each.chains:  # most have none of these, and this is done for very many
+        if each.chains:  # most sessions have none of these, and there are very many sessions
             self.chains.add(session, each.chains)
         if each.after_edits:
             self.after_edits.add(session, each.after_edits)
@@ -501,7 +501,7 @@ class _Gathered:
 def find_patterns(
     materials: Iterable[Material], events: Iterable[Moment] = (), *, fewest: int = FEWEST_SESSIONS
 ) -> list[RepeatedPattern]:
-    """What repeats in at least so many sessions, what shows in most of them first. Materials are read one by one."""
+    """What repeats in at least `fewest` sessions, sorted by number of sessions. Materials are read one at a time."""
     given, events = _Gathered(materials), list(events)
     corrected = {event.uuid for event in events if event.kind in (FrictionKind.CORRECTION, FrictionKind.REJECTION)}
     instructions = list(given.rules.patterns(PatternKind.INSTRUCTION, _ALIKE_RULES, fewest))
@@ -527,7 +527,7 @@ def _shown(utterances: Sequence[_Utterance]) -> list[PatternMoment]:
 
 
 def _steps_of(utterances: Sequence[_Utterance]) -> dict[str, str | int]:
-    """What was done for most of the prompts that opened a session so, in the order it was done."""
+    """The steps taken for most of the prompts that opened a session this way, in the order they were taken."""
     opened = [each.steps for each in utterances if each.steps]
     if len(opened) < _FEWEST_CORRECTED:
         return {}
@@ -537,14 +537,14 @@ def _steps_of(utterances: Sequence[_Utterance]) -> dict[str, str | int]:
 
 
 def _with_lines(pattern: RepeatedPattern, lines: Mapping[str, Counter[str]]) -> RepeatedPattern:
-    """With the command line of each step, where the sessions tell it."""
+    """The pattern with the command line of each step, if lines are known for all steps."""
     steps = pattern.about.split(" > ")
-    told = {f"step {number}": in_general(lines[step]) for number, step in enumerate(steps, 1) if step in lines}
-    return replace(pattern, details={**pattern.details, **told}) if len(told) == len(steps) else pattern
+    details = {f"step {number}": in_general(lines[step]) for number, step in enumerate(steps, 1) if step in lines}
+    return replace(pattern, details={**pattern.details, **details}) if len(details) == len(steps) else pattern
 
 
 def in_general(lines: Counter[str]) -> str:
-    """One command line for many: what differs between them becomes `<...>`."""
+    """One command line for many: the part after their common beginning becomes `<...>`."""
     usual, count = lines.most_common(1)[0]
     if 2 * count > lines.total():
         return usual
@@ -557,7 +557,7 @@ def in_general(lines: Counter[str]) -> str:
 
 
 def _longest(patterns: Sequence[RepeatedPattern]) -> list[RepeatedPattern]:
-    """Without chains that are only a part of a longer one of as many sessions."""
+    """Leaves out chains that are part of a longer chain of at least as many sessions."""
     whole = {pattern.about: set(pattern.sessions) for pattern in patterns}
     parts = {
         part
@@ -574,7 +574,7 @@ def _parts(chain: str) -> list[str]:
 
 
 def _errors(events: Iterable[Moment], ran: Counter[str], fewest: int) -> Iterable[RepeatedPattern]:
-    """The same failure of the same tool: what a line of instruction could spare."""
+    """The same failure of the same tool in several sessions: an instruction line could prevent it."""
     by_name: dict[tuple[str, str], list[Moment]] = {}
     for event in events:
         if event.kind is FrictionKind.TOOL_ERROR and event.uuid is not None:

@@ -1,4 +1,4 @@
-"""How people say that something is not right: phrases, each with the words that call for a look."""
+"""Phrases with which people say that something is not right, each with the words that make it worth trying."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reread import lazy
 
 
 class Sign(NamedTuple):
-    """A phrase and how much it says; negative where it speaks against a correction."""
+    """A phrase and its weight, which is negative if it speaks against a correction."""
 
     weight: float
     words: tuple[str, ...]
@@ -18,7 +18,7 @@ class Sign(NamedTuple):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """Compiled when first tried: all of them would take longer than a small sync."""
+        """Compiled on first use: compiling all of them would take longer than a small sync."""
         return _compiled(self.source)
 
 
@@ -35,7 +35,7 @@ _CLAUSE = (
     r"|believe|guess"
     r"|seems|mean|as) )"
 )
-"""Before a `you` that begins a clause: in `the cases you missed` nobody is blamed."""
+"""Precedes a `you` that begins a clause: `the cases you missed` blames nobody."""
 _WORKS_NOT = (
     r"(?:work|exist|seem|look|compile|build|run|match|find|show|belong|do|help|make|see|fit|load|start|open"
     r"|respond|appear|get|have|handle"
@@ -300,7 +300,7 @@ BENIGN = lazy.pattern(
     r"|pasa nada|te preocupes|hace falta)|sin problema"
     r"|não (?:tem problema|precisa|se preocupe|faz mal)|sem problema|nada mal)\b"
 )
-"""Negations that say yes; taken out before anything is looked for."""
+"""Negations with a positive meaning; removed before phrases are searched for."""
 
 PRAISE = lazy.pattern(
     r"^(?:(?:ah|oh|wow|haha|lol|yes|yep|yeah|that'?s|looks?|this is|it is|very|really|much|so|sehr|très|muy"
@@ -472,7 +472,7 @@ WITHOUT_SPACES = (
     sign(0.5, "", r"不要(?:改|动|删|用)|应该是|而不是|，不是"),
 )
 ANY_WITHOUT_SPACES = lazy.pattern("|".join(each.source for each in WITHOUT_SPACES))
-"""One look for most prompts, which have none of them."""
+"""One search that rules out most prompts: they contain none of these."""
 BENIGN_WITHOUT_SPACES = lazy.pattern(
     r"問題(?:ない|ありません|なし)|大丈夫|没(?:有)?问题|不错|没关系|不客气|可以了|不用(?:了|谢)|かまいません"
 )

@@ -1,4 +1,4 @@
-"""What a prompt says: its own words without what was pasted or quoted, and how alike two prompts are."""
+"""The text of prompts: a person's own words without what was pasted or quoted, and how alike two prompts are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reread import lazy
 from reread.sessions import Speaker as Speaker
 
 LONGEST_PROSE = 4000
-"""Characters of a prompt that are looked at: a longer one was pasted."""
+"""Characters of a prompt that are examined: a longer one was pasted."""
 
 _FENCED = lazy.pattern(r"```.*?(?:```|\Z)", re.DOTALL)
 _INLINE = lazy.pattern(r"`[^`\n]*`")
@@ -47,7 +47,7 @@ _BEGINS_OUTPUT = lazy.pattern(
 
 @lru_cache(maxsize=256)
 def prose_of(text: str) -> str:
-    """The person's own words. Every pattern here is linear, and looks at no more than a few thousand characters."""
+    """The person's own words. All patterns here are linear and examine no more than a few thousand characters."""
     text = text[:LONGEST_PROSE]
     if "`" in text:
         text = _FENCED.sub(" … ", text)
@@ -62,7 +62,8 @@ def prose_of(text: str) -> str:
 
 
 def _typed_lines(text: str) -> Iterator[str]:
-    """The lines without pasted ones; below a shell's prompt or a stack nothing is typed."""
+    """The lines that were typed, without pasted ones; after a shell prompt or a stack trace, no line counts as
+    typed."""
     is_output = False
     for line in text.split("\n"):
         if _PASTED_LINE.match(line):
@@ -72,21 +73,21 @@ def _typed_lines(text: str) -> Iterator[str]:
 
 
 class Paste(NamedTuple):
-    """What of a prompt a machine wrote."""
+    """The parts of a prompt that were pasted."""
 
     lines: int = 0
     """Lines that are not empty."""
     output: int = 0
-    """Those of a terminal, a log, a stack, a program's result."""
+    """Lines of a terminal, a log, a stack trace or a program's result."""
     code: int = 0
-    """Those of a source file."""
+    """Lines of a source file."""
     document: int = 0
-    """Headings, lists and tables: somebody's text, not a program's."""
+    """Lines of headings, lists and tables: written by a person, not a program."""
     has_prompt: bool = False
-    """A shell's prompt with a command behind it."""
+    """Whether there is a shell prompt with a command after it."""
     has_stack: bool = False
     has_fault: bool = False
-    """An error, a refusal or a failure among the output."""
+    """Whether the output contains an error, a refusal or a failure."""
 
 
 _PROMPT_LINE = lazy.pattern(
@@ -160,18 +161,18 @@ _ANNOUNCES = lazy.pattern(
     r"|ausgabe|fehlermeldung|sortie|salida|saída)\b[^\n]{0,50}:\s*$"
     r"|(?:出力|エラー|输出|报错|错误信息)[^\n]{0,12}[：:]\s*$"
 )
-"""A line below which a machine speaks."""
+"""A line that announces output in the lines after it."""
 _FEWEST_TYPED = 6
 _LONGEST_QUOTE = 1500
 
 
 _MACHINE_MARKS = ":/$%>[]{}=│❯➜_*~"
-"""Without any of them, a single line was typed."""
+"""A single line without any of these was typed."""
 _TYPED = Paste(lines=1)
 
 
 def paste_of(text: str) -> Paste:
-    """How much of a prompt was not typed; linear, and no more than a few thousand characters are looked at."""
+    """Which parts of a prompt were pasted. Linear, and no more than a few thousand characters are examined."""
     if "\n" not in text and not any(map(text.__contains__, _MACHINE_MARKS)):
         return _TYPED
     lines = [line for line in text[:LONGEST_PROSE].split("\n") if line.strip()]
@@ -234,18 +235,18 @@ _ERROR_SEEDS = (
 
 
 def quoted_error(text: str) -> bool:
-    """Whether a line holds an error's own words: `now I get TypeError: x is not a function`."""
+    """Whether a text contains the words of an error: `now I get TypeError: x is not a function`."""
     looked_at = text[:_LONGEST_QUOTE]
     return any(map(looked_at.__contains__, _ERROR_SEEDS)) and _ERROR_AMID.search(looked_at) is not None
 
 
 Sketch = tuple[int, ...]
-"""Ascending hashes of 32 bits."""
+"""Hashes of 32 bits, in ascending order."""
 
 SIZE = 24
 _ODD = 0x9E3779B1
 LONGEST = 600
-"""Characters of a prompt that are looked at: what follows is pasted."""
+"""Characters of a prompt that are examined: what follows is pasted."""
 _WORDS = lazy.pattern(r"[^\W_]+(?:['’][^\W_]+)?")
 _SPACED = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 _WITHOUT_SPACES = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
@@ -265,7 +266,7 @@ _SAYS_LITTLE = frozenset(_COMMON.split())
 
 @lru_cache(maxsize=256)
 def words_of(text: str) -> tuple[str, ...]:
-    """The words that tell what a prompt is about; for scripts without spaces, pairs of characters."""
+    """The words that show what a prompt is about; for scripts without spaces, pairs of characters."""
     lowered = text[:LONGEST].lower()
     if lowered.isascii():  # splitting is three times as fast as a pattern, and this is done for every prompt
         return tuple(word for word in lowered.translate(_SPACED).split() if word not in _SAYS_LITTLE)
@@ -281,7 +282,7 @@ def _parts(word: str) -> list[str]:
 
 
 def sketch(text: str) -> Sketch:
-    """The sketch of a text; empty where it says too little to be told from others."""
+    """The sketch of a text; empty if it says too little to be compared with others."""
     return sketch_of_words(words_of(text))
 
 
@@ -292,22 +293,22 @@ def sketch_of_words(words: Sequence[str]) -> Sketch:
 
 
 def likeness(one: Sketch, other: Sketch) -> float:
-    """From 0 to 1: the share of what both say together that both say."""
+    """From 0 to 1: the share of all hashes of both that both have."""
     if not one or not other:
         return 0.0
     mine, theirs = set(one), set(other)
-    if len(one) < SIZE and len(other) < SIZE:  # both are known whole
+    if len(one) < SIZE and len(other) < SIZE:  # neither sketch was cut
         shared = len(mine & theirs)
         return shared / (len(mine) + len(theirs) - shared)
     both = mine | theirs
-    # Above the largest hash of a full sketch the other side is unknown.
+    # A sketch of full size was cut: which hashes its text has above its largest one is unknown.
     limit = min((each[-1] for each in (one, other) if len(each) == SIZE), default=None)
     seen = both if limit is None else {value for value in both if value <= limit}
     return len(mine & theirs & seen) / len(seen)
 
 
 class PackedSketches(Sequence[Sketch]):
-    """Very many sketches, four bytes a hash: as tuples they take ten times as much."""
+    """Many sketches at four bytes per hash: as tuples they take ten times as much memory."""
 
     def __init__(self, sketches: Iterable[Sketch] = ()) -> None:
         self.hashes, self._ends = array("I"), array("Q", [0])
@@ -322,7 +323,7 @@ class PackedSketches(Sequence[Sketch]):
         return len(self._ends) - 1
 
     def names(self) -> array[int]:
-        """A number for each by which it is told from others: a hash of 64 bits."""
+        """One number per sketch that identifies it: a hash of 64 bits."""
         hashes = memoryview(self.hashes)
         return array("q", (hash(hashes[start:end].tobytes()) for start, end in pairwise(self._ends)))
 
@@ -337,12 +338,12 @@ class PackedSketches(Sequence[Sketch]):
 
 
 def _most_alike(sketch: Sketch, leaders: Iterable[int], sketches: PackedSketches, alike: float) -> int | None:
-    """The leader most like a sketch, if one is alike enough; of equals the last."""
+    """The leader most like a sketch, if one is alike enough; on a tie, the last."""
     shared_with, size = frozenset(sketch).intersection, len(sketch)
     best: tuple[int, float] | None = None
     for number in leaders:
         other = sketches[number]
-        # What both say together is never less than either sketch: most need not be looked at further.
+        # The hashes of both together are at least as many as those of either, so most leaders can be skipped early.
         if len(shared_with(other)) < alike * max(size, len(other)):
             continue
         found = likeness(sketch, other)
@@ -352,19 +353,20 @@ def _most_alike(sketch: Sketch, leaders: Iterable[int], sketches: PackedSketches
 
 
 def grouped(sketches: PackedSketches, alike: float) -> list[list[int]]:
-    """Numbers of sketches that are alike, the first in front; one that is like no other is in no group."""
+    """Groups of numbers of similar sketches, each with its first one in front. A sketch without a similar one is in
+    none."""
     names = sketches.names()
     first: dict[int, int] = {}
     for number, name in enumerate(names):
         first.setdefault(name, number)
     often = _Frequency((value for number in first.values() for value in sketches[number]), SIZE * len(first))
     led = bytearray(len(sketches))
-    """Which of them follow another."""
+    """Which sketches follow another."""
     holders: dict[int, list[int]] = {}
     groups: dict[int, list[int]] = {}
     for number, name in enumerate(names):
         leader: int | None = first[name]
-        # What is the same as a leader is like no other as much: one that were would not lead.
+        # An exact copy of a leader follows that leader: if another were similar enough, that one would not lead.
         if leader == number or led[first[name]]:
             each = sketches[number]
             rare = often.rarest(each, alike)
@@ -380,9 +382,10 @@ def grouped(sketches: PackedSketches, alike: float) -> list[list[int]]:
 
 
 class _Frequency:
-    """How many sketches hold a hash, equal ones counted once, or a few more where two hashes share a place: a count of
-    each would take more than the sketches. What nobody else holds may look shared so, never the other way round, and
-    the order is the same for all, which is what `rarest` needs."""
+    """In how many sketches a hash occurs, equal sketches counted once. The number may be too high where two hashes
+    share a place: an exact count of each would take more memory than the sketches. So an unshared hash may look shared,
+    but never the other way round; and the order of hashes is the same for all sketches, as `rarest` needs.
+    """
 
     _MOST_PLACES = 1 << 24
     _FULL = 255
@@ -404,8 +407,9 @@ class _Frequency:
         return count if count < self._FULL else self._more.get(value, count)
 
     def rarest(self, sketch: Sketch, alike: float) -> list[int]:
-        """Hashes of which two sketches share one if they are alike at all: those that fewest others hold, and so many
-        that the rest would not be enough. What nobody else holds cannot be shared: most texts have enough of that."""
+        """The hashes of which two similar sketches must share at least one: the rarest ones, so many that the others
+        alone would not make two sketches similar. Hashes that no other sketch has cannot be shared: most texts have
+        enough of them."""
         counts, mask = self._counts, self._mask
         found = [value for value in sketch if counts[value & mask] > 1]
         enough = len(sketch) - ceil(alike * len(sketch) - 1e-9) + 1

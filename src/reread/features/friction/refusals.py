@@ -1,4 +1,4 @@
-"""The person or a rule said stop; when instruction files changed; how a session ended."""
+"""Refusals by the person, a rule or a hook; changes of instruction files; and how a session ended."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BLOCKED_BY_HOOK = " operation blocked by hook"
 
 
 def is_from_hook(text: str) -> bool:
-    """Whether a line in the person's name is a hook's: the client writes some of them as prompts."""
+    """Whether a hook wrote a line in the person's name: the client writes some of them as prompts."""
     return text.startswith((_STOPPED_BY_HOOK, STOP_FEEDBACK))
 
 
@@ -48,7 +48,7 @@ class Interrupt(Detector):
                 continue
             lines = [notice for notice in stretch.notices if notice.what == "interrupted"]
             cut = [call for call in stretch.troubled if call.status is CallStatus.INTERRUPTED]
-            # Saying no in the permission dialog writes an interrupt line too: that is the rejection again.
+            # Refusing in the permission dialog also writes an interrupt line: that belongs to the rejection.
             if lines and any(is_by_person(call) for call in stretch.calls[-_PARALLEL:]):
                 continue
             running = (cut or stretch.calls)[-1] if stretch.calls else None
@@ -65,18 +65,18 @@ class Interrupt(Detector):
 
 
 _PARALLEL = 12
-"""How many calls of one response are looked at for the refusal that an interrupt line belongs to."""
+"""How many calls at the end of a turn are searched for the refusal that an interrupt line belongs to."""
 
 
 def is_by_person(call: DetectedCall) -> bool:
-    """Whether the person turned it down, or left the dialog that asked."""
+    """Whether the person refused the call, or left the dialog that asked."""
     return call.status is not CallStatus.OK and refused_by(call) == "person"
 
 
 def refused_by(call: DetectedCall) -> str | None:
-    """Who refused a call: `person`, `rule` or `hook`; None where nobody did.
+    """Who refused a call: `person`, `rule` or `hook`; None if it was not refused.
 
-    `toolDenialKind` names a hook's block a rule (2.1.325); `permissionDecision.source` is right where it is there.
+    `toolDenialKind` calls a hook's block a rule (2.1.325); `permissionDecision.source`, if present, is correct.
     """
     if call.output is None:
         return None
@@ -103,7 +103,7 @@ def is_block_of_hook(call: DetectedCall) -> bool:
 
 
 def reason_given(call: DetectedCall) -> str:
-    """What the person wrote when they said no."""
+    """What the person wrote when refusing."""
     record = call.proof
     if isinstance(record, User) and record.user_feedback:
         return record.user_feedback.strip()
@@ -112,9 +112,9 @@ def reason_given(call: DetectedCall) -> str:
 
 
 def why_refused(call: DetectedCall) -> str:
-    """What was said when a call was refused: by the person, or by the hook that stopped it; empty where nothing was.
+    """The reason given for a refusal, by the person or by the hook that stopped the call; empty if there is none.
 
-    The client's own sentences about a refusal are no reason.
+    The client's own sentences about a refusal are not a reason.
     """
     by_hook = _BY_HOOK.match(call.text)
     return by_hook[2].strip() if by_hook and is_block_of_hook(call) else reason_given(call)
@@ -154,36 +154,36 @@ class HookBlock(Detector):
         for call in scene.troubled:
             if is_block_of_hook(call):
                 found = _BY_HOOK.match(call.text)
-                said = found[2] if found else call.text
-                yield self._at(scene, call.proof, said, found[1] if found else "PreToolUse", call.name)
-        told = set()
+                reason = found[2] if found else call.text
+                yield self._at(scene, call.proof, reason, found[1] if found else "PreToolUse", call.name)
+        reported = set()
         for speaker in (Speaker.PROMPT, Speaker.META):
             for record in scene.lines_of(speaker):
                 text = record.text
                 if is_from_hook(text):
                     is_stop = text.startswith(STOP_FEEDBACK)
-                    said = text.partition(":")[2].strip()
-                    told.add(said)
-                    yield self._at(scene, record, said, "Stop" if is_stop else "UserPromptSubmit", "")
-        yield from self._beside(scene, told)
+                    reason = text.partition(":")[2].strip()
+                    reported.add(reason)
+                    yield self._at(scene, record, reason, "Stop" if is_stop else "UserPromptSubmit", "")
+        yield from self._beside(scene, reported)
 
-    def _beside(self, scene: Scene, told: set[str]) -> Iterator[Moment]:
-        """But for what lines of the conversation told."""
+    def _beside(self, scene: Scene, reported: set[str]) -> Iterator[Moment]:
+        """Blocks on lines outside the conversation, without those that its own lines have already shown."""
         beside = scene.conversation.beside
         for record in beside.get(Attachment, ()):
             body = record.attachment if isinstance(record, Attachment) else None
-            if isinstance(body, HookBlockingError) and body.message.strip() not in told:
+            if isinstance(body, HookBlockingError) and body.message.strip() not in reported:
                 yield self._at(scene, record, body.message, _event_of(body), "")
             elif isinstance(body, HookStoppedContinuation):
                 yield self._at(scene, record, body.message or "", _event_of(body), "")
         for record in beside.get(Informational, ()):
-            said = _of_prompt(record.text)
-            if said is not None and said not in told:
-                yield self._at(scene, record, said, "UserPromptSubmit", "")
+            reason = _of_prompt(record.text)
+            if reason is not None and reason not in reported:
+                yield self._at(scene, record, reason, "UserPromptSubmit", "")
         for record in beside.get(StopHookSummary, ()):
             if not isinstance(record, StopHookSummary):
                 continue
-            untold = [error for error in record.blocks if error.strip() not in told]
+            untold = [error for error in record.blocks if error.strip() not in reported]
             if record.prevented_continuation or untold:
                 yield self._at(scene, record, record.stop_reason or " ".join(untold), "Stop", "")
 
@@ -200,17 +200,17 @@ class HookError(Detector):
 
     def find(self, scene: Scene) -> Iterator[Moment]:
         beside = scene.conversation.beside
-        told = set()
+        reported = set()
         for record in beside.get(Attachment, ()):
             body = record.attachment if isinstance(record, Attachment) else None
             if isinstance(body, HookNonBlockingError):
-                told.add(body.tool_use_id)
+                reported.add(body.tool_use_id)
                 yield self._at(scene, record, body.stderr or "", _event_of(body), body.command)
             elif isinstance(body, HookCancelled) and body.timed_out:
                 after = f" after {body.timeout_ms / 1000:g} s" if body.timeout_ms is not None else ""
                 yield self._at(scene, record, f"timed out{after}", _event_of(body), body.command)
         for record in beside.get(StopHookSummary, ()):
-            if isinstance(record, StopHookSummary) and record.tool_use_id not in told:
+            if isinstance(record, StopHookSummary) and record.tool_use_id not in reported:
                 for error in record.failures:
                     yield self._at(scene, record, error, "Stop", None)
 
@@ -224,17 +224,17 @@ def _event_of(body: HookBlockingError | HookStoppedContinuation | HookNonBlockin
 
 
 def _of_prompt(text: str) -> str | None:
-    """Why a hook kept a prompt from the model; None for a line that does not say so."""
-    opening, _, said = text.partition(":")
+    """Why a hook kept a prompt from the model; None if the line is about something else."""
+    opening, _, reason = text.partition(":")
     if opening != _STOPPED_BY_HOOK and not opening.endswith(_BLOCKED_BY_HOOK):
         return None
-    return said.partition(PROMPT_BELOW)[0].strip()
+    return reason.partition(PROMPT_BELOW)[0].strip()
 
 
 NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
 _MEMORY_LINE = b"<user-memory-input>"
 UNTOLD = "CLAUDE.md"
-"""A line kept with `#` does not say which of the files it went into."""
+"""A line added with `#` does not show which of the files it went into."""
 
 
 class InstructionEdit(Struct, frozen=True, kw_only=True, gc=False):
@@ -246,7 +246,7 @@ class InstructionEdit(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def changes_of(scene: Scene) -> tuple[InstructionEdit, ...]:
-    """Edits that were carried out, and lines the person kept with `#`."""
+    """Edits that succeeded, and lines the person added with `#`."""
     return tuple(sorted(_changes(scene), key=lambda each: (each.time is not None, each.time)))
 
 
@@ -261,12 +261,12 @@ def _changes(scene: Scene) -> Iterator[InstructionEdit]:
 
 
 class Stated(NamedTuple):
-    """What the files of a project tell the agent already."""
+    """What the files of a project already tell the agent."""
 
     memory: tuple[tuple[str, str, datetime | None], ...] = ()
-    """Files with their text and when they were last changed."""
+    """Name and text of each file, and when it was last changed."""
     allowed: frozenset[str] = frozenset()
-    """Permission rules of its settings, allowed or denied."""
+    """Permission rules in its settings, both allowed and denied."""
     hooks: str = ""
     """The commands of its hooks."""
     commands: frozenset[str] = frozenset()
@@ -274,11 +274,11 @@ class Stated(NamedTuple):
 
 
 _STATED = 0.75
-"""Of the words of a rule, how many must stand in one line for it to be said there."""
+"""The share of a rule's words that one line must contain for the rule to count as stated there."""
 
 
 def statement_of(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
-    """The file that says most of a rule in one line, and when it was last changed."""
+    """The first file that states a rule in one line, and when it was last changed."""
     words = set(words_of(rule))
     for name, text, changed in stated.memory:
         for line in text.split("\n"):
@@ -299,10 +299,10 @@ _FAILED = lazy.pattern(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL
 
 
 class SessionOutcome(Struct, frozen=True, kw_only=True):
-    """Signals of success or failure; none of them is a verdict."""
+    """Signs of success or failure; none of them is a verdict."""
 
     last_test: str | None = None
-    """`passed` or `failed`; None where no test was run."""
+    """`passed` or `failed`; None if no test was run."""
     last_test_uuid: str | None = None
     commits: int = 0
     last_commit_uuid: str | None = None
@@ -349,12 +349,12 @@ def runs_tests(command: str) -> bool:
 
 
 def have_tests_failed(test: DetectedCall) -> bool:
-    """A pipe hides the exit code: what the runner printed last is looked at too."""
+    """Whether tests failed. A pipe hides the exit code, so the end of the output is also examined."""
     return test.status is not CallStatus.OK or _FAILED.search(test.text[-1500:]) is not None
 
 
 def _todos(scene: Scene) -> tuple[int, int]:
-    """Done and open: in the last list that was written, or over tasks that were updated one by one."""
+    """Done and open todos: from the last list written, or else counted over tasks that were updated one at a time."""
     tasks: dict[str, object] = {}
     created = 0
     for call in reversed(scene.main_calls):

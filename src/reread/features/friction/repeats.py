@@ -1,4 +1,4 @@
-"""The same thing again: loops, rework, manual steps, permissions asked again, time that went by."""
+"""Detectors of repetition and of lost time: loops, rework, manual steps, repeated permissions, stalls, compactions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .scene import (
 )
 
 FEWEST_WORDS = 4
-"""`run the tests` said twice is a routine, not a question left without an answer."""
+"""`run the tests`, said twice, is a routine and not a repeated request."""
 _SEQUENCE_REPEATS = 3
 _SINGLE_REPEATS = 4
 _FAILURES = 3
@@ -121,7 +121,7 @@ class Loop(Detector):
 
 
 def _token(call: DetectedCall) -> tuple[str, str | bytes]:
-    """What must be the same for a call to be the same call; an edit is told by its file alone."""
+    """What two calls must have in common to count as the same call; for an edit only its file."""
     name = call.name
     if name in SHELLS:
         return name, call.command
@@ -129,7 +129,8 @@ def _token(call: DetectedCall) -> tuple[str, str | bytes]:
 
 
 def _runs(calls: Sequence[DetectedCall]) -> Iterator[_Run]:
-    """Stretches that repeat with a period, the shortest period first, none inside another."""
+    """Stretches of calls that repeat with a period. They do not overlap; of two with the same start, the shorter is
+    tried first."""
     tokens = [hash(_token(call)) for call in calls]
     if len(set(tokens)) == len(tokens):
         return
@@ -143,7 +144,7 @@ def _runs(calls: Sequence[DetectedCall]) -> Iterator[_Run]:
 
 
 def _periodic(tokens: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """All maximal stretches in which every token equals the one a period before it."""
+    """All maximal stretches in which every token equals the one a period earlier, with start, end and period."""
     for period in range(1, _LONGEST_PERIOD + 1):
         length = 0
         for place in range(period, len(tokens) + 1):
@@ -156,13 +157,13 @@ def _periodic(tokens: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 
 def _makes_no_progress(once: Sequence[DetectedCall]) -> bool:
-    """Many edits of one file are ordinary work, and so is a list of things to do that grows."""
+    """False for many edits of one file, or of a list of things to do: those are ordinary work."""
     names = {call.name for call in once}
     return not names <= EDITS | {"TodoWrite", "TaskUpdate", "TaskCreate"}
 
 
 def _failing(calls: Sequence[DetectedCall]) -> Iterator[list[int]]:
-    """Places of one command that failed again and again with no success between."""
+    """The places of each command that failed several times without a success between."""
     open_: dict[str, list[int]] = {}
     for place, call in enumerate(calls):
         if call.status is CallStatus.OK and not open_:
@@ -186,20 +187,20 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class _File:
-    """What a session wrote into one file so far."""
+    """What a session has written into one file so far."""
 
     __slots__ = ("added", "again", "before", "characters", "last", "previous", "undone", "undone_by")
 
     def __init__(self) -> None:
         self.added: dict[str, int] = {}
         self.again = 0
-        """Lines of the session's own that it changed or removed."""
+        """How many of the session's own lines it changed or removed."""
         self.characters = 0
         self.last: DetectedCall | None = None
         self.previous: set[str] = set()
-        """What every edit put in."""
+        """The new text of every edit."""
         self.before: set[str] = set()
-        """And what stood there before."""
+        """The old text of every edit."""
         self.undone = 0
         self.undone_by: DetectedCall | None = None
 
@@ -245,7 +246,7 @@ class Rework(Detector):
 
 
 def _replacements(call: DetectedCall) -> Iterator[tuple[str | None, str]]:
-    """Old and new text of every change; None for a file that is written whole."""
+    """Old and new text of every change; the old text is None if the file was written whole."""
     given = call.arguments
     if call.name == "Write" and given.content is not None:
         yield None, given.content
@@ -257,7 +258,7 @@ def _replacements(call: DetectedCall) -> Iterator[tuple[str | None, str]]:
 
 
 def _replace(file: _File, old: str | None, new: str, call: DetectedCall) -> None:
-    """Counts what of the session's own lines goes, then adds what comes."""
+    """Counts the session's own lines that are removed, then adds the new ones."""
     coming, standing = _lines(new), _lines(old or "")
     if old is None:
         going = {line: count for line, count in file.added.items() if line not in coming} if file.added else {}
@@ -411,7 +412,7 @@ class PermissionToil(Detector):
 
 
 def decisions(calls: list[DetectedCall]) -> Iterator[DetectedCall]:
-    """One for each time the person decided: a no to one of several parallel calls turns down the rest of them."""
+    """One call per decision of the person: refusing one of several parallel calls refuses the others, too."""
     refused: set[str | None] = set()
     for call in calls:
         if call.status is not CallStatus.REJECTED or call.message_id not in refused:
@@ -421,7 +422,7 @@ def decisions(calls: list[DetectedCall]) -> Iterator[DetectedCall]:
 
 
 def was_asked(call: DetectedCall) -> bool:
-    """Whether the person had to decide on a call, or would have had to."""
+    """Whether the person had to decide on a call, or would have had to if a prompt had been possible."""
     record = call.proof
     decision = record.permission_decision if isinstance(record, User) else None
     if decision is not None:
@@ -434,11 +435,11 @@ def was_asked(call: DetectedCall) -> bool:
 
 
 def rule_of(call: DetectedCall) -> str:
-    """The permission rule that would cover a call, as settings.json writes it."""
+    """The permission rule that would cover a call, in the form of settings.json."""
     if call.name in SHELLS:
         prefix = prefix_of(call.command)
         words = prefix.split(" ")
-        # `npm run test:unit` and `npm run test:api` are one habit.
+        # `npm run test:unit` and `npm run test:api` count as one habit.
         words[-1] = words[-1].partition(":")[0] if len(words) > 2 else words[-1]
         return f"{call.name}({' '.join(words)}:*)" if prefix else call.name
     if call.name in EDITS:
@@ -451,12 +452,12 @@ _STALL_SECONDS = 10.0
 _STALL_RETRIES = 3
 _LONG_CALL = 600.0
 _LONGEST_WAIT = 3600.0
-"""What is longer was a night or a weekend, and cost nobody anything."""
+"""A longer wait was a night or a weekend, and cost nobody anything."""
 _TEN_MINUTES = len("2026-01-05T09:0")
 _WAITS_FOR_SOMEBODY = frozenset(
     {"Task", "Agent", "AskUserQuestion", "ExitPlanMode", "TaskOutput", "BashOutput", "Monitor", "Workflow"}
 )
-"""Their time is somebody's work, or a person's thinking."""
+"""The time of these calls is work of an agent or another process, or a person's thinking."""
 
 
 class Stall(Detector):
@@ -476,16 +477,16 @@ class Stall(Detector):
                     yield self._wait(scene, call, seconds)
 
     def _wait(self, scene: Scene, call: DetectedCall, seconds: float) -> Moment:
-        """Commands end after ten minutes at most: what takes longer waited for the person, who may have been away.
+        """Commands end after ten minutes at most: a longer one waited for the person, who may have been away.
 
-        That is no time a machine lost: it is told, and counts for nothing.
+        No machine time was lost then, so the moment is reported without a loss.
         """
         is_of_person = _waited_for_person(call)
-        told = "waited for you" if is_of_person else "took"
+        verb = "waited for you" if is_of_person else "took"
         return scene.event(
             self.kind,
             call.record,
-            f"{call.name} {told} {seconds / 60:.0f} minutes",
+            f"{call.name} {verb} {seconds / 60:.0f} minutes",
             Cause.PROMPT if is_of_person else Cause.ENVIRONMENT,
             0.6,
             about="waited_for_you" if is_of_person else "long_call",
@@ -495,7 +496,7 @@ class Stall(Detector):
         )
 
     def _retries(self, scene: Scene, stretch: SceneStretch) -> Iterator[Moment]:
-        """Retries that follow each other are one stall, told at the first of them."""
+        """All retries of one turn are one stall, reported at the first of them."""
         errors = [notice for notice in stretch.notices if notice.what == "api_error"]
         if not errors:
             return
@@ -533,7 +534,8 @@ def _is_limit(notice: Notice) -> bool:
 
 
 def _long_wait(call: DetectedCall) -> float | None:
-    """Ten minutes or more. Stamps are compared as text first: parsing every one costs as much as decoding."""
+    """Seconds of a call of ten minutes or more, else None. Times are first compared as text: parsing all of them costs
+    as much as decoding."""
     output = call.call.output
     if output is None:
         return None
@@ -547,7 +549,7 @@ def _long_wait(call: DetectedCall) -> float | None:
 
 
 def _waited_for_person(call: DetectedCall) -> bool:
-    """Whether a permission was waited for: the client noted who decided, or the call cannot take so long by itself."""
+    """Whether the call waited for a permission: the client recorded who decided, or such a call cannot take so long."""
     decision = getattr(call.proof, "permission_decision", None)
     if decision is not None:
         return (decision.source or "").startswith("user")

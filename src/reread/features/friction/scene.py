@@ -1,4 +1,5 @@
-"""One conversation as the detectors see it: its stretches, its calls, what they cost; and what a detector finds."""
+"""One conversation as the detectors see it: its turns, its calls and their cost; and the moments that detectors
+find."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ class FrictionKind(StrEnum):
 
 
 PRINTED_NAMES = {"re_ask": "re-ask", "read_waste": "needless read", "permission_toil": "repeated permission"}
-"""What reports call a kind where its own name does not say it; `--kind` takes both."""
+"""How reports name a kind whose own name is not clear enough; `--kind` accepts both names."""
 
 
 class Cause(StrEnum):
@@ -60,14 +61,14 @@ class Cause(StrEnum):
 
 
 class Loss(Struct, frozen=True, kw_only=True, gc=False):
-    """What a moment cost. None where the transcript does not tell."""
+    """The cost of a moment. A field is None where the transcript does not show it."""
 
     seconds: float | None = None
     tokens: int | None = None
     nanodollars: int | None = None
     span: tuple[int, int] | None = None
-    """When the first and the last of the responses came that were paid for it, in milliseconds: by these the money is
-    counted again when prices change."""
+    """Times of the first and the last response that was paid for it, in milliseconds. They are used to compute the
+    money again when prices change."""
 
 
 NOTHING_KNOWN = Loss()
@@ -79,14 +80,14 @@ class Moment(Struct, frozen=True, kw_only=True):
     kind: FrictionKind
     session: str
     uuid: str | None
-    """The line that proves it; None in streams, whose lines may have no id."""
+    """The line that proves it; None in streams, where lines may have no id."""
     time: datetime | None
     evidence: str
     """A short quote or a count, without secrets and control characters."""
     confidence: float
     cause: Cause
     about: str = ""
-    """What events of a kind are grouped by: the class of an error, a tool, a file, a command."""
+    """What moments of a kind are grouped by: an error class, a tool, a file, a command."""
     loss: Loss = NOTHING_KNOWN
     agent: str | None = None
     """The subagent it happened in; None for the session itself."""
@@ -104,12 +105,12 @@ _SECRET = lazy.pattern(
 )
 _SHORTEST_SECRET, _LONG = 12, 40
 _SIGN_OF_SECRET = lazy.pattern(r"k[-_]|gh[ops][-_]|pat[-_]|xox|AKIA|eyJ|://|=")
-"""Stands in every word with a secret that is not long: the patterns above take ten times as long to try."""
+"""Occurs in every word with a secret that is not long. The patterns above take ten times as long to try."""
 _HIDDEN = "[secret]"
 
 
 def quote(text: str) -> str:
-    """The beginning of a text as one line that may be shown to anybody."""
+    """The beginning of a text as one line, safe to show to anybody."""
     words = text[: 2 * LONGEST_QUOTE].split()
     for place, word in enumerate(words):
         if place and words[place - 1][-6:].lower() == "bearer":
@@ -127,7 +128,7 @@ SHELLS = frozenset({"Bash", "PowerShell"})
 
 
 class Arguments(Struct, frozen=True, gc=False):
-    """The arguments that say what a call is about; of any other tool, nothing is read."""
+    """The arguments that show what a call is about; no others are decoded."""
 
     command: str | None = None
     file_path: str | None = None
@@ -155,7 +156,7 @@ def _arguments(call: ToolCall) -> Arguments:
 
 
 def _piecewise(given: object) -> Arguments:
-    """Of arguments with unexpected types those that are texts."""
+    """For arguments with unexpected types: only those that are texts."""
     if not isinstance(given, dict):
         return _NONE
     texts = {name: given[name] for name in Arguments.__struct_fields__ if isinstance(given.get(name), str)}
@@ -163,8 +164,7 @@ def _piecewise(given: object) -> Arguments:
 
 
 class DetectedCall:
-    """One tool call. Arguments are decoded when first asked for, those of a shell at once, and only the few that
-    matter."""
+    """One tool call. Only a few arguments are decoded: a shell's at once, others on first use."""
 
     __slots__ = ("_parsed", "call", "command", "name", "status")
 
@@ -189,7 +189,7 @@ class DetectedCall:
 
     @property
     def target(self) -> str:
-        """What a second attempt would be about again."""
+        """What another attempt would have in common with this call."""
         return prefix_of(self.command) if self.name in SHELLS else self.path or self.name
 
     @property
@@ -202,12 +202,12 @@ class DetectedCall:
 
     @property
     def text(self) -> str:
-        """What it gave back."""
+        """The text of its result."""
         return self.call.output.text if self.call.output is not None else ""
 
     @property
     def proof(self) -> Record:
-        """The line of its result; of the call itself where there is none."""
+        """The line of its result, or of the call itself if it has none."""
         return self.call.output.record if self.call.output is not None else self.call.record
 
     @property
@@ -220,7 +220,7 @@ class DetectedCall:
 
     @property
     def step(self) -> str:
-        """`pytest`, `git commit`, `Edit dates.py`: as a person would tell it."""
+        """`pytest`, `git commit`, `Edit dates.py`: a short name for a person to read."""
         if self.name in SHELLS:
             return prefix_of(self.command) or self.name
         name = name_of(self.path)
@@ -250,7 +250,7 @@ _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "mise"})
 
 @lru_cache(maxsize=8192)
 def prefix_of(command: str) -> str:
-    """`git commit` of `cd app && git commit -m "..."`: what a permission rule or an alias would be about."""
+    """`git commit` for `cd app && git commit -m "..."`: the part that a permission rule or an alias would name."""
     line = command[:300].lstrip()
     while line and (found := _BEFORE_PROGRAM.match(line)):
         line = line[found.end() :]
@@ -272,7 +272,7 @@ def prefix_of(command: str) -> str:
 
 
 def steps_in(command: str) -> list[str]:
-    """The prefixes of commands that were chained with `&&`; what a here-document holds is not looked at."""
+    """The prefixes of all commands chained with `&&`. The content of a here-document is ignored."""
     line = command[:600].partition("<<")[0]
     return (
         [step for part in line.split("&&") if (step := prefix_of(part.strip()))] if "&&" in line else [prefix_of(line)]
@@ -280,12 +280,12 @@ def steps_in(command: str) -> list[str]:
 
 
 def name_of(path: str) -> str:
-    """The last part of a path, of whatever system."""
+    """The last part of a path of any system."""
     return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
 
 
 class Scene:
-    """A conversation with its turns taken apart. Detectors must stay linear: a session may have 100,000 lines."""
+    """A conversation split into its turns. Detectors must stay linear: a session may have 100,000 lines."""
 
     def __init__(self, conversation: Conversation, session: str, agent: str | None = None) -> None:
         self.conversation = conversation
@@ -310,22 +310,22 @@ class Scene:
 
     @cached_property
     def troubled(self) -> list[DetectedCall]:
-        """Those that did not end well."""
+        """Calls that did not end well."""
         return [call for stretch in self.stretches for call in stretch.troubled]
 
     @cached_property
     def main_calls(self) -> list[DetectedCall]:
-        """Those of the branch the conversation ended on."""
+        """Calls of the branch the conversation ended on."""
         return [call for stretch in self.stretches if stretch.turn.branch == MAIN for call in stretch.calls]
 
     @cached_property
     def commands(self) -> list[DetectedCall]:
-        """Calls of a shell among them."""
+        """The shell calls among `main_calls`."""
         return [call for call in self.main_calls if call.name in SHELLS]
 
     @cached_property
     def typed(self) -> list[ScenePrompt]:
-        """What the person asked for on the branch the conversation ended on, in their own words."""
+        """The prompts of the branch the conversation ended on, in the person's own words."""
         found: list[ScenePrompt] = []
         for stretch in self.stretches:
             prompt = stretch.prompt
@@ -337,7 +337,7 @@ class Scene:
         return found
 
     def once(self, make: Callable[[Scene], Found]) -> Found:
-        """What somebody makes of the scene, made once however many ask."""
+        """The result of `make(scene)`, computed only once."""
         if make not in self._made:
             self._made[make] = make(self)
         found: Found = self._made[make]
@@ -353,7 +353,7 @@ class Scene:
 
     @cached_property
     def _by_speaker(self) -> dict[Speaker, list[User]]:
-        """All user lines but the results of tools, which are nine in ten."""
+        """All user lines except tool results, which are nine in ten."""
         line = self.conversation.line
         found: dict[Speaker, list[User]] = {}
         for index, kind in self.conversation.kinds.items():
@@ -362,12 +362,13 @@ class Scene:
         return found
 
     def lines_of(self, speaker: Speaker) -> list[User]:
-        """The user lines of a class, in file order."""
+        """The user lines of a speaker, in file order."""
         return self._by_speaker.get(speaker, [])
 
     @cached_property
     def decided(self) -> list[DetectedCall]:
-        """Calls somebody or something decided on, as far as lines tell: clients before 2.1.325 note refusals only."""
+        """Calls that a person, a rule or a hook decided on, as far as lines show: clients before 2.1.325 record
+        refusals only."""
         return [
             call
             for call in self.calls
@@ -386,7 +387,7 @@ class Scene:
         loss: Loss | None = None,
         **details: str | int | float | bool | list[str] | None,
     ) -> Moment:
-        """An event of this conversation; details that are None are left out."""
+        """A moment of this conversation; details that are None are left out."""
         return Moment(
             kind=kind,
             session=self.session,
@@ -403,7 +404,7 @@ class Scene:
 
 
 class SceneStretch(NamedTuple):
-    """A turn taken apart."""
+    """A turn, with its steps sorted by kind."""
 
     turn: Turn
     calls: list[DetectedCall]
@@ -415,12 +416,12 @@ class SceneStretch(NamedTuple):
     opening: Said | None
     """Its first words."""
     thought: Thought | None
-    """What it thought first, where the client kept that."""
+    """The model's first thought, where the client kept it."""
     before: SceneStretch | None
     answered_before: SceneStretch | None
-    """The nearest turn before it that had an answer; many prompts may have gone without."""
+    """The nearest earlier turn that had an answer; prompts between may have had none."""
     is_forked: bool
-    """Whether it begins a branch that left another one: something was answered before it."""
+    """Whether it begins an abandoned branch, so that something was answered before it."""
 
     @property
     def prompt(self) -> Prompt | None:
@@ -436,13 +437,13 @@ class SceneStretch(NamedTuple):
 
 
 class ScenePrompt(NamedTuple):
-    """A prompt, and what it says."""
+    """A prompt and its words."""
 
     stretch: SceneStretch
     prompt: Prompt
     prose: str
     words: int
-    """How many different words tell what it is about."""
+    """The number of different words that show what it is about."""
     sketch: Sketch
 
 
@@ -450,7 +451,7 @@ def _stretch(turn: Turn, before: SceneStretch | None, *, is_forked: bool) -> Sce
     calls: list[DetectedCall] = []
     troubled: list[DetectedCall] = []
     notices: list[Notice] = []
-    said: Said | None = None
+    words: Said | None = None
     opening: Said | None = None
     thought: Thought | None = None
     for step in turn.steps:
@@ -461,19 +462,19 @@ def _stretch(turn: Turn, before: SceneStretch | None, *, is_forked: bool) -> Sce
             if call.status is not CallStatus.OK:
                 troubled.append(call)
         elif kind is Said:
-            said = step  # type: ignore[assignment]
-            if opening is None and said.text.strip():  # type: ignore[union-attr]
-                opening = said
+            words = step  # type: ignore[assignment]
+            if opening is None and words.text.strip():  # type: ignore[union-attr]
+                opening = words
         elif kind is Thought:
             thought = thought or step  # type: ignore[assignment]
         elif kind is Notice:
             notices.append(step)  # type: ignore[arg-type]
     answered = before if before is None or before.is_answered else before.answered_before
-    return SceneStretch(turn, calls, troubled, notices, said, opening, thought, before, answered, is_forked)
+    return SceneStretch(turn, calls, troubled, notices, words, opening, thought, before, answered, is_forked)
 
 
 class TurnCost:
-    """What was spent on requests; each is priced when first asked for, and once."""
+    """The cost of requests; each is priced once, on first use."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._requests = conversation.requests
@@ -485,7 +486,7 @@ class TurnCost:
         return [request.lines[0].offset for request in self._requests]
 
     def between(self, first: DetectedCall, last: DetectedCall) -> Loss:
-        """From the result of one call to the result of a later one: the requests after the first's."""
+        """The cost from the result of one call to the result of a later one: of the requests after the first call's."""
         seconds = _seconds(first.ended, last.ended)
         start, end = self._number(first.record), self._number(last.record)
         if not 0 <= start < end:
@@ -493,18 +494,18 @@ class TurnCost:
         return self._sum(range(start + 1, end + 1), seconds)
 
     def on(self, records: Sequence[Record]) -> Loss:
-        """On all requests among these lines."""
+        """The cost of all requests among these lines."""
         numbers = {self._number(record) for record in records if type(record) is Assistant}
         times = [time for record in (records[0], records[-1]) if (time := record.time) is not None] if records else []
         return self._sum(numbers, _seconds(times[0], times[-1]) if len(times) > 1 else None)
 
     def after(self, record: Record, seconds: float | None) -> Loss:
-        """On the first request whose first line stands after this line of the file."""
+        """The cost of the first request whose first line comes after this line of the file."""
         place = bisect_right(self._offsets, record.offset)
         return self._sum([place], seconds) if place < len(self._requests) else Loss(seconds=seconds)
 
     def _number(self, record: Record) -> int:
-        """Which request a line of a reply belongs to: the last that began at or before it."""
+        """The number of the request that a reply's line belongs to: the last that began at or before it."""
         return bisect_right(self._offsets, record.offset) - 1
 
     def _sum(self, numbers: Iterable[int], seconds: float | None) -> Loss:
@@ -539,17 +540,17 @@ def _seconds(began: datetime | None, ended: datetime | None) -> float | None:
 
 
 class Detector(ABC):
-    """Finds one kind of friction. Its docstring says what the kind means to a person."""
+    """Finds one kind of friction. The docstring of each subclass is the meaning of its kind, in words for a person."""
 
     kind: FrictionKind
     exact: str = ""
-    """Signals the client itself writes: confidence 1 or close to it."""
+    """Signals that the client itself writes: confidence 1 or close to it."""
     heuristics: str = ""
-    """Signals that are read between the lines, each with its confidence."""
+    """Signals that are inferred, each with its confidence."""
 
     @abstractmethod
     def find(self, scene: Scene) -> Iterator[Moment]:
-        """The events of one conversation, in any order."""
+        """The moments of one conversation, in any order."""
 
     @property
     def meaning(self) -> str:

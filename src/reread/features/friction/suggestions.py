@@ -1,6 +1,6 @@
-"""What to change, from what repeats: a ready draft for each, checked against the archive, with the lines that prove it.
+"""Suggests changes for what repeats: a ready draft for each, checked against the archive, with the lines that prove it.
 
-A draft is made from a verified cause only, and what the project's files say already is not said again.
+A draft is made only from a verified cause, and never repeats what the project's files already say.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .refusals import Stated, statement_of
 from .scene import FrictionKind, Moment
 
 MOST = 5
-"""A few good ones are read; the others are shown on request."""
+"""People read a few good ones; the others are shown on request."""
 _MOST_EVIDENCE = 20
 _MEMORY, _SETTINGS = "CLAUDE.md", ".claude/settings.json"
 _FEWEST_BLOCKS = 3
@@ -33,7 +33,7 @@ _MANY_SESSIONS = 5
 
 
 class SuggestionKind(StrEnum):
-    """Where the change goes."""
+    """What kind of change it is, which decides the file it goes to."""
 
     MEMORY = "memory"
     """A line for CLAUDE.md."""
@@ -46,11 +46,11 @@ class SuggestionKind(StrEnum):
 
 _MINUTES = {SuggestionKind.MEMORY: 2.0, SuggestionKind.PERMISSION: 0.25}
 _SOME_MINUTES = 0.5
-"""What one moment takes to notice, to type and to wait, where the transcript does not tell."""
+"""Minutes that one moment takes to notice, type and wait, where the transcript does not show it."""
 
 
 class Worth(NamedTuple):
-    """What it would have spared, as far as lines tell."""
+    """What the change would have saved, as far as lines show."""
 
     minutes: float
     nanodollars: int
@@ -62,23 +62,23 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     kind: SuggestionKind
     title: str
     draft: str
-    """Ready to be put where it belongs."""
+    """The text to put into the file."""
     place: str
-    """The file it belongs into."""
+    """The file it belongs in."""
     evidence: tuple[str, ...]
     """uuids of lines that show the need."""
     sessions: int
     count: int
     days: int = 0
-    """On how many days it happened; 0 where the lines have no time."""
+    """The number of days on which it happened; 0 if the lines have no time."""
     project: str | None = None
-    """The project all of it happened in; None where it happened in several."""
+    """The project in which all of it happened; None if in several."""
     matched: int = 0
-    """Of its evidence, how much the draft would have matched."""
+    """How many of the moments the draft would have matched."""
     went_well: int = 0
-    """How many moments it would have matched that went well without it."""
+    """How many moments that went well the draft would also have matched."""
     checked: str = ""
-    """How it was held against the archive."""
+    """How it was checked against the archive."""
     worth: Worth = Worth(0.0, 0, "")
 
 
@@ -86,21 +86,21 @@ _NOTHING = Stated()
 
 
 class Basis(NamedTuple):
-    """What suggestions are made from beside patterns."""
+    """What suggestions are made from besides patterns."""
 
     events: Sequence[Moment] = ()
     projects: Mapping[str, str | None] = {}
     """The project of each session."""
     stated: Mapping[str, Stated] = {}
-    """By project; `""` is what holds for all of them."""
+    """What files already state, by project; `""` is for what applies to all projects."""
     by_line: Mapping[str | None, list[Moment]] = {}
-    """The same events by the line that proves them."""
+    """The same moments by the line that proves them."""
 
 
 def suggest(
     patterns: Iterable[RepeatedPattern], events: Iterable[Moment] = (), basis: Basis | None = None
 ) -> list[Suggestion]:
-    """What would have spared most, first."""
+    """Suggestions, the one that would have saved most first."""
     by_line: dict[str | None, list[Moment]] = {}
     for event in (every := list(events)):
         by_line.setdefault(event.uuid, []).append(event)
@@ -121,7 +121,7 @@ def suggest(
 
 
 def _distinct(patterns: Iterable[RepeatedPattern]) -> Iterator[RepeatedPattern]:
-    """Without workflows that differ from a more frequent one in a single step."""
+    """The patterns, without workflows that differ from a more frequent one in a single step."""
     taken: list[set[str]] = []
     for pattern in patterns:
         if pattern.kind is PatternKind.WORKFLOW:
@@ -152,13 +152,13 @@ def _uuids(moments: Sequence[PatternMoment]) -> tuple[str, ...]:
 
 
 def _placed(each: Suggestion, sessions: Iterable[str], basis: Basis) -> Suggestion:
-    """With the project it belongs into, where all of its sessions are of one."""
+    """The suggestion with its project, if all of its sessions belong to one."""
     projects = {basis.projects.get(session) for session in sessions}
     return replace(each, project=projects.pop()) if len(projects) == 1 else each
 
 
 def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
-    """Rules and failures are moments that went wrong, whose time is known in part; the others spare typing."""
+    """Adds what it is worth. For rules and failures a part of the lost time is measured; the others save typing."""
     wanted = set(each.evidence) if each.kind is SuggestionKind.MEMORY and each.draft != _RUN_IT_YOURSELF else set()
     losses = [event.loss for uuid in wanted for event in basis.by_line.get(uuid, ())]
     measured = [loss.seconds for loss in losses if loss.seconds]
@@ -171,7 +171,7 @@ def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
 
 
 def _is_stated(each: Suggestion, basis: Basis) -> bool:
-    """Whether the files of its project say it already; of a rule that is still broken `_rule` told it."""
+    """Whether the files of its project already say it. Rules that are still broken are handled by `_rule`."""
     return any(
         _covers(stated, each)
         for stated in (basis.stated.get(each.project or "", _NOTHING), basis.stated.get("", _NOTHING))
@@ -195,7 +195,7 @@ def _name_in(place: str) -> str:
 
 
 def _rule(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
-    """A rule in the person's own words: told again and again, or given as a correction."""
+    """A rule in the person's own words, given several times or as a correction."""
     rule = _sentence(pattern.example)
     kinds = [{event.kind for event in basis.by_line.get(moment.uuid, ())} for moment in pattern.moments]
     is_corrected = all(FrictionKind.CORRECTION in each for each in kinds)
@@ -209,14 +209,14 @@ def _rule(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     )
     projects = {basis.projects.get(session) for session in pattern.sessions}
     for project in [*(each for each in projects if each), ""]:
-        said = statement_of(basis.stated.get(project, _NOTHING), rule)
-        if said is not None:
-            return _still_broken(made, pattern, *said)
+        stated = statement_of(basis.stated.get(project, _NOTHING), rule)
+        if stated is not None:
+            return _still_broken(made, pattern, *stated)
     return made
 
 
 def _still_broken(made: Suggestion, pattern: RepeatedPattern, name: str, changed: datetime | None) -> Suggestion | None:
-    """A rule that a file states, if it was broken at least twice since."""
+    """A suggestion for a rule that a file states, if it was broken at least twice since then."""
     since = [moment for moment in pattern.moments if changed and moment.time and moment.time > changed]
     if changed is None or len(since) < _OPENING_STEPS:
         return None
@@ -233,7 +233,7 @@ def _still_broken(made: Suggestion, pattern: RepeatedPattern, name: str, changed
 
 
 def _re_ask(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
-    """A prompt that is typed again and again; with the steps that were taken for it, where it opens sessions."""
+    """A command for a prompt that is typed repeatedly; with the steps that were taken for it, if it opens sessions."""
     steps = str(pattern.details.get("steps", ""))
     is_short = len(words_of(pattern.example)) < _FEWEST_LINES_TYPED
     if is_short and len(pattern.sessions) < _MANY_SESSIONS and len(steps.split("\n")) < _OPENING_STEPS:
@@ -247,9 +247,9 @@ def _re_ask(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noq
 
 
 def _open_ended(pattern: RepeatedPattern) -> str:
-    """The prompt with `$ARGUMENTS` in the place of the one word that differs each time, else behind it."""
-    told = [moment.text for moment in pattern.moments if moment.text != pattern.example]
-    kept = set(pattern.example.split()).intersection(*(text.split() for text in told))
+    """The prompt with `$ARGUMENTS` instead of the one word that varies, or else at the end."""
+    others = [moment.text for moment in pattern.moments if moment.text != pattern.example]
+    kept = set(pattern.example.split()).intersection(*(text.split() for text in others))
     differ = [word for word in pattern.example.split() if word not in kept]
     if len(differ) == 1 and len(pattern.moments) > 1:
         return pattern.example.replace(differ[0], "$ARGUMENTS")
@@ -257,7 +257,7 @@ def _open_ended(pattern: RepeatedPattern) -> str:
 
 
 def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
-    """The real command lines of one project; none where sessions do not tell them, or for what every agent can do."""
+    """A skill with the command lines of one project; None if they are not known, or if every agent knows the steps."""
     steps = pattern.about.split(" > ")
     projects = {basis.projects.get(session) for session in pattern.sessions}
     if len(projects) > 1 or all(step.startswith(("git ", "gh ", "jj ")) for step in steps):
@@ -300,7 +300,8 @@ _FORMATTERS = {
 
 
 def _after_edit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001  all makers are called alike
-    """Only what may run after every edit by itself, on the files it is for; a test suite may take minutes."""
+    """A hook, only for formatters that can run after every edit of files of their kind; a test suite may take
+    minutes."""
     if pattern.about not in _FORMATTERS:
         return None
     formatter, suffixes = _FORMATTERS[pattern.about]
@@ -322,13 +323,13 @@ _RISKY = re.compile(
     r"|cargo publish|terraform|kubectl|helm|aws|gcloud|az|docker|eval|bash|sh|zsh|python3?|node|psql|mysql)\b"
 )
 _OWN_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "Bash", "PowerShell", "Task", "Agent"})
-"""To allow one of these whole is a mode, not a rule."""
+"""Allowing one of these without limits would be a permission mode, not a rule."""
 
 
 def _permission(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
-    """To allow what is harmless, was granted each time and never refused.
+    """Allows what is harmless, was granted each time and never refused.
 
-    Nothing is denied: clients before 2.1.325 write down refusals alone, so what looks refused each time may have run
+    Never denies anything: clients before 2.1.325 record refusals only, so what looks refused each time may have run
     a hundred times.
     """
     rule = pattern.about
@@ -350,12 +351,13 @@ def _shell_line(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
 
 
 def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
-    """From a shell's own words that a program is missing, and from time-outs of the client: no other is sure enough."""
+    """From a shell's message that a program is missing, and from time-outs of the client: no other cause is sure
+    enough."""
     why, subject = str(pattern.details.get("class", "")), str(pattern.details.get("subject", ""))
     missing, works = str(pattern.details.get("missing", "")), str(pattern.details.get("works_as", ""))
     ran_well = int(pattern.details.get("ran_well", 0))
     if missing and works:
-        if ran_well:  # somewhere it is on the path after all
+        if ran_well:  # the program is found in some places
             return None
         draft = f"- `{missing}` is not on the path here: run it as `{works}`."
         title = f"{missing} was not found in {len(pattern.sessions)} sessions; {works} worked"
@@ -390,7 +392,7 @@ _CARRIED_OVER = ("terminal", "stack_trace", "log", "error")
 
 
 def _from_events(basis: Basis) -> list[Suggestion]:
-    """From single moments that say the same thing often enough, in at least two sessions."""
+    """Suggestions from moments that repeat the same thing often enough, in at least two sessions."""
     blocked: dict[str, list[Moment]] = {}
     for event in basis.events:
         if event.kind is FrictionKind.HOOK_BLOCK and event.uuid is not None and event.about == "PreToolUse":

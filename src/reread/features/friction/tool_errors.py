@@ -1,4 +1,4 @@
-"""Tools that failed: of what class, and what it took to get over it."""
+"""Tool calls that failed: the class of each error, and how the agent recovered from it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .refusals import refused_by
 from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, prefix_of
 
 _HEAD, _TAIL = 800, 800
-"""How much of an output is looked at: what failed stands at its beginning or at its end."""
+"""Characters of an output that are examined: the cause is at its beginning or at its end."""
 _SUBJECT = 60
 """Letters of a command or a path in a quote."""
 _REACH = 25
-"""Calls after a failure among which its recovery is looked for."""
+"""The number of calls after a failure that are searched for a recovery."""
 
 
 class ErrorClass(StrEnum):
@@ -31,19 +31,19 @@ class ErrorClass(StrEnum):
     TEST_FAILURE = "test_failure"
     """A test runner reported it."""
     COMPILE_ERROR = "compile_error"
-    """Of a compiler or a build."""
+    """From a compiler or a build."""
     LINT = "lint"
-    """Of a linter, a formatter or a type checker."""
+    """From a linter, a formatter or a type checker."""
     BAD_ARGUMENTS = "bad_arguments"
-    """A tool or a program was called in a way it does not know."""
+    """A tool or a program was called with arguments it does not accept."""
     CONFLICT = "conflict"
-    """Of versions of a file, of branches, or of somebody else's lock."""
+    """Between versions of a file, between branches, or with another process's lock."""
     DEPENDENCY = "dependency"
-    """A package or a version of it could not be had."""
+    """A package, or a version of it, was not available."""
     RUNTIME_ERROR = "runtime_error"
     """A program ended with an exception."""
     NO_MATCH = "no_match"
-    """A search or a comparison that tells its answer by failing: grep, diff, which."""
+    """A search or a comparison whose answer is an exit code: grep, diff, which."""
     NETWORK = "network"
     MCP = "mcp"
     OTHER = "other"
@@ -63,7 +63,7 @@ _CAUSES = {
     ErrorClass.NO_MATCH: Cause.AGENT,
     ErrorClass.OTHER: Cause.AGENT,
 }
-"""All others lie in the environment."""
+"""The cause of all other classes is the environment."""
 
 _RUNNERS = r"(?:npm|pnpm|yarn|bun|mise|just|task|rake|mix|make|deno|uv|poetry)(?: run)? \w*[:-]?"
 _TESTER = lazy.pattern(
@@ -141,7 +141,7 @@ _SIGNS = (
     (ErrorClass.TIMEOUT, ("command timed out", "timed out after", "exit code 124", "timeouterror",
     "deadline exceeded")),
 )  # fmt: skip
-"""What the client itself or a shell says, in small letters."""
+"""Messages of the client itself or of a shell, in lower case."""
 _LATER_SIGNS = (
     (
         ErrorClass.NETWORK,
@@ -174,12 +174,12 @@ _LATER_SIGNS = (
         ),
     ),
 )  # fmt: skip
-"""What programs print; looked for after the signs of a failed check, which may quote any of it."""
+"""Messages of programs. Tried after the signs of a failed check, whose output may quote any of them."""
 _WEB = frozenset({"WebFetch", "WebSearch"})
 
 
 def class_of(call: DetectedCall) -> ErrorClass:
-    """Why a call failed, by the client's own wording first, then by what commands print."""
+    """Why a call failed: by the client's own wording first, then by what commands print."""
     if call.name.startswith("mcp__"):
         return ErrorClass.MCP
     text = call.text
@@ -196,7 +196,7 @@ def class_of(call: DetectedCall) -> ErrorClass:
 
 
 def _failed_check(command: str, text: str) -> ErrorClass | None:
-    """What a test runner, a linter or a compiler reported."""
+    """The class of what a test runner, a linter or a compiler reported; None if it reported nothing."""
     if _TESTER.search(command) and _TEST_REPORT.search(text):
         return ErrorClass.TEST_FAILURE
     is_linter, is_compiler = _LINTER.search(command) is not None, _COMPILER.search(command) is not None
@@ -208,7 +208,7 @@ def _failed_check(command: str, text: str) -> ErrorClass | None:
 
 
 def _by_program(call: DetectedCall) -> ErrorClass:
-    """Where the output says nothing: a checker fails by finding something, grep by finding nothing."""
+    """The class if the output shows nothing: a checker fails by finding something, grep by finding nothing."""
     if call.name in _WEB:
         return ErrorClass.NETWORK
     program = prefix_of(call.command) if call.name in SHELLS else ""
@@ -229,7 +229,7 @@ def _first(signs: Iterable[tuple[ErrorClass, tuple[str, ...]]], text: str) -> Er
 
 
 def is_failure(call: DetectedCall) -> bool:
-    """Whether the tool itself failed: not a neighbour of it, and nobody refused it."""
+    """Whether the tool itself failed: not because a parallel call failed, and not because it was refused."""
     if call.status is not CallStatus.ERROR or call.output is None:
         return False
     text = call.text[:120]
@@ -277,12 +277,12 @@ _NO_COMMAND = lazy.pattern(
     r"|'(?P<quoted>[^']+)' is not recognized as an internal|The term '(?P<term>[^']+)' is not recognized",
     re.MULTILINE,
 )
-"""The shell's own words for a program that is not there."""
+"""A shell's message that a program was not found."""
 _NAMED_ALIKE = {"python": ("python3", "py"), "pip": ("pip3",), "node": ("nodejs",), "docker-compose": ("docker",)}
 
 
 def _missing(calls: Sequence[DetectedCall], place: int, why: ErrorClass) -> dict[str, str]:
-    """The program a shell did not find, and how the same work was done after all."""
+    """The program a shell did not find, and how it was later started successfully."""
     failed = calls[place]
     found = _NO_COMMAND.search(failed.text[:_HEAD]) if why is ErrorClass.NOT_FOUND and failed.name in SHELLS else None
     if found is None:
@@ -299,8 +299,8 @@ def _missing(calls: Sequence[DetectedCall], place: int, why: ErrorClass) -> dict
 
 
 def launch(failed: str, worked: str, program: str) -> str | None:
-    """How a program was started in a command that did the same work: `uv run pytest` for `pytest`; None where it did
-    not: what the failed one was given must be given again."""
+    """How a program was started in a later command that did the same work: `uv run pytest` for `pytest`. None if that
+    command does not have all the arguments of the failed one."""
     wanted, given = failed.split(), worked.split()
     names = (program, *_NAMED_ALIKE.get(program, ()))
     at = next((number for number, word in enumerate(given) if word.rpartition("/")[2] in names), None)
@@ -316,7 +316,7 @@ def launch(failed: str, worked: str, program: str) -> str | None:
 def _recovery(
     calls: Sequence[DetectedCall], place: int, why: ErrorClass
 ) -> tuple[int, DetectedCall | None, DetectedCall | None]:
-    """How many more attempts there were, the next of them, and the one that worked."""
+    """The number of further attempts, the first of them, and the one that succeeded."""
     failed = calls[place]
     attempts, next_try = 0, None
     for call in calls[place + 1 : place + 1 + _REACH]:

@@ -1,7 +1,8 @@
-"""Secrets in what sessions say: finding them, and putting a name in place of each.
+"""Secrets in sessions: finding them, and putting a name in the place of each.
 
-A secret is known by its own shape (`shapes.py`), or by what it is assigned to (`find.py`). Whatever is found once is
-taken out everywhere: a key that one line names as such may stand bare in another.
+A secret is found by its own shape (`shapes.py`), by the name it is assigned to (`named_values.py`), or by the command
+around it (`command_lines.py`). A secret found once is taken out everywhere: a key that one line assigns to such a name
+may occur without the name in another.
 """
 
 from .find import FoundSecret, find

@@ -1,4 +1,4 @@
-"""Passwords and keys that programs are given on their command lines, and tokens that only a word beside them tells."""
+"""Passwords and keys given to programs on their command lines, and tokens recognised only by a word near them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .shapes import (
 Row = tuple[str, str, str]
 
 _V = r"[\"']?(?P<s>(?<=\")[^\"\n]{4,200}(?=\")|(?<=')[^'\n]{4,200}(?=')|(?<![\"'])[^\s\"'`|;]{4,200})"
-"""A word of a command line, in quotes or not."""
+"""A word of a command line, quoted or not."""
 _REST = r"\b[^\n|;&]{0,200}?"
 
 PASSWORDS: tuple[Row, ...] = (
@@ -249,7 +249,7 @@ KEYS: tuple[Row, ...] = (
 
 
 def is_word_of_command(value: str) -> bool:
-    """What stands where a password is told: anything but a reference, a placeholder or another option."""
+    """Whether a word in the place of a password is one, and not a reference, a placeholder or another option."""
     return (
         not value.startswith("-")
         and not is_excluded(value, 4)
@@ -264,5 +264,5 @@ _COMMAND_WORDS = frozenset(
 
 
 def is_key_of_command(value: str) -> bool:
-    """What stands where a key is told."""
+    """Whether a word in the place of a key is one."""
     return is_key(value, is_quoted=True, least=12) or (is_random(value) and is_password(value, is_quoted=True))

@@ -1,4 +1,4 @@
-"""What in a text is secret, and of which kind: by shape, by the name before it, or by the command around it."""
+"""Finds the secrets in a text and their kinds: by shape, by the name before it, or by the command around it."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from .shapes import (
 __all__ = ["ADDRESS", "VERSION", "FoundSecret", "find", "is_plain_id", "may_be_coloured"]
 
 SHORTEST = 6
-"""Letters of a text that may hold a secret."""
+"""Letters of the shortest text that may hold a secret."""
 LONGEST = 4_000_000
-"""Characters looked at in one piece; longer texts are looked at in several, which overlap."""
+"""Longest text examined in one piece, in characters; a longer one is examined in several, which overlap."""
 OVERLAP = 64_000
 VERSION = 6
-"""Grows with what is found: what an older version found is looked for again."""
+"""Raise it when `find` finds something else: everything an older version examined is then examined again."""
 
 _RUN = 16
 """Letters of the shortest run that may be a token."""
 _LETTERS = bytes(
     97 if chr(byte).isascii() and (chr(byte).isalnum() or chr(byte) in "_-") else 32 for byte in range(256)
 )
-"""Every byte as `a`, where it may be a letter of a token, or as a space."""
+"""Maps every byte to `a` if it may be a letter of a token, else to a space."""
 _LONG = b"a" * _RUN
 _ESCAPED = re.compile(r"[nrt]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|e")
 _COLOUR = re.compile(
@@ -52,9 +52,9 @@ _OTHERS: tuple[SecretKind, ...] = (
     ),
 )
 _WORDS = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
-"""Every byte as it is, where it is of a word, or as a space."""
+"""Maps every byte to itself if it belongs to a word, else to a space."""
 _SHORT = 96
-"""Letters of a text that is remembered: names of fields, of tools and of models are told over and over."""
+"""Longest text whose result is cached: names of fields, tools and models occur again and again."""
 
 
 class FoundSecret(NamedTuple):
@@ -63,11 +63,12 @@ class FoundSecret(NamedTuple):
     end: int
     value: str
     is_rest: bool = False
-    """Whether it is what another find left of a longer one: no secret by itself, and not to be shown."""
+    """Whether it is the part of a longer find that no other find claimed: not a secret by itself, and not to be
+    shown."""
 
 
 def find(text: str, *, addresses: bool = False) -> list[FoundSecret]:
-    """The secrets of a text in their order; none overlaps another."""
+    """The secrets of a text in order; none overlaps another."""
     if len(text) <= _SHORT:
         return list(_find_short(text, addresses)) if len(text) >= SHORTEST else []
     if len(text) <= LONGEST:
@@ -78,7 +79,7 @@ def find(text: str, *, addresses: bool = False) -> list[FoundSecret]:
         piece = _in_colours(text[start : start + LONGEST], addresses=addresses)
         first = (
             start + OVERLAP // 2 if start else 0
-        )  # what begins at the rim of a piece may be cut: the next has it whole
+        )  # a secret that begins at the rim of a piece may be cut; the next piece has the whole of it
         last = start + step + OVERLAP // 2
         found = (each._replace(start=each.start + start, end=each.end + start) for each in piece)
         everything += [each for each in found if first <= each.start < last]
@@ -91,7 +92,7 @@ def _find_short(text: str, addresses: bool) -> tuple[FoundSecret, ...]:
 
 
 def is_plain_id(text: str) -> bool:
-    """An id or a time as every line has several, in which nothing is ever found."""
+    """Whether a text is an id or a time. Every line has several of them, and nothing is ever found in them."""
     return len(text) <= _LONGEST_ID and _PLAIN_ID.fullmatch(text) is not None
 
 
@@ -103,12 +104,12 @@ _PLAIN_ID = re.compile(
 
 
 def may_be_coloured(text: str) -> bool:
-    """Whether a text may have to be looked at without its colours and escapes."""
+    """Whether a text may have colours or escapes that must be removed before it is examined."""
     return _may_be_coloured(text, text.encode("latin-1", "replace"))
 
 
 def _may_be_coloured(text: str, narrow: bytes) -> bool:
-    """One byte is found ten times as fast as several: most texts have no escape, many no backslash."""
+    """A single byte is found ten times as fast as several; most texts have no escape, many no backslash."""
     return (
         b"\x1b" in narrow
         or b"\x9b" in narrow
@@ -124,8 +125,8 @@ _ESCAPED_COLOURS = (b"\\u00", b"x1b[", b"x1B[", b"033[", b"\\e[")
 
 
 def _in_colours(text: str, *, addresses: bool) -> list[FoundSecret]:
-    """Looks at a text without its colours and with letters for their escapes; tells the places in the text as it is."""
-    narrow = text.encode("latin-1", "replace")  # one byte for each letter, whatever it is
+    """Examines a text without its colours and with escapes as letters; gives the places in the original text."""
+    narrow = text.encode("latin-1", "replace")  # one byte for each letter
     if not _may_be_coloured(text, narrow):
         return _found(text, narrow, addresses=addresses)
     starts, skipped, parts, position, total = [0.0], [0], [], 0, 0
@@ -133,7 +134,7 @@ def _in_colours(text: str, *, addresses: bool) -> list[FoundSecret]:
         letter = chr(int(match["letter"], 16)) if match["letter"] else ""
         parts += [text[position : match.start()], letter]
         total += match.end() - match.start() - len(letter)
-        starts.append(match.end() - total - len(letter) / 2)  # a letter is within its escape from both sides
+        starts.append(match.end() - total - len(letter) / 2)  # so a letter's start and end both lie within its escape
         skipped.append(total)
         position = match.end()
     if not parts:
@@ -161,19 +162,19 @@ def _found(text: str, narrow: bytes, *, addresses: bool) -> list[FoundSecret]:
         found += _of_kind(text, lower, _OTHERS[hint.kind], hint.place)
     if addresses:
         found += _of_kind(text, lower, OPTIONAL[0], ".")
-    # What is shorter is told by the nearer name.
+    # The shorter of two values belongs to the nearer name, so it comes first.
     named = sorted(assignments(text, lower, _named(words)), key=lambda each: (each.end - each.start, each.start))
     found += [FoundSecret(kind_of_name(each.name), each.start, each.end, each.value) for each in named]
     return without_overlaps(text, found)
 
 
 _BORING: set[bytes] = set()
-"""Words that are known to hold no name of a secret and to hint at none: nearly all, after the first texts."""
+"""Words known to contain no name of a secret and to be no hint: nearly all words, after the first texts."""
 _MOST_BORING = 200_000
 
 
 def _named(words: set[bytes]) -> dict[bytes, tuple[int, ...]]:
-    """The words that hold names of secrets, and where; the others are remembered."""
+    """The words that contain names of secrets, with their places. Words without any are remembered."""
     named = {}
     for word in words:
         if found := names_in(word):
@@ -187,15 +188,16 @@ _ONE_RUN = re.compile(r"[\w-]*", re.ASCII)
 
 
 class _Hint(NamedTuple):
-    """Where a kind may be, by a word or sign that a text has; sorted, they are in the order of the tables."""
+    """A place to look for a kind in a text with a certain word or sign. Sorted hints are in the order of the tables."""
 
     kind: int
     number: int
-    """Of the kind's first hint with this place."""
+    """The number of the kind's first hint with this place."""
     place: str
-    """What it is looked for around; nothing, where it is looked for in all of the text."""
+    """The string to look around; empty if the whole text is searched."""
     needed: str
-    """What has to be in a text as well; where the kind needs nothing, a sign of the place, found ten times as fast."""
+    """A string the text must also contain. If the kind needs none, a sign of the place, which is found ten times as
+    fast."""
 
 
 def _by_gate() -> dict[str, tuple[_Hint, ...]]:
@@ -220,7 +222,7 @@ _GATES = frozenset(_BY_WORD)
 
 
 def _hints_in(words: set[bytes], lower: str) -> list[_Hint]:
-    """The kinds that may be in a text, each with the places it has there, in the order of their tables."""
+    """The kinds that may be in a text, each with its place there, in the order of their tables."""
     hints = [hint for word in _GATES & words for hint in _BY_WORD[word]]
     for sign, others in _BY_SIGN.items():
         if sign in lower:
@@ -241,7 +243,7 @@ _LOOKING_ON = frozenset(beginning.encode() for beginning in _BEGINNINGS)
 
 
 def _tokens(text: str, narrow: bytes) -> Iterator[FoundSecret]:
-    """Runs of letters that are tokens by their beginning."""
+    """Runs of letters that are tokens, recognised by how they begin."""
     letters = narrow.translate(_LETTERS)
     at = letters.find(_LONG)
     while at >= 0:
@@ -259,11 +261,12 @@ def _tokens(text: str, narrow: bytes) -> Iterator[FoundSecret]:
 
 
 _BORING_RUNS: set[bytes] = set()
-"""Runs that are no tokens, each with the sign before and behind it: names of functions and folders, ids."""
+"""Runs that are not tokens, each with the sign before and after it: names of functions and folders, ids."""
 
 
 def _is_boring(run: bytes) -> bool:
-    """Whether a run that is no token is none wherever it stands: what looks further back or on has no say in it."""
+    """Whether a run that is not a token is never one, in any text: no pattern depends on more than the signs around
+    it."""
     if len(_BORING_RUNS) >= _MOST_BORING or len(run) > _LONGEST_BORING:
         return False
     before, behind = run[:1], run[-1:]
@@ -310,7 +313,7 @@ def _behind(text: str, start: int, end: int, before: str) -> Iterator[FoundSecre
 
 
 _WALLET = 66
-"""Letters of such a key: 0x and 32 bytes."""
+"""Length of such a key: 0x and 32 bytes as hexadecimal digits."""
 
 
 def _of_kind(text: str, lower: str, kind: SecretKind, place: str) -> Iterator[FoundSecret]:
@@ -331,7 +334,7 @@ def _groups_of(pattern: re.Pattern[str]) -> tuple[str | int, ...]:
 
 
 def _regions(lower: str, place: str, reach: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Where a kind may be: around a place, in the same line."""
+    """The parts of a text where a kind may be: around each occurrence of a place, within the line."""
     before, after = reach
     start = end = -1
     at = lower.find(place)
@@ -348,7 +351,8 @@ def _regions(lower: str, place: str, reach: tuple[int, int]) -> Iterator[tuple[i
 
 
 def without_overlaps(text: str, found: Iterable[FoundSecret]) -> list[FoundSecret]:
-    """By their places. Where two claim the same letters, the first has them and the other what is left."""
+    """The finds in the order of their places. Where two claim the same letters, the first gets them, the other the
+    rest."""
     taken: list[FoundSecret] = []
     for each in found:
         at = bisect_left(taken, each.start, key=_start)
@@ -365,7 +369,7 @@ _start = attrgetter("start")
 
 
 def _left_of(claimed: FoundSecret, text: str, secrets: list[FoundSecret]) -> list[FoundSecret]:
-    """The parts of a find that no other has; not those of signs alone, which nobody would miss."""
+    """The parts of a find that no other find has, except parts without any letter or digit."""
     inside = [each for each in secrets if each.start < claimed.end and each.end > claimed.start]
     starts, ends = [claimed.start, *(each.end for each in inside)], [*(each.start for each in inside), claimed.end]
     gaps = zip(starts, ends, strict=True)

@@ -1,6 +1,6 @@
-"""The texts of JSON values: which there are, which of them their names make secrets, and other texts in their place.
+"""The texts in JSON values: listing them, finding those whose field name makes them secret, and replacing them.
 
-Nothing here calls itself: JSON may be nested deeper than Python calls.
+Nothing here is recursive: JSON may be nested deeper than Python's call stack allows.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ from reread.records.lenient import FAILURES, parse
 from .named_values import is_assigned, is_name_of_secret
 
 _UNREADABLE = frozenset({"signature", "base64"})
-"""Fields that nobody can read."""
+"""Fields without readable text."""
 _BYTES = frozenset({"data", *_UNREADABLE})
 
 
 def is_unreadable(fields: Mapping[str, object], key: str) -> bool:
-    """Bytes of an image, a signature of the API: among so many letters everything occurs."""
+    """Bytes of an image, or a signature of the API: among so many random letters any pattern may occur by chance."""
     is_bytes = key in _UNREADABLE or (key == "data" and fields.get("type") == "base64")
     return is_bytes and not isinstance(fields[key], list | dict)
 
 
 class WholeValue(NamedTuple):
-    """A JSON value with all that is written in it."""
+    """A JSON value, with everything that is written in it."""
 
     value: Any
-    """As it is read everywhere: of a name that an object has twice, the last value counts. None: no JSON."""
+    """As all readers see it: the last value of a repeated name counts. None if the line is not JSON."""
     everything: Any
-    """The same, with objects that repeat a name as lists of objects, which hold every value of it; or a text."""
+    """The same, but an object with repeated names is a list of objects that hold every value; a text if it is not
+    JSON."""
     rest: bytes = b""
-    """What stands behind the value."""
+    """What follows the value on the line."""
 
 
 def whole_value(raw: bytes) -> WholeValue:
-    """The first value of a line, what repeated names hide included; the line as a text where it is no JSON."""
+    """The first value of a line, including values that repeated names hide; the line as a text if it is not JSON."""
     try:
         value, rest = parse(raw)
     except FAILURES:
@@ -51,15 +52,15 @@ def whole_value(raw: bytes) -> WholeValue:
     try:
         text = raw.decode("utf-8", "replace").lstrip("\ufeff\0 \t\r\n")
         everything, _ = _every_field.raw_decode(text)
-    except FAILURES:  # nested too deep for this reader: whatever is in it stands in the text too
+    except FAILURES:  # nested too deeply for this decoder: the text holds everything, too
         return WholeValue(None, raw.decode("utf-8", "replace"))
     return WholeValue(value, everything, rest)
 
 
 def is_written_once(value: Any, raw: bytes) -> bool:
-    """Whether a value is all that a line says: it was written as JavaScript writes, and no name twice.
+    """Whether a value is all a line contains: written as JavaScript writes it, without repeated names.
 
-    Where that is not sure the answer is no. Of recorded lines 27 in 34,000 are written in another way.
+    False if that is not certain. 27 of 34,000 recorded lines are written in another way.
     """
     try:
         return msgspec.json.encode(value) == raw
@@ -68,7 +69,7 @@ def is_written_once(value: Any, raw: bytes) -> bool:
 
 
 def _all_fields(pairs: list[tuple[str, Any]]) -> Any:
-    """An object, or where it repeats names several: the first has the first values, the next the second ones."""
+    """An object; with repeated names a list of objects: the first has the first value of each name, and so on."""
     fields = dict(pairs)
     if len(fields) == len(pairs):
         return fields
@@ -79,17 +80,17 @@ def _all_fields(pairs: list[tuple[str, Any]]) -> Any:
         if at == len(layers):
             layers.append({})
         layers[at][name] = value
-    told = {name: value for name, value in fields.items() if name in _TELLING_OTHERS}
-    return [layers[0], *({**told, **layer} for layer in layers[1:])]
+    others = {name: value for name, value in fields.items() if name in _TELLING_OTHERS}
+    return [layers[0], *({**others, **layer} for layer in layers[1:])]
 
 
 _every_field = json.JSONDecoder(strict=False, parse_int=float, object_pairs_hook=_all_fields)
 _TELLING_OTHERS = frozenset({"type", "name", "key", "value", *_BYTES})
-"""Fields that mean something together with others of their object."""
+"""Fields whose meaning depends on other fields of their object."""
 
 
 def texts_of(value: Any) -> Iterator[str]:
-    """Every text of a JSON value, names of fields included; lines that stand in a list also together."""
+    """Every text of a JSON value, including names of fields; the lines of a list also joined."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -106,25 +107,25 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 class KnownTexts:
-    """Texts in which there is nothing to find, or nothing to change."""
+    """Texts without anything to find, or without anything to change."""
 
     __slots__ = ("_names", "texts")
 
     def __init__(self) -> None:
         self.texts: set[str] = set()
         self._names: set[str] = set()
-        """Those of them that are names of fields, and say nothing about their values."""
+        """The known texts that are names of fields and do not make their values secrets."""
 
     def clear(self) -> None:
         self.texts.clear()
         self._names.clear()
 
     def has_names(self, fields: dict[str, Any]) -> bool:
-        """Whether all names of fields are such; nearly always, after the first lines."""
+        """Whether all names of an object's fields are known; nearly always true after the first lines."""
         return fields.keys() <= self._names
 
     def other_names(self, fields: dict[str, Any]) -> set[str]:
-        """The names that are not known as such; takes note of those that are from now on."""
+        """The names not known yet; those that do not make their values secrets are known from now on."""
         others = fields.keys() - self._names
         self._names.update(name for name in others if name in self.texts and not _marks_secret(name))
         return others
@@ -140,20 +141,20 @@ def _is_naming(name: str) -> bool:
 
 
 class ValueTexts(NamedTuple):
-    """What of a value has to be looked at, in no order; where it is nothing, there is nothing in the value."""
+    """What of a value must be examined, in no order. Without texts and secret fields, the value holds no secret."""
 
     texts: list[str]
     is_named: bool
-    """Whether a field is a secret by its name."""
+    """Whether the name of a field makes its value a secret."""
 
 
 def gathered(value: Any, known: KnownTexts) -> ValueTexts:
-    """What `texts_of` and `assigned` tell, but for texts that are known, in a fifth of the time."""
+    """The texts of `texts_of` that are not known, and whether `assigned` gives anything, in a fifth of the time."""
     texts: list[str] = [value] if type(value) is str else []
     is_named = False
     waiting = [value] if type(value) is dict or type(value) is list else []
     known_texts = known.texts
-    for each in waiting:  # which grows meanwhile
+    for each in waiting:  # the list grows meanwhile
         parts: Iterable[Any] = each
         if type(each) is dict:
             parts = each.values()
@@ -176,9 +177,9 @@ def gathered(value: Any, known: KnownTexts) -> ValueTexts:
 
 
 def is_rewritten(value: dict[str, Any] | list[Any], known: KnownTexts, rewrite: Callable[[str], str]) -> bool | None:
-    """Rewrites the texts of a value in their places, and tells whether any became another.
+    """Rewrites the texts of a value in place; returns whether any changed.
 
-    None where a field is a secret by its name: its value is found from the beginning again.
+    None if the name of a field makes its value a secret: the caller must then redact the line in the thorough way.
     """
     is_changed = False
     waiting: list[Any] = [value]
@@ -219,7 +220,7 @@ def _are_renamed(fields: dict[str, Any], rewrite: Callable[[str], str]) -> bool:
 
 
 def assigned(value: Any) -> Iterator[tuple[str, str]]:
-    """Texts of fields that are secrets by their names, with the names."""
+    """Names and texts of fields whose names make them secrets."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -231,7 +232,8 @@ def assigned(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def own_assigned(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Fields that are secrets by their name, with the name; `{"name": "DB_PASSWORD", "value": …}` is one too."""
+    """Keys of fields that their names make secrets, with the name; `{"name": "DB_PASSWORD", "value": …}` is one,
+    too."""
     for key, value in fields.items():
         if type(value) is str and is_assigned(key, value) and not is_unreadable(fields, key):
             yield key, key

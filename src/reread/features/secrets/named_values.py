@@ -1,4 +1,4 @@
-"""Values that stand behind the name of a secret: `DB_PASSWORD=…`, `the token is …`, in many languages."""
+"""Values that follow the name of a secret: `DB_PASSWORD=…`, `the token is …`, in many languages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NAME = re.compile(
 _Q = r"(?:\\*[\"'`]|&quot;|&#3[49];|%22|[“”‘’«»])"
 _VALUE = rf"(?:(?P<quote>{_Q}{{1,3}})(?P<quoted>(?:(?!(?P=quote))[^\n]){{4,1000}}?)(?P=quote)|(?P<bare>[^\s\"'`\\“”«»]{{4,4000}}))"
 _CALL = r"(?:new[ ])?[\w.\[\]]{0,24}(?:bytes?|hex|from|decode|encode|[Ss]tr(?:ing)?|[Ss]ecret\w{0,6}|Spec)\((?=[bruf]{0,2}[\"'])"
-"""What makes a value of a text: `[]byte("…")`, `bytes.fromhex("…")`."""
+"""Calls that convert a text to a value: `[]byte("…")`, `bytes.fromhex("…")`."""
 _STRONG = re.compile(
     rf"{_TAIL}(?:{_Q}|[\])}}*_ \t]|\s\|){{0,5}}"
     r"(?::[ \t]*[A-Za-z][\w\[\]|. ]{0,28}?(?=[ \t]*=))?"
@@ -72,18 +72,18 @@ _SAID = re.compile(
 )
 """`the password for the database is …`"""
 _BELOW = re.compile(r"[*`]{0,2}[ ]?[:：][*`]{0,2}[ \t]*\r?\n[ \t>]{0,8}(?P<bare>[^\s\"'`]{8,200})[ \t]*(?=\r?\n|\Z)")
-"""A value that has the next line for itself."""
+"""A value alone on the line after its name."""
 _COMMANDS = re.compile(
     r"(?:\b(?:ENV|ARG|setx|setenv|export|set|add|-gx|-x|login|PASSWORD|identified by)[ \t]+[\"']?[\w.:/-]{0,60}|(?<![\w-])(?:--?|/)[\w.:-]{0,40}?)$",
     re.IGNORECASE,
 )
-"""Before a name, what makes of the next word its value."""
+"""Text before a name that makes the word after the name its value."""
 _KEY_OF = tuple(
     """api access secret private auth encryption encrypt signing sign master account shared license licence app application deploy service admin root hmac cipher
     crypto preshared storage host subscription consumer server write ingest insert client user webhook decrypt decryption jwt token recovery backup rest project live prod
     function integration authentication aes maps publishing security seed restricted""".split()
 )
-"""What stands before `key` where that is a secret."""
+"""Words that, before `key`, make it the name of a secret."""
 _NO_KEY_OF = tuple(
     """public cache primary foreign sort partition routing session idempotency hot shortcut dedupe lookup group object storage composite natural row hash map dict query react
     next page cancel cancellation csrf xsrf sync continuation max min input output total num count registry event config state feature translation i18n column field""".split()
@@ -94,13 +94,13 @@ _NO_TOKEN_OF = tuple(
 )
 _OF_SOMEBODY = (" the ", "my ", "your ", "our ", "this ", "here's the ", "here is the ")
 _BEFORE = 24
-"""Letters before a name that tell of which sort it is."""
+"""Letters before a name that show what sort of name it is."""
 _WHOLE = re.compile(r"[\s\"'`]*(?:export\s+|set\s+|\$env:|[-+]\s*|\d+[→:\t]\s*|\w*\.env\w*:\d+:)?[\w.-]*$")
-"""From the beginning of a line to a name: the rest of such a line is the value."""
+"""From the start of a line to a name: the rest of such a line is the value."""
 _CUT = re.compile(r"[,;(){}<>\[\]|&]")
 _PLAIN_QUOTE = re.compile(r"[“”‘’«»]|&quot;.*|&#3[49];.*|%22.*|%26.*")
 _BRACED = re.compile(r"\{([A-Za-z0-9+/=_-]{8,})\}")
-"""As Jenkins and ODBC write values."""
+"""How Jenkins and ODBC write values."""
 _PHRASE = re.compile(r"(?:[a-z]{3,8}[ ,]+){11}[a-z]{3,8}(?:(?:[ ,]+[a-z]{3,8}){12})?(?![a-z ]*[a-z]{9})")
 
 
@@ -112,9 +112,10 @@ class Assigned(NamedTuple):
 
 
 def assignments(text: str, lower: str, named: Mapping[bytes, tuple[int, ...]]) -> Iterator[Assigned]:
-    """What a text assigns to names of secrets, and is one; `named` has its words with names, and where these begin.
+    """The secrets that a text assigns to names; `named` has the words that contain names, and the places of these in
+    them.
 
-    From the end: where two names have the same value, the nearer one comes first.
+    Works backwards: where two names have the same value, the nearer one comes first.
     """
     places = {
         at + offset for word, offsets in named.items() for at in _places_of(word.decode(), lower) for offset in offsets
@@ -142,9 +143,9 @@ def _places_of(word: str, text: str) -> Iterator[int]:
 _FOREIGN = re.compile(
     "[" + "".join(sorted({letter for word in OTHER_WORDS for letter in word if not letter.isascii()})) + "]"
 )
-"""Letters of words that no ASCII word has: arrows and dashes alone are no reason to look for them."""
+"""The letters of these words that are not ASCII: arrows and dashes are no reason to search for the words."""
 _FOREIGN_BYTES = frozenset(letter.encode()[:1] for word in OTHER_WORDS for letter in word if not letter.isascii())
-"""What such letters begin with in UTF-8, and arrows, dashes and emoji do not; a byte is found ten times as fast."""
+"""First UTF-8 bytes of these letters, but not of arrows, dashes and emoji; a byte is found ten times as fast."""
 
 
 def _has_foreign(text: str) -> bool:
@@ -156,7 +157,7 @@ def _has_foreign(text: str) -> bool:
 
 @lru_cache(maxsize=20_000)
 def names_in(word: bytes) -> tuple[int, ...]:
-    """Where in a word names of secrets begin; for most words nowhere."""
+    """Where names of secrets begin in a word; empty for most words."""
     if _SPOT.search(word) is None:
         return ()
     text = word.decode()
@@ -224,7 +225,7 @@ _SHORT_VALUE = frozenset(
 
 
 def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
-    """Whether a word is the end of a name of a secret: `key` is only behind some others, `pin` only by itself."""
+    """Whether a word ends the name of a secret: `key` only after certain words, `pin` only by itself."""
     last = before[-1:]
     if word in ("key", "キー", "schlüssel", "schluessel"):
         if _ends_with(before, _NO_KEY_OF, signs=1):
@@ -246,7 +247,8 @@ def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
 
 
 def _ends_with(before: str, words: tuple[str, ...], *, signs: int) -> bool:
-    """Whether one of the words ends a text, but for so many signs; a pattern of them takes twenty times as long."""
+    """Whether a text ends with one of the words, with up to `signs` signs after it; a pattern takes twenty times as
+    long."""
     end = before[-_BEFORE:].removesuffix("\n").lower()
     while not end.endswith(words):
         if not signs or not end.endswith((" ", "_", ".", "-")):
@@ -256,7 +258,7 @@ def _ends_with(before: str, words: tuple[str, ...], *, signs: int) -> bool:
 
 
 def _in_column(text: str, at: int) -> Iterator[Assigned]:
-    """The values below a name that heads a column, of a table in Markdown or of one with commas."""
+    """The values under a name that heads a column, in a Markdown table or a comma-separated one."""
     end = text.find("\n", at, at + _LONGEST_HEAD)
     if end < 0:
         return
@@ -324,7 +326,7 @@ def _value(text: str, match: re.Match[str], at: int, name: str, *, is_pass: bool
 
 
 def _candidates(text: str, value: str, at: int, start: int) -> Iterator[str]:
-    """All up to the end of a line that assigns nothing else, else up to what ends a value in code."""
+    """All up to the end of the line if it assigns nothing else; else all up to a sign that ends a value in code."""
     app = text[start : start + 19]
     if len(app) == 19 and app[4::5] == "   ":
         yield app
@@ -344,7 +346,7 @@ def _candidates(text: str, value: str, at: int, start: int) -> Iterator[str]:
 
 
 def _phrase(text: str, end: int, before: str) -> Assigned | None:
-    """The twelve or twenty-four words that give back a wallet."""
+    """The twelve or twenty-four words that restore a wallet."""
     match = _PHRASE.search(text, end, end + 260)
     if match is None or match.start() - end > 16 or len(set(match[0].split())) < 10:
         return None
@@ -369,14 +371,14 @@ def _has_both(value: str) -> bool:
 
 
 def is_assigned_to(name: str, value: str) -> bool:
-    """Whether the whole value of a field is a secret by the field's name."""
+    """Whether the whole value of a field is a secret because of the field's name."""
     meant = _meant_by(name)
     return meant is not None and _is_secret(meant[0], value, is_pass=meant[1], is_quoted=True, is_sure=True)
 
 
 @lru_cache(maxsize=20_000)
 def _meant_by(name: str) -> tuple[str, bool] | None:
-    """The name without what is added to it, and whether it means a password; None: no secret."""
+    """The name without its suffix, and whether it means a password; None if it does not name a secret."""
     lower = name.lower()
     for word in WORDS if name.isascii() else [*WORDS, *OTHER_WORDS]:
         at = lower.rfind(word)
@@ -399,14 +401,14 @@ def kind_of_name(name: str) -> str:
 
 
 def is_assigned(name: object, value: object) -> bool:
-    """Whether a field of a structure is a secret by its name."""
+    """Whether the name of a field makes its value a secret."""
     return (
         isinstance(name, str) and isinstance(value, str) and len(name) <= _LONGEST_NAME and is_assigned_to(name, value)
     )
 
 
 def is_name_of_secret(name: str) -> bool:
-    """Whether what has this name may be a secret for that alone."""
+    """Whether a value may be a secret because of this name alone."""
     return len(name) <= _LONGEST_NAME and _meant_by(name) is not None
 
 

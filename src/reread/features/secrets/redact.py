@@ -33,27 +33,28 @@ from .named_values import kind_of_name
 from .shapes import EMAIL, GENERIC_NAMES, USER, entropy
 
 _SHORTEST = 8
-"""Letters of a secret that is looked for wherever it stands; shorter ones are taken out where they are known."""
+"""Letters of the shortest secret that is searched for everywhere; shorter ones are replaced only where they are
+found."""
 _SHORTEST_NAME = 5
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{20,}")
 _NOTHING = "'<$>'"
-"""Letters that begin no secret."""
+"""A text that cannot be the beginning of a secret."""
 _SHORT = 200
-"""Letters of a text that is likely to come again."""
+"""Longest text that is likely to occur again, in letters."""
 _TOGETHER, _AT_ONCE = 2_000, 20_000
-"""Letters of a text that is looked at together with others, and of all these. Of longer ones most hold a path of
-somebody's, and would be looked at twice."""
+"""Longest text that is examined together with others, and how much text is examined at once, in letters. Most longer
+texts contain a path with a user's name, and would be examined twice."""
 _MOST_WAITING = 200
-"""Lines that wait for others to be looked at with."""
+"""The most lines that wait to be examined together."""
 _BETWEEN = "\n\0\n"
-"""Between such texts: no pattern reaches over it."""
+"""Separates texts that are examined together: no pattern matches across it."""
 _CLEAN: list[FoundSecret] = []
-"""What is found in a text without secrets."""
+"""The finds in a text without secrets."""
 PLACEHOLDER = re.compile(r"\\?\[redacted: (?P<kind>[^\]\n]{1,60}) \d+\\?\]")
 
 
 class Redactor:
-    """Knows the secrets of a session, by value."""
+    """The secrets of a session, known by their values, with the name that replaces each."""
 
     def __init__(
         self,
@@ -64,47 +65,48 @@ class Redactor:
     ) -> None:
         self.addresses = addresses
         self.spared = spared
-        """Kinds that stay."""
+        """Kinds that are not redacted."""
         self.spared_values = spared_values
-        """Single finds that stay, whatever their kind."""
+        """Single values that are not redacted, whatever their kind."""
         self._names: dict[str, str] = {}
         self._numbers: Counter[str] = Counter()
         self._found: dict[str, list[FoundSecret]] = {}
-        """Texts with the secrets of each: a session tells most texts several times, in its lines, records and pages."""
+        """Texts with the secrets of each: a session repeats most texts, in its lines, records and pages."""
         self.clean = KnownTexts()
-        """Texts without."""
+        """Texts without secrets."""
         self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
         self._everywhere: dict[str, str] = {}
-        """Secrets that are looked for by themselves, with the kind of each."""
+        """Secrets that are searched for everywhere, with the kind of each."""
         self._shortest = 0
-        """Letters of the shortest of them."""
+        """Length of the shortest of them."""
         self._redacted: dict[str, str] = {}
-        """Short texts as they become: names of fields, and what else stands in every line. Only until more is known."""
+        """Short texts with their redacted form: names of fields, and others that every line has. Cleared with every new
+        secret."""
         self.unchanged = KnownTexts()
-        """Those of them that stay as they are."""
+        """Short texts that redacting does not change."""
 
     def learn(self, text: str) -> None:
-        """Takes note of the secrets of a text."""
+        """Remembers the secrets of a text."""
         for each in self._find(text):
             if not each.is_rest:
                 self._note(each.kind, each.value)
 
     def learn_all(self, texts: list[str]) -> None:
-        """The same for many texts: short ones are looked at together, which takes a fifth of the time."""
+        """The same for many texts: short ones are examined together, which takes a fifth of the time."""
         new = list(dict.fromkeys(text for text in texts if text not in self.clean.texts and text not in self._found))
         self.look_at(new)
         for text in self.with_secrets(new):
             self.learn(text)
 
     def with_secrets(self, texts: Iterable[str]) -> list[str]:
-        """Those of many texts that were looked at in which something was found, whatever others told."""
+        """The texts, among those already examined, in which a secret was found."""
         return [text for text in texts if text in self._found]
 
     def look_at(self, texts: list[str]) -> None:
-        """Finds what is in many texts, and takes no note of it yet."""
+        """Finds the secrets of many texts without learning them yet."""
         new = [text for text in texts if text not in self._found and not self._is_plain(text)]
         short = [text for text in new if len(text) <= _TOGETHER]
-        if may_be_coloured(_BETWEEN.join(short)):  # colours are taken out of all or of none
+        if may_be_coloured(_BETWEEN.join(short)):  # colours are removed from all joined texts or from none
             short = [text for text in short if not may_be_coloured(text)]
         self.clean.texts.update(set(short).difference(self._suspects(short)))
         for text in new:
@@ -116,7 +118,7 @@ class Redactor:
         return text in self.clean.texts
 
     def _suspects(self, texts: list[str]) -> set[str]:
-        """Those of many texts in which something may be."""
+        """The texts in which something may be, found by examining all of them together."""
         starts = list(accumulate((len(text) + len(_BETWEEN) for text in texts), initial=0))
         found = find(_BETWEEN.join(texts), addresses=self.addresses)
         suspects: set[str] = set()
@@ -126,25 +128,25 @@ class Redactor:
         return suspects
 
     def drop_texts(self) -> None:
-        """Remembers only the secrets: one pass over gigabytes gains nothing from remembered texts."""
+        """Forgets all texts and keeps only the secrets: one pass over gigabytes gains nothing from remembered texts."""
         for texts in (self._found, self.clean, self._redacted, self.unchanged):
             texts.clear()
 
     def found_in(self, text: str) -> list[FoundSecret]:
-        """The secrets of a text by itself, whatever others told."""
+        """The secrets of a text by itself, whatever was learned from others."""
         return self._find(text)
 
     def learn_assigned(self, name: str, value: str) -> None:
         self._note(kind_of_name(name), value)
 
     def redact(self, text: str) -> str:
-        """The text with a name in the place of each secret; as it is where there is none."""
+        """The text with a name in the place of each secret; the same object if there is none."""
         if text in self.unchanged.texts:
             return text
         made = self._redacted.get(text)
         if made is None:
             made = self._with_names(text)
-            if len(text) <= _SHORT:  # behind it: what is new in a text makes all others unsure
+            if len(text) <= _SHORT:  # longer texts rarely occur again
                 if made is text:
                     self.unchanged.texts.add(text)
                 else:
@@ -163,15 +165,15 @@ class Redactor:
         return "".join([*parts, text[position:]])
 
     def redact_assigned(self, name: str, value: str) -> str:
-        """A value that is a secret by the name of its field."""
+        """Replaces a value that the name of its field makes a secret."""
         return value if value in self.spared_values else self._placeholder(kind_of_name(name), value)
 
     def values_of(self, names: Collection[str]) -> frozenset[str]:
-        """The secrets that were given these names."""
+        """The secrets that are replaced by these names."""
         return frozenset(value for value, name in self._names.items() if name in names)
 
     def left_in(self, text: str) -> Counter[str]:
-        """What of the known secrets a text still holds, and what else in it is one; by kind."""
+        """The secrets still in a text, by kind: known ones, and others that are found in it."""
         outside = PLACEHOLDER.sub(_NOTHING, text)
         return Counter(each.kind for each in self._spans(outside))
 
@@ -196,7 +198,7 @@ class Redactor:
         self._placeholder(kind, value)
         if kind in ("private key", "PuTTY key"):
             for line in _KEY_LINE.findall(value):
-                for part in (line, line[1:]):  # a plus before it may be that of a diff
+                for part in (line, line[1:]):  # a leading plus may be that of a diff
                     self._names.setdefault(part, self._names[value])
                     self._look_for(part, kind)
         elif _is_distinctive(kind, value):
@@ -215,7 +217,7 @@ class Redactor:
         return self._names[value]
 
     def _known_in(self, text: str) -> list[FoundSecret]:
-        """The known secrets that stand in a text, the longest first: one may begin with another."""
+        """The known secrets in a text, the longest first because one may begin with another."""
         if len(text) < self._shortest:
             return []
         known = [value for value in self._everywhere if value in text]
@@ -236,8 +238,8 @@ class Redactor:
 
 
 def _whole(value: str) -> str:
-    """A value where it is no part of a longer word. What stands before it is asked behind it: a pattern that begins
-    with letters is found many times as fast."""
+    """A pattern for a value that is not part of a longer word. The letter before the value is checked after matching
+    it: a pattern that begins with letters is found many times as fast."""
     letters = re.escape(value)
     before = rf"(?:(?<![A-Za-z0-9]{letters})|(?<=\\[nrt]{letters}))" if value[0].isalnum() else ""
     after = r"(?![A-Za-z0-9])" if value[-1].isalnum() else ""
@@ -245,7 +247,7 @@ def _whole(value: str) -> str:
 
 
 def _is_distinctive(kind: str, value: str) -> bool:
-    """Whether a value is a secret wherever it stands, and no word that also has another meaning."""
+    """Whether a value is a secret wherever it occurs, and not also an ordinary word."""
     if kind == USER:
         return len(value) >= _SHORTEST_NAME and value.lower() not in GENERIC_NAMES
     if kind == EMAIL:
@@ -255,14 +257,14 @@ def _is_distinctive(kind: str, value: str) -> bool:
 
 
 def placeholders(text: str) -> tuple[Counter[str], Counter[str]]:
-    """What was taken out of a text, by kind: how often, and how many different ones."""
+    """How many secrets of each kind were replaced in a text: all of them, and different ones."""
     found = list(PLACEHOLDER.finditer(text))
     different = {match[0].replace("\\", ""): match["kind"] for match in found}
     return Counter(match["kind"] for match in found), Counter(different.values())
 
 
 def learn_lines(redactor: Redactor, lines: Iterable[bytes]) -> None:
-    """Takes note of lines of JSON; of what is none, as text."""
+    """Learns the secrets of JSON lines; a line that is not JSON is read as text."""
     learn_values(redactor, (_value_of(raw) for raw in lines))
 
 
@@ -270,7 +272,7 @@ def learn_values(redactor: Redactor, values: Iterable[Any]) -> None:
     known: set[str] = set()
     for each in _looked_at(redactor, values):
         found = set(redactor.with_secrets(each.texts)) - known
-        for text in texts_of(each.value) if len(found) > 1 else found:  # numbered in the order of reading
+        for text in texts_of(each.value) if len(found) > 1 else found:  # in reading order, which decides the numbers
             if text in found:
                 redactor.learn(text)
         known |= found
@@ -279,7 +281,7 @@ def learn_values(redactor: Redactor, values: Iterable[Any]) -> None:
 
 
 def secrets_of_lines(redactor: Redactor, lines: Iterable[bytes]) -> Iterator[list[tuple[str, str]]]:
-    """Kind and value of every secret, line by line."""
+    """Kind and value of every secret, in one list per line."""
     for each in _looked_at(redactor, (_value_of(raw) for raw in lines)):
         telling = redactor.with_secrets(each.texts)
         yield _secrets_in(redactor, each, telling) if each.is_named or telling else []
@@ -296,12 +298,12 @@ def _secrets_in(redactor: Redactor, looked: _Looked, telling: list[str]) -> list
 class _Looked(NamedTuple):
     value: Any
     texts: list[str]
-    """All in which there may be something, and others."""
+    """All texts in which there may be a secret, and some others."""
     is_named: bool
 
 
 def _looked_at(redactor: Redactor, values: Iterable[Any]) -> Iterator[_Looked]:
-    """Values with their texts, all of which were looked at: those of many values at once."""
+    """Values with their texts, after these were examined; the texts of many values are examined at once."""
     waiting: list[_Looked] = []
     new: dict[str, None] = {}
     size = 0
@@ -319,7 +321,7 @@ def _looked_at(redactor: Redactor, values: Iterable[Any]) -> Iterator[_Looked]:
 
 
 def _value_of(raw: bytes) -> Any:
-    """All that a line says; a text where it is no JSON, and a list of all where two writers wrote on it at once."""
+    """Everything on a line: a text if it is not JSON, a list of all values if two writers wrote on it at once."""
     values: list[Any] = []
     while raw or not values:
         _, everything, raw = whole_value(raw)
@@ -328,11 +330,11 @@ def _value_of(raw: bytes) -> Any:
 
 
 def redacted_value(redactor: Redactor, value: Any) -> Any:
-    """The same value without secrets; the same object where it has none.
+    """The same value without secrets; the same object if it has none.
 
-    Without recursion: JSON may be nested deeper than Python calls.
+    Not recursive: JSON may be nested deeper than Python's call stack allows.
     """
-    for name, text in assigned(value):  # names are numbered from the top, parts are made from the bottom
+    for name, text in assigned(value):  # placeholders are numbered top-down, but parts are rebuilt bottom-up
         if redactor.redact(text) == text:
             redactor.redact_assigned(name, text)
     made: dict[int, Any] = {}
@@ -361,7 +363,7 @@ def _part(redactor: Redactor, value: Any, made: dict[int, Any]) -> Any:
 
 
 def _is_other(one: list[Any], other: list[Any]) -> bool:
-    """Whether any part was replaced; a comparison by value would go down to the bottom at every level."""
+    """Whether any part was replaced. Comparing by value would descend to the bottom at every level."""
     return len(one) != len(other) or any(new is not old for new, old in zip(one, other, strict=True))
 
 
@@ -376,12 +378,12 @@ def _field(redactor: Redactor, fields: dict[str, Any], key: str, assigned: dict[
 
 
 def secrets_of(redactor: Redactor, raw: bytes) -> list[tuple[str, str]]:
-    """Kind and value of every secret of a line; the redactor remembers texts that it has seen."""
+    """Kind and value of every secret of a line; the redactor remembers the texts it has examined."""
     return next(secrets_of_lines(redactor, [raw]))
 
 
 def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
-    """A line of JSON without secrets; byte for byte the same where it has none."""
+    """A JSON line without secrets; byte for byte the same if it has none."""
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -395,7 +397,7 @@ def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
 
 
 def _redacted_oddity(redactor: Redactor, raw: bytes) -> bytes:
-    """The same for any line, however it is written, whatever is assigned in it and however many values it has."""
+    """The same for any line, however it is written, with any secret fields and any number of values."""
     made: list[bytes] = []
     while raw or not made:
         whole = whole_value(raw)
@@ -407,7 +409,7 @@ def _redacted_oddity(redactor: Redactor, raw: bytes) -> bytes:
 
 
 def _redacted_first(redactor: Redactor, raw: bytes, whole: WholeValue) -> bytes:
-    """Of names that an object has twice only the last value stays, where any part of the line is a secret."""
+    """If any part of the line is a secret, only the last value of a repeated name stays."""
     if whole.value is None:
         text = raw.decode("utf-8", "surrogateescape")
         return redactor.redact(text).encode("utf-8", "surrogateescape")
@@ -419,13 +421,13 @@ def _redacted_first(redactor: Redactor, raw: bytes, whole: WholeValue) -> bytes:
 
 
 def redacted_session(session: Session, redactor: Redactor) -> Session:
-    """The same session, every value of it without secrets. All of it is learned first."""
+    """The same session without secrets. All of it is learned before anything is replaced."""
     learn_session(redactor, session)
     return session.rewritten(Rewriter(redactor))
 
 
 def learn_session(redactor: Redactor, session: Session) -> None:
-    """Takes note of all secrets of a session: what is one in a result is one in a prompt."""
+    """Learns all secrets of a session: a secret in a result is also one in a prompt."""
     learn_lines(redactor, _everything(session))
     for talk in (session, *session.subagents):
         for call in talk.tool_calls:
@@ -448,7 +450,7 @@ _SIGNED = frozenset({"signature"})
 
 
 class Rewriter:
-    """Takes the secrets out of any value a session is made of; a record that is given twice stays one."""
+    """Takes the secrets out of any part of a session; a record that occurs twice stays one object."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -474,7 +476,7 @@ class Rewriter:
         known = self._records.get(id(record))
         if known is None:
             raw = self._lines(record.raw)
-            is_same = raw and raw is record.raw and not record.rest  # all else was read from it
+            is_same = raw and raw is record.raw and not record.rest  # all other fields were read from it
             known = self._records[id(record)] = (record, record if is_same else self._struct(record, raw=raw))
         return known[1]
 
@@ -495,7 +497,7 @@ class Rewriter:
 
 
 def left_in_value(redactor: Redactor, value: Any) -> Counter[str]:
-    """What a JSON value still holds, by kind."""
+    """The secrets still in a JSON value, by kind."""
     left: Counter[str] = Counter()
     for text in texts_of(value):
         left += redactor.left_in(text)

@@ -1,4 +1,4 @@
-"""Secrets that their own shape gives away, and whether a value looks like one at all."""
+"""Secrets recognised by their own shape, and tests of whether a value looks like a secret at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REFERENCE = re.compile(
     r"|getenv|environ|\$\{|\$\(|\{\{|\(\)|(?<![0-9a-f]{8})::|=>|\w\(|&&|\|\||==(?!$)|\+=|\];?$"
 )
 _DOTTED = re.compile(r"[A-Za-z_][\w-]*(?:[.:/][A-Za-z_][\w-]*)*[.?!:]*")
-"""A name, a path of names, a word: nothing that a machine made, unless its letters say so."""
+"""A name, a path of names, a word: not made by a machine, unless its letters suggest it."""
 _VERSION = re.compile(r"[v^~=<>]*\d+(?:[.-]\w+)+|[\d.,:/-]+[a-z%]{0,3}", re.IGNORECASE)
 _UUID = re.compile(r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
 _PATH = re.compile(
@@ -47,16 +47,16 @@ _PAIRS = frozenset(
         "sascseshsisosppssstsutatcthtetitotrtsttturtyubucudueulumunupurusutvavevivowawewiwoyoys",
     )
 )
-"""Pairs of letters that make up some four fifths of English words and of names in code, and a quarter of random letters."""
+"""Letter pairs that make up about four fifths of English words and names in code, and a quarter of random letters."""
 
 ENTROPY = 3.0
-"""Bits per character: words of a language have about 2.5 at this length, random letters 3.5 and more."""
+"""Bits per character. At this length, words of a language have about 2.5, random letters 3.5 and more."""
 ENTROPY_OF_KEYS = 4.5
-"""Of long random values; paths have less."""
+"""Entropy of long random values; that of paths is lower."""
 
 
 def is_password(value: str, *, is_quoted: bool, least: int = 6) -> bool:
-    """A value that its name calls a password: what a person may have chosen."""
+    """Whether a value with the name of a password is one: it may have been chosen by a person."""
     if _APP_PASSWORD.fullmatch(value):
         return is_gibberish(value.replace(" ", "").replace("-", ""))
     if is_excluded(value, least) or _VERSION.fullmatch(value):
@@ -70,7 +70,7 @@ def is_password(value: str, *, is_quoted: bool, least: int = 6) -> bool:
 
 
 def is_key(value: str, *, is_quoted: bool, least: int = 16) -> bool:
-    """A value that its name calls a key or a token: what a machine made."""
+    """Whether a value with the name of a key or token is one: it must look made by a machine."""
     if _UUID.fullmatch(value):
         return True
     if is_excluded(value, least) or value.isdecimal() or (_PATH.fullmatch(value) and not is_gibberish(value)):
@@ -85,7 +85,7 @@ def is_key(value: str, *, is_quoted: bool, least: int = 16) -> bool:
 
 
 def is_excluded(value: str, least: int) -> bool:
-    """Too short, with spaces, a placeholder, a reference to where the value really is, a path."""
+    """Too short, with spaces, a placeholder, a reference to the real place of the value, or a path."""
     if not least <= len(value) <= 4000 or any(map(str.isspace, value)) or not value.isascii():
         return True
     if _PLACEHOLDER.search(value) or _REFERENCE.search(value) or (len(value) <= 24 and _TYPES.fullmatch(value)):
@@ -94,7 +94,8 @@ def is_excluded(value: str, least: int) -> bool:
 
 
 def _is_chosen(value: str, *, is_quoted: bool) -> bool:
-    """`hunter2secret` and `Purple-Monkey-42`, but not `new_password2`, `sha256` or `user.pin1`."""
+    """Whether a person may have chosen it: `hunter2secret` and `Purple-Monkey-42`, but not `new_password2`, `sha256` or
+    `user.pin1`."""
     digits = [at for at, letter in enumerate(value) if letter.isdigit()]
     if not digits or any(each in value for each in "./:") or len(value) < 7:
         return False
@@ -107,7 +108,7 @@ def _is_chosen(value: str, *, is_quoted: bool) -> bool:
 
 
 def is_random(name: str) -> bool:
-    """Letters and digits in an order that no person gives names: kinds of letters change at every other step."""
+    """Whether letters and digits mix as in no name a person gives: their kind changes every few characters."""
     digits = sum(map(str.isdigit, name))
     changes = sum(_class(one) != _class(other) for one, other in pairwise(name))
     is_restless = digits >= 1 and len(name) >= 10 and changes / (len(name) - 1) >= 0.36
@@ -116,7 +117,7 @@ def is_random(name: str) -> bool:
 
 
 def _is_mixed_gibberish(name: str) -> bool:
-    """Random letters of both cases that happen to have no digit."""
+    """Whether it is random letters in both cases that happen to include no digit."""
     return len(name) >= 12 and is_mixed_case(name) and is_gibberish(name) and not re.search(r"[._/-]", name)
 
 
@@ -126,7 +127,7 @@ def is_mixed_case(name: str) -> bool:
 
 
 def is_gibberish(text: str) -> bool:
-    """Letters that make no words: fewer than half of the pairs are those of words."""
+    """Whether letters form no words: fewer than half of their pairs are common in words."""
     lower = text.lower()
     pairs = [one + other for one, other in pairwise(lower) if one.isalpha() and other.isalpha()]
     return bool(pairs) and sum(pair in _PAIRS for pair in pairs) / len(pairs) < 0.5
@@ -158,16 +159,16 @@ ADDRESS = "IP address"
 class SecretKind(NamedTuple):
     name: str
     hints: tuple[str, ...]
-    """Words or single signs; or a word, a stroke, and the part around which the pattern is looked for, where a text has
-    the word."""
+    """Words or single signs that a text must have for the pattern to be tried. A hint may also be a word, a stroke and
+    the string around which the pattern is then searched."""
     pattern: re.Pattern[str]
-    """The secret is its group `s`, or all of it."""
+    """The secret is its group `s` (or `s2`), or the whole match."""
     is_one: Callable[[str], bool] | None = None
-    """Says of a match whether it is a secret after all."""
+    """Decides whether a match is a secret after all."""
     reach: tuple[int, int] | None = (600, 2000)
-    """How far around a hint the pattern is looked for, within the line; None: in all of the text."""
+    """How far before and after a hint the pattern is searched, within the line; None for the whole text."""
     needed: str = ""
-    """Small letters without which the pattern never matches: to look for them takes a tenth of the time."""
+    """A lower-case string without which the pattern never matches: searching for it takes a tenth of the time."""
 
 
 def _kind(
@@ -183,8 +184,8 @@ def _kind(
 
 
 _L, _R = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))", r"(?![A-Za-z0-9_-])"
-"""Where a token begins and ends: inside a longer word it is something else. The `n` of an escaped line break is no part
-of one: texts hold JSON in strings of JSON. Runs (below) begin there anyway."""
+"""Where a token begins and ends: inside a longer word it is something else. The `n` of an escaped line break does not
+belong to a word: texts contain JSON in JSON strings. Runs (below) begin there anyway."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/=]{16,}")
 _EXAMPLES = re.compile(
     r"(?:^|[@.])(?:example|test|invalid|localhost|domain|email|company|foo|bar)\.(?:com|org|net|io|test|invalid)$",
@@ -194,7 +195,7 @@ _FILES = frozenset(
     """c cc cfg conf cpp css csv gif go h html ico ini java jpeg jpg js json jsx lock log md mjs pdf php png py rb rs
     scss sh sql svg svelte swift toml ts tsx txt vue webp xml yaml yml zip service timer target mount socket""".split()
 )
-"""Endings that no address has: `logo@2x.png`, `getty@tty1.service`."""
+"""Endings that no e-mail address has: `logo@2x.png`, `getty@tty1.service`."""
 _NOBODY = frozenset({"git", "noreply", "no-reply", "donotreply", "hg", "svn"})
 GENERIC_NAMES = frozenset(
     """user users username name you me runner ubuntu debian node app vscode codespace shared public default guest admin
@@ -202,7 +203,7 @@ GENERIC_NAMES = frozenset(
     dev developer build builder deploy deployer jenkins gitlab-runner git ansible postgres mysql redis nginx nobody
     coder worker server service system daemon data local agent student python ruby kali bin wheel""".split()
 )
-"""Names that say nothing of a person."""
+"""Names that do not identify a person."""
 
 
 def is_key_body(text: str) -> bool:
@@ -219,7 +220,7 @@ def is_personal(name: str) -> bool:
 
 
 def _is_mixed(text: str) -> bool:
-    """Digits and letters: what is made of one of them only is a name or a number."""
+    """Whether it has digits and letters: text with only one of them is a name or a number."""
     return any(map(str.isdigit, text)) and any(map(str.isalpha, text))
 
 
@@ -228,7 +229,7 @@ def _has_long_value(cookies: str) -> bool:
 
 
 def _is_public(address: str) -> bool:
-    """No address of a private network or of documentation, and no version of four parts."""
+    """Whether it is no address of a private network or of documentation, and no version number of four parts."""
     parts = [int(part) for part in address.split(".")]
     local = parts[0] in (0, 10, 127, 255) or parts[:2] in ([192, 168], [169, 254]) or parts[:3] in _DOCUMENTED
     return all(part < 256 for part in parts) and not local and not (parts[0] == 172 and 16 <= parts[1] < 32)
@@ -243,11 +244,11 @@ _IDS = frozenset(
     vol net pod deploy dpl prj inst i vpc subnet sg ami snap eni arn key-id kid sha1 sha256 sha512 md5 index main app vendor chunk-vendors webpack css module modules
     reread pytest tmp temp test id uuid hash digest ref blob tree""".split()
 )
-"""What names of things begin with: Claude's, other services', and those of builds."""
+"""How ids of things begin: those of Claude, of other services, and of builds."""
 
 
 def is_service_token(text: str) -> bool:
-    """A short name of a service and much that is random: a token of a service that has no row here."""
+    """Whether it is a short service name followed by much randomness: a token of a service without a row here."""
     start = re.split(r"[_-]", text, maxsplit=1)[0]
     body = re.split(r"[_-]", text)[-1]
     rest = text[len(start) + 1 :]
@@ -262,7 +263,7 @@ def is_service_token(text: str) -> bool:
 
 
 def _is_dense(text: str) -> bool:
-    """Random from end to end, though some of its letters are hyphens."""
+    """Whether it is random from end to end, even with hyphens in it."""
     parts = [part for part in re.split(r"[_-]", text) if part]
     has_all = all(any(map(test, text)) for test in (str.isdigit, str.islower, str.isupper))
     return has_all and len(text) / len(parts) >= 7 and is_random(text) and entropy(text) >= 4.2
@@ -351,6 +352,8 @@ TOKENS: tuple[SecretKind, ...] = (
     _kind("token", "*", r"[a-z][a-z0-9]{1,7}(?:[_-]v\d)?[_-][\w-]{40,}" + _R, is_service_token),
     _kind("token", "*", _SERVICE + _R, is_service_token),
 )
+"""Tokens by the three letters they begin with; `#` is for those that begin with a digit or one of `abcdefMNO`, `*` for
+all others that begin with a small letter."""
 BEHIND: tuple[tuple[str, SecretKind, int], ...] = (
     (":", _kind("Telegram token", "", r"\d{6,12}:[A-Za-z][\w-]{31,36}" + _R, _is_mixed), 12),
     (".", _kind("Cloudflare key", "", r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100,}"), 3),
@@ -361,8 +364,7 @@ WALLET = re.compile(
     r"(?:priv|secret|key|_pk\b|mnemonic|new [\w.]*Wallet(?=\())[\w\\\"'` ]{0,12}[=:,(\s][\s\\\"'`=:]{0,6}$",
     re.IGNORECASE,
 )
-"""Before 0x and 64 digits, which may as well be a hash."""
-"""Tokens by the three letters they begin with; `#` are hexadecimal numbers and such, `*` all others."""
+"""What must precede 0x and 64 digits, which could also be a hash."""
 
 _NAME_IN_PATH = r"(?P<s>[A-Za-z0-9_.\u00c0-\uffff][\w.\u00c0-\uffff]{0,40})(?![\w.]*[(=])"
 
@@ -495,14 +497,14 @@ KINDS: tuple[SecretKind, ...] = (
     _kind(
         USER, "@", r"(?<![\w.@/-])(?P<s>[a-z_][\w-]{1,31})@[\w-]+:[~/]\S{0,200}[$#](?!\S)", is_personal, reach=(34, 300)
     ),
-    # A row for each: what is looked for around one place is cut at its reach, another name in it would be, too.
+    # One row per place: the text around a place is cut at its reach, and so would be another name in it.
     _kind(USER, "home|/home/", "/home/" + _NAME_IN_PATH, is_personal, reach=(4, 60)),
     _kind(USER, "users|/users/", "/Users/" + _NAME_IN_PATH, is_personal, reach=(4, 60)),
     _kind(USER, "users|\\users\\", r"[A-Za-z]:\\{1,4}Users\\{1,4}" + _NAME_IN_PATH, is_personal, reach=(4, 60)),
     _kind(USER, "home|-home-", r"(?<![\w-])-home-" + _NAME_IN_PATH, is_personal, reach=(4, 60)),
     _kind(USER, "users|-users-", r"(?<![\w-])-Users-" + _NAME_IN_PATH, is_personal, reach=(4, 60)),
 )
-"""In the order in which they are asked: where two claim the same letters, the first has them."""
+"""In the order in which they are tried: where two claim the same letters, the first gets them."""
 
 OPTIONAL = (_kind(ADDRESS, ".", r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.-])", _is_public),)
-"""Only where they are asked for: numbers of four parts are versions as often as addresses."""
+"""Found only on request: numbers of four parts are versions as often as addresses."""

@@ -232,8 +232,8 @@ def hits(chart: Chart, sheet: Sheet, places: Sequence[Place]) -> Iterator[str]:
     yield f'<g class="hit" fill="{LIGHT.ink}" fill-opacity="0">'
     first = next((number for number in range(len(places)) if sheet.link(number)), -1)
     for number, place in enumerate(places):
-        said = whole_tip(chart, number) if sheet.links else label_tip(chart, number)
-        yield linked(rectangle(*place, said), sheet.link(number), said, is_first=number == first)
+        tip = whole_tip(chart, number) if sheet.links else label_tip(chart, number)
+        yield linked(rectangle(*place, tip), sheet.link(number), tip, is_first=number == first)
     yield "</g>"
 
 
@@ -254,10 +254,10 @@ def tip(chart: Chart, number: int, position: int) -> str:
     """A tooltip: the value of one series at a label."""
     series = chart.series[position]
     value = series.values[number]
-    said = written(None if value is None else float(value), chart.unit)
+    amount = written(None if value is None else float(value), chart.unit)
     if not chart.is_stacked:
-        return f"{chart.labels[number]}: {said}"
-    return f"{chart.labels[number]} · {series.name}: {said} of {written(chart.totals[number], chart.unit)}"
+        return f"{chart.labels[number]}: {amount}"
+    return f"{chart.labels[number]} · {series.name}: {amount} of {written(chart.totals[number], chart.unit)}"
 
 
 _HEAD = 19
@@ -345,11 +345,11 @@ def time_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]
 
 
 def _grid(ticks: dict[Decimal, str], made: Scale, box: Box) -> Iterator[str]:
-    for value, said in ticks.items():
+    for value, label in ticks.items():
         y = box.bottom - box.height * float(value) / made.top
         if y < box.bottom:
             yield line("grid", LIGHT.grid, box.left, y, box.right, y)
-        yield text(box.left - 10, y + 4, said, look="muted", size=SMALL, anchor="end")
+        yield text(box.left - 10, y + 4, label, look="muted", size=SMALL, anchor="end")
 
 
 def _limit(chart: Chart, made: Scale, box: Box) -> Iterator[str]:
@@ -359,9 +359,9 @@ def _limit(chart: Chart, made: Scale, box: Box) -> Iterator[str]:
     y = box.bottom - box.height * chart.limit / made.top
     place = f'x1="{n(box.left)}" y1="{n(y)}" x2="{n(box.right)}" y2="{n(y)}"'
     yield f'<line class="limit" stroke="{LIGHT.limit}" stroke-width="1.5" stroke-dasharray="6 4" {place}/>'
-    said = f"budget {written(chart.limit, chart.unit)}"
+    label = f"budget {written(chart.limit, chart.unit)}"
     yield text(
-        box.right, y - 5 if y > box.top + 12 else y + 15, said, look="limit", size=SMALL, anchor="end", halo=True
+        box.right, y - 5 if y > box.top + 12 else y + 15, label, look="limit", size=SMALL, anchor="end", halo=True
     )
 
 

@@ -147,15 +147,15 @@ def _ordered(files: Sequence[PartedFile]) -> list[PartedFile]:
 
 
 def _tally(files: Sequence[PartedFile]) -> list[str]:
-    told = {
+    counts = {
         BranchOutcome.DIFFERENT: "came out differently",
         BranchOutcome.UNKNOWN: "changed on both sides, the end not known",
         BranchOutcome.LEFT_ONLY: "changed on the left only",
         BranchOutcome.RIGHT_ONLY: "changed on the right only",
         BranchOutcome.SAME: "came out the same",
     }
-    numbers = {outcome: sum(file.outcome is outcome for file in files) for outcome in told}
-    return [f"{number:,} {told[outcome]}" for outcome, number in numbers.items() if number]
+    numbers = {outcome: sum(file.outcome is outcome for file in files) for outcome in counts}
+    return [f"{number:,} {counts[outcome]}" for outcome, number in numbers.items() if number]
 
 
 def _file(session: Session, file: PartedFile) -> ComparedFile:

@@ -213,8 +213,8 @@ def arguments_of(
         return [] if tool_input in (None, "") else [_part("input", tool_input, limits, is_plain)]
     by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}, "Read": {"file_path", "offset", "limit"}}
     skipped = _SAID_BY_DIFF if has_diff and is_edit(tool) else by_tool.get(tool, set())
-    said = tool_input.get("command") if tool == "Bash" else None
-    if isinstance(said, str) and len(said) <= LONGEST_INLINE and "\n" not in said:
+    command = tool_input.get("command") if tool == "Bash" else None
+    if isinstance(command, str) and len(command) <= LONGEST_INLINE and "\n" not in command:
         skipped = {"command"}  # the line of the call shows all of it
     named = sorted(
         tool_input.items(), key=lambda each: each[0] != "plan"

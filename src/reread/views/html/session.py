@@ -214,10 +214,10 @@ class SessionParts:
                 yield self._words(step) if isinstance(step, WordsBlock) else self._note(step)
         yield from _gathered(run)
 
-    def _words(self, said: WordsBlock) -> parts.Words:
-        place = self._anchors.take(said.place.uuid)
-        fate = _FATES.get(said.withdrawn or "", "")
-        return parts.Words(place, words(said.text), said.place.time, fate, self._raw(said.place.record))
+    def _words(self, block: WordsBlock) -> parts.Words:
+        place = self._anchors.take(block.place.uuid)
+        fate = _FATES.get(block.withdrawn or "", "")
+        return parts.Words(place, words(block.text), block.place.time, fate, self._raw(block.place.record))
 
     def _thought(self, thought: ThinkingBlock) -> parts.ThinkingPart:
         return parts.ThinkingPart(
@@ -341,8 +341,8 @@ def branch_label(branch: Branch) -> str:
 
 def _models(session: Session) -> list[str]:
     """The models named in the lines; grouping the lines into messages first would take several times as long."""
-    told = (record.message.model for record in session.spoken if record.message is not None)
-    return [model for model in dict.fromkeys(told) if model and not model.startswith("<")]
+    models = (record.message.model for record in session.spoken if record.message is not None)
+    return [model for model in dict.fromkeys(models) if model and not model.startswith("<")]
 
 
 def result_facts(result: ResultBlock) -> list[str]:
