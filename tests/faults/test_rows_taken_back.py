@@ -81,6 +81,22 @@ def test_a_new_generation_is_adopted_and_the_old_one_stays(tmp_path: Path) -> No
         assert archive.safe.verify(deep=True).damaged == []
 
 
+def test_a_file_that_was_adopted_and_never_read_begins_a_new_generation(tmp_path: Path) -> None:
+    """The first would take the place of what the safe holds, and a rebuild would show the older content."""
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        for word in ("alpaca", "iguana"):
+            a_session(a_prompt(f"the {word}"), id=ID).write(tmp_path / "projects")
+            archive.sync()
+        archive.connection.execute("UPDATE file SET size = -1, taken = 0, session = NULL")
+        a_session(a_prompt("a pangolin"), id=ID).write(tmp_path / "projects")
+        archive.sync()
+        assert archive.sql("SELECT DISTINCT generation FROM piece ORDER BY 1")[1] == [(1,), (2,), (3,)]
+        archive.safe.rebuild()
+        assert [archive.search(word).total for word in ("alpaca", "iguana", "pangolin")] == [0, 0, 1]
+        proof = archive.safe.verify(deep=True)
+        assert (proof.damaged, proof.unnamed) == ([], [])
+
+
 def test_agents_outputs_captures_and_backups_are_adopted_with_their_session(tmp_path: Path) -> None:
     config = a_config(tmp_path, {"0000000000000001@v1": b"one"})
     with an_archive(config) as archive:

@@ -116,8 +116,10 @@ def file_job(
         raise SourceError(file.path, f"cannot be read ({error.strerror or error})") from error
     row = keys.row(file.location)
     fresh = FileJob(file=file, key=key, source=str(source), device=status.st_dev, inode=status.st_ino)
-    if row is None or (row.size < 0 and row.taken == 0):  # unknown, or adopted from the safe without being read
+    if row is None:
         return fresh
+    if row.size < 0 and row.taken == 0:  # adopted from the safe without being read: what that holds stays as it is
+        return replace(fresh, generation=row.generation + 1, is_rewritten=True)
     if row.present and _looks_unchanged(row, status):
         return None
     if _only_grew(file.path, status, row) and ((has_more := status.st_size > row.taken) or still_holds(row)):
