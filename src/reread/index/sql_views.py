@@ -77,10 +77,10 @@ def _dollars(nanodollars: str) -> str:
 
 _NAME = """CASE WHEN (SELECT count(*) FROM session AS other WHERE other.uuid = session.uuid) > 1
         THEN session_name(session.uuid, session.machine, session.folder) ELSE session.uuid END"""
-_SESSION = Column("session", _NAME, "whose it is: sessions.id")
+_SESSION = Column("session", _NAME, "its session: sessions.id")
 _PROJECT = Column("project", "project_today(session.project)", "the folder it belongs to today")
 _AGENT = Column("agent", "CASE file.kind WHEN 'subagent' THEN file.agent END", "the subagent; NULL in the conversation")
-_FILE = Column("file", "file.id", "where it stands: file.id", "INTEGER")
+_FILE = Column("file", "file.id", "its file: file.id", "INTEGER")
 _OF_FILE = "JOIN file ON file.id = {0}.file JOIN session ON session.id = file.session"
 _LINE = "file.kind, file.id, file.generation, {0}.offset, {0}.length"
 
@@ -101,7 +101,7 @@ SESSIONS = ReadableView(
     "sessions",
     "one row for each session that `reread list` knows",
     (
-        Column("id", _NAME, "what every command takes"),
+        Column("id", _NAME, "the id that commands take as SESSION"),
         Column("title", "ifnull(mark.title, session.title)"),
         _PROJECT,
         Column("directory", "session.project", "the working directory, as it was called then"),
@@ -118,7 +118,12 @@ SESSIONS = ReadableView(
         ),
         *(Column(name, f"session.{name}", "a JSON array") for name in ("models", "versions", "git_branches")),
         Column("bytes", "session.bytes", type="INTEGER"),
-        Column("starred", "ifnull(mark.starred, 0)", "1 where a person said so, like the next three", "INTEGER"),
+        Column(
+            "starred",
+            "ifnull(mark.starred, 0)",
+            "1 if you starred it; `reread mark` sets this and the next three",
+            "INTEGER",
+        ),
         Column("hidden", "ifnull(mark.hidden, 0)", "1 for those that `reread list` leaves out", "INTEGER"),
         Column("tags", "ifnull(mark.tags, '[]')", "a JSON array"),
         Column("note", "mark.note"),
@@ -238,9 +243,9 @@ def schema_of_views() -> str:
     views = "\n--\n".join(view.description for view in VIEWS)
     examples = "\n\n".join(f"-- {about}:\n{query};" for about, query in EXAMPLES.items())
     return (
-        "-- VIEWS, for reading: texts out of the safe, times as ISO 8601 in UTC, money in dollars, copies left out.\n"
-        "-- A text is NULL where damage in the safe hides it. Texts are what takes time: narrow by other columns.\n"
-        "-- They belong to `reread sql`; `reread export --format sqlite` writes the same for other programs.\n--\n"
+        "-- VIEWS, for reading: texts from the safe, times as ISO 8601 in UTC, money in dollars, copies left out.\n"
+        "-- A text is NULL if damage in the safe hides it. Reading texts takes time: filter by other columns.\n"
+        "-- Only `reread sql` has these views; `reread export --format sqlite` writes them for other programs.\n--\n"
         f"{views}\n\n{examples}\n\n-- TABLES, which the views are made of.\n"
     )
 
