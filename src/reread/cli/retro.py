@@ -64,7 +64,7 @@ what repeats across sessions, and what to change: suggestions with a ready draft
     )
     made.add_argument("--suggestions", action="store_true", help="print suggestions only")
     made.add_argument("--format", choices=FORMS, default="text", help="output format (default: text)")
-    labels = made.add_argument_group("what was found wrongly")
+    labels = made.add_argument_group("false finds")
     labels.add_argument(
         "--wrong", metavar="UUID", help="mark the moment at this record as a false find; it is left out from then on"
     )
