@@ -155,7 +155,7 @@ def plain(text: str) -> str:
 
 def tag(name: str) -> Callable[[str], str | None]:
     """A function that returns the text inside the tag `name`."""
-    pattern = re.compile(rf"<{name}>(.*?)</{name}>", re.DOTALL)
+    pattern = lazy.pattern(rf"<{name}>(.*?)</{name}>", re.DOTALL)
 
     def inside(text: str) -> str | None:
         found = pattern.search(text)
