@@ -374,6 +374,17 @@ def test_the_total_of_a_search_does_not_depend_on_the_limit(tmp_path: Path, numb
             assert (found.total, len(found.hits)) == (number, min(limit, number))
 
 
+@pytest.mark.parametrize("outside", [10, 2 * WINDOW])
+def test_the_total_of_a_search_counts_only_what_lies_in_its_window_of_time(tmp_path: Path, outside: int) -> None:
+    early = (a_prompt(f"alpaca {each}", timestamp=on(1)) for each in range(outside))
+    late = (a_prompt(f"alpaca {outside + each}", timestamp=on(5)) for each in range(10))
+    a_session(*early, *late, id=ANN).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
+        archive.sync()
+        window = Filter(since=datetime(2026, 3, 4, tzinfo=UTC))
+        assert [archive.search("alpaca", base=window, limit=limit).total for limit in (5, 10, 11)] == [10, 10, 10]
+
+
 @pytest.mark.parametrize("order", ["together", "the copy later"])
 def test_a_line_that_a_resume_copied_is_found_in_the_session_it_was_written_in(tmp_path: Path, order: str) -> None:
     """The copy goes on later, so it is the newer of the two."""

@@ -26,7 +26,7 @@ from reread.index.safe_reader import SafeReader, piece_with
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
 from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text_at
 from reread.index.user_data import Noted, matching, noted_words
-from reread.times import in_zone, moment
+from reread.times import in_zone, milliseconds, moment
 
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
 from .listing import passing_ids, project_of
@@ -230,11 +230,13 @@ class Searcher:
         seen = _Seen()
         passed = 0
         for window in self._windows(query, chosen):
-            passed += len(window)
-            found += self._best([match for match in window if filters.keeps_time(_time(match))], query, limit, seen)
+            inside = [match for match in window if filters.keeps_time(_time(match))]
+            passed += len(inside)
+            found += self._best(inside, query, limit, seen)
             if len(found) >= limit:
                 is_last = len(window) < WINDOW  # counting them takes as long as finding them
-                total = passed if is_last else reading.count_matches(self._connection, query.match, chosen)
+                times = _bounds(filters)
+                total = passed if is_last else reading.count_matches(self._connection, query.match, chosen, times)
                 break
         else:
             total = len(found)
@@ -319,10 +321,9 @@ class Searcher:
     def cells(self, text: str, fields: frozenset[Field], filters: Filter) -> Cells:
         """How many hits each session, field and hour has, without reading any text."""
         query = parse(text, fields)
-        times = [None if time is None else int(time.timestamp() * 1000) for time in (filters.since, filters.until)]
         everywhere = parse(text, ALL_FIELDS)
         chosen = self._chosen(filters)
-        rows = reading.match_cells(self._connection, everywhere.match, chosen, (times[0], times[1]), MOST + 1)
+        rows = reading.match_cells(self._connection, everywhere.match, chosen, _bounds(filters), MOST + 1)
         cells = [FacetCell(session, FIELDS[field], hour, hits) for session, field, hour, hits in rows]
         own = self._own(matching(noted_words(self._connection), everywhere.match), query.terms, filters, chosen)
         cells += [FacetCell(hit.session.id, hit.field, _hour(hit.time), 1) for hit in own]
@@ -506,6 +507,10 @@ def _original(copies: Iterable[StoredSession]) -> StoredSession:
 def _within(blocks: FileBlocks, filters: Filter) -> FileBlocks:
     """Only the rows within the times of a filter."""
     return blocks._replace(rows=[row for row in blocks.rows if filters.keeps_time(moment(row[-1]))])
+
+
+def _bounds(filters: Filter) -> tuple[int | None, int | None]:
+    return milliseconds(filters.since), milliseconds(filters.until)
 
 
 def _time(match: Match) -> datetime | None:

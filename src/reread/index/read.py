@@ -355,16 +355,24 @@ def blocks(
             yield FileBlocks(session, kind, generation, list(found))
 
 
-def count_matches(connection: sqlite3.Connection, expression: str, sessions: Sequence[int] | None) -> int:
-    """How many blocks match, in some sessions or in all."""
+def count_matches(
+    connection: sqlite3.Connection,
+    expression: str,
+    sessions: Sequence[int] | None,
+    times: tuple[int | None, int | None] = (None, None),
+) -> int:
+    """How many blocks match, in some sessions or in all; `times` are the bounds of a window, in milliseconds, which
+    only count together with sessions."""
     if sessions is None:
         found = connection.execute("SELECT count(*) FROM search WHERE search MATCH ?", (expression,)).fetchone()
     else:
+        since, until = times
         found = connection.execute(
             f"""SELECT count(*)
                 FROM search CROSS JOIN block ON block.id = search.rowid CROSS JOIN file ON file.id = block.file
-                WHERE search MATCH ? AND file.session IN ({integers(sessions)})""",  # noqa: S608  integers only
-            (expression,),
+                WHERE search MATCH ? AND (? IS NULL OR block.time >= ?) AND (? IS NULL OR block.time < ?)
+                AND file.session IN ({integers(sessions)})""",  # noqa: S608  integers only
+            (expression, since, since, until, until),
         ).fetchone()
     return int(found[0])
 
