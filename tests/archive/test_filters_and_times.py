@@ -11,7 +11,7 @@ import pytest
 
 from reread.archive.filters import Filter, Moment, check_window, moment_of, parse_end, touches
 from reread.archive.filters import parse_time as parse
-from reread.archive.usage_report import Calendar
+from reread.archive.usage_report import Calendar, beginnings
 from reread.errors import BadInput
 from reread.features.tool_use import paths_of
 from reread.sessions import ToolCall
@@ -117,6 +117,20 @@ def test_days_of_this_machine_are_those_of_its_clocks_then(monkeypatch: pytest.M
         the_day_after = datetime(2026, 10, 26, 12, 0, tzinfo=UTC)
         assert parse("yesterday", the_day_after, None, "--since") == datetime(2026, 10, 24, 22, 0, tzinfo=UTC)
         assert parse_end("yesterday", the_day_after, None, "--until") == datetime(2026, 10, 25, 23, 0, tzinfo=UTC)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="needs a system whose zone can be set")
+def test_the_overview_counts_from_midnights_of_this_machine_as_its_clocks_were_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        for now in (datetime(2026, 10, 25, 12, tzinfo=UTC), datetime(2026, 3, 29, 12, tzinfo=UTC), NOW):
+            assert beginnings(now, None) == beginnings(now, BERLIN)
     finally:
         monkeypatch.undo()
         time.tzset()

@@ -42,6 +42,12 @@ LAST_QUARTER = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp()) // QUARTER_SECO
 """From this quarter on, some zones would need the year 10000."""
 
 
+def midnight(day: date, zone: tzinfo | None) -> datetime:
+    """When a day begins, by the clocks of the zone or of this machine as they are on that day."""
+    begins = datetime(day.year, day.month, day.day, tzinfo=zone)
+    return begins if zone is not None else in_zone(begins, None)
+
+
 class Calendar:
     """The local day of every quarter of an hour. The ends of a day are computed once; when clocks change, it has 23 or
     25 hours."""
@@ -57,8 +63,8 @@ class Calendar:
         seconds = quarter * QUARTER_SECONDS
         if not self._begins <= seconds < self._ends:
             self._day = in_zone(datetime.fromtimestamp(seconds, UTC), self._zone).date()
-            self._begins = self._midnight(self._day)
-            self._ends = self._midnight(self._day + timedelta(days=1))
+            self._begins = midnight(self._day, self._zone).timestamp()
+            self._ends = midnight(self._day + timedelta(days=1), self._zone).timestamp()
         return self._day
 
     def stretches(self, days: Iterable[int], name: Callable[[date], str]) -> list[tuple[int, int, str | None]]:
@@ -70,10 +76,6 @@ class Calendar:
                 if day is not None and day not in found:
                     found[day] = int(self._begins // QUARTER_SECONDS), int(self._ends // QUARTER_SECONDS), name(day)
         return [found[day] for day in sorted(found)]
-
-    def _midnight(self, day: date) -> float:
-        begins = datetime(day.year, day.month, day.day, tzinfo=self._zone)
-        return (begins if self._zone is not None else in_zone(begins, None)).timestamp()
 
 
 def _week(day: date) -> str:
@@ -362,8 +364,8 @@ class Period(Struct, frozen=True, kw_only=True):
 
 def beginnings(now: datetime, zone: tzinfo | None) -> list[datetime]:
     """The midnight at which each of the `LENGTHS` begins."""
-    midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    return [midnight - timedelta(days=days - 1) for days in LENGTHS.values()]
+    today = now.astimezone(zone).date()
+    return [midnight(today - timedelta(days=days - 1), zone) for days in LENGTHS.values()]
 
 
 def counted_to(now: datetime, last: datetime | None, zone: tzinfo | None) -> datetime:

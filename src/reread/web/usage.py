@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from reread.archive import CacheReport, UsageReport
 from reread.archive.filters import Filter
 from reread.archive.status import DAYS_BACK, PERIODS, SECONDS, dollars_to_nano, read_limits, spending, write_limits
-from reread.archive.usage_report import GROUPINGS, FiveHourBlock, block
+from reread.archive.usage_report import GROUPINGS, FiveHourBlock, block, midnight
 from reread.errors import BadInput
 from reread.views.cache_table import cause_words, reported_or_inferred, signed_money
 from reread.views.charts import Chart
@@ -68,9 +68,9 @@ def filters_in(request: Request) -> UsageFilters:
     form, span = named.form, named.span
     filters = make_filter(site, {**form, "since": "" if span else form.get("since", ""), "hidden": "1"})
     if span in _DAYS:
-        midnight = site.settings.now.astimezone(site.settings.timezone)
-        midnight = midnight.replace(hour=0, minute=0, second=0, microsecond=0)
-        filters = filters._replace(since=midnight - timedelta(days=_DAYS[span] - 1))
+        zone = site.settings.timezone
+        first = site.settings.now.astimezone(zone).date() - timedelta(days=_DAYS[span] - 1)
+        filters = filters._replace(since=midnight(first, zone))
     return named._replace(filters=filters)
 
 
