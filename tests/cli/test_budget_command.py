@@ -36,6 +36,13 @@ def test_a_budget_is_set_shown_and_taken_away(home: Path) -> None:
     assert "nearly used up" not in reread("budget", "--home", home, "--no-sync").out
 
 
+def test_a_budget_of_less_than_whole_dollars_stands_in_the_status_line_to_the_cent(home: Path) -> None:
+    reread("budget", "day", "12.5", "--home", home, "--no-sync")
+    assert "day 40% of $12.50" in reread("statusline", "--home", home).out
+    reread("budget", "day", "0.4", "--home", home, "--no-sync")
+    assert "of $0.40 !!" in reread("statusline", "--home", home).out
+
+
 @pytest.mark.parametrize("words", [["day"], ["day", "x"], ["year", "5"], ["day", "-5"]])
 def test_what_is_no_budget_is_told_in_a_sentence(words: list[str], tmp_path: Path) -> None:
     told = reread("budget", *words, "--home", tmp_path / "home")

@@ -125,7 +125,9 @@ def _budget(spent: SpentToday) -> str | None:
     if found is None:
         return None
     mark = {"ok": "", "near": " !", "over": " !!"}[found.state]
-    return f"{found.period} {found.share:.0%} of ${found.limit / 1e9:,.0f}{mark}"
+    limit = found.limit / 1e9
+    amount = f"${limit:,.0f}" if limit == int(limit) else f"${limit:,.2f}"
+    return f"{found.period} {found.share:.0%} of {amount}{mark}"
 
 
 def _money(nanodollars: int | None) -> str | None:
