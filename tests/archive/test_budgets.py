@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -58,6 +59,13 @@ def test_a_budget_says_so_before_it_is_used_up() -> None:
 )
 def test_amounts_as_people_write_them(text: str, amount: int) -> None:
     assert dollars_to_nano(text) == amount
+
+
+@pytest.mark.parametrize("text", ["1,50", "2,5", "$1,00", "1,", "10,0000", "1,000,00", "1.5,000"])
+def test_a_comma_that_separates_no_thousands_is_not_dropped(text: str) -> None:
+    """`1,50` is one dollar fifty in half of Europe, never 150 dollars."""
+    with pytest.raises(ValueError, match=re.escape(text)):
+        dollars_to_nano(text)
 
 
 @pytest.mark.parametrize("text", ["", "ten", "-1", "0", "nan", "inf", "1e99"])

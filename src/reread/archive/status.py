@@ -75,10 +75,14 @@ def write_limits(home: str, limits: Mapping[str, int]) -> None:
 
 def dollars_to_nano(text: str) -> int:
     """Raises ValueError for what is not a possible budget."""
+    import re
     from decimal import Decimal, InvalidOperation
 
+    written = text.strip().removeprefix("$")
+    if "," in written and not re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d*)?", written):  # `1,50` is not 150
+        raise ValueError(text)
     try:
-        amount = Decimal(text.strip().removeprefix("$").replace(",", ""))
+        amount = Decimal(written.replace(",", ""))
     except InvalidOperation:
         raise ValueError(text) from None
     if not amount.is_finite() or not 0 < amount <= LARGEST:
