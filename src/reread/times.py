@@ -22,6 +22,14 @@ def in_zone(time: datetime, zone: tzinfo | None) -> datetime:
         return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
+def day_beginning(now: datetime, zone: tzinfo | None, days_ago: int = 0) -> datetime:
+    """The midnight at which today, or a day before it, began in a zone; right across a clock change, too, which the
+    offset that this machine has now does not know of."""
+    today = in_zone(now, zone).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    midnight = today - timedelta(days=days_ago)
+    return midnight.replace(tzinfo=zone) if zone is not None else in_zone(midnight, None)
+
+
 def is_moment(milliseconds: int) -> bool:
     """Whether a datetime can hold it: from the year 1 to 9999."""
     return EARLIEST <= milliseconds <= LATEST

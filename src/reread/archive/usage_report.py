@@ -22,7 +22,7 @@ from reread.index import client_totals, usage_sums
 from reread.index import usage_sums as ledger
 from reread.index.sessions import moves
 from reread.lazy import NamedTuple
-from reread.times import in_zone, moment
+from reread.times import day_beginning, in_zone, moment
 
 from .filters import Filter
 
@@ -362,8 +362,7 @@ class Period(Struct, frozen=True, kw_only=True):
 
 def beginnings(now: datetime, zone: tzinfo | None) -> list[datetime]:
     """The midnight at which each of the `LENGTHS` begins."""
-    midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    return [midnight - timedelta(days=days - 1) for days in LENGTHS.values()]
+    return [day_beginning(now, zone, days - 1) for days in LENGTHS.values()]
 
 
 def counted_to(now: datetime, last: datetime | None, zone: tzinfo | None) -> datetime:

@@ -18,6 +18,7 @@ from reread.archive.filters import Filter
 from reread.archive.status import DAYS_BACK, PERIODS, SECONDS, dollars_to_nano, read_limits, spending, write_limits
 from reread.archive.usage_report import GROUPINGS, FiveHourBlock, block
 from reread.errors import BadInput
+from reread.times import day_beginning
 from reread.views.cache_table import cause_words, reported_or_inferred, signed_money
 from reread.views.charts import Chart
 from reread.views.charts.chart import fold_names
@@ -68,9 +69,7 @@ def filters_in(request: Request) -> UsageFilters:
     form, span = named.form, named.span
     filters = make_filter(site, {**form, "since": "" if span else form.get("since", ""), "hidden": "1"})
     if span in _DAYS:
-        midnight = site.settings.now.astimezone(site.settings.timezone)
-        midnight = midnight.replace(hour=0, minute=0, second=0, microsecond=0)
-        filters = filters._replace(since=midnight - timedelta(days=_DAYS[span] - 1))
+        filters = filters._replace(since=day_beginning(site.settings.now, site.settings.timezone, _DAYS[span] - 1))
     return named._replace(filters=filters)
 
 
