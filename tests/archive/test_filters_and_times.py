@@ -117,6 +117,10 @@ def test_days_of_this_machine_are_those_of_its_clocks_then(monkeypatch: pytest.M
         the_day_after = datetime(2026, 10, 26, 12, 0, tzinfo=UTC)
         assert parse("yesterday", the_day_after, None, "--since") == datetime(2026, 10, 24, 22, 0, tzinfo=UTC)
         assert parse_end("yesterday", the_day_after, None, "--until") == datetime(2026, 10, 25, 23, 0, tzinfo=UTC)
+        today, week, month = beginnings(the_day_after, None)
+        assert today == datetime(2026, 10, 25, 23, 0, tzinfo=UTC)
+        assert week == datetime(2026, 10, 19, 22, 0, tzinfo=UTC)
+        assert month == datetime(2026, 9, 26, 22, 0, tzinfo=UTC)
     finally:
         monkeypatch.undo()
         time.tzset()

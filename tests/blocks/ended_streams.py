@@ -116,6 +116,7 @@ class _Written:
             calls=sum(isinstance(each, CallBlock) for turn in turns for each in turn.steps),
             output_tokens=used.output_tokens,
             cost=used.cost,
+            unpriced_tokens=used.unpriced_tokens,
             read_turns=lambda: turns,
         )
         return replace(step, agent=agent)

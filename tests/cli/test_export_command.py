@@ -213,6 +213,21 @@ def test_markdown_ends_a_fence_with_its_item_and_shows_code_of_a_prompt_as_it_is
     assert {"[a link]:", "- [b]:", "config[key]: data: stays"} <= set(lines)
 
 
+def test_markdown_knows_code_from_backticks_that_begin_none(run: Run, tmp_path: Path) -> None:
+    trunk = a_session(
+        a_prompt("```x``` is it\n<b>one</b>"),
+        a_reply("\\`<img src=a>\\`\n\nfoo `bar\nbaz` <img src=b> `qux`\n\n``<img src=c>` `<i>`"),
+        a_prompt("go on"),
+        a_reply("- ```\n  <div>\n  ```\n  <img src=d>\n\ntext\n2. ```\n   <img src=e>\n   ```\n\n`<kept>`"),
+    ).write(tmp_path / "projects")
+    text = run("export", trunk, "--format", "markdown").out
+    assert "> &lt;b>one&lt;/b>\n\n" in text
+    assert "<img" not in text
+    assert "\n- ```\n  <div>\n  ```\n" in text
+    assert "\n`<kept>`\n" in text
+    assert text.endswith("</sub>\n")
+
+
 def test_a_title_of_ones_own_stays_where_secrets_are_taken_out(kept: Kept) -> None:
     kept("mark", LANTERN, "--title", "Ask marta@zoo-of-tests.org about it", "--note", "only mine")
     text = kept("export", LANTERN, "--format", "markdown", "--redact").out

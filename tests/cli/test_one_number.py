@@ -278,3 +278,17 @@ def test_recorded_sessions_are_told_the_same_on_every_surface(run: Run, tmp_path
     table = by_surface(Kept(run, RECORDED, tmp_path / "archive"), 10)
     assert len(table) == 10
     assert {name: len(set(told.values())) for name, told in table.items()} == dict.fromkeys(table, 1), table
+
+
+def test_a_part_of_a_cost_is_a_lower_bound_wherever_it_is_shown(run: Run, tmp_path: Path) -> None:
+    """A model without a price in the session and in its agent."""
+    replies = [a_reply("one"), a_reply("two", model="glm-5.1")]
+    agent = a_subagent(a_prompt("look"), a_reply("three"), a_reply("four", model="glm-5.1"), of="t1")
+    task = a_reply(a_tool_call("Task", {"prompt": "look"}, id="t1"))
+    trunk = a_session(a_prompt("go"), *replies, task, a_tool_result("so", of="t1"), agent).write(tmp_path / "projects")
+    shown = [
+        run(*words, trunk).out for words in (("show",), ("summary",), ("export",), ("summary", "--format", "markdown"))
+    ]
+    for text in shown:
+        assert "≥$0.0" in text
+        assert not re.search(r"(?<!≥)\$0\.0", text)

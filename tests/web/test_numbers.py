@@ -259,6 +259,29 @@ def test_home_tells_of_today(tmp_path: Path) -> None:
         assert len([tag for tag in page.of("svg") if "Calendar, 365 days" in (tag.get("aria-label") or "")]) == 1
 
 
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="needs a system whose zone can be set")
+def test_a_day_with_a_clock_change_is_counted_from_its_first_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_project(tmp_path, "quarry", 2, "/home/ann/quarry", "2026-10-25")
+    early = [
+        a_prompt("early", timestamp="2026-10-24T22:30:00.000Z"),
+        a_reply("so", timestamp="2026-10-24T22:31:00.000Z"),
+    ]
+    a_session(*early, id="early").write(tmp_path / "claude" / "projects")
+    noon = property(lambda _: datetime(2026, 10, 25, 12, tzinfo=UTC))
+    monkeypatch.setattr("reread.web.archive_pool.ServerSettings.now", noon)
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        with asking(tmp_path / "home", tmp_path / "claude") as site:
+            rows = list(csv.DictReader(io.StringIO(site.get("/usage/usage.csv?since=today").text)))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert [(row["day"], row["requests"]) for row in rows if row["day"]] == [("2026-10-25", "3")]
+
+
 def test_the_open_block_is_told_beside_requests_without_a_time(tmp_path: Path) -> None:
     now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z"
     timeless = a_reply("when", timestamp="no time")

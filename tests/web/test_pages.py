@@ -398,6 +398,14 @@ def test_a_session_is_renamed_and_noted_from_its_page(site: Asking) -> None:
     assert "ask Bob" not in page.text
 
 
+def test_a_note_with_invisible_letters_can_be_changed_again(site: Asking) -> None:
+    """Texts copied from elsewhere have them; a page does not show them, so its form cannot send them back."""
+    for text in ("pasted\u200b from a\u2060 chat", "\ufeffand\rfrom\u2028a file", "typed"):
+        had = next(tag["value"] or "" for tag in site.page(f"/s/{LANTERN}").of("input") if tag.get("name") == "had")
+        assert site.post(f"/s/{LANTERN}/mark", {"note": text, "had": had}, is_part=True).status_code == 200
+    assert "typed" in site.page(f"/s/{LANTERN}").text
+
+
 def test_several_sessions_are_marked_at_once(site: Asking) -> None:
     def mark(form: str) -> tuple[int, str]:
         headers = CHANGES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -57,6 +58,18 @@ def test_a_note_for_obsidian_has_its_properties_first(site: Asking) -> None:
     assert answer.headers["content-disposition"] == 'attachment; filename="talk.md"'
     assert answer.text.startswith("---\n")
     assert ONE not in answer.text
+
+
+def test_a_note_for_obsidian_has_the_day_of_the_time_zone_that_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = a_prompt("late", timestamp="2026-10-04T22:30:00.000Z")
+    a_session(late, id="talk").write(tmp_path / "projects")
+    monkeypatch.setattr("reread.web.archive_pool.ServerSettings.timezone", ZoneInfo("Asia/Tokyo"))
+    with asking(tmp_path / "home", tmp_path / "projects") as site:
+        for redact in ({}, {"redact": "1"}):
+            note = site.post("/s/talk/export", {"format": "obsidian", **redact}).text
+            assert 'date: "2026-10-05"' in note and "[[2026-10-05]]" in note
 
 
 def test_some_turns_of_a_branch_as_markdown(site: Asking) -> None:

@@ -271,6 +271,7 @@ class AgentBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     calls: int = 0
     output_tokens: int = 0
     cost: Decimal | None = None
+    unpriced_tokens: int = 0
     read_turns: Callable[[], tuple[TurnBlocks, ...]]
 
     @cached_property

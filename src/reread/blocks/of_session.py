@@ -183,6 +183,7 @@ class SessionBlocks:
             calls=len(agent.tool_calls),
             output_tokens=agent.usage.output_tokens,
             cost=agent.cost,
+            unpriced_tokens=agent.usage.unpriced_tokens,
             read_turns=lambda: tuple(self.turn(agent, turn, depth=depth) for turn in agent.turns),
         )
 

@@ -235,6 +235,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     git_branches: tuple[str, ...]
     models: tuple[str, ...]
     cost: Decimal | None
+    unpriced_tokens: int
     output_tokens: int
     goal: str
     """One sentence; `journey` has every prompt."""
@@ -302,6 +303,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         git_branches=tuple(dict.fromkeys(record.git_branch for record in session.records if record.git_branch)),
         models=tuple(dict.fromkeys(request.model for request in session.requests if request.model)),
         cost=session.total_usage.cost,
+        unpriced_tokens=session.total_usage.unpriced_tokens,
         output_tokens=session.total_usage.output_tokens,
         goal=goal.text,
         goal_source=goal.source,

@@ -40,8 +40,10 @@ LONGEST_OUTPUT = 20_000
 LONGEST_DIFF = 400
 _POINT = 120
 _TICKS = re.compile(r"`+")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_FENCE = re.compile(r"( {0,3}(?:(?:[-*+]|1[.)]|(\d{1,9}[.)]))[ \t]+)*)(`{3,}(?=[^`]*$)|~{3,})")
+"""A fence, perhaps behind the signs of list items; behind three backticks that are closed in their line is no fence."""
+_CODE_SPAN = re.compile(r"\\[\\`]|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+"""A code span; or an escaped backtick, which begins none."""
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _LEADS_ASTRAY = re.compile(r"\]\(\s*<?\s*(?:javascript|vbscript|data|file):[^)]*\)?", re.IGNORECASE)
 _NAMES_ASTRAY = re.compile(
@@ -217,30 +219,38 @@ def spoken(text: str) -> list[str]:
     and links to scripts, data or files lose their address."""
     made: list[str] = []
     fence, indent = "", ""
+    is_code = is_open = False
     for line in tabbed(text).strip("\n").split("\n"):
         # A fence in a list item ends with the item. Without closing it here, the tags that follow would not be escaped.
         if fence and line.strip() and not line.startswith(indent):
             made.append(indent + fence)
             fence = ""
-        mark = _FENCE.match(line)
+        mark = _FENCE.match(line[len(indent) :] if fence else line)
         if fence:
-            made.append(line)
-            is_end = mark is not None and mark[1].startswith(fence) and not line.strip().strip(fence[0])
+            made.append(line if is_code else _plain(line)[0])
+            is_end = mark is not None and mark[3].startswith(fence) and not line.strip().strip(fence[0])
             fence = "" if is_end else fence
+        elif mark is not None:
+            # Behind a paragraph, `2.` begins no list, and what follows is no code.
+            fence, indent, is_code, is_open = mark[3], " " * len(mark[1]), mark[2] is None, False
+            made.append(line)
         else:
-            fence, indent = (mark[1], line[: mark.start(1)]) if mark is not None else ("", "")
-            made.append(line if mark is not None else _plain(line))
+            shown, has_tick = _plain(line, is_open)
+            made.append(shown)
+            is_open = bool(line.strip()) and (is_open or has_tick)
     return [*made, indent + fence] if fence else made
 
 
-def _plain(line: str) -> str:
-    """A line outside a fence; its code spans stay as they are."""
+def _plain(line: str, is_open: bool = False) -> tuple[str, bool]:
+    """A line outside a fence, and whether it has a backtick that is not closed in it. Its code spans stay as they are,
+    unless a line before left one open (`is_open`): then nobody knows which of its backticks begin code."""
     parts: list[str] = []
-    position = 0
-    for code in _CODE_SPAN.finditer(line):
+    position, has_tick = 0, False
+    for code in () if is_open else _CODE_SPAN.finditer(line):
+        has_tick |= "`" in line[position : code.start()]
         parts += [_inert(line[position : code.start()]), code[0]]
         position = code.end()
-    return "".join([*parts, _inert(line[position:])])
+    return "".join([*parts, _inert(line[position:])]), has_tick or "`" in line[position:]
 
 
 def _inert(text: str) -> str:

@@ -210,7 +210,7 @@ def _facts(summary: SessionSummary, view: View) -> list[str]:
         f"{count(summary.abandoned, 'branch')} left behind" if summary.abandoned else "",
         count(summary.compactions, "compaction") if summary.compactions else "",
         f"{tokens(summary.output_tokens)} out",
-        money(summary.cost, is_partial=False),
+        money(summary.cost, is_partial=summary.unpriced_tokens > 0),
         f"session {summary.id}",
     ]
     return [fact for fact in facts if fact]

@@ -221,7 +221,8 @@ def _whole_call(call: CallBlock, view: View) -> Iterator[str]:
 def agent_lines(agent: AgentBlock, view: View, project: str | None) -> Iterator[str]:
     """An agent's own conversation, indented under the call that started it, at any depth."""
     paint = view.style.paint
-    facts = [agent.type or "agent", count(agent.calls, "tool call"), money(agent.cost, is_partial=False)]
+    cost = money(agent.cost, is_partial=agent.unpriced_tokens > 0)
+    facts = [agent.type or "agent", count(agent.calls, "tool call"), cost]
     yield paint(f"    ┌ {shorten(' · '.join(fact for fact in facts if fact), view.width - 6)}", "blue")
     inner = view._replace(width=max(20, view.width - 6))
     for turn in agent.turns:

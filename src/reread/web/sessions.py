@@ -17,6 +17,7 @@ from reread.archive.usage_report import counted_to
 from reread.archive.user_marks import earlier_folders
 from reread.errors import BadInput
 from reread.views.session_list import fate
+from reread.views.text import tabbed
 
 from . import pages
 from .archive_pool import ArchivePool, link_name
@@ -259,7 +260,8 @@ def _mark_one(library: ArchivePool, name: str, form: pages.Form) -> MarkForm:
 
 
 def _plain(note: str) -> str:
-    return note.replace("\r\n", "\n").strip()  # as forms send it
+    """A note as a page shows it and its form sends it back: without invisible letters, which pasted texts have."""
+    return tabbed(note.replace("\r\n", "\n")).strip()
 
 
 def _mark(library: ArchivePool, names: Sequence[str], form: pages.Form) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import tzinfo
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -35,7 +36,8 @@ class ExportForm(NamedTuple):
     label: str
     suffix: str
     media: str
-    write: Callable[[Session], str]
+    write: Callable[[Session, tzinfo | None], str]
+    """Takes the time zone of the day that a note names and links to; other forms have times in UTC."""
 
 
 class RedactionFind(NamedTuple):
@@ -63,29 +65,29 @@ class KeptFinds(NamedTuple):
         return Redactor(spared=self.kinds, spared_values=named.values_of(self.names))
 
 
-def _html(session: Session) -> str:
+def _html(session: Session, _zone: tzinfo | None) -> str:
     from reread.views.html.page import session_page
 
     return session_page(session)
 
 
-def _markdown(session: Session) -> str:
+def _markdown(session: Session, _zone: tzinfo | None = None) -> str:
     from reread.views.markdown import MarkdownOptions, markdown_lines
 
     return "\n".join(markdown_lines(session, MarkdownOptions())) + "\n"
 
 
-def _obsidian(session: Session) -> str:
+def _obsidian(session: Session, zone: tzinfo | None) -> str:
     from reread.features.summaries import summary_of
     from reread.views.markdown import MarkdownOptions, obsidian_lines
     from reread.views.text import Style
     from reread.views.values import View
 
-    view = View(width=100, style=Style(colour=False))
+    view = View(width=100, style=Style(colour=False), timezone=zone)
     return "\n".join(obsidian_lines(session, summary_of(session), MarkdownOptions(), view)) + "\n"
 
 
-def _json(session: Session) -> str:
+def _json(session: Session, _zone: tzinfo | None) -> str:
     import msgspec
 
     from reread.views.session_json import session_document
@@ -163,11 +165,12 @@ async def export(request: Request) -> Response:
 
 def _made(site: pages.Site, name: str, form: ExportForm, kept: KeptFinds | None) -> str:
     """The text of the file; not redacted if `kept` is None."""
+    zone = site.settings.timezone
     with site.library.session(name) as held:
         if kept is None:
-            return form.write(held.session)
+            return form.write(held.session, zone)
         redactor = kept.redactor(held.session)
-        text = form.write(redacted_session(held.session, redactor))
+        text = form.write(redacted_session(held.session, redactor), zone)
     left = left_in_export(redactor, text, next(each for each, known in FORMS.items() if known is form))
     if left:
         kinds = ", ".join(sorted(left))

@@ -288,7 +288,7 @@ class SessionParts:
         return self._agent(self._blocks.agent(agent, depth))
 
     def _agent(self, agent: AgentBlock) -> parts.AgentPart:
-        facts = [count(agent.calls, "tool call"), money(agent.cost, is_partial=False)]
+        facts = [count(agent.calls, "tool call"), money(agent.cost, is_partial=agent.unpriced_tokens > 0)]
         return parts.AgentPart(
             anchor=self._anchors.take(f"agent-{agent.id}"),
             title=shorten(" · ".join([agent.type or agent.kind, agent.description]), 160),
