@@ -178,11 +178,15 @@ class _Outgoing:
         found = [each for each in self._safe.scan() if self._is_sound(each)]
         own = [each for each in found if each.header.machine in names]
         bytes_of = {each.header.sha256: each for each in found if not shared_digest(each.header)}
-        at_home = {each.header.sha256 for each in own}
         there = set(self._there)
+        at_home = {
+            each.header.sha256
+            for each in own
+            if not shared_digest(each.header) and (self._is_wanted(each) or name_of(each.header) in there)
+        }
         for each in own:
             session = self._sessions.get(each.file)
-            if self._wanted is not None and session not in self._wanted:
+            if not self._is_wanted(each):
                 continue
             if session is not None:
                 self.seen.add(session)
@@ -198,6 +202,9 @@ class _Outgoing:
                     self.sent.add(session)
                 yield piece
 
+    def _is_wanted(self, found: FoundPiece) -> bool:
+        return self._wanted is None or self._sessions.get(found.file) in self._wanted
+
     def _is_sound(self, found: FoundPiece | Damage) -> TypeGuard[FoundPiece]:
         """Whether a piece can be sent. A line that replaces lost bytes is not part of the file, so it is not sent."""
         if isinstance(found, Damage):
@@ -207,8 +214,8 @@ class _Outgoing:
         return isinstance(found, FoundPiece) and LOST not in found.header.more
 
     def _encoded(self, found: FoundPiece, donor: FoundPiece | None) -> bytes | None:
-        """The piece, verified first so that damage does not spread. If it only refers to bytes in another machine's
-        piece (`donor`), those bytes are sent with it."""
+        """The piece, verified first so that damage does not spread. If it only refers to bytes in a piece that
+        the folder does not get (`donor`), of another machine or session, those bytes are sent with it."""
         header = replace(found.header, machine=self._machine.id)
         try:
             _, raw = self._safe.piece((donor or found).place)

@@ -26,6 +26,7 @@ from trees import append, everything, generate
 FIRST = "0a1b2c3d-1111-4222-8333-444455556666"
 SECOND = "1b2c3d4e-2222-4333-8444-555566667777"
 SHARED = "2c3d4e5f-3333-4444-8555-666677778888"
+BACKUP = "848ba454848ee7c8@v1"
 FEW = (a_prompt("the pangolin"), a_reply("yes", usage=a_usage(output=3)))
 MORE = (*FEW, a_prompt("the axolotl"), a_reply("no", usage=a_usage(output=5)))
 
@@ -75,6 +76,10 @@ class Desk:
     def found(self, word: str) -> int:
         with self.open() as archive:
             return archive.search(word, ALL_FIELDS).total
+
+    def backup(self, session: str) -> bytes | None:
+        with self.open() as archive:
+            return archive.kept_backups()(session, BACKUP)
 
     def assert_whole(self) -> None:
         with self.open() as archive:
@@ -378,6 +383,26 @@ def test_only_what_passes_a_filter_is_sent_and_a_dry_run_sends_nothing(desk: Des
         assert archive.safe.push(desk.folder).sent == number - 1
         assert dry.bytes_sent > some.bytes_sent
         assert archive.safe.last_folder() == desk.folder
+
+
+@pytest.mark.parametrize("content", [b"the same in both", b""])
+@pytest.mark.parametrize("wanted", ["/home/ann/one", "/home/ann/two"])
+def test_a_session_that_is_sent_alone_brings_the_bytes_its_backups_share(
+    wanted: str, content: bytes, tmp_path: Path
+) -> None:
+    desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
+    for name, cwd in ((FIRST, "/home/ann/one"), (SECOND, "/home/ann/two")):
+        a_session(*FEW, id=name, cwd=cwd).write(desk.projects)
+        write_backups(desk.claude, {BACKUP: content}, name)
+    with desk.open() as archive:
+        archive.sync()
+        archive.safe.push(desk.folder, Filter(project=wanted))
+    laptop.pull()
+    (name,) = laptop.names()
+    assert laptop.backup(name) == content
+    exchange_all(desk, laptop)
+    assert [laptop.backup(name) for name in (FIRST, SECOND)] == [content, content]
+    laptop.assert_whole()
 
 
 def test_a_folder_that_is_not_there_is_not_made(desk: Desk, tmp_path: Path) -> None:
