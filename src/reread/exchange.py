@@ -442,43 +442,67 @@ def _read(own: Path) -> _Incoming:
     return _Incoming(own, journal, [is_late] if late else [])
 
 
+class _InSafe:
+    """What the safe has: its pieces, how far each file reaches, and the digests of all bytes that backups may share."""
+
+    def __init__(self, safe: Safe) -> None:
+        self.names: set[PieceName] = set()
+        self._ends: dict[tuple[str, int], int] = {}
+        self._bytes: set[str] = set()
+        headers = [found.header for found in safe.scan() if isinstance(found, FoundPiece)]
+        for header in sorted(headers, key=lambda each: shared_digest(each) is not None):
+            if shared_digest(header) is None or self.has_before(header):
+                self.add(header)
+
+    def add(self, header: PieceHeader) -> None:
+        self.names.add(name_of(header))
+        key = header.file, header.generation
+        self._ends[key] = max(self._ends.get(key, 0), header.start + header.length)
+        if header.kind == FileKind.BACKUP and not shared_digest(header):
+            self._bytes.add(header.sha256)
+
+    def has_before(self, header: PieceHeader) -> bool:
+        """Whether it has everything that a piece needs: the bytes before it, or those that it refers to."""
+        if header.kind == FileKind.BACKUP:  # one that stands for another has no length
+            digest = shared_digest(header)
+            return digest is None or digest in self._bytes
+        return header.start <= self._ends.get((header.file, header.generation), 0)
+
+
 def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[_Incoming], problems: list[str]) -> int:
     """Appends to the safe what it lacks; gives how many bytes of files that is."""
     forgotten = set(read.forgotten(connection))
-    known: set[PieceName] = set()
-    ends: dict[tuple[str, int], int] = {}
-    for found in safe.scan():
-        if isinstance(found, FoundPiece):
-            known.add(name_of(found.header))
-            _reach(ends, found.header)
+    known = _InSafe(safe)
     size = 0
     for each in others:
         try:
-            packs = _packs(each.own)
+            waiting = _packs(each.own)
         except RereadError as problem:
             problems.append(str(problem))
             continue
-        for number, path in packs.items():
-            taken, is_whole = _take_pack(safe, path, number, each.own.name, forgotten, known, ends)
-            size += taken
-            if not is_whole and not each.problems:
-                reason = f"{path.name} is not whole; the rest comes with a later pull, or after `push --full` there"
-                problems.append(f"{printable(each.label)}: {reason}")
+        before = -1
+        # Again as long as that gives more: after a forget, a later pack may have what an earlier one continues.
+        while waiting and len(known.names) > before:
+            before = len(known.names)
+            left: dict[int, Path] = {}
+            for number, path in waiting.items():
+                taken, is_whole = _take_pack(safe, path, number, each.own.name, forgotten, known)
+                size += taken
+                if not is_whole:
+                    left[number] = path
+            waiting = left
+        for path in waiting.values() if not each.problems else ():
+            reason = f"{path.name} is not whole; the rest comes with a later pull, or after `push --full` there"
+            problems.append(f"{printable(each.label)}: {reason}")
     safe.flush()
     return size
 
 
 def _take_pack(
-    safe: Safe,
-    path: Path,
-    number: int,
-    machine: str,
-    forgotten: Set[str],
-    known: set[PieceName],
-    ends: dict[tuple[str, int], int],
+    safe: Safe, path: Path, number: int, machine: str, forgotten: Set[str], known: _InSafe
 ) -> tuple[int, bool]:
     """Appends the new pieces of one pack; gives their bytes, and whether the pack was complete. A piece that continues
-    one that has not arrived yet is left for later, so files in the safe never have holes."""
+    or refers to one that has not arrived yet is left for later, so files in the safe never have holes."""
     size, is_whole = 0, True
     try:
         with Pack(path, number) as pack:
@@ -487,30 +511,18 @@ def _take_pack(
                     is_whole = False
                     continue
                 header = found.header
-                if name_of(header) in known or header.machine != machine or _is_forgotten(header, forgotten):
+                if name_of(header) in known.names or header.machine != machine or _is_forgotten(header, forgotten):
                     continue
                 proved = pack.read(found.place)
-                if isinstance(proved, Damage) or not _continues(ends, header):
+                if isinstance(proved, Damage) or not known.has_before(header):
                     is_whole = False
                     continue
                 safe.append(_here(header), proved[1])
-                known.add(name_of(header))
-                _reach(ends, header)
+                known.add(header)
                 size += header.length
     except OSError:
         return size, False
     return size, is_whole
-
-
-def _continues(ends: Mapping[tuple[str, int], int], header: PieceHeader) -> bool:
-    """Whether the safe has everything before a piece. Always true for backups: one that stands for another has no
-    length."""
-    return header.kind == FileKind.BACKUP or header.start <= ends.get((header.file, header.generation), 0)
-
-
-def _reach(ends: dict[tuple[str, int], int], header: PieceHeader) -> None:
-    key = header.file, header.generation
-    ends[key] = max(ends.get(key, 0), header.start + header.length)
 
 
 def _here(header: PieceHeader) -> PieceHeader:

@@ -240,6 +240,39 @@ def test_half_a_pack_is_told_and_taken_the_next_time(part: float, desk: Desk, la
         assert one.usage("day").totals == other.usage("day").totals
 
 
+def test_a_pack_that_arrives_before_the_bytes_it_shares_is_taken_whole_in_the_end(tmp_path: Path) -> None:
+    desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
+    a_session(*FEW, id=FIRST).write(desk.projects)
+    write_backups(desk.claude, {BACKUP: b"shared"}, FIRST)
+    desk.push()
+    a_session(*MORE, id=SECOND).write(desk.projects)
+    write_backups(desk.claude, {BACKUP: b"shared", "948ba454848ee7c8@v1": b"not shared"}, SECOND)
+    desk.push()
+    late = desk.packs[0].rename(tmp_path / "late")
+    laptop.pull()
+    late.rename(desk.own / "000001.pack")
+    assert laptop.pull().problems == []
+    assert [laptop.backup(name) for name in (FIRST, SECOND)] == [b"shared", b"shared"]
+    laptop.assert_whole()
+
+
+def test_a_file_whose_beginning_came_into_a_later_pack_is_taken_with_one_pull(tmp_path: Path) -> None:
+    """A push rewrites a pack without what was forgotten, and gives it the next number."""
+    desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
+    a_session(*FEW, id=FIRST).write(desk.projects)
+    a_session(*FEW, id=SECOND).write(desk.projects)
+    desk.push()
+    a_session(*MORE, id=FIRST).write(desk.projects)
+    desk.push()
+    with desk.open() as archive:
+        archive.safe.forget(SECOND)
+    desk.push()
+    assert [path.name for path in desk.packs] == ["000002.pack", "000003.pack"]
+    assert laptop.pull().problems == []
+    assert laptop.found("axolotl") == 1
+    laptop.assert_whole()
+
+
 @pytest.mark.parametrize("at", [40, -3])
 def test_bytes_that_changed_in_the_folder_are_not_taken_and_sent_again(at: int, desk: Desk, laptop: Desk) -> None:
     """In a header they are seen by any push, in what it tells of by a full one."""
