@@ -177,6 +177,9 @@ class _Outgoing:
         names = {self._machine.id, *self._machine.names}
         found = [each for each in self._safe.scan() if self._is_sound(each)]
         own = [each for each in found if each.header.machine in names]
+        full = {name_of(each.header) for each in own if not shared_digest(each.header)}
+        # What shared the bytes of a forgotten session is there twice: then the piece with the bytes is sent.
+        own = [each for each in own if not shared_digest(each.header) or name_of(each.header) not in full]
         bytes_of = {each.header.sha256: each for each in found if not shared_digest(each.header)}
         there = set(self._there)
         at_home = {
@@ -234,11 +237,15 @@ class _Outgoing:
 
 
 def _names_in(own: Path, *, is_full: bool) -> Iterator[PieceName]:
-    """The names of the pieces in a machine's part of the folder, from their headers."""
-    for number, path in _packs(own).items():
-        for found in walk(path, number, proved=is_full):
-            if isinstance(found, FoundPiece):
-                yield name_of(found.header)
+    """The names of the pieces in a machine's part of the folder, from their headers; without those that refer to bytes
+    that are not there."""
+    pieces = (found for number, path in _packs(own).items() for found in walk(path, number, proved=is_full))
+    headers = [found.header for found in pieces if isinstance(found, FoundPiece)]
+    there = {header.sha256 for header in headers if not shared_digest(header)}
+    for header in headers:
+        digest = shared_digest(header)
+        if digest is None or digest in there:
+            yield name_of(header)
 
 
 def _packs(own: Path) -> dict[int, Path]:

@@ -273,6 +273,22 @@ def test_a_file_whose_beginning_came_into_a_later_pack_is_taken_with_one_pull(tm
     laptop.assert_whole()
 
 
+def test_a_backup_that_shared_the_bytes_of_a_forgotten_session_is_sent_with_them(tmp_path: Path) -> None:
+    desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
+    a_session(*FEW, id=FIRST).write(desk.projects)
+    write_backups(desk.claude, {BACKUP: b"shared"}, FIRST)
+    desk.push()
+    a_session(*MORE, id=SECOND).write(desk.projects)
+    write_backups(desk.claude, {BACKUP: b"shared"}, SECOND)
+    desk.push()
+    with desk.open() as archive:
+        archive.safe.forget(FIRST)
+    desk.push()
+    assert laptop.pull().problems == []
+    assert laptop.backup(SECOND) == desk.backup(SECOND) == b"shared"
+    laptop.assert_whole()
+
+
 @pytest.mark.parametrize("at", [40, -3])
 def test_bytes_that_changed_in_the_folder_are_not_taken_and_sent_again(at: int, desk: Desk, laptop: Desk) -> None:
     """In a header they are seen by any push, in what it tells of by a full one."""
