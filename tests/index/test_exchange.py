@@ -256,6 +256,25 @@ def test_a_pack_that_arrives_before_the_bytes_it_shares_is_taken_whole_in_the_en
     laptop.assert_whole()
 
 
+def test_backups_that_arrive_before_their_session_belong_to_it_once_it_is_there(tmp_path: Path) -> None:
+    desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
+    a_session(*FEW, id=FIRST).write(desk.projects)
+    desk.push()
+    write_backups(desk.claude, {BACKUP: b"before the change"}, FIRST)
+    desk.push()
+    late = desk.packs[0].rename(tmp_path / "late")
+    laptop.pull()
+    assert laptop.names() == []
+    late.rename(desk.own / "000001.pack")
+    assert laptop.pull().problems == []
+    assert laptop.backup(FIRST) == b"before the change"
+    with laptop.open() as archive:
+        assert archive.safe.status().backups == 1
+        archive.safe.restore(FIRST, tmp_path / "back")
+        assert (tmp_path / "back" / "file-history" / FIRST / BACKUP).read_bytes() == b"before the change"
+    laptop.assert_whole()
+
+
 def test_a_file_whose_beginning_came_into_a_later_pack_is_taken_with_one_pull(tmp_path: Path) -> None:
     """A push rewrites a pack without what was forgotten, and gives it the next number."""
     desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
