@@ -60,7 +60,8 @@ PACK_LIMIT = 64 << 20
 """Smaller than the packs of the safe, because tools that sync folders transfer whole files."""
 _PART = ".part"
 _MACHINE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_WINDOWS = re.compile(r"[A-Za-z]:\\")
+_WINDOWS = re.compile(r"[A-Za-z]:\\|\\\\")
+"""How absolute paths begin there: with a drive, or with a server, as those of WSL do."""
 
 PieceName = tuple[str, int, int, str]
 """Identifies a piece in any folder: file, generation, start, and its digest or the place or digest it stands for."""

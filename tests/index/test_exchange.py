@@ -499,7 +499,10 @@ def test_machines_that_push_and_pull_at_once_are_not_in_each_others_way(desk: De
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there such paths are at home")
-def test_sessions_of_a_windows_machine_are_read_as_any_other(desk: Desk, laptop: Desk, tmp_path: Path) -> None:
+@pytest.mark.parametrize("root", ["C:", r"\\wsl.localhost\Ubuntu"])
+def test_sessions_of_a_windows_machine_are_read_as_any_other(
+    root: str, desk: Desk, laptop: Desk, tmp_path: Path
+) -> None:
     desk.push()
     pack = desk.packs[0]
     with Pack(pack, 1) as opened:
@@ -508,7 +511,7 @@ def test_sessions_of_a_windows_machine_are_read_as_any_other(desk: Desk, laptop:
     for piece in pieces:
         assert not isinstance(piece, Damage)
         header, raw = piece
-        path, source = (f"C:{text}".replace("/", "\\") for text in (header.path, header.source))
+        path, source = (f"{root}{text}".replace("/", "\\") for text in (header.path, header.source))
         content += encode_piece(*seal(replace(header, path=path, source=source), raw))
     pack.write_bytes(content)
     laptop.pull()
