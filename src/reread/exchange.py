@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 from zlib import crc32
@@ -373,8 +373,11 @@ def pull(
     prices: Prices,
     price_file: Path | None,
     report: Report | None = None,
+    *,
+    forget_answers: Callable[[str], None],
 ) -> Pulled:
-    """Imports what other machines have pushed; the caller holds the lock.
+    """Imports what other machines have pushed; the caller holds the lock. `forget_answers` is called with the id of
+    each session that is forgotten.
 
     Pieces are on disk before any row names them, so the next sync or pull finds what an interrupted one left.
     """
@@ -384,7 +387,7 @@ def pull(
         learn_machine(connection, each.own.name, each.label)
     forgotten = {key: at for each in others if each.journal for key, at in each.journal.forgotten}
     new = forgotten.keys() - read.forgotten(connection).keys()
-    gone = _forget(connection, safe, prices, _hit(connection, safe, new))
+    gone = _forget(connection, safe, prices, _hit(connection, safe, new), forget_answers)
     if new:
         with transaction(connection, durable=True):
             take_over_copy(connection, safe.folder.parent)
@@ -398,7 +401,7 @@ def pull(
     after = read.bytes_by_session(connection)
     fresh = {number for number, taken in after.items() if taken != before.get(number)}
     again = _hit(connection, safe, set(read.forgotten(connection)), fresh - before.keys())
-    _forget(connection, safe, prices, again)
+    _forget(connection, safe, prices, again, forget_answers)
     noted = [note for each in others if each.journal for note in each.journal.marks]
     with transaction(connection, durable=True):
         take_over_copy(connection, safe.folder.parent)
@@ -586,11 +589,18 @@ def _same_content(connection: sqlite3.Connection, safe: Safe, marks: Sequence[Co
     }
 
 
-def _forget(connection: sqlite3.Connection, safe: Safe, prices: Prices, sessions: Sequence[int]) -> int:
+def _forget(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    prices: Prices,
+    sessions: Sequence[int],
+    forget_answers: Callable[[str], None],
+) -> int:
     """Forgets sessions one at a time; if interrupted, the next pull forgets the rest."""
     files = SessionFileReader(connection, safe)
     for stored in [each for number in sessions for each in sessions_by_id(connection, [number])]:
         remove_waiting(safe.folder.parent / "wire", stored.row.uuid)
+        forget_answers(stored.row.uuid)
         custody.forget(connection, safe, files, stored, prices)
     if sessions:
         remove_set_aside(safe.folder.parent)

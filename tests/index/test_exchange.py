@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from msgspec.structs import replace
 
 from histories import write_backups
 from reread import exchange
-from reread.archive import Archive, Progress, UsageReport
+from reread.archive import Archive, Progress, UsageReport, model_answers
 from reread.archive.filters import Filter
+from reread.archive.model_answers import ModelAnswer
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
 from reread.safe.packs import Pack
@@ -360,6 +362,28 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all_and_stays_so(
         assert each.names() == [SECOND]
         assert each.found("alpaca") == 0
         each.assert_whole()
+
+
+def test_what_a_model_answered_about_a_session_goes_when_it_is_forgotten_elsewhere(desk: Desk, laptop: Desk) -> None:
+    exchange_all(desk, laptop)
+    answer = ModelAnswer(
+        about="summary",
+        subject=FIRST,
+        session=FIRST,
+        time=datetime(2026, 1, 5, tzinfo=UTC),
+        model=None,
+        cost_usd=None,
+        evidence="the alpaca",
+        text="It was about hay.",
+    )
+    with laptop.open() as archive:
+        model_answers.keep(archive.home, answer)
+    with desk.open() as archive:
+        archive.safe.forget(FIRST)
+    desk.push()
+    assert laptop.pull().forgotten == 1
+    with laptop.open() as archive:
+        assert model_answers.kept(archive.home, "summary", FIRST) is None
 
 
 def test_of_marks_the_later_one_wins_and_taking_away_is_one(desk: Desk, laptop: Desk) -> None:
