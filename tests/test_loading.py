@@ -40,6 +40,15 @@ def delegating(where: str = "below") -> Transcript:
     )
 
 
+def test_an_agent_file_beside_it_that_cannot_be_read_does_not_keep_a_session_out(tmp_path: Path) -> None:
+    trunk = delegating("beside").write(tmp_path)
+    broken = trunk.with_name("agent-broken.jsonl")
+    broken.write_bytes(b"\0\1\2")
+    session = reread.load(trunk)
+    assert [agent.id for agent in session.subagents] == ["abc"]
+    assert session.problems == (f"{broken}: is a binary file, not a transcript",)
+
+
 def test_a_file_brings_the_agents_of_its_folder(tmp_path: Path) -> None:
     session = reread.load(delegating().write(tmp_path))
     assert session.id == ID

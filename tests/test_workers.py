@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from reread import errors, workers
 from reread.testing import a_prompt, a_session
-from reread.workers import in_order_by_shares, is_alone
+from reread.workers import in_order_by_shares, is_alone, worker_pool
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
 
@@ -194,3 +195,12 @@ def test_whose_processes_may_be_started_anew(
 def test_an_error_comes_out_of_a_worker_as_it_was(error: errors.RereadError) -> None:
     again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_a_pool_is_made_on_windows_however_many_processors_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    with worker_pool():  # imports what depends on the system
+        pass
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(sys, "platform", "win32")
+    with worker_pool() as pool:
+        assert pool is not None

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 from zlib import crc32
@@ -60,7 +60,8 @@ PACK_LIMIT = 64 << 20
 """Smaller than the packs of the safe, because tools that sync folders transfer whole files."""
 _PART = ".part"
 _MACHINE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_WINDOWS = re.compile(r"[A-Za-z]:\\")
+_WINDOWS = re.compile(r"[A-Za-z]:\\|\\\\")
+"""How absolute paths begin there: with a drive, or with a server, as those of WSL do."""
 
 PieceName = tuple[str, int, int, str]
 """Identifies a piece in any folder: file, generation, start, and its digest or the place or digest it stands for."""
@@ -177,12 +178,19 @@ class _Outgoing:
         names = {self._machine.id, *self._machine.names}
         found = [each for each in self._safe.scan() if self._is_sound(each)]
         own = [each for each in found if each.header.machine in names]
+        full = {name_of(each.header) for each in own if not shared_digest(each.header)}
+        # What shared the bytes of a forgotten session is there twice: then the piece with the bytes is sent.
+        own = [each for each in own if not shared_digest(each.header) or name_of(each.header) not in full]
         bytes_of = {each.header.sha256: each for each in found if not shared_digest(each.header)}
-        at_home = {each.header.sha256 for each in own}
         there = set(self._there)
+        at_home = {
+            each.header.sha256
+            for each in own
+            if not shared_digest(each.header) and (self._is_wanted(each) or name_of(each.header) in there)
+        }
         for each in own:
             session = self._sessions.get(each.file)
-            if self._wanted is not None and session not in self._wanted:
+            if not self._is_wanted(each):
                 continue
             if session is not None:
                 self.seen.add(session)
@@ -198,6 +206,9 @@ class _Outgoing:
                     self.sent.add(session)
                 yield piece
 
+    def _is_wanted(self, found: FoundPiece) -> bool:
+        return self._wanted is None or self._sessions.get(found.file) in self._wanted
+
     def _is_sound(self, found: FoundPiece | Damage) -> TypeGuard[FoundPiece]:
         """Whether a piece can be sent. A line that replaces lost bytes is not part of the file, so it is not sent."""
         if isinstance(found, Damage):
@@ -207,8 +218,8 @@ class _Outgoing:
         return isinstance(found, FoundPiece) and LOST not in found.header.more
 
     def _encoded(self, found: FoundPiece, donor: FoundPiece | None) -> bytes | None:
-        """The piece, verified first so that damage does not spread. If it only refers to bytes in another machine's
-        piece (`donor`), those bytes are sent with it."""
+        """The piece, verified first so that damage does not spread. If it only refers to bytes in a piece that
+        the folder does not get (`donor`), of another machine or session, those bytes are sent with it."""
         header = replace(found.header, machine=self._machine.id)
         try:
             _, raw = self._safe.piece((donor or found).place)
@@ -227,11 +238,15 @@ class _Outgoing:
 
 
 def _names_in(own: Path, *, is_full: bool) -> Iterator[PieceName]:
-    """The names of the pieces in a machine's part of the folder, from their headers."""
-    for number, path in _packs(own).items():
-        for found in walk(path, number, proved=is_full):
-            if isinstance(found, FoundPiece):
-                yield name_of(found.header)
+    """The names of the pieces in a machine's part of the folder, from their headers; without those that refer to bytes
+    that are not there."""
+    pieces = (found for number, path in _packs(own).items() for found in walk(path, number, proved=is_full))
+    headers = [found.header for found in pieces if isinstance(found, FoundPiece)]
+    there = {header.sha256 for header in headers if not shared_digest(header)}
+    for header in headers:
+        digest = shared_digest(header)
+        if digest is None or digest in there:
+            yield name_of(header)
 
 
 def _packs(own: Path) -> dict[int, Path]:
@@ -358,8 +373,11 @@ def pull(
     prices: Prices,
     price_file: Path | None,
     report: Report | None = None,
+    *,
+    forget_answers: Callable[[str], None],
 ) -> Pulled:
-    """Imports what other machines have pushed; the caller holds the lock.
+    """Imports what other machines have pushed; the caller holds the lock. `forget_answers` is called with the id of
+    each session that is forgotten.
 
     Pieces are on disk before any row names them, so the next sync or pull finds what an interrupted one left.
     """
@@ -369,7 +387,7 @@ def pull(
         learn_machine(connection, each.own.name, each.label)
     forgotten = {key: at for each in others if each.journal for key, at in each.journal.forgotten}
     new = forgotten.keys() - read.forgotten(connection).keys()
-    gone = _forget(connection, safe, prices, _hit(connection, safe, new))
+    gone = _forget(connection, safe, prices, _hit(connection, safe, new), forget_answers)
     if new:
         with transaction(connection, durable=True):
             take_over_copy(connection, safe.folder.parent)
@@ -383,7 +401,7 @@ def pull(
     after = read.bytes_by_session(connection)
     fresh = {number for number, taken in after.items() if taken != before.get(number)}
     again = _hit(connection, safe, set(read.forgotten(connection)), fresh - before.keys())
-    _forget(connection, safe, prices, again)
+    _forget(connection, safe, prices, again, forget_answers)
     noted = [note for each in others if each.journal for note in each.journal.marks]
     with transaction(connection, durable=True):
         take_over_copy(connection, safe.folder.parent)
@@ -435,43 +453,67 @@ def _read(own: Path) -> _Incoming:
     return _Incoming(own, journal, [is_late] if late else [])
 
 
+class _InSafe:
+    """What the safe has: its pieces, how far each file reaches, and the digests of all bytes that backups may share."""
+
+    def __init__(self, safe: Safe) -> None:
+        self.names: set[PieceName] = set()
+        self._ends: dict[tuple[str, int], int] = {}
+        self._bytes: set[str] = set()
+        headers = [found.header for found in safe.scan() if isinstance(found, FoundPiece)]
+        for header in sorted(headers, key=lambda each: shared_digest(each) is not None):
+            if shared_digest(header) is None or self.has_before(header):
+                self.add(header)
+
+    def add(self, header: PieceHeader) -> None:
+        self.names.add(name_of(header))
+        key = header.file, header.generation
+        self._ends[key] = max(self._ends.get(key, 0), header.start + header.length)
+        if header.kind == FileKind.BACKUP and not shared_digest(header):
+            self._bytes.add(header.sha256)
+
+    def has_before(self, header: PieceHeader) -> bool:
+        """Whether it has everything that a piece needs: the bytes before it, or those that it refers to."""
+        if header.kind == FileKind.BACKUP:  # one that stands for another has no length
+            digest = shared_digest(header)
+            return digest is None or digest in self._bytes
+        return header.start <= self._ends.get((header.file, header.generation), 0)
+
+
 def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[_Incoming], problems: list[str]) -> int:
     """Appends to the safe what it lacks; gives how many bytes of files that is."""
     forgotten = set(read.forgotten(connection))
-    known: set[PieceName] = set()
-    ends: dict[tuple[str, int], int] = {}
-    for found in safe.scan():
-        if isinstance(found, FoundPiece):
-            known.add(name_of(found.header))
-            _reach(ends, found.header)
+    known = _InSafe(safe)
     size = 0
     for each in others:
         try:
-            packs = _packs(each.own)
+            waiting = _packs(each.own)
         except RereadError as problem:
             problems.append(str(problem))
             continue
-        for number, path in packs.items():
-            taken, is_whole = _take_pack(safe, path, number, each.own.name, forgotten, known, ends)
-            size += taken
-            if not is_whole and not each.problems:
-                reason = f"{path.name} is not whole; the rest comes with a later pull, or after `push --full` there"
-                problems.append(f"{printable(each.label)}: {reason}")
+        before = -1
+        # Again as long as that gives more: after a forget, a later pack may have what an earlier one continues.
+        while waiting and len(known.names) > before:
+            before = len(known.names)
+            left: dict[int, Path] = {}
+            for number, path in waiting.items():
+                taken, is_whole = _take_pack(safe, path, number, each.own.name, forgotten, known)
+                size += taken
+                if not is_whole:
+                    left[number] = path
+            waiting = left
+        for path in waiting.values() if not each.problems else ():
+            reason = f"{path.name} is not whole; the rest comes with a later pull, or after `push --full` there"
+            problems.append(f"{printable(each.label)}: {reason}")
     safe.flush()
     return size
 
 
 def _take_pack(
-    safe: Safe,
-    path: Path,
-    number: int,
-    machine: str,
-    forgotten: Set[str],
-    known: set[PieceName],
-    ends: dict[tuple[str, int], int],
+    safe: Safe, path: Path, number: int, machine: str, forgotten: Set[str], known: _InSafe
 ) -> tuple[int, bool]:
     """Appends the new pieces of one pack; gives their bytes, and whether the pack was complete. A piece that continues
-    one that has not arrived yet is left for later, so files in the safe never have holes."""
+    or refers to one that has not arrived yet is left for later, so files in the safe never have holes."""
     size, is_whole = 0, True
     try:
         with Pack(path, number) as pack:
@@ -480,30 +522,18 @@ def _take_pack(
                     is_whole = False
                     continue
                 header = found.header
-                if name_of(header) in known or header.machine != machine or _is_forgotten(header, forgotten):
+                if name_of(header) in known.names or header.machine != machine or _is_forgotten(header, forgotten):
                     continue
                 proved = pack.read(found.place)
-                if isinstance(proved, Damage) or not _continues(ends, header):
+                if isinstance(proved, Damage) or not known.has_before(header):
                     is_whole = False
                     continue
                 safe.append(_here(header), proved[1])
-                known.add(name_of(header))
-                _reach(ends, header)
+                known.add(header)
                 size += header.length
     except OSError:
         return size, False
     return size, is_whole
-
-
-def _continues(ends: Mapping[tuple[str, int], int], header: PieceHeader) -> bool:
-    """Whether the safe has everything before a piece. Always true for backups: one that stands for another has no
-    length."""
-    return header.kind == FileKind.BACKUP or header.start <= ends.get((header.file, header.generation), 0)
-
-
-def _reach(ends: dict[tuple[str, int], int], header: PieceHeader) -> None:
-    key = header.file, header.generation
-    ends[key] = max(ends.get(key, 0), header.start + header.length)
 
 
 def _here(header: PieceHeader) -> PieceHeader:
@@ -559,11 +589,18 @@ def _same_content(connection: sqlite3.Connection, safe: Safe, marks: Sequence[Co
     }
 
 
-def _forget(connection: sqlite3.Connection, safe: Safe, prices: Prices, sessions: Sequence[int]) -> int:
+def _forget(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    prices: Prices,
+    sessions: Sequence[int],
+    forget_answers: Callable[[str], None],
+) -> int:
     """Forgets sessions one at a time; if interrupted, the next pull forgets the rest."""
     files = SessionFileReader(connection, safe)
     for stored in [each for number in sessions for each in sessions_by_id(connection, [number])]:
         remove_waiting(safe.folder.parent / "wire", stored.row.uuid)
+        forget_answers(stored.row.uuid)
         custody.forget(connection, safe, files, stored, prices)
     if sessions:
         remove_set_aside(safe.folder.parent)

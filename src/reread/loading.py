@@ -107,16 +107,19 @@ def last_of(path: Path, size: int = _END) -> Session:
 def load(path: str | Path, prices: Prices | None = None) -> LoadedSession:
     """The session in a file or a session folder, with its subagents and side files."""
     place = Path(path)
-    files = _files_of(place)
+    problems: list[SourceError] = []
+    files = _files_of(place, problems)
     if files and not place.is_dir() and files[0].kind is not FileKind.TRANSCRIPT:
         return _load_alone(files[0], prices)
     wanted = _only_session(place, files)
-    return load_session(wanted, OrphanAgentFiles(files).of(wanted), prices=prices)
+    session = load_session(wanted, OrphanAgentFiles(files).of(wanted), prices=prices)
+    session.problems += tuple(map(str, problems))
+    return session
 
 
 def trunk_of(folder: Path) -> Path:
     """The first file of the only session in a folder. Raises SourceError if the folder has none or several."""
-    return _only_session(folder, _files_of(folder)).all[0].path
+    return _only_session(folder, _files_of(folder, [])).all[0].path
 
 
 def _only_session(place: Path, files: Sequence[SourceFile]) -> SessionFiles:
@@ -131,15 +134,23 @@ def not_one_session(place: Path, number: int) -> SourceError:
     return SourceError(place, f"holds {number or 'no'} sessions; name one of its files")
 
 
-def _files_of(place: Path) -> list[SourceFile]:
-    """The files at a place; a trunk comes with the files of its folder and agent files of 2.0 clients next to it."""
-    there = sources.find(place)
+def _files_of(place: Path, problems: list[SourceError]) -> list[SourceFile]:
+    """The files at a place; a trunk comes with the files of its folder and agent files of 2.0 clients next to it.
+
+    Others than the trunk that cannot be read are added to `problems`.
+    """
+    there = sources.find(place, problems=problems)
     if place.is_dir():
         return list(there)
     named = next(there)
     if named.kind is not FileKind.TRANSCRIPT:
         return [named]
-    found = [file for part in parts_of(place) for file in sources.find(part)]
+    found: list[SourceFile] = []
+    for part in parts_of(place):
+        try:
+            found += sources.find(part, problems=problems)
+        except SourceError as problem:  # an agent file of any session of this folder
+            problems.append(problem)
     return [named, *(file for file in found if file.kind is not FileKind.TRANSCRIPT)]
 
 

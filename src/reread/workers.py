@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ALONE_BELOW = 8_000_000
 """Fewer source bytes than this are read in the process itself: starting a pool costs 0.2 s."""
+_MOST_WORKERS = 61
+"""Windows waits for no more processes at once: with more, `ProcessPoolExecutor` refuses there."""
 _NUMBER = struct.Struct("<I")
 _MOST_NUMBERS = 10_000
 """As many numbers as a pipe holds before anything reads from it: 64 KiB."""
@@ -42,7 +44,7 @@ def worker_pool() -> Iterator[ProcessPoolExecutor]:
 
     context = multiprocessing.get_context("fork" if is_safe_to_fork() else "spawn")
     with ProcessPoolExecutor(
-        os.cpu_count() or 1, mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),)
+        min(os.cpu_count() or 1, _MOST_WORKERS), mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),)
     ) as pool:
         try:
             yield pool

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from msgspec.structs import replace
 
 from histories import write_backups
 from reread import exchange
-from reread.archive import Archive, Progress, UsageReport
+from reread.archive import Archive, Progress, UsageReport, model_answers
 from reread.archive.filters import Filter
+from reread.archive.model_answers import ModelAnswer
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
 from reread.safe.packs import Pack
@@ -26,6 +28,7 @@ from trees import append, everything, generate
 FIRST = "0a1b2c3d-1111-4222-8333-444455556666"
 SECOND = "1b2c3d4e-2222-4333-8444-555566667777"
 SHARED = "2c3d4e5f-3333-4444-8555-666677778888"
+BACKUP = "848ba454848ee7c8@v1"
 FEW = (a_prompt("the pangolin"), a_reply("yes", usage=a_usage(output=3)))
 MORE = (*FEW, a_prompt("the axolotl"), a_reply("no", usage=a_usage(output=5)))
 
@@ -75,6 +78,10 @@ class Desk:
     def found(self, word: str) -> int:
         with self.open() as archive:
             return archive.search(word, ALL_FIELDS).total
+
+    def backup(self, session: str) -> bytes | None:
+        with self.open() as archive:
+            return archive.kept_backups()(session, BACKUP)
 
     def assert_whole(self) -> None:
         with self.open() as archive:
@@ -235,6 +242,74 @@ def test_half_a_pack_is_told_and_taken_the_next_time(part: float, desk: Desk, la
         assert one.usage("day").totals == other.usage("day").totals
 
 
+def test_a_pack_that_arrives_before_the_bytes_it_shares_is_taken_whole_in_the_end(tmp_path: Path) -> None:
+    desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
+    a_session(*FEW, id=FIRST).write(desk.projects)
+    write_backups(desk.claude, {BACKUP: b"shared"}, FIRST)
+    desk.push()
+    a_session(*MORE, id=SECOND).write(desk.projects)
+    write_backups(desk.claude, {BACKUP: b"shared", "948ba454848ee7c8@v1": b"not shared"}, SECOND)
+    desk.push()
+    late = desk.packs[0].rename(tmp_path / "late")
+    laptop.pull()
+    late.rename(desk.own / "000001.pack")
+    assert laptop.pull().problems == []
+    assert [laptop.backup(name) for name in (FIRST, SECOND)] == [b"shared", b"shared"]
+    laptop.assert_whole()
+
+
+def test_backups_that_arrive_before_their_session_belong_to_it_once_it_is_there(tmp_path: Path) -> None:
+    desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
+    a_session(*FEW, id=FIRST).write(desk.projects)
+    desk.push()
+    write_backups(desk.claude, {BACKUP: b"before the change"}, FIRST)
+    desk.push()
+    late = desk.packs[0].rename(tmp_path / "late")
+    laptop.pull()
+    assert laptop.names() == []
+    late.rename(desk.own / "000001.pack")
+    assert laptop.pull().problems == []
+    assert laptop.backup(FIRST) == b"before the change"
+    with laptop.open() as archive:
+        assert archive.safe.status().backups == 1
+        archive.safe.restore(FIRST, tmp_path / "back")
+        assert (tmp_path / "back" / "file-history" / FIRST / BACKUP).read_bytes() == b"before the change"
+    laptop.assert_whole()
+
+
+def test_a_file_whose_beginning_came_into_a_later_pack_is_taken_with_one_pull(tmp_path: Path) -> None:
+    """A push rewrites a pack without what was forgotten, and gives it the next number."""
+    desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
+    a_session(*FEW, id=FIRST).write(desk.projects)
+    a_session(*FEW, id=SECOND).write(desk.projects)
+    desk.push()
+    a_session(*MORE, id=FIRST).write(desk.projects)
+    desk.push()
+    with desk.open() as archive:
+        archive.safe.forget(SECOND)
+    desk.push()
+    assert [path.name for path in desk.packs] == ["000002.pack", "000003.pack"]
+    assert laptop.pull().problems == []
+    assert laptop.found("axolotl") == 1
+    laptop.assert_whole()
+
+
+def test_a_backup_that_shared_the_bytes_of_a_forgotten_session_is_sent_with_them(tmp_path: Path) -> None:
+    desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
+    a_session(*FEW, id=FIRST).write(desk.projects)
+    write_backups(desk.claude, {BACKUP: b"shared"}, FIRST)
+    desk.push()
+    a_session(*MORE, id=SECOND).write(desk.projects)
+    write_backups(desk.claude, {BACKUP: b"shared"}, SECOND)
+    desk.push()
+    with desk.open() as archive:
+        archive.safe.forget(FIRST)
+    desk.push()
+    assert laptop.pull().problems == []
+    assert laptop.backup(SECOND) == desk.backup(SECOND) == b"shared"
+    laptop.assert_whole()
+
+
 @pytest.mark.parametrize("at", [40, -3])
 def test_bytes_that_changed_in_the_folder_are_not_taken_and_sent_again(at: int, desk: Desk, laptop: Desk) -> None:
     """In a header they are seen by any push, in what it tells of by a full one."""
@@ -287,6 +362,28 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all_and_stays_so(
         assert each.names() == [SECOND]
         assert each.found("alpaca") == 0
         each.assert_whole()
+
+
+def test_what_a_model_answered_about_a_session_goes_when_it_is_forgotten_elsewhere(desk: Desk, laptop: Desk) -> None:
+    exchange_all(desk, laptop)
+    answer = ModelAnswer(
+        about="summary",
+        subject=FIRST,
+        session=FIRST,
+        time=datetime(2026, 1, 5, tzinfo=UTC),
+        model=None,
+        cost_usd=None,
+        evidence="the alpaca",
+        text="It was about hay.",
+    )
+    with laptop.open() as archive:
+        model_answers.keep(archive.home, answer)
+    with desk.open() as archive:
+        archive.safe.forget(FIRST)
+    desk.push()
+    assert laptop.pull().forgotten == 1
+    with laptop.open() as archive:
+        assert model_answers.kept(archive.home, "summary", FIRST) is None
 
 
 def test_of_marks_the_later_one_wins_and_taking_away_is_one(desk: Desk, laptop: Desk) -> None:
@@ -380,6 +477,26 @@ def test_only_what_passes_a_filter_is_sent_and_a_dry_run_sends_nothing(desk: Des
         assert archive.safe.last_folder() == desk.folder
 
 
+@pytest.mark.parametrize("content", [b"the same in both", b""])
+@pytest.mark.parametrize("wanted", ["/home/ann/one", "/home/ann/two"])
+def test_a_session_that_is_sent_alone_brings_the_bytes_its_backups_share(
+    wanted: str, content: bytes, tmp_path: Path
+) -> None:
+    desk, laptop = Desk(tmp_path, "desk"), Desk(tmp_path, "laptop")
+    for name, cwd in ((FIRST, "/home/ann/one"), (SECOND, "/home/ann/two")):
+        a_session(*FEW, id=name, cwd=cwd).write(desk.projects)
+        write_backups(desk.claude, {BACKUP: content}, name)
+    with desk.open() as archive:
+        archive.sync()
+        archive.safe.push(desk.folder, Filter(project=wanted))
+    laptop.pull()
+    (name,) = laptop.names()
+    assert laptop.backup(name) == content
+    exchange_all(desk, laptop)
+    assert [laptop.backup(name) for name in (FIRST, SECOND)] == [content, content]
+    laptop.assert_whole()
+
+
 def test_a_folder_that_is_not_there_is_not_made(desk: Desk, tmp_path: Path) -> None:
     with desk.open() as archive:
         for ask in (archive.safe.push, archive.safe.pull):
@@ -406,7 +523,10 @@ def test_machines_that_push_and_pull_at_once_are_not_in_each_others_way(desk: De
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there such paths are at home")
-def test_sessions_of_a_windows_machine_are_read_as_any_other(desk: Desk, laptop: Desk, tmp_path: Path) -> None:
+@pytest.mark.parametrize("root", ["C:", r"\\wsl.localhost\Ubuntu"])
+def test_sessions_of_a_windows_machine_are_read_as_any_other(
+    root: str, desk: Desk, laptop: Desk, tmp_path: Path
+) -> None:
     desk.push()
     pack = desk.packs[0]
     with Pack(pack, 1) as opened:
@@ -415,7 +535,7 @@ def test_sessions_of_a_windows_machine_are_read_as_any_other(desk: Desk, laptop:
     for piece in pieces:
         assert not isinstance(piece, Damage)
         header, raw = piece
-        path, source = (f"C:{text}".replace("/", "\\") for text in (header.path, header.source))
+        path, source = (f"{root}{text}".replace("/", "\\") for text in (header.path, header.source))
         content += encode_piece(*seal(replace(header, path=path, source=source), raw))
     pack.write_bytes(content)
     laptop.pull()

@@ -398,3 +398,22 @@ def test_files_of_a_session_come_and_go_in_any_order(seed: int, tmp_path: Path) 
             assert {name for each in archive.sessions() for name in each.stored.files} == set(map(str, seen))
             path = rng.choice(list(content))
             path.unlink() if path.exists() else path.write_bytes(content[path])
+
+
+def test_files_left_behind_when_a_session_moved_are_restored_among_its_own(tmp_path: Path) -> None:
+    trunk = told(*FEW, a_subagent(a_prompt("b"), a_reply("pangolin"), id="abc")).write(tmp_path / "one")
+    for name in ("first", "second"):
+        journal = trunk.with_suffix("") / "subagents" / "workflows" / name / "journal.jsonl"
+        journal.parent.mkdir(parents=True)
+        journal.write_text(f'{{"type":"{name}"}}\n')
+    before = {path.relative_to(trunk.parent): path.read_bytes() for path in trunk.parent.rglob("*") if path.is_file()}
+    with opened(tmp_path, "one", "two") as archive:
+        archive.sync()
+        moved = tmp_path / "two" / trunk.relative_to(tmp_path / "one")
+        moved.parent.mkdir(parents=True)
+        trunk.rename(moved)
+        shutil.rmtree(tmp_path / "one")
+        archive.sync()
+        archive.safe.restore(ID, tmp_path / "back")
+    back = tmp_path / "back"
+    assert {path.relative_to(back): path.read_bytes() for path in back.rglob("*") if path.is_file()} == before

@@ -333,7 +333,14 @@ class ArchiveSafe:
             self._recover()
             own = archive.own_machine()
             pulled = exchange.pull(
-                archive.connection, archive.packs, own, source, archive.prices, archive.price_file, report
+                archive.connection,
+                archive.packs,
+                own,
+                source,
+                archive.prices,
+                archive.price_file,
+                report,
+                forget_answers=lambda session: model_answers.forget(archive.home, session),
             )
             exchange.remember_folder(archive.home, source, is_pull=True)
             return pulled

@@ -15,6 +15,7 @@ from reread.billing import Prices
 from reread.errors import SafeDamaged, SafeError, StoreError, printable
 from reread.safe.packs import make_private
 from reread.safe.safe import Damage, PieceHeader, PiecePlace, Rewrite, Safe
+from reread.sources import place
 
 from . import meta, read
 from .backup_files import give_away
@@ -217,14 +218,19 @@ def _write(target: Path, content: bytes) -> None:
 def below(row: FileRow, session: StoredSession) -> Path:
     """A file's path relative to the folder of its session; a capture is put with the session's own files.
 
-    Backups are put in a folder next to these, as they were in one next to `projects`.
+    Backups are put in a folder next to these, as they were in one next to `projects`. A file that did not come along
+    when the session moved is put where it was below the session's earlier folder.
     """
     folder = Path(session.row.folder)
     if row.kind == "backup":
         return Path(*row.path.parts[-3:])
     if row.kind == "capture" and not row.path.is_relative_to(folder):
         return Path(row.path.parent.name) / row.path.name
-    return row.path.relative_to(folder) if row.path.is_relative_to(folder) else Path(row.path.name)
+    if not row.path.is_relative_to(folder):
+        where = place(row.path)
+        own = next((each for each in row.path.parents if where is not None and each.name == where.session), row.path)
+        folder = own.parent
+    return row.path.relative_to(folder)
 
 
 def forget(

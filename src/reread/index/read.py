@@ -165,6 +165,15 @@ def backups_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
     return [_file(row) for row in rows]
 
 
+def backups_of_none(connection: sqlite3.Connection, machine: str) -> list[FileRow]:
+    """Backups of a machine whose session was not there yet when they got their rows."""
+    rows = connection.execute(
+        f"SELECT {_FILE} FROM file WHERE machine = ? AND kind = 'backup' AND backup_of IS NULL",  # noqa: S608  our own names
+        (machine,),
+    )
+    return [_file(row) for row in rows]
+
+
 def session_called(connection: sqlite3.Connection, machine: str, uuid: str) -> int | None:
     """The number of a session with this id; of several copies, one with a transcript if any has one."""
     row = connection.execute(

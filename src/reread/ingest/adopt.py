@@ -189,7 +189,10 @@ def _write(
     """Writes the rows of pieces in one transaction with those of their sessions."""
     new = {key: gain.pieces for key, gain in gains.items()}
     shown = {key: gain for key, gain in gains.items() if gain.is_shown}
-    kept = {**_beside(connection, shown.values()), **{key: gain.kept for key, gain in shown.items()}}
+    machine = next(gain.last.machine for gain in gains.values())
+    waiting = {row.key: _kept(connection, row, machine) for row in read.backups_of_none(connection, machine)}
+    gained = {**waiting, **{key: gain.kept for key, gain in shown.items()}}
+    kept = {**_beside(connection, shown.values()), **gained}
     held = Held(kept, safe.folder, prices)
     disk = DiskAndSafe(safe.folder, {Path(entry.last.path): entry.stored for entry in kept.values()})
     sessions = [
@@ -198,8 +201,7 @@ def _write(
     ]
     sessions = [job for job in sessions if any(each.key in gains for each in job.changed)]
     held.write(sessions, writer, report, phase="", kept=new)
-    machine = next(gain.last.machine for gain in gains.values())
-    backups = backup_jobs({key: gain.kept for key, gain in shown.items()}, history_folders(connection, machine))
+    backups = backup_jobs(gained, history_folders(connection, machine))
     held.write(backups, writer, kept=new)
     written = {each.key for job in (*sessions, *backups) for each in job.changed}
     rest = {key: gain for key, gain in gains.items() if key not in written}
@@ -232,9 +234,14 @@ def _beside(connection: sqlite3.Connection, gains: Iterable[_Gain]) -> dict[str,
             numbers = []
         for number in numbers:
             for row in read.files_of(connection, number):
-                last = _header(row, machine)
-                found[row.key] = Kept(last, _pieces(connection, row, last))
+                found[row.key] = _kept(connection, row, machine)
     return found
+
+
+def _kept(connection: sqlite3.Connection, row: FileRow, machine: str) -> Kept:
+    """A known file as it is before the gain."""
+    last = _header(row, machine)
+    return Kept(last, _pieces(connection, row, last))
 
 
 def _is_made(job: FileJob, gains: Mapping[str, _Gain]) -> bool:
