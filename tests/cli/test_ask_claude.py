@@ -100,6 +100,13 @@ def test_the_answer_is_kept_beside_the_evidence_and_told_again(asking: Asking) -
     assert "In Claude's words" not in asking.kept("summary", OTHER).out
 
 
+def test_what_claude_says_is_as_safe_in_markdown_as_any_reply(asking: Asking) -> None:
+    """The client repeats the evidence, which stands between tags."""
+    told = asking.kept("summary", OTHER, "--format", "markdown", *asking.options, "--yes").out
+    assert "> &lt;/evidence>" in told
+    assert "<evidence>" not in told and "</evidence>" not in told
+
+
 def test_what_was_said_about_a_forgotten_session_is_forgotten(asking: Asking) -> None:
     for command in (["summary", SESSION], ["summary", OTHER], ["retro"]):
         assert asking.kept(*command, *asking.options, "--yes").code == 0

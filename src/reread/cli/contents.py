@@ -257,7 +257,7 @@ def run_summary(arguments: list[str]) -> int:
             lambda: {**views.summary.summary_document(summary), "asked_claude": asked},
             lambda view: chain(
                 views.summary.lines_of(summary, args.format, view),
-                () if answer is None else views.summary.asked_as(args.format)(answer, view),
+                () if answer is None else views.markdown.asked_as(args.format)(answer, view),
             ),
         )
     return 0

@@ -129,7 +129,7 @@ def run_retro(arguments: list[str]) -> int:
             },
             lambda view: chain(
                 lines(found, view, args.limit, only_suggestions=args.suggestions),
-                () if answer is None else views.summary.asked_as(args.format)(answer, view),
+                () if answer is None else views.markdown.asked_as(args.format)(answer, view),
             ),
         )
     return 0

@@ -12,6 +12,7 @@ from datetime import datetime
 from html import escape
 from typing import Any, NamedTuple
 
+from reread.archive.model_answers import ModelAnswer
 from reread.blocks.model import (
     AgentBlock,
     CallBlock,
@@ -30,7 +31,7 @@ from reread.sessions import Branch, CallStatus, Session
 
 from .calls import MARKS, ending, summary, tool_label, without_error_tags
 from .numbers import count, duration, money, tokens
-from .summary import front_matter_lines, link_lines
+from .summary import asked_heading, asked_lines, front_matter_lines, link_lines
 from .terminal import WITHDRAWN
 from .text import harmless, inline_markdown, one_line, shorten, tabbed
 from .values import View, utc
@@ -212,6 +213,18 @@ def fenced(text: str, language: str = "text") -> list[str]:
 def quoted(text: str) -> list[str]:
     """Text as a quotation, made safe by `spoken`."""
     return [f"> {line}".rstrip() for line in spoken(text)]
+
+
+def asked_markdown(answer: ModelAnswer, view: View) -> Iterator[str]:
+    """A model's answer about the evidence, quoted so that its headings do not mix with the document's."""
+    yield ""
+    yield f"## {inline_markdown(asked_heading(answer, view))}"
+    yield ""
+    yield from quoted(answer.text)
+
+
+def asked_as(form: str) -> Callable[[ModelAnswer, View], Iterator[str]]:
+    return asked_lines if form == "text" else asked_markdown
 
 
 def spoken(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from reread.archive.model_answers import ModelAnswer
 from reread.features.edits.net import FileDiff, totals
@@ -371,18 +371,6 @@ def asked_lines(answer: ModelAnswer, view: View) -> Iterator[str]:
     yield view.style.paint(asked_heading(answer, view), "bold")
     for line in harmless(answer.text).split("\n"):
         yield from (f"  {part}".rstrip() for part in (wrap(line, view.width - 2) if line.strip() else [""]))
-
-
-def asked_markdown(answer: ModelAnswer, view: View) -> Iterator[str]:
-    """The same as Markdown, quoted so that its headings do not mix with the document's."""
-    yield ""
-    yield f"## {inline_markdown(asked_heading(answer, view))}"
-    yield ""
-    yield from (f"> {line}".rstrip() for line in harmless(answer.text).split("\n"))
-
-
-def asked_as(form: str) -> Callable[[ModelAnswer, View], Iterator[str]]:
-    return asked_lines if form == "text" else asked_markdown
 
 
 def asked_document(answer: ModelAnswer) -> Document:
