@@ -433,7 +433,11 @@ class SettingsFile:
         settings = self.settings(before)
         # With our entries in it, the file is no longer the original: an existing backup is.
         backup = _bytes_of(self.backup) if settings.is_ours_there else before
-        return SettingsChange(before, settings.with_entries(entries).text.encode(), backup or before)
+        try:
+            after = settings.with_entries(entries).text.encode()
+        except UnicodeEncodeError as error:  # the name of the archive or of a source: JSON could not hold it
+            raise BadInput("the name of the archive or of a source is not UTF-8; nothing was changed") from error
+        return SettingsChange(before, after, backup or before)
 
     def removing(self) -> SettingsChange:
         before = self.read()
