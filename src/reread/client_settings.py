@@ -433,7 +433,11 @@ class SettingsFile:
         settings = self.settings(before)
         # With our entries in it, the file is no longer the original: an existing backup is.
         backup = _bytes_of(self.backup) if settings.is_ours_there else before
-        return SettingsChange(before, settings.with_entries(entries).text.encode(), backup or before)
+        try:
+            after = settings.with_entries(entries).text.encode()
+        except UnicodeEncodeError as error:  # the name of the archive or of a source: JSON could not hold it
+            raise BadInput("the name of the archive or of a source is not UTF-8; nothing was changed") from error
+        return SettingsChange(before, after, backup or before)
 
     def removing(self) -> SettingsChange:
         before = self.read()
@@ -633,12 +637,13 @@ def _after(each: Suggestion, before: bytes | None, file: SettingsFile) -> bytes:
 
 def _with_line(text: str, line: str) -> str:
     """The text with a line added below our own heading, which is added at the end if missing."""
-    lines = text.rstrip("\n").split("\n") if text.strip() else []
+    newline = _newline(text)
+    lines = text.rstrip("\r\n").split(newline) if text.strip() else []
     if _HEADING not in lines:
-        return "\n".join([*lines, *([""] if lines else []), _HEADING, "", line, ""])
+        return newline.join([*lines, *([""] if lines else []), _HEADING, "", line, ""])
     at = lines.index(_HEADING) + 1
     while at < len(lines) and not lines[at].startswith("#"):
         at += 1
     while not lines[at - 1].strip():
         at -= 1
-    return "\n".join([*lines[:at], line, *lines[at:], ""])
+    return newline.join([*lines[:at], line, *lines[at:], ""])

@@ -140,6 +140,9 @@ def test_decisions_have_questions_options_and_answers(travel: Kept) -> None:
         (("--project", "nowhere"), 0),
         ((SECOND,), 1),
         ((FIRST,), 0),
+        ((SECOND, "--project", "nowhere"), 0),
+        ((SECOND, "--model", "nothing"), 0),
+        ((SECOND, "--starred"), 0),
         (("--limit", "1"), 1),
     ],
 )

@@ -48,6 +48,13 @@ def test_install_shows_the_change_makes_it_and_keeps_the_file_as_it_was(run: Run
     assert len(installed(settings)) == 1
 
 
+@needs_posix
+def test_an_archive_whose_name_is_not_utf_8_is_refused_in_a_sentence(run: Run, settings: Path, tmp_path: Path) -> None:
+    ran = run("hook", "install", "--yes", "--settings", settings, "--home", f"{tmp_path}/caf\udce9")
+    assert_refused(ran, "is not UTF-8", "nothing was changed")
+    assert settings.read_text("utf-8") == BEFORE
+
+
 def test_installing_twice_changes_nothing_and_says_so(run: Run, settings: Path) -> None:
     run("hook", "install", "--yes", "--settings", settings)
     once = settings.stat()

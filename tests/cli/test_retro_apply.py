@@ -78,6 +78,16 @@ def test_a_rule_goes_into_the_projects_memory_and_is_not_suggested_again(
     assert path == str(project / "CLAUDE.md")
 
 
+def test_a_rule_goes_below_our_heading_of_a_memory_with_the_line_ends_of_windows(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = b"# App\r\n\r\n## Learned from sessions\r\n\r\n- Use npm.\r\n"
+    (project / "CLAUDE.md").write_bytes(before)
+    assert retro(tmp_path, "apply", number_of("memory", suggestions(tmp_path, capsys)), "--yes") == 0
+    added = b"- Never use sleeps in the tests, please.\r\n"
+    assert (project / "CLAUDE.md").read_bytes() == before + added
+
+
 def test_a_permission_is_added_to_the_settings_and_all_else_stays(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

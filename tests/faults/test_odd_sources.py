@@ -8,6 +8,7 @@ import shutil
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,6 +58,39 @@ def test_a_fifo_a_socket_and_a_device_are_passed_by(tmp_path: Path) -> None:
             assert [each.stored.row.uuid for each in archive.sessions()] == [GOOD]
             assert archive.safe.verify().ok
         assert traces(tmp_path / "source") == before
+
+
+def test_files_of_a_clock_that_is_centuries_ahead_are_taken(tmp_path: Path) -> None:
+    """Their times in nanoseconds take more than the 64 bits of a number in SQLite."""
+    path = a_good_session(tmp_path / "source")
+    far = 10_000_000_000 * 10**9  # in the year 2286
+    for each in (path, *path.with_suffix("").rglob("*"), path.parent):
+        os.utime(each, ns=(far, far))
+    if path.stat().st_mtime_ns != far:
+        pytest.skip("the file system has no such times")
+    with taken(tmp_path) as archive:
+        assert archive.sync().sessions == 0, "nothing changed"
+        assert finds(archive, "alpaca") == {GOOD}
+        assert [each.expires is not None for each in archive.sessions()] == [True]
+        archive.safe.rebuild()
+        assert finds(archive, "alpaca") == {GOOD}
+        assert archive.safe.verify().ok
+
+
+def test_inodes_of_64_bits_without_a_sign_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As NTFS and some network file systems give them."""
+    real = os.stat
+
+    def stat(*place: Any, **named: Any) -> os.stat_result:
+        found = real(*place, **named)
+        times = {name: getattr(found, name) for name in ("st_atime_ns", "st_mtime_ns", "st_ctime_ns")}
+        return os.stat_result((found.st_mode, found.st_ino | 1 << 63, *tuple(found)[2:10]), times)
+
+    monkeypatch.setattr(os, "stat", stat)
+    a_good_session(tmp_path / "source")
+    with taken(tmp_path) as archive:
+        assert archive.sync().sessions == 0, "nothing changed"
+        assert finds(archive, "alpaca") == {GOOD}
 
 
 def test_a_file_that_becomes_a_fifo_does_not_hang_the_next_sync(tmp_path: Path) -> None:

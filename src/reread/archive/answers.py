@@ -294,8 +294,7 @@ def decisions(sessions: Iterable[Session], filters: Filter, topic: str | None = 
     """Questions and answers, newest first. Sessions must come oldest first, so that a copy follows its original."""
     copies = Copies()
     found: list[Decision] = []
-    called = Filter(tool=filters.tool)
-    for session in filter(called.keeps_session, sessions):
+    for session in filter(filters.keeps_session, sessions):
         parts: list[tuple[str | None, Conversation]] = [(None, session)]
         parts += [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
         for agent, part in parts:
@@ -503,7 +502,7 @@ class ArchiveTalk:
         about = None if topic is None else text_of(topic, "topic")
         if self.has_rows():
             return self._reader().decisions(chosen, about)
-        return decisions(self.read_all(asking(chosen)), chosen, about)
+        return decisions(self.read_all(asking(chosen)), self._with_moves(chosen), about)
 
     def read_all(self, filters: Filter) -> Iterator[LoadedSession]:
         """Sessions read from the safe one at a time, the oldest first."""

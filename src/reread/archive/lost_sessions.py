@@ -23,7 +23,8 @@ from reread.records import SessionsIndex, decode_side_file, parse_time
 from reread.records.state import IndexEntry
 
 from .filters import Filter
-from .search_language import parse, regex
+from .regex import BoundedPattern
+from .search_language import parse
 from .text_search import FieldNames, chosen_fields
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -88,8 +89,9 @@ def search_lost(
 ) -> list[LostSession]:
     """Lost sessions whose summary or first prompt matches."""
     if is_regex:
-        pattern = regex(query)
-        return [each for each in lost if pattern.search(each.text)]
+        with BoundedPattern(query) as bounded:
+            tried = bounded.try_each(each.text for each in lost)
+            return [each for each, answer in zip(lost, tried, strict=False) if answer.is_found]
     noted = [Noted(each.text, (number,)) for number, each in enumerate(lost)]
     # All a lost session has is its title, so a search in other fields, such as prompts, covers it too.
     expression = parse(query, fields | {Field.TITLE}).match

@@ -204,7 +204,8 @@ def run_decisions(arguments: list[str]) -> int:
     filters = options.make_filter(args, config)
     if args.session is not None:
         with open_session(args, config) as opened:
-            found = archives.answers.decisions([opened.session], filters, args.topic)
+            known = session_source.knowing(filters, opened.archive)
+            found = archives.answers.decisions([opened.session], known, args.topic)
     else:
         with asked_archive(args, config) as archive:
             found = archive.decisions(filters, args.topic)

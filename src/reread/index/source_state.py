@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from reread.file_status import changed_at
 from reread.home import JOURNAL, whole_path
 
 Seen = dict[str, tuple[int, int]]
@@ -198,7 +199,7 @@ def _is_as_it_was(path: bytes, size: int, mtime_ns: int) -> bool:
         status = os.stat(path)  # noqa: PTH116  a Path costs more than the call
     except OSError:
         return False
-    return status.st_mtime_ns == mtime_ns and (size == _FOLDER or status.st_size == size)
+    return changed_at(status) == mtime_ns and (size == _FOLDER or status.st_size == size)
 
 
 def has_captures(wire: Path) -> bool:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from reread import lazy
 from reread.billing import Prices
 from reread.errors import SafeDamaged
+from reread.file_status import changed_at, fitting_time, identity
 from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.sources import SourceFile
 
@@ -214,6 +215,7 @@ class StoreWriter:
             words.unindex(self._connection, session_files.SessionFileReader(self._connection, self._safe), known[0])
         values = {
             **{name: getattr(file, name) for name in _FILE_COLUMNS},
+            "mtime_ns": fitting_time(file.mtime_ns),  # the safe of an earlier version may hold another
             "path": stored_path(file.path),
             "source": stored_path(file.source),
             "machine": self._machine,
@@ -305,7 +307,7 @@ class StoreWriter:
                         stored_path(last.path),
                         last.kind,
                         last.generation,
-                        last.mtime_ns,
+                        fitting_time(last.mtime_ns),
                     ),
                 ).fetchone()
                 self.name(found[0], pieces)
@@ -356,7 +358,7 @@ class StoreWriter:
                 continue
             if kept is None:  # the original could not be read: the next sync finds both again
                 continue
-            seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            seen = (identity(status.st_dev), identity(status.st_ino), status.st_size, changed_at(status))
             key = file_key(self._machine, str(file.path))
             row = places.PlaceRow(key, kept[0], self._machine, source, str(file.path), *seen)
             if (key, kept[0]) not in known:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from reread.errors import RefusedBackup, SourceError
+from reread.file_status import changed_at
 from reread.index import read
 from reread.index.backup_files import history_folders, sessions_with_backups
 from reread.index.rows import FileKeys
@@ -62,7 +63,7 @@ class BackupSurvey:
     def _changed_folders(self, top: Path) -> Iterator[Path]:
         """Changed folders of sessions that the archive knows; those of other sessions are not remembered."""
         try:
-            self.folders[top] = top.stat().st_mtime_ns
+            self.folders[top] = changed_at(top.stat())
             with os.scandir(top) as entries:
                 found = sorted(Path(entry.path) for entry in entries)
         except (FileNotFoundError, NotADirectoryError):
@@ -90,7 +91,7 @@ class BackupSurvey:
             self._as_before.add(folder)
             self.problems.append(SourceError(folder, f"cannot be read ({error.strerror or error})"))
             return None
-        return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else None
+        return changed_at(status) if stat.S_ISDIR(status.st_mode) else None
 
     def _look(self, folder: Path, source: Path) -> None:
         session = self._owners[folder]

@@ -25,6 +25,7 @@ from reread import sources
 from reread.billing import Prices
 from reread.decoders import msgpack_decoder
 from reread.features.cache_rebuilds import Walked, walked
+from reread.file_status import changed_at
 from reread.index import read
 from reread.index.meta import EXTRACTOR, file_key
 from reread.index.rows import FileRow
@@ -148,7 +149,7 @@ def _files(rows: Iterable[FileRow], sources: dict[str, Path]) -> dict[SourceFile
             status = row.path.stat()
         except OSError:
             return None
-        found[SourceFile(str(row.path), *where, status.st_size, status.st_mtime_ns)] = sources[row.source]
+        found[SourceFile(str(row.path), *where, status.st_size, changed_at(status))] = sources[row.source]
     return found
 
 

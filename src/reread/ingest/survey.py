@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from reread import lazy, sources
 from reread.errors import SafeDamaged, SourceError
+from reread.file_status import changed_at, identity
 from reread.index import read
 from reread.index.database import is_durable
 from reread.index.meta import EDGE, digest, machine_names, session_mark
@@ -115,7 +116,9 @@ def file_job(
     except OSError as error:
         raise SourceError(file.path, f"cannot be read ({error.strerror or error})") from error
     row = keys.row(file.location)
-    fresh = FileJob(file=file, key=key, source=str(source), device=status.st_dev, inode=status.st_ino)
+    fresh = FileJob(
+        file=file, key=key, source=str(source), device=identity(status.st_dev), inode=identity(status.st_ino)
+    )
     if row is None:
         return fresh
     if row.size < 0 and row.taken == 0:  # adopted from the safe without being read: what that holds stays as it is
@@ -130,7 +133,7 @@ def file_job(
 
 def _looks_unchanged(row: FileRow, status: os.stat_result) -> bool:
     """The device number is not compared: many systems assign a different one at every boot."""
-    return (row.size, row.mtime_ns, row.inode) == (status.st_size, status.st_mtime_ns, status.st_ino)
+    return (row.size, row.mtime_ns, row.inode) == (status.st_size, changed_at(status), identity(status.st_ino))
 
 
 def _only_grew(path: Path, status: os.stat_result, row: FileRow) -> bool:
@@ -392,7 +395,7 @@ class PlaceSurvey:
             status = file.path.stat()
         except OSError:
             return False
-        return place[:3] == (status.st_size, status.st_mtime_ns, status.st_ino)
+        return place[:3] == (status.st_size, changed_at(status), identity(status.st_ino))
 
     def _is_kept(
         self, session: SessionFiles, files: Sequence[SourceFile], names: Iterable[str], source_of: Mapping[str, Path]

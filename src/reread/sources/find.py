@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.errors import RefusedBackup, SourceError
+from reread.file_status import changed_at
 from reread.home import whole_path
 from reread.lazy import NamedTuple
 
@@ -205,7 +206,7 @@ def _named(path: Path, status: os.stat_result) -> SourceFile:
 
 
 def _source_file(path: Path | str, where: SourcePlace, status: os.stat_result) -> SourceFile:
-    return SourceFile(str(path), *where, status.st_size, status.st_mtime_ns)
+    return SourceFile(str(path), *where, status.st_size, changed_at(status))
 
 
 class _Walk:
@@ -241,7 +242,7 @@ class _Walk:
             status = folder.stat()
             if not self._is_first_meeting(folder, status):
                 return []
-            self._times[folder] = status.st_mtime_ns
+            self._times[folder] = changed_at(status)
             with os.scandir(folder) as entries:
                 return sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name))
         except OSError as error:
@@ -426,7 +427,7 @@ def _backup(entry: os.DirEntry[str]) -> SourceFile:
         raise PermissionError
     # Windows gives the entry of a folder without inode and device, and with a time that may be old.
     status = path.stat() if os.name == "nt" else status
-    return SourceFile(str(path), FileKind.BACKUP, path.parent.name, None, None, status.st_size, status.st_mtime_ns)
+    return SourceFile(str(path), FileKind.BACKUP, path.parent.name, None, None, status.st_size, changed_at(status))
 
 
 def backup_reader(
