@@ -202,6 +202,15 @@ def test_the_span_is_right_whatever_the_order_and_the_zones_of_its_times() -> No
     assert [str(time)[11:16] for time in session.span] == ["07:00", "09:00"]
 
 
+def test_a_time_that_is_none_does_not_hide_the_last_one() -> None:
+    session = build(
+        a_prompt("a", timestamp="2026-01-05T09:00:00.000Z"),
+        a_reply("b", timestamp="2026-01-05T11:00:00.000Z"),
+        a_reply("c", timestamp="2026-13-45T99:99:99.000Z"),
+    )
+    assert [str(time)[11:16] for time in session.span] == ["09:00", "11:00"]
+
+
 def test_a_file_may_begin_with_a_line_of_another_session() -> None:
     builder = SessionBuilder()
     for record in a_session(a_prompt("a", sessionId="before"), a_prompt("b"), id="own").records():

@@ -246,6 +246,8 @@ class Conversation:
         usual = [stamp for stamp in stamps if isinstance(stamp, str) and len(stamp) == _USUAL and stamp[-1] == "Z"]
         others = stamps.difference(usual)
         ends = [min(usual), max(usual)] if usual else []
+        if any(parse_time(stamp) is None for stamp in ends):  # `2026-13-45T99:99:99.000Z`: others are between
+            ends = usual
         times = [time for stamp in (*ends, *others) if (time := parse_time(stamp)) is not None]
         return (min(times), max(times)) if times else (None, None)
 
