@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from reread.records import decode
-from reread.sessions import Notice, SessionBuilder, Turn
+from reread.sessions import CallStatus, Notice, SessionBuilder, Turn
 from reread.testing import (
     Entry,
     a_command,
@@ -20,6 +20,7 @@ from reread.testing import (
     a_summary,
     a_task_notification,
     a_title,
+    a_tool_call,
     an_attachment,
     an_ending,
     build,
@@ -31,6 +32,26 @@ def notices(turns: Sequence[Turn]) -> list[tuple[str, str]]:
 
 
 class TestQueue:
+    def test_text_in_the_line_of_a_result_is_a_prompt_that_opens_no_turn(self) -> None:
+        result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
+        call = a_tool_call("Bash", {"command": "ls"}, id="toolu_1")
+        asked = a_line("user", message={"role": "user", "content": [result, {"type": "text", "text": "why so slow?"}]})
+        session = build(a_prompt("go"), a_reply(call), asked, a_reply("because"))
+        assert [(prompt.text, prompt.is_queued) for prompt in session.prompts] == [
+            ("go", False),
+            ("why so slow?", True),
+        ]
+        assert notices(session.turns) == [("queued", "why so slow?")]
+        assert [call.status for call in session.tool_calls] == [CallStatus.OK]
+
+    @pytest.mark.parametrize(
+        "text", ["Tool loaded.", "Base directory for this skill: /s", "<system-reminder>x</system-reminder>"]
+    )
+    def test_text_of_the_client_in_the_line_of_a_result_is_no_prompt(self, text: str) -> None:
+        result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
+        line = a_line("user", message={"role": "user", "content": [result, {"type": "text", "text": text}]})
+        assert [prompt.text for prompt in build(a_prompt("go"), line).prompts] == ["go"]
+
     def test_text_that_only_the_queue_knows_is_a_prompt_that_opens_no_turn(self) -> None:
         session = build(
             a_prompt("go"), a_line("queue-operation", operation="enqueue", content="hurry"), a_reply("done")

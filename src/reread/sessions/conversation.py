@@ -174,6 +174,8 @@ class Conversation:
                 found += [queued] if queued is not None else []
             elif kinds.get(i) is Speaker.PROMPT and isinstance(record, User):
                 found.append(prompt_of(record, Speaker.PROMPT))
+            elif kinds.get(i) is Speaker.TOOL_RESULT and (beside := queued_prompt(record)) is not None:
+                found.append(beside)
         return tuple(found)
 
     @cached_property
