@@ -18,6 +18,8 @@ from reread.features.edits.shell import absolute, best_matches, common_end, file
         ("sed -e s/a/b/ x.py", ["read /w/x.py"]),
         ("cd sub && rm -rf build/x.o; mv a b", ["write /w/sub/build/x.o", "write /w/sub/a", "write /w/sub/b"]),
         ("cat <<'EOF' > new.md\nnothing > here.txt\nEOF\necho x >> log.txt", ["write /w/new.md", "edit /w/log.txt"]),
+        ("cat <<A > a.md <<-'B'\nx > y\nA\nx > z\n\tB\necho x > b.md", ["write /w/a.md", "write /w/b.md"]),
+        ("echo $((1 << n)) > a.txt\necho x > b.txt", ["write /w/a.txt", "write /w/b.txt"]),
         ("git checkout -- src/a.py", ["write /w/src/a.py"]),
         ("git checkout main", []),
         ("git restore a.py", ["write /w/a.py"]),
@@ -49,6 +51,12 @@ def test_a_command_names_these_files(command: str, expected: list[str]) -> None:
 @given(st.text(max_size=80))
 def test_no_command_is_too_odd(command: str) -> None:
     assert all(named.path for named in files_in(command, "/w"))
+
+
+def test_a_cut_here_document_full_of_shifts_takes_no_longer_than_others() -> None:
+    body = "\n".join(f"    std::cout << value{number} << other{number};" for number in range(3_000))
+    found = files_in(f"cat > a.cpp <<'EOF'\n{body}\nEOF\n", "/w")  # its end is beyond what is looked at
+    assert [(named.path, named.action.value) for named in found] == [("/w/a.cpp", "write")]
 
 
 def test_a_file_is_named_once_for_each_thing_done_to_it() -> None:

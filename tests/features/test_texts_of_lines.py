@@ -105,6 +105,12 @@ def test_results_of_a_line_come_one_by_one_and_without_images() -> None:
     assert "a caption" in text
 
 
+def test_words_in_the_line_of_a_result_are_found_as_a_prompt_after_it() -> None:
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "done"}
+    line = a_line("user", message={"role": "user", "content": [result, {"type": "text", "text": "why so slow?"}]})
+    assert texts(line) == [("result", "done"), ("prompt", "why so slow?")]
+
+
 def test_the_position_of_a_text_does_not_depend_on_empty_ones() -> None:
     """The index keeps positions: whatever has no text must not take one."""
     line = (

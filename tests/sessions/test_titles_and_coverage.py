@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from reread.records import decode
-from reread.sessions import Notice, SessionBuilder, Turn
+from reread.sessions import CallStatus, Notice, SessionBuilder, Turn
 from reread.testing import (
     Entry,
     a_command,
@@ -20,6 +20,7 @@ from reread.testing import (
     a_summary,
     a_task_notification,
     a_title,
+    a_tool_call,
     an_attachment,
     an_ending,
     build,
@@ -31,6 +32,26 @@ def notices(turns: Sequence[Turn]) -> list[tuple[str, str]]:
 
 
 class TestQueue:
+    def test_text_in_the_line_of_a_result_is_a_prompt_that_opens_no_turn(self) -> None:
+        result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
+        call = a_tool_call("Bash", {"command": "ls"}, id="toolu_1")
+        asked = a_line("user", message={"role": "user", "content": [result, {"type": "text", "text": "why so slow?"}]})
+        session = build(a_prompt("go"), a_reply(call), asked, a_reply("because"))
+        assert [(prompt.text, prompt.is_queued) for prompt in session.prompts] == [
+            ("go", False),
+            ("why so slow?", True),
+        ]
+        assert notices(session.turns) == [("queued", "why so slow?")]
+        assert [call.status for call in session.tool_calls] == [CallStatus.OK]
+
+    @pytest.mark.parametrize(
+        "text", ["Tool loaded.", "Base directory for this skill: /s", "<system-reminder>x</system-reminder>"]
+    )
+    def test_text_of_the_client_in_the_line_of_a_result_is_no_prompt(self, text: str) -> None:
+        result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
+        line = a_line("user", message={"role": "user", "content": [result, {"type": "text", "text": text}]})
+        assert [prompt.text for prompt in build(a_prompt("go"), line).prompts] == ["go"]
+
     def test_text_that_only_the_queue_knows_is_a_prompt_that_opens_no_turn(self) -> None:
         session = build(
             a_prompt("go"), a_line("queue-operation", operation="enqueue", content="hurry"), a_reply("done")
@@ -200,6 +221,15 @@ def test_the_span_is_right_whatever_the_order_and_the_zones_of_its_times() -> No
         a_prompt("c", timestamp="2026-01-05T08:00:00.000Z"),
     )
     assert [str(time)[11:16] for time in session.span] == ["07:00", "09:00"]
+
+
+def test_a_time_that_is_none_does_not_hide_the_last_one() -> None:
+    session = build(
+        a_prompt("a", timestamp="2026-01-05T09:00:00.000Z"),
+        a_reply("b", timestamp="2026-01-05T11:00:00.000Z"),
+        a_reply("c", timestamp="2026-13-45T99:99:99.000Z"),
+    )
+    assert [str(time)[11:16] for time in session.span] == ["09:00", "11:00"]
 
 
 def test_a_file_may_begin_with_a_line_of_another_session() -> None:

@@ -10,9 +10,20 @@ import pytest
 from cli.test_export_redaction import EVERY, FIELDS, PARTS
 from reread.archive.filters import Filter
 from reread.archive.search_language import DEFAULT_FIELDS, parse
+from reread.records import decode
 from reread.team.payload import kept_line, marks_of, words_of
 from reread.team.questions import as_tsquery, search, session
-from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_title, a_tool_call, a_tool_result
+from reread.testing import (
+    a_line,
+    a_prompt,
+    a_reply,
+    a_session,
+    a_subagent,
+    a_thought,
+    a_title,
+    a_tool_call,
+    a_tool_result,
+)
 
 from .conftest import Team
 from .test_teams_apart import IDS, NOW, all_rows, tables
@@ -83,6 +94,18 @@ def test_any_letters_are_pushed_and_shown(team: Team, tmp_path: Path, name: str)
         assert prompt.text.startswith("lantern")
 
 
+def test_an_agent_inside_the_file_of_its_session_is_pushed_once(team: Team, tmp_path: Path) -> None:
+    team.join("ann", "red")
+    inside = a_subagent(a_prompt("look around"), a_reply("a lantern hangs there"), where="inside")
+    call = a_tool_call("Task", {"prompt": "look around"})
+    told = a_session(a_prompt("go"), a_reply(call), inside, a_tool_result("done"), id=IDS["ann"], version="1.0.83")
+    told.write(tmp_path / "ann" / "projects")
+    assert team.push("ann", "text").sent == 1
+    with team.store("ann") as store:
+        assert search(store, "lantern", DEFAULT_FIELDS, Filter(), 5, NOW).total == 1
+        assert [agent.task for agent in session(store, IDS["ann"])[0].subagents] == ["look around"]
+
+
 def test_a_line_keeps_no_more_than_is_named() -> None:
     told = a_session(
         a_prompt("p", cwd="/secret/place", gitBranch="b", toolUseResult={"stdout": "out"}, extra="x"),
@@ -95,6 +118,13 @@ def test_a_line_keeps_no_more_than_is_named() -> None:
     for left_out in ("/secret/place", "marble", "stdout", '"x"', "file", "something", "gitBranch"):
         assert left_out not in kept, left_out
     assert "ls" in kept
+
+
+def test_a_line_of_a_stream_keeps_the_call_that_its_agent_belongs_to() -> None:
+    line = b'{"type":"assistant","session_id":"s","parent_tool_use_id":"toolu_1","message":{"id":"msg_1"}}'
+    kept = kept_line(decode(line))
+    assert kept is not None
+    assert (kept["session_id"], kept["parent_tool_use_id"]) == ("s", "toolu_1")
 
 
 def test_the_marks_of_a_beginning_begin_the_marks() -> None:

@@ -438,7 +438,7 @@ def _called(name: str, *records: Record) -> ToolCall | None:
 def _prompts_in(record: Record) -> list[Prompt]:
     """The prompt in a line that is known to hold one."""
     if isinstance(record, User):
-        return [prompt_of(record, Speaker.PROMPT)]
+        return [queued_prompt(record) or prompt_of(record, Speaker.PROMPT)]
     if isinstance(record, QueueOperation):
         return [Prompt(record=record, text=record.text, kind=Speaker.PROMPT, is_queued=True)]
     queued = queued_prompt(record)

@@ -31,7 +31,7 @@ from reread.records import (
 )
 from reread.records.attachments import UnknownAttachment
 from reread.sessions.captured import WithdrawnBlock
-from reread.sessions.speaker import Speaker, kind_of, typed_text, was_typed_while_busy
+from reread.sessions.speaker import Speaker, kind_of, typed_text, was_typed_while_busy, words_beside_result
 
 
 class Field(StrEnum):
@@ -109,7 +109,10 @@ def _of_user(record: User) -> list[FieldText]:
     kind = kind_of(record)
     if kind is Speaker.TOOL_RESULT:
         results = [block.as_text for block in record.blocks if type(block) is ToolResult]
-        return [FieldText(Field.RESULT, text) for text in results if text]
+        return [
+            *(FieldText(Field.RESULT, text) for text in results if text),
+            *_alone(Field.PROMPT, words_beside_result(record)),
+        ]
     field = _OF_USER.get(kind)
     if field is None:
         return []

@@ -174,6 +174,8 @@ class Conversation:
                 found += [queued] if queued is not None else []
             elif kinds.get(i) is Speaker.PROMPT and isinstance(record, User):
                 found.append(prompt_of(record, Speaker.PROMPT))
+            elif kinds.get(i) is Speaker.TOOL_RESULT and (beside := queued_prompt(record)) is not None:
+                found.append(beside)
         return tuple(found)
 
     @cached_property
@@ -246,6 +248,8 @@ class Conversation:
         usual = [stamp for stamp in stamps if isinstance(stamp, str) and len(stamp) == _USUAL and stamp[-1] == "Z"]
         others = stamps.difference(usual)
         ends = [min(usual), max(usual)] if usual else []
+        if any(parse_time(stamp) is None for stamp in ends):  # `2026-13-45T99:99:99.000Z`: others are between
+            ends = usual
         times = [time for stamp in (*ends, *others) if (time := parse_time(stamp)) is not None]
         return (min(times), max(times)) if times else (None, None)
 

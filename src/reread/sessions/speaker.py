@@ -144,6 +144,18 @@ def prompt_text(user: User) -> str:
     return without_injected(user.text).strip()
 
 
+_OF_CLIENT = ("Tool loaded.", "Base directory for this skill")
+"""What the client itself writes beside a tool's result."""
+
+
+def words_beside_result(user: User) -> str:
+    """What a person typed while a tool ran, where its line has that, too (2.1.29); empty for the client's own text."""
+    if len(user.blocks) < 2 or user.is_meta or user.is_sidechain or user.source_tool_use_id is not None:
+        return ""
+    text = prompt_text(user)
+    return "" if text.startswith(_OF_CLIENT) or _opening(text) is not None or not has_tool_result(user) else text
+
+
 def image_count(user: User) -> int:
     return sum(type(block) is Image for block in user.blocks)
 

@@ -47,12 +47,17 @@ from .speaker import (
     plain,
     typed_text,
     was_typed_while_busy,
+    words_beside_result,
 )
 from .values import Notice, Prompt, Said, Step, Thought
 
 
 def queued_prompt(record: Record) -> Prompt | None:
-    """The prompt in an attachment for text typed while the client was busy; up to 2.1.202 it has no `user` line."""
+    """The prompt in an attachment for text typed while the client was busy; up to 2.1.202 it has no `user` line, or
+    shares that of a tool's result."""
+    if isinstance(record, User):
+        words = words_beside_result(record)
+        return Prompt(record=record, text=words, kind=Speaker.PROMPT, is_queued=True) if words else None
     if not was_typed_while_busy(record):
         return None
     return Prompt(record=record, text=record.text, kind=Speaker.PROMPT, is_queued=True)
@@ -274,6 +279,11 @@ def _meta(record: User) -> list[Notice]:
     return [Notice(what="hook", text=feedback, record=record)] if feedback else []
 
 
+def _beside_result(record: User) -> list[Notice]:
+    words = words_beside_result(record)
+    return [Notice(what="queued", text=words, record=record)] if words else []
+
+
 _USER_NOTICES: dict[Speaker, Callable[[User], list[Notice]]] = {
     Speaker.INTERRUPT: _interrupted,
     Speaker.TASK_NOTIFICATION: _task,
@@ -281,6 +291,7 @@ _USER_NOTICES: dict[Speaker, Callable[[User], list[Notice]]] = {
     Speaker.LOCAL_OUTPUT: _local_output,
     Speaker.HOOK: _hook,
     Speaker.META: _meta,
+    Speaker.TOOL_RESULT: _beside_result,
 }
 
 

@@ -57,7 +57,7 @@ Document = dict[str, Any]
 
 FORM = 1
 """Increase it when the same session gives other rows; then everything is sent again."""
-TEXT_FORM = "1."
+TEXT_FORM = "2."
 """The prefix of a text's digest; change it when a line gives other words, and then everything is sent again."""
 LEDGER, TEXT, ALL = "ledger", "text", "all"
 _COUNTS = (
@@ -304,7 +304,7 @@ def text_of(archive: Archive, each: Waiting, known: Known = NOTHING) -> Document
 _ENVELOPE = (
     *("type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp", "isSidechain", "agentId"),
     *("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage", "requestId", "version"),
-    *("operation", "leafUuid", "customTitle", "aiTitle", "summary"),
+    *("operation", "leafUuid", "customTitle", "aiTitle", "summary", "session_id", "parent_tool_use_id"),
 )
 _MESSAGE = ("id", "role", "model", "stop_reason", "usage", "type")
 _BLOCKS = {
@@ -326,8 +326,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def text_lines(session: Session, redactor: redact.Redactor) -> Iterator[Document]:
-    """The lines of a session, each with only the fields that are sent, and redacted."""
-    for agent, records in ((None, session.records), *((each.id, each.records) for each in session.subagents)):
+    """The lines of a session, each with only the fields that are sent, and redacted. The lines of agents in the
+    session's own file are among its own."""
+    agents = (agent for agent in session.subagents if not agent.is_recorded_inline)
+    for agent, records in ((None, session.records), *((each.id, each.records) for each in agents)):
         position = 0
         for record in records:
             kept = kept_line(record)

@@ -141,7 +141,7 @@ _REDIRECTIONS = {
 }
 _BEFORE_A_COMMAND = frozenset({"sudo", "env", "time", "nohup", "command", "exec", "xargs", "then", "do", "else", "!"})
 _SCRIPT_OPTIONS = ("-e", "-f", "--expression", "--file", "--regexp")
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n.*?^\s*\2[ \t]*$", re.DOTALL | re.MULTILINE)
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _OPERATOR = re.compile(r"[();<>|&\n]+")
 _NO_PATH = re.compile(r"[$`*?{}\n]|^\d+$|^-|^&|://")
@@ -164,7 +164,7 @@ def files_in(command: str, folder: str | None) -> list[NamedFile]:
 def _commands(command: str) -> Iterator[list[str]]:
     """The simple commands of a line, without assignments and words such as `sudo` in front."""
     words: list[str] = []
-    for word in [*_words(_HEREDOC.sub(r"\3", command)), ";"]:
+    for word in [*_words(_without_heredocs(command)), ";"]:
         if _OPERATOR.fullmatch(word) and word.strip("\n") not in _REDIRECTIONS:
             while words and (_ASSIGNMENT.match(words[0]) or words[0] in _BEFORE_A_COMMAND):
                 words = words[1:]
@@ -173,6 +173,27 @@ def _commands(command: str) -> Iterator[list[str]]:
             words = []
         else:
             words.append(word)
+
+
+def _without_heredocs(command: str) -> str:
+    """The command without its here-documents. Each line is looked at once: source code is full of `<<`."""
+    if "<<" not in command:
+        return command
+    lines = command.split("\n")
+    last = {line.strip(): number for number, line in enumerate(lines)}
+    kept: list[str] = []
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        for found in _HEREDOC.finditer(line):
+            end = found[2]
+            if last.get(end, 0) < number:  # never closed: a shift, or a stream of C++
+                continue
+            line = line.replace(found[0], "", 1)
+            number = next(at for at in range(number, len(lines)) if lines[at].strip() == end) + 1
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def _words(command: str) -> list[str]:
