@@ -1,4 +1,5 @@
-"""Where the archive is, and how private folders and files in it are written so that they survive a power cut.
+"""Where the archive is, how private folders and files in it are written so that they survive a power cut, and what the
+file system reports about a file, as numbers that a row can hold.
 
 Imports nothing of ours but the errors, because every command goes through here.
 """
@@ -89,3 +90,23 @@ def write_durably(path: Path, text: str) -> None:
         os.fsync(file.fileno())
     part.replace(path)
     sync_folder(path.parent)
+
+
+_LARGEST = (1 << 63) - 1
+"""A row of SQLite holds numbers of 64 bits with a sign."""
+
+
+def changed_at(status: os.stat_result) -> int:
+    """When a file was last changed, in nanoseconds since 1970. A time after April 2262, from a wrong clock, becomes the
+    latest that a row can hold."""
+    return fitting_time(status.st_mtime_ns)
+
+
+def fitting_time(nanoseconds: int) -> int:
+    return max(-_LARGEST, min(nanoseconds, _LARGEST))
+
+
+def identity(number: int) -> int:
+    """An inode or device number as a row can hold it. NTFS and some network file systems give unsigned numbers of 64
+    bits, ReFS of 128; they are cut to 64 bits, so equal numbers stay equal."""
+    return (number + _LARGEST + 1) % (1 << 64) - _LARGEST - 1

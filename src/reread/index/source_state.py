@@ -12,8 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from reread.file_status import changed_at
-from reread.home import JOURNAL, whole_path
+from reread.home import JOURNAL, changed_at, whole_path
 
 Seen = dict[str, tuple[int, int]]
 """Path -> size and time of every file and folder at the last walk; a folder's size is -1."""

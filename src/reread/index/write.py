@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from reread import lazy
 from reread.billing import Prices
 from reread.errors import SafeDamaged
-from reread.file_status import changed_at, fitting_time, identity
+from reread.home import changed_at, fitting_time, identity
 from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.sources import SourceFile
 

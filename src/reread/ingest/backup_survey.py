@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from reread.errors import RefusedBackup, SourceError
-from reread.file_status import changed_at
+from reread.home import changed_at
 from reread.index import read
 from reread.index.backup_files import history_folders, sessions_with_backups
 from reread.index.rows import FileKeys

@@ -25,7 +25,7 @@ from reread import sources
 from reread.billing import Prices
 from reread.decoders import msgpack_decoder
 from reread.features.cache_rebuilds import Walked, walked
-from reread.file_status import changed_at
+from reread.home import changed_at
 from reread.index import read
 from reread.index.meta import EXTRACTOR, file_key
 from reread.index.rows import FileRow

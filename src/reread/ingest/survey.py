@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from reread import lazy, sources
 from reread.errors import SafeDamaged, SourceError
-from reread.file_status import changed_at, identity
+from reread.home import changed_at, identity
 from reread.index import read
 from reread.index.database import is_durable
 from reread.index.meta import EDGE, digest, machine_names, session_mark

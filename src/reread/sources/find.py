@@ -19,8 +19,7 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.errors import RefusedBackup, SourceError
-from reread.file_status import changed_at
-from reread.home import whole_path
+from reread.home import changed_at, whole_path
 from reread.lazy import NamedTuple
 
 from .lines import looks_binary, opens_array, read_head, source_error
