@@ -232,6 +232,12 @@ def test_a_shelf_holds_the_newest_session_first(shelf: SourceTree) -> None:
     assert (shelf.session("@last").id, shelf.session("@1").id, shelf.session("@2").id) == (ID, ID, OTHER)
 
 
+@pytest.mark.parametrize("name", ["@0", "@3", "@", "@-1", "@" + "9" * 5_000])
+def test_a_number_without_a_session_is_unknown(shelf: SourceTree, name: str) -> None:
+    with pytest.raises(reread.UnknownSession):
+        shelf.session(name)
+
+
 def test_a_session_counts_as_new_as_its_newest_agent(tmp_path: Path) -> None:
     old = delegating().write(tmp_path)
     os.utime(old, (1_000, 1_000))

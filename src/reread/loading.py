@@ -472,6 +472,6 @@ class SourceTree:
 
     def _by_age(self, name: str) -> SessionFiles:
         position = "1" if name == "@last" else name[1:]
-        if not position.isdecimal() or not 1 <= int(position) <= len(self.sessions):
+        if not position.isdecimal() or len(position) > 9 or not 1 <= int(position) <= len(self.sessions):
             raise UnknownSession(name, self.places)
         return self.sessions[int(position) - 1]

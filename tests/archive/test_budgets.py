@@ -74,7 +74,9 @@ def test_what_is_no_amount(text: str) -> None:
         dollars_to_nano(text)
 
 
-@pytest.mark.parametrize("kept", ["", "[]", "{", '{"day": "x", "week": -1, "year": 3}'])
+@pytest.mark.parametrize(
+    "kept", ["", "[]", "{", '{"day": "x", "week": -1, "year": 3}', '{"day": true, "week": 1' + "0" * 400 + "}"]
+)
 def test_a_file_that_holds_no_budgets_has_none(kept: str, tmp_path: Path) -> None:
     (tmp_path / "budgets.json").write_text(kept)
     assert read_limits(str(tmp_path)) == {}

@@ -378,6 +378,7 @@ def test_what_a_model_answered_about_a_session_goes_when_it_is_forgotten_elsewhe
     )
     with laptop.open() as archive:
         model_answers.keep(archive.home, answer)
+        (archive.home / model_answers.FOLDER / "damaged.json").write_text("[]", "ascii")
     with desk.open() as archive:
         archive.safe.forget(FIRST)
     desk.push()

@@ -297,6 +297,18 @@ class TestQuestions:
             ("deny", False, (), "Not today."),
         ]
 
+    @pytest.mark.parametrize("odd", ["true", "7", '"x"', '{"a": 1}'])
+    def test_an_answer_with_odd_values_is_an_answer(self, odd: str) -> None:
+        stream = Stream()
+        stream.feed(self.ASKED)
+        response = f'{{"behavior":"deny","message":{{}},"updatedPermissions":{odd}}}'.encode()
+        line = (
+            b'{"type":"control_response","response":{"subtype":"success","request_id":"r1","response":%b}}\n' % response
+        )
+        [answered] = stream.sent(line)
+        assert isinstance(answered, events.PermissionAnswered)
+        assert (answered.decision, answered.message, answered.remembered) == ("deny", None, ())
+
     EMPTY = frames.asks("r1", "ExitPlanMode", input={}, tool_use_id="toolu_9")
     FILE = "/home/ann/.claude/plans/calm-blue-harbor.md"
 

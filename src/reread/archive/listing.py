@@ -185,7 +185,7 @@ def _named_here(connection: sqlite3.Connection, session: SessionName) -> StoredS
 
 def _newest(connection: sqlite3.Connection, name: str) -> list[StoredSession]:
     position = "1" if name == "@last" else name[1:]
-    if position.isdecimal() and 1 <= int(position) <= count_sessions(connection):
+    if position.isdecimal() and len(position) < 10 and 1 <= int(position) <= count_sessions(connection):
         return sessions(connection, ids=session_ids(connection, limit=int(position))[-1:])
     return []
 

@@ -58,8 +58,8 @@ def forget(home: Path, session: str) -> None:
         try:
             about = json.loads(path.read_text(encoding="ascii"))
         except (OSError, ValueError):
-            about = {}
-        if about.get("about") != "summary" or about.get("session") == session:
+            about = None
+        if not isinstance(about, dict) or about.get("about") != "summary" or about.get("session") == session:
             path.unlink(missing_ok=True)
 
 

@@ -58,7 +58,8 @@ def read_limits(home: str) -> dict[str, int]:
     except (OSError, ValueError):
         return {}
     known = kept if isinstance(kept, dict) else {}
-    return {name: known[name] for name in PERIODS if isinstance(known.get(name), int) and known[name] > 0}
+    amounts = {name: amount for name in PERIODS if type(amount := known.get(name)) is int}
+    return {name: amount for name, amount in amounts.items() if 0 < amount <= LARGEST * _NANO}
 
 
 def write_limits(home: str, limits: Mapping[str, int]) -> None:

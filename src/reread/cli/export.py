@@ -252,11 +252,18 @@ def run_export(arguments: list[str]) -> int:
     return _export_one(exporter, output)
 
 
+_ENDINGS = {
+    **dict.fromkeys((".md", ".markdown"), "markdown"),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "sqlite"),
+    ".json": "json",
+    ".jsonl": "jsonl",
+}
+
+
 def _format_of(output: Path | None, *, as_json: bool) -> str:
     if as_json:
         return "json"
-    endings = {".md": "markdown", ".json": "json", ".jsonl": "jsonl", ".db": "sqlite", ".sqlite": "sqlite"}
-    return endings.get(output.suffix.lower(), "html") if output is not None else "html"
+    return _ENDINGS.get(output.suffix.lower(), "html") if output is not None else "html"
 
 
 def _export_one(exporter: Exporter, output: Path | None) -> int:

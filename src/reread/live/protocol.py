@@ -141,7 +141,8 @@ class Questions:
             return None
         given = answer.response if isinstance(answer.response, dict) else {}
         is_allowed = given.get("behavior") == "allow"
-        updated = given.get("updatedInput")
+        updated, rules = given.get("updatedInput"), given.get("updatedPermissions")
+        message = given.get("message")
         is_edited = is_allowed and updated is not None and updated != permission.input
         return PermissionAnswered(
             session=permission.session,
@@ -150,10 +151,10 @@ class Questions:
             decision="error" if answer.subtype != "success" else "allow" if is_allowed else "deny",
             tool=permission.tool,
             id=permission.id,
-            message=given.get("message") or answer.error,
+            message=message if message and isinstance(message, str) else answer.error,
             is_edited=is_edited,
             edited_input=updated if is_edited else None,
-            remembered=tuple(given.get("updatedPermissions") or ()),
+            remembered=tuple(rules) if isinstance(rules, list) else (),
         )
 
 

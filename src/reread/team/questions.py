@@ -291,7 +291,7 @@ def _named(store: Store, name: str) -> str:
         return found_session(store, name)
     position = "1" if name == "@last" else name[1:]
     known = listed(store, Filter())
-    if not position.isdecimal() or not 1 <= int(position) <= len(known):
+    if not position.isdecimal() or len(position) > 9 or not 1 <= int(position) <= len(known):
         raise BadInput(f"no session {printable(name)!r} in {store.address}; there are {len(known)}")
     return known[int(position) - 1].listed.stored.row.uuid
 
