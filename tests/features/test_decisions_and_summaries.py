@@ -250,3 +250,26 @@ def test_what_is_left_open_is_told_with_how_it_is_known() -> None:
         ("reply", "tell Ann"),
         ("question", "Shall I go on?"),
     ]
+
+
+def test_tasks_are_todos() -> None:
+    """Clients since 2.1 make a task where older ones wrote the whole list."""
+    made = {"task": {"id": "1", "subject": "Write the test"}}
+    entries = [
+        a_prompt("do it"),
+        a_reply(a_tool_call("TaskCreate", {"subject": "Write the test"}, id="t1")),
+        a_tool_result("Task #1 created successfully: Write the test", of="t1", twin=made),
+        a_reply(a_tool_call("TaskCreate", {"subject": "Tell Ann"}, id="t2")),
+        a_tool_result("Task #2 created successfully: Tell Ann", of="t2"),
+        a_reply(a_tool_call("TaskCreate", {"subject": "Needless"}, id="t3")),
+        a_tool_result("Task #3 created successfully: Needless", of="t3"),
+    ]
+    for number, status in (("1", "completed"), ("2", "in_progress"), ("3", "deleted")):
+        update = {"taskId": number, "status": status}
+        entries += [
+            a_reply(a_tool_call("TaskUpdate", update, id=f"u{number}")),
+            a_tool_result("Updated task", of=f"u{number}"),
+        ]
+    found = summary_of(build(*entries))
+    assert (found.todos, found.todos_done) == (2, 1)
+    assert [point.text for point in found.open if point.source == "todo"] == ["Tell Ann"]

@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.features.edits.changes import twin_of
 from reread.features.edits.net import FileDiff, SessionEdits
 from reread.records import AiTitle, CustomTitle
 from reread.records.state import PrLink
@@ -498,12 +499,31 @@ def _pull_requests(session: Session) -> Iterator[str]:
 
 
 def _todos(session: Session) -> list[dict[str, Any]]:
-    """The list of todos as last written."""
-    for call in reversed(session.tool_calls):
-        todos = call.input.get("todos") if call.name == "TodoWrite" and isinstance(call.input, dict) else None
-        if isinstance(todos, list):
-            return [todo for todo in todos if isinstance(todo, dict)]
-    return []
+    """The list of todos as last written, then the tasks that clients have had instead of it since 2.1."""
+    written: list[Any] = []
+    tasks: dict[str, dict[str, Any]] = {}
+    for call in session.tool_calls:
+        tool_input = call.input if isinstance(call.input, dict) else {}
+        if call.name == "TodoWrite" and isinstance(tool_input.get("todos"), list):
+            written = tool_input["todos"]
+        elif call.name == "TaskCreate" and (number := _task_number(call)) is not None:
+            tasks[number] = {"subject": tool_input.get("subject"), "status": "pending"}
+        elif call.name == "TaskUpdate" and call.status is CallStatus.OK:
+            tasks.get(str(tool_input.get("taskId")), {}).update(tool_input)
+    known = [*written, *tasks.values()]
+    return [todo for todo in known if isinstance(todo, dict) and todo.get("status") != "deleted"]
+
+
+_TASK_NUMBER = re.compile(r"Task #(\w+) created")
+
+
+def _task_number(call: ToolCall) -> str | None:
+    """The number that the client gave a new task."""
+    task = twin_of(call).get("task")
+    if isinstance(task, dict) and isinstance(task.get("id"), str):
+        return str(task["id"])
+    found = _TASK_NUMBER.match(call.output.text) if call.output is not None else None
+    return found[1] if found else None
 
 
 def _is_interrupted(turns: tuple[Turn, ...]) -> bool:
