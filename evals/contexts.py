@@ -413,5 +413,13 @@ CONTEXTS: tuple[tuple[str, str], ...] = (
     ("{A12}", "Your temporary password is: @@"),
     ("{A12}", "Initial admin password: @@"),
     ("{A12}", "generated a password for user postgres: @@"),
+    # missed in a list of 148 that was written on 2026-11-18 without reading the detector
+    ("{h64}", 'new Wallet("@@", provider)'),
+    ("{A12}", "ssh-keygen -t rsa -b 4096 -N '@@' -f deploy_key"),
+    ("{A12}x7", 'spawn ssh ann@db.test\nexpect "assword:"\nsend "@@\\r"'),
+    ("{h40}", "sonar.login=@@"),
+    ("{A40}", "TWITTER_BEARER=@@"),
+    ("{A32}", 'const apiToken string = "@@"'),
+    ("{A20}", "login with admin / @@"),
 )
 """Services, tools, forms and languages, each as it is met in a session."""

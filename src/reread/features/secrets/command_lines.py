@@ -48,6 +48,8 @@ PASSWORDS: tuple[Row, ...] = (
         rf"\b(?:clickhouse-client|cqlsh|influx){_REST}\s-?-p(?:assword)?[ =]{_V}",
     ),
     ("password of a command", "sshpass", rf"\bsshpass\s+(?:-v\s+)?-p[ ]?{_V}"),
+    ("password of a key", "keygen", rf"\bssh-keygen{_REST}\s-[NP][ ]?{_V}"),
+    ("password of a command", "send", r"\bsend\s+(?:--\s+)?\\*\"(?P<s>(?=[^\"]*\d)[^\s\"\\$]{8,})\\+[rn]\\*\""),
     (
         "password of a command",
         "plink pscp psftp putty winscp kitty",
@@ -172,7 +174,7 @@ PASSWORDS: tuple[Row, ...] = (
     ),
     (
         "password of a user",
-        "credentials creds credential admin|admin/ root|root/ zugangsdaten anmeldedaten logindaten identifiants credenciales credenziali inloggegevens",
+        "credentials creds credential admin root|root/ zugangsdaten anmeldedaten logindaten identifiants credenciales credenziali inloggegevens",
         r"(?:\b(?i:cred\w*|(?:zugangs|anmelde|login)daten|identifiants|inloggegevens)\b[^\n/]{0,24}?\b[\w.@-]{2,40}|\b(?:admin|root|user|test))[ ]?/[ ]?(?P<s>(?=[^\s/]*\d)(?=[^\s/]*[A-Za-z])[^\s/,;)\"'`.]{8,40})(?=[\s,.;)\"'`]|$)(?!\.\w)",
     ),
     (
@@ -236,6 +238,13 @@ KEYS: tuple[Row, ...] = (
         "jwt hmac createhmac signer urlsafetimedserializer",
         r"\b(?:(?i:jwt)\.(?:sign|verify|encode|decode)|createHmac|hmac\.new|\w*[Ss]erializer|Signer)\((?:[^\n]{0,200}?,)?\s*b?[\"'](?P<s>[^\"'\n]{12,})[\"']",
     ),
+    (
+        "private key of a wallet",
+        "wallet privatekeytoaccount",
+        r"(?:\bWallet|privateKeyToAccount)\(\s*\\*[\"'](?P<s>(?:0x)?[0-9a-fA-F]{64})\\*[\"']",
+    ),
+    ("token of SonarQube", "sonar", r"\bsonar\.(?:login|token)=(?P<s>[\w-]{16,})"),
+    ("bearer token", "bearer", r"(?<![A-Za-z])BEARER\w{0,12}\s*[=:]\s*[\"']?(?P<s>[\w.%+/=-]{20,})"),
     ("key of Laravel", "base64|base64:", r"(?:KEY|SECRET)\w*=(?P<s>base64:[A-Za-z0-9+/]{32,}={0,2})"),
     ("key of Django", "insecure|django-insecure", r"(?P<s>django-insecure-[^\s\"'\\]{20,})"),
     ("Dynatrace token", "dt0c01 dt0s01 dt0s02 dt0s16 dt0c02", r"(?P<s>dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{40,})"),

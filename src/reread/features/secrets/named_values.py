@@ -42,7 +42,7 @@ _CALL = r"(?:new[ ])?[\w.\[\]]{0,24}(?:bytes?|hex|from|decode|encode|[Ss]tr(?:in
 """Calls that convert a text to a value: `[]byte("…")`, `bytes.fromhex("…")`."""
 _STRONG = re.compile(
     rf"{_TAIL}(?:{_Q}|[\])}}*_ \t]|\s\|){{0,5}}"
-    r"(?::[ \t]*[A-Za-z][\w\[\]|. ]{0,28}?(?=[ \t]*=))?"
+    r"(?::[ \t]*[A-Za-z][\w\[\]|. ]{0,28}?(?=[ \t]*=)|[ ](?:string|\[\]byte)(?=[ ]*=))?"
     rf"[ \t]*(?:=>|:=|->|={{1,3}}|[:：＝]|%3[DdAa])[ \t]*[*]{{0,2}}[ \t]*(?:\|[ \t]*)?(?:!{{1,2}}[\w:-]+[ ]|\{{[ ]?{_Q}?value{_Q}?[ ]?[:=][ ]?|{_CALL})?(?:[bruf]{{1,2}}(?=[\"'])|@(?=[\"']))?{_VALUE}",
     re.IGNORECASE,
 )
