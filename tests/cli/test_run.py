@@ -212,8 +212,11 @@ def test_a_program_answers_by_lines(place: Place) -> None:
 
 
 def test_a_program_that_answers_nonsense_or_nothing_is_a_no(place: Place) -> None:
-    ran = place("bash", "--jsonl", stdin='{"request_id": "r1"}\nnonsense\n')
-    assert ran.err.count("not a valid answer") == 2
+    odd = ('{"x": NaN}', '"touch b"', '{"x":' * 5000 + "1" + "}" * 5000)
+    allowed = "".join(f'{{"request_id": "r1", "behavior": "allow", "updatedInput": {each}}}\n' for each in odd)
+    ran = place("bash", "--jsonl", stdin=f'{{"request_id": "r1"}}\nnonsense\n{allowed}')
+    assert ran.err.count("not a valid answer") == 5
+    assert "Traceback" not in ran.err
     assert [answer["behavior"] for answer in sent(place)] == ["deny"]
 
 
@@ -312,6 +315,8 @@ def test_edit_opens_the_editor_with_the_input(place: Place, tmp_path: Path) -> N
         ("sh -c 'exit 1'", "the editor ended with 1"),
         ("true", "nothing was changed"),
         ("'vi", "no closing quotation; set EDITOR"),
+        ("sh -c 'printf \"\\351\" > \"$0\"'", "what the editor wrote is not UTF-8"),
+        ("sh -c 'echo \"{\\\"x\\\": NaN}\" > \"$0\"'", "cannot be sent as JSON"),
     ],
 )
 def test_what_was_not_edited_is_asked_again_and_does_not_run(place: Place, editor: str, told: str) -> None:

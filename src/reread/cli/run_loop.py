@@ -92,7 +92,7 @@ class ProgramAnswerer:
     def _take(self, line: bytes) -> None:
         try:
             request_id, decision = _decision(json.loads(line))
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, RecursionError) as error:
             tell(f"not a valid answer: {error}")
             return
         waiting = self._waiting.get(request_id)
@@ -112,9 +112,10 @@ def _decision(answer: Any) -> tuple[str, Decision]:
     if not isinstance(answer, dict) or not isinstance(answer.get("request_id"), str):
         raise ValueError("it names no request_id")
     if answer.get("behavior") == "allow":
-        return answer["request_id"], Allow(
-            input=answer.get("updatedInput"), remember=tuple(answer.get("updatedPermissions") or ())
-        )
+        updated, rules = answer.get("updatedInput"), answer.get("updatedPermissions")
+        if not isinstance(updated, dict | None) or not isinstance(rules, list | None):
+            raise ValueError("updatedInput must be an object, updatedPermissions an array")
+        return answer["request_id"], Allow(input=updated, remember=tuple(rules or ()))
     if answer.get("behavior") == "deny":
         return answer["request_id"], Deny(
             reason=str(answer.get("message") or ""), interrupt=answer.get("interrupt") is True
@@ -382,8 +383,7 @@ class PermissionLoop:
         while self._waiting:
             self._open = permission = self._waiting.popleft()
             try:
-                decision = await self._answerer.decide(permission)
-                await self._client.decide(permission, decision)
+                await self._ask(self._answerer, permission)
             except ClientError:
                 self._waiting.clear()  # the client has ended; the loop over events reports it
             finally:
@@ -392,6 +392,15 @@ class PermissionLoop:
                     self._showing.screen.saw_diff(permission.id)
                 held, self._held = self._held, []
                 self._showing.show(held)
+
+    async def _ask(self, answerer: Answerer, permission: Permission) -> None:
+        """Asks until there is an answer that can be sent."""
+        while True:
+            decision = await answerer.decide(permission)
+            try:
+                return await self._client.decide(permission, decision)
+            except BadInput as error:  # an input that is not JSON, such as NaN, which Python reads
+                tell(f"not a valid answer: {error}")
 
     def _void(self, event: PermissionVoid) -> None:
         """Withdraws a void request: the open question is left, a waiting one is never asked."""
@@ -574,7 +583,7 @@ class TerminalAnswerer:
             return None
         try:
             edited = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             self._put(f"  that is not valid JSON: {error}\n")
             return None
         if not isinstance(edited, dict):
@@ -585,23 +594,27 @@ class TerminalAnswerer:
     async def _in_editor(self, editor: str | None, text: str) -> str | None:
         """The edited text; None if the editor did not start or ended with an error, as by `:cq`."""
         usual = "notepad" if sys.platform == "win32" else "vi"
-        with tempfile.TemporaryDirectory(prefix="reread-") as folder:
-            path = Path(folder) / "input.json"
-            path.write_text(text, "utf-8")
-            try:
-                command = [*command_words(editor or usual), str(path)]
+        try:
+            words = command_words(editor or usual)
+            with tempfile.TemporaryDirectory(prefix="reread-") as folder:
+                path = Path(folder) / "input.json"
+                path.write_text(text, "utf-8")
                 with self._interrupts.left_alone():
-                    done = await asyncio.to_thread(subprocess.run, command, check=False)
-            except OSError as error:
-                self._put(f"  {harmless(command[0])}: {error.strerror or error}; set EDITOR\n")
-                return None
-            except BadInput as error:
-                self._put(f"  {harmless(str(error))}; set EDITOR\n")
-                return None
-            if done.returncode:
-                self._put(f"  the editor ended with {done.returncode}\n")
-                return None
-            return path.read_text("utf-8")
+                    done = await asyncio.to_thread(subprocess.run, [*words, str(path)], check=False)
+                edited = path.read_text("utf-8")
+        except OSError as error:
+            self._put(f"  {harmless(str(error.filename or editor or usual))}: {error.strerror or error}; set EDITOR\n")
+            return None
+        except BadInput as error:
+            self._put(f"  {harmless(str(error))}; set EDITOR\n")
+            return None
+        except UnicodeError:
+            self._put("  what the editor wrote is not UTF-8\n")
+            return None
+        if done.returncode:
+            self._put(f"  the editor ended with {done.returncode}\n")
+            return None
+        return edited
 
     def _edited_line(self, text: str) -> str:
         """A line to edit. It blocks the loop, which does no harm because the client waits for the answer."""
