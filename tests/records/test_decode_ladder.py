@@ -179,6 +179,7 @@ WRONG = [
     (b'{"type":"tools-used","tools":["Bash",7]}', "tools[1]"),
     (b'{"type":"user","origin":"human"}', "origin"),
     (b'{"type":"assistant","message":{"content":[{"type":"text","text":{}}]}}', "message.content[0].text"),
+    (b'{"type":"result","duration_ms":1' + b"0" * 400 + b"}", "duration_ms"),
 ]
 
 

@@ -5,13 +5,14 @@ The client guarantees no field, so every field may be None; null and a missing f
 
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from .lenient import OURS, UNKNOWN_TAG, Timestamp, parse_or_none, parse_time
 
-Number = int | float
+Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
+"""A longer one would overflow wherever it is divided; it is set aside like a value of a wrong type."""
 _SHOWN = 60
 
 
