@@ -309,6 +309,7 @@ _ASKED = {"user_message_uuid": "u", "user_message_uuids": ["u"]}
     [
         {"type": "assistant", "requestSessionId": "s", **_ASKED, "local_command_source": "c", "context_usage": {}},
         {"type": "user", "toolDenialBeforeRun": True, "classifierBoundary": True},
+        {"type": "user", "toolDenialKind": "permission-rule", "toolDenialUnanswered": "stream-closed"},
         {"type": "system", "subtype": "permission_denied", "decision_reason": "r", "decision_reason_type": "mode"},
         {"type": "system", "subtype": "model_refusal_no_fallback", "requestId": "r", "api_refusal_category": None},
         {"type": "stream_event", **_ASKED, "owed_rows": []},

@@ -107,6 +107,8 @@ class User(Spoken, tag="user", frozen=True):
     interrupted_message_id: str | None = None
     tool_denial_kind: str | None = None
     tool_denial_before_run: bool | None = None
+    tool_denial_unanswered: str | None = None
+    """Why a permission request had no answer: `stream-closed` (2.1.327)."""
     user_feedback: str | None = None
     permission_decision: PermissionDecision | None = None
     classifier_meta_lines: str | None = None
