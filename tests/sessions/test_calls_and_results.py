@@ -46,6 +46,14 @@ ENDINGS: dict[str, tuple[CallStatus, Entry | None]] = {
         CallStatus.REJECTED,
         a_tool_result("no", is_error=True, toolDenialKind="user-rejected", userFeedback="later", version="2.1.327"),
     ),
+    "no, in a stream": (
+        CallStatus.REJECTED,
+        a_tool_result("no", is_error=True, tool_result_meta=[{"id": "t", "non_execution_kind": "permission-rule"}]),
+    ),
+    "no to a neighbour, in a stream": (
+        CallStatus.ERROR,
+        a_tool_result("no", is_error=True, tool_result_meta=[{"id": "u", "non_execution_kind": "user-rejected"}, 7]),
+    ),
     "words of a rejection in an output": (CallStatus.OK, a_tool_result(REJECTION)),
     "interrupted": (CallStatus.INTERRUPTED, a_tool_result("half", twin={"interrupted": True})),
     "interrupted, 1.0": (CallStatus.INTERRUPTED, a_tool_result("[Request interrupted by user]", is_error=True)),

@@ -14,6 +14,7 @@ from msgspec import Struct
 from reread import lazy
 from reread.records import Assistant, Record, ResultTwin, ServerToolUse, Spoken, ToolResult, ToolUse, User, result_twin
 from reread.records.base import version_numbers
+from reread.records.lenient import ABSENT, parse_or_none
 
 from .captured import ToolPermission, Withdrawal, WithdrawnBlock
 
@@ -210,7 +211,7 @@ def status_of(output: ToolOutput) -> CallStatus:
     """The status by the strongest evidence: a refusal is also marked as an error, an interrupt is not always."""
     text, twin = output.text[:100].lstrip(), output.twin
     is_error = output.is_error or bool(twin.message)
-    if isinstance(output.record, User) and output.record.tool_denial_kind is not None:
+    if isinstance(output.record, User) and _denial_kind(output.record, output.block.tool_use_id) is not None:
         return CallStatus.INTERRUPTED if _was_running(output.record) else CallStatus.REJECTED
     if is_error and (is_rejection(text) or is_rejection(twin.message)):
         return CallStatus.REJECTED
@@ -219,6 +220,16 @@ def status_of(output: ToolOutput) -> CallStatus:
     if output.is_error or text.startswith("<tool_use_error>") or twin.message.startswith("Error: "):
         return CallStatus.ERROR
     return CallStatus.OK
+
+
+def _denial_kind(result: User, call: str | None) -> str | None:
+    """What kept a call from running. A stream says it beside the results, by the ids of their calls (2.1.325)."""
+    if result.tool_denial_kind is not None or result.tool_result_meta is ABSENT:
+        return result.tool_denial_kind
+    beside = parse_or_none(result.tool_result_meta)
+    kinds = beside if isinstance(beside, list) else []
+    own = (each for each in kinds if isinstance(each, dict) and each.get("id") == call)
+    return next((each["non_execution_kind"] for each in own if isinstance(each.get("non_execution_kind"), str)), None)
 
 
 def _was_running(result: User) -> bool:
