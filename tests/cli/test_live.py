@@ -171,6 +171,40 @@ def test_garbage_is_shown_as_unknown_and_hurts_nothing() -> None:
     assert unknown[3]["type"] == "martian"
 
 
+THERE = {"type": "text_delta", "text": "there."}
+
+
+def limits(status: str) -> bytes:
+    return frames.frame("rate_limit_event", rate_limit_info={"status": status, "rateLimitType": "five_hour"})
+
+
+def test_what_a_client_says_beside_a_reply_does_not_break_into_it() -> None:
+    beside = (
+        b'{"type":"keep_alive"}\n'
+        + frames.frame("tool_progress", tool_use_id="t1-heartbeat-0", tool_name="Bash", elapsed_time_seconds=30)
+        + frames.frame("system", subtype="vcs_state_changed", kind="commit", branch="main")
+        + limits("allowed")
+    )
+    ran = live(INIT + frames.message_start("m1") + frames.says(0, "Hello ") + beside + frames.delta(0, **THERE))
+    assert "Claude ▸ Hello there." in ran.out
+    told = [(event["event"], event["what"]) for event in documents(beside)]
+    assert told == [
+        ("notice", each) for each in ("keep_alive", "tool_progress", "vcs_state_changed", "rate_limit_event")
+    ]
+
+
+def test_what_a_person_should_know_beside_a_reply_is_shown() -> None:
+    fell_back = frames.frame("system", subtype="model_fallback", content="Now Sonnet answers.", fallback_model="s")
+    lost = frames.frame("system", subtype="session_writes_lost", error_code="ENOSPC", lost=["transcript"])
+    ran = live(INIT + limits("allowed_warning") + limits("rejected") + fell_back + lost)
+    assert [line.strip(" ·") for line in ran.out.splitlines()[-4:]] == [
+        "the five hour limit is near",
+        "the five hour limit is reached",
+        "Now Sonnet answers.",
+        "Claude Code could not save all of its files: transcript (ENOSPC)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("results", "code"), [([False], 0), ([True], 1), ([False, True], 1), ([True, False], 0), ([], 0)]
 )

@@ -315,8 +315,8 @@ def test_edit_opens_the_editor_with_the_input(place: Place, tmp_path: Path) -> N
         ("sh -c 'exit 1'", "the editor ended with 1"),
         ("true", "nothing was changed"),
         ("'vi", "no closing quotation; set EDITOR"),
-        ("sh -c 'printf \"\\351\" > \"$0\"'", "what the editor wrote is not UTF-8"),
-        ("sh -c 'echo \"{\\\"x\\\": NaN}\" > \"$0\"'", "cannot be sent as JSON"),
+        ('sh -c \'printf "\\351" > "$0"\'', "what the editor wrote is not UTF-8"),
+        ('sh -c \'echo "{\\"x\\": NaN}" > "$0"\'', "cannot be sent as JSON"),
     ],
 )
 def test_what_was_not_edited_is_asked_again_and_does_not_run(place: Place, editor: str, told: str) -> None:

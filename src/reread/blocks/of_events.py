@@ -41,6 +41,10 @@ _LABELS = {
     "title": "title",
     "permission_denied": "not allowed",
     "model_refusal_no_fallback": "refused",
+    "model_refusal_fallback": "",
+    "model_fallback": "",
+    "session_writes_lost": "Claude Code could not save all of its files",
+    "rate_limit_event": "",
     "informational": "",
     "api_error": "",
     "queued": "",
@@ -381,10 +385,12 @@ def _status(event: events.ToolResult) -> CallStatus:
 
 
 def _is_news(event: events.Notice) -> bool:
-    """Of a task only its end is shown; of hooks only those that failed or stopped something."""
+    """Of a task only its end is shown; of hooks only those that failed or stopped something; of limits no room left."""
     subtype = event.data.get("subtype")
     if event.what == "hook":
         return subtype not in ("hook_started", "hook_progress") and event.data.get("outcome") not in (None, "success")
+    if event.what == "rate_limit_event":
+        return bool(event.text)
     return subtype not in _SILENT_TASKS
 
 

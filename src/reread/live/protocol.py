@@ -34,6 +34,7 @@ from reread.records.decoder import AnyBytes, as_bytes
 from reread.records.frames import (
     CAN_USE_TOOL,
     HOOK_CALLBACK,
+    AuthStatus,
     BlockDelta,
     BlockStart,
     ClientAsks,
@@ -41,9 +42,14 @@ from reread.records.frames import (
     ControlCancelRequest,
     ControlResponse,
     ConversationReset,
+    KeepAlive,
     MessageDelta,
     MessageStart,
     MessageStop,
+    PromptSuggestion,
+    RateLimitEvent,
+    ToolProgress,
+    ToolUseSummary,
     answer_of,
     decode_api_event,
     question_of,
@@ -616,8 +622,7 @@ class Stream:
             self.open_tasks = {name for name in named if isinstance(name, str)}
 
     def _other(self, frame: Record) -> Iterator[Event]:
-        state = str(frame.data.get("state") or "")
-        yield events.Notice(**self._where(frame), what=frame.type or "", text=state, record=frame)
+        yield events.Notice(**self._where(frame), what=frame.type or "", text=frame.text, record=frame)
 
     def _result(self, frame: Result) -> Iterator[Event]:
         if self._builder is not None:
@@ -680,4 +685,10 @@ _HANDLERS: dict[type[Record], Callable[[Stream, Any], Iterable[Event]]] = {
     ControlCancelRequest: Stream._control,
     CommandLifecycle: Stream._other,
     ConversationReset: Stream._other,
+    RateLimitEvent: Stream._other,
+    ToolProgress: Stream._other,
+    ToolUseSummary: Stream._other,
+    PromptSuggestion: Stream._other,
+    AuthStatus: Stream._other,
+    KeepAlive: Stream._other,
 }

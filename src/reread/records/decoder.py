@@ -24,13 +24,19 @@ from .attachments import Attachment
 from .base import Record, Unknown
 from .conversation import Assistant, ToolResultLine, User
 from .frames import (
+    AuthStatus,
     CommandLifecycle,
     ControlCancelRequest,
     ControlRequest,
     ControlResponse,
     ConversationReset,
+    KeepAlive,
+    PromptSuggestion,
+    RateLimitEvent,
     Result,
     StreamEvent,
+    ToolProgress,
+    ToolUseSummary,
 )
 from .lenient import FAILURES, parse, salvage, with_transcript_spelling
 from .state import (
@@ -88,6 +94,12 @@ AnyRecord = (
     | ControlCancelRequest
     | CommandLifecycle
     | ConversationReset
+    | RateLimitEvent
+    | ToolProgress
+    | ToolUseSummary
+    | PromptSuggestion
+    | AuthStatus
+    | KeepAlive
 )
 
 RECORD_TYPES: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyRecord)}

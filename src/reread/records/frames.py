@@ -94,12 +94,84 @@ class CommandLifecycle(Record, tag="command_lifecycle", frozen=True):
     command_uuid: str | None = field(default=None, name="command_uuid")
     state: str | None = None
 
+    @property
+    def text(self) -> str:
+        return self.state or ""
+
 
 class ConversationReset(Record, tag="conversation_reset", frozen=True):
     new_conversation_id: str | None = field(default=None, name="new_conversation_id")
     """Not the id of the session that follows."""
     trigger: str | None = None
     user_message_uuid: str | None = field(default=None, name="user_message_uuid")
+
+
+class RateLimitEvent(Record, tag="rate_limit_event", frozen=True):
+    """A usage limit moved. Only subscriptions have limits."""
+
+    rate_limit_info: Raw = field(default=ABSENT, name="rate_limit_info")
+
+    @property
+    def text(self) -> str:
+        """Which limit is near or reached; empty while there is room."""
+        info = parse_or_none(self.rate_limit_info)
+        told = info if isinstance(info, dict) else {}
+        state = _LIMITS.get(str(told.get("status")))
+        name = str(told.get("rateLimitType") or "usage").replace("_", " ")
+        return f"the {name} limit is {state}" if state is not None else ""
+
+
+_LIMITS = {"allowed_warning": "near", "rejected": "reached"}
+
+
+class ToolProgress(Record, tag="tool_progress", frozen=True):
+    """A tool is still running: the client says so every 30 seconds."""
+
+    tool_use_id: str | None = field(default=None, name="tool_use_id")
+    tool_name: str | None = field(default=None, name="tool_name")
+    parent_tool_use_id: str | None = field(default=None, name="parent_tool_use_id")
+    elapsed_time_seconds: Number | None = field(default=None, name="elapsed_time_seconds")
+    task_id: str | None = field(default=None, name="task_id")
+    heartbeat: bool | None = None
+    subagent_type: str | None = field(default=None, name="subagent_type")
+    subagent_retry: Raw = field(default=ABSENT, name="subagent_retry")
+
+    @property
+    def text(self) -> str:
+        return self.tool_name or ""
+
+
+class ToolUseSummary(Record, tag="tool_use_summary", frozen=True):
+    summary: str | None = None
+    preceding_tool_use_ids: Raw = field(default=ABSENT, name="preceding_tool_use_ids")
+
+    @property
+    def text(self) -> str:
+        return self.summary or ""
+
+
+class PromptSuggestion(Record, tag="prompt_suggestion", frozen=True):
+    """What the client thinks the person may ask next."""
+
+    suggestion: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.suggestion or ""
+
+
+class AuthStatus(Record, tag="auth_status", frozen=True):
+    is_authenticating: bool | None = None
+    output: Raw = ABSENT
+    error: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.error or ""
+
+
+class KeepAlive(Record, tag="keep_alive", frozen=True):
+    """Says that the client lives, and nothing else."""
 
 
 CAN_USE_TOOL = "can_use_tool"

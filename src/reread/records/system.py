@@ -288,6 +288,76 @@ class ModelRefusalNoFallback(System, tag="system", frozen=True):
     refused_user_message_uuid: str | None = None
 
 
+class ModelFallback(System, tag="system", frozen=True):
+    """Another model answers, because the first failed or declined."""
+
+    trigger: str | None = None
+    direction: str | None = None
+    scope: str | None = None
+    original_model: str | None = None
+    fallback_model: str | None = None
+    request_id: str | None = None
+    api_refusal_category: Raw = ABSENT
+    api_refusal_explanation: Raw = ABSENT
+    api_refusal_cyber_verification: Raw = ABSENT
+    saw_cyber_refusal: Raw = ABSENT
+    retracted_message_uuids: Raw = ABSENT
+    refused_user_message_uuid: str | None = None
+
+
+class SessionWritesLost(System, tag="system", frozen=True):
+    """The client could not write all of a transcript or of its settings."""
+
+    error_code: str | None = None
+    lost: list[str] | None = None
+    transcript_session_ids: Raw = ABSENT
+
+    @property
+    def text(self) -> str:
+        what = " and ".join(each.replace("_", " ") for each in self.lost or ())
+        return f"{what} ({self.error_code})" if what and self.error_code else what
+
+
+class Bookkeeping(System, tag="system", frozen=True):
+    """For other programs; not used, but described so that it does not count as unknown."""
+
+    kind: Raw = ABSENT
+    branch: Raw = ABSENT
+    provider: Raw = ABSENT
+    url: Raw = ABSENT
+    repo: Raw = ABSENT
+    identifier: Raw = ABSENT
+    action: Raw = ABSENT
+    status: Raw = ABSENT
+    commands: Raw = ABSENT
+    per_turn_effort_active: Raw = ABSENT
+    reason: Raw = ABSENT
+    preempted_by_uuid: Raw = ABSENT
+    preempted_message_uuids: Raw = ABSENT
+    mode: Raw = ABSENT
+    memories: Raw = ABSENT
+    written_paths: Raw = ABSENT
+    team_count: Raw = ABSENT
+    verb: Raw = ABSENT
+    files: Raw = ABSENT
+    failed: Raw = ABSENT
+    processed_at: Raw = ABSENT
+    detail: Raw = ABSENT
+    summarizes_uuid: Raw = ABSENT
+    status_category: Raw = ABSENT
+    status_detail: Raw = ABSENT
+    needs_action: Raw = ABSENT
+    mcp_server_name: Raw = ABSENT
+    elicitation_id: Raw = ABSENT
+    name: Raw = ABSENT
+    error: Raw = ABSENT
+    request_id: Raw = ABSENT
+    attempt: Raw = ABSENT
+    max_retries: Raw = ABSENT
+    retry_delay_ms: Raw = ABSENT
+    error_status: Raw = ABSENT
+
+
 SYSTEM_SUBTYPES: dict[str, type[System]] = {
     "turn_duration": TurnDuration,
     "stop_hook_summary": StopHookSummary,
@@ -318,4 +388,22 @@ SYSTEM_SUBTYPES: dict[str, type[System]] = {
     "permission_denied": PermissionDenied,
     "session_title_changed": SessionTitleChanged,
     "session_state_changed": SessionStateChanged,
+    "model_fallback": ModelFallback,
+    "model_refusal_fallback": ModelFallback,
+    "session_writes_lost": SessionWritesLost,
+    "local_command_output": LocalCommand,
+    "vcs_state_changed": Bookkeeping,
+    "code_change_published": Bookkeeping,
+    "permission_check_status": Bookkeeping,
+    "commands_changed": Bookkeeping,
+    "per_turn_effort_changed": Bookkeeping,
+    "turn_preempted": Bookkeeping,
+    "memory_recall": Bookkeeping,
+    "memory_saved": Bookkeeping,
+    "files_persisted": Bookkeeping,
+    "task_summary": Bookkeeping,
+    "post_turn_summary": Bookkeeping,
+    "elicitation_complete": Bookkeeping,
+    "plugin_install": Bookkeeping,
+    "control_request_progress": Bookkeeping,
 }
