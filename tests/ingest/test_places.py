@@ -144,6 +144,35 @@ def test_what_did_not_grow_after_a_move_is_still_of_its_session_after_a_rebuild(
         assert archive.safe.verify().damaged == []
 
 
+@pytest.mark.parametrize("is_hard", [True, False])
+def test_a_transcript_that_a_link_leads_to_goes_on_though_the_walk_meets_the_link_first(
+    is_hard: bool, tmp_path: Path
+) -> None:
+    path = told(*FEW).write(tmp_path / "one")
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+        link = path.parent.parent / "-a" / "link.jsonl"
+        link.parent.mkdir()
+        link.hardlink_to(path) if is_hard else link.symlink_to(path)
+        path.write_bytes(told(*MORE).write(tmp_path / "later").read_bytes())
+        archive.sync()
+        assert_one(archive, 12, {"alpaca": 1, "iguana": 1})
+        assert archive.sessions()[0].stored.row.folder == str(path.parent)
+        assert archive.is_current()
+
+
+def test_a_source_that_is_reached_by_another_path_today_goes_on(tmp_path: Path) -> None:
+    path = told(*FEW).write(tmp_path / "one")
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    path.write_bytes(told(*MORE).write(tmp_path / "later").read_bytes())
+    with opened(tmp_path, "two") as archive:
+        archive.sync()
+        assert_one(archive, 12, {"alpaca": 1, "iguana": 1})
+        assert archive.is_current()
+
+
 def test_copies_that_went_their_own_ways_are_two(tmp_path: Path) -> None:
     told(*FEW, a_prompt("the okapi")).write(tmp_path / "one")
     other = told(*FEW).write(tmp_path / "two")

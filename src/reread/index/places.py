@@ -222,7 +222,7 @@ def move_session(
         before = [
             (file_key(moved.machine, str(row.path)), moved.machine != machine or row.path.exists(), row.id)
             for row in moved.files.values()
-            if row.id in files
+            if row.id in files and not _is_same_file(row.path, files[row.id][1])
         ]
         connection.executemany(
             """INSERT OR REPLACE INTO place
@@ -240,6 +240,14 @@ def move_session(
             [(machine, stored_path(str(path))) for _, path in files.values()],
         )
     return True
+
+
+def _is_same_file(before: Path, today: Path) -> bool:
+    """Whether both paths lead to one file: then the earlier one is no other place of it."""
+    try:
+        return before.samefile(today)
+    except OSError:
+        return False
 
 
 def call_by_file(connection: sqlite3.Connection, trunk: FileRow) -> None:

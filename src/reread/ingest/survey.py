@@ -26,7 +26,7 @@ from reread.loading import DISK, FileReader, OrphanAgentFiles, has_own_name, ids
 from reread.safe.safe import Safe
 from reread.sessions import Session
 from reread.sources import FileKind, SessionFiles, SourceFile
-from reread.sources.find import folder_of
+from reread.sources.find import SourcePlace, folder_of
 
 from .growth import Growth
 
@@ -451,7 +451,11 @@ class PlaceSurvey:
     def _kinship(self, here: Mapping[Role, SourceFile], original: Original) -> Kinship:
         shared = here.keys() & original.files.keys()
         is_here = original.machine == self._machine
-        left = {role for role, row in original.files.items() if is_here and row.path.exists()}
+        left = {
+            role
+            for role, row in original.files.items()
+            if is_here and row.path.exists() and not (role in here and _is_link_to(here[role], row))
+        }
         more = bool(here.keys() - shared)
         less = bool(left - shared)
         if not shared:
@@ -623,6 +627,7 @@ class Survey:
             new = [file for file in self._found(place) if file.location not in self._source_of]
             self._source_of.update({file.location: place for file in new})
             files += new
+        files = self._under_known_names(files) if grown is None else files
         self._captures = KnownCaptures(connection, self.known)
         self.same: list[FileJob] = []
         """Files that were rewritten, moved or put back with the same content."""
@@ -652,6 +657,24 @@ class Survey:
             if not os.path.lexists(place):
                 self.missing.add(place.absolute())
             return []
+
+    def _under_known_names(self, files: list[SourceFile]) -> list[SourceFile]:
+        """The files, each under the name that the archive has for it: a walk meets a file once, and where a link to it
+        comes first, the file itself would look like one of which this walk saw only an equal copy."""
+        new = [file for file in files if self.keys.row(file.location) is None]
+        unmet = self._unmet(files) if new else {}
+        if not unmet:
+            return files
+        named = {file.location: row for file in new if (row := unmet.get(_identity(file.location))) is not None}
+        self._source_of.update({row.location: self._source_of[location] for location, row in named.items()})
+        return [_renamed(file, named[file.location]) if file.location in named else file for file in files]
+
+    def _unmet(self, files: Iterable[SourceFile]) -> dict[tuple[int, int] | None, FileRow]:
+        """Known files that exist and that the walk met under no known name, by their identity."""
+        met = {os.path.normcase(file.location) for file in files}
+        rows = (row for row in self.known.values() if row.present and os.path.normcase(row.location) not in met)
+        found = {_identity(row.location): row for row in rows if self._was_walked(row)}
+        return {each: row for each, row in found.items() if each is not None}
 
     def _waiting(self, captures: Path) -> list[SourceFile]:
         """The folders of captures are not remembered: they are removed with the captures."""
@@ -878,6 +901,27 @@ class Survey:
 
     def _was_walked(self, row: FileRow) -> bool:
         return any(parent in self.folders or parent in self.missing for parent in row.path.parents)
+
+
+def _identity(location: str) -> tuple[int, int] | None:
+    """Equal for all links to a file; None if there is no file, or if its file system gives no identity."""
+    try:
+        status = os.stat(location)  # noqa: PTH116  without a path for each of very many files
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if status.st_ino else None
+
+
+def _is_link_to(file: SourceFile, row: FileRow) -> bool:
+    """Whether both names lead to one file, such as one below a folder that a link leads to: what it has beyond what is
+    kept can only be imported under the name that this walk met."""
+    identity_ = _identity(file.location)
+    return identity_ is not None and identity_ == _identity(row.location)
+
+
+def _renamed(file: SourceFile, row: FileRow) -> SourceFile:
+    where = sources.place(row.location) or SourcePlace(FileKind.TRANSCRIPT, row.path.stem)
+    return SourceFile(row.location, *where, file.size, file.mtime_ns)
 
 
 def _with_missing(session: SessionFiles, gone: tuple[GoneFile, ...]) -> SessionFiles:
