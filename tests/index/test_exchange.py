@@ -310,6 +310,19 @@ def test_a_backup_that_shared_the_bytes_of_a_forgotten_session_is_sent_with_them
     laptop.assert_whole()
 
 
+def test_a_session_that_moved_on_its_machine_has_moved_on_the_others(desk: Desk, laptop: Desk) -> None:
+    folder = a_session(*FEW, a_subagent(*FEW, id="abc"), id=FIRST).write(desk.projects).parent
+    exchange_all(desk, laptop)
+    moved = folder.rename(folder.with_name("moved"))
+    exchange_all(desk, laptop)
+    with laptop.open() as archive:
+        before = archive.find(FIRST)
+        assert before.row.folder == str(moved)
+        assert {Path(file).is_relative_to(moved) for file in before.files} == {True}
+        archive.safe.rebuild()
+        assert archive.find(FIRST).files == before.files
+
+
 @pytest.mark.parametrize("at", [40, -3])
 def test_bytes_that_changed_in_the_folder_are_not_taken_and_sent_again(at: int, desk: Desk, laptop: Desk) -> None:
     """In a header they are seen by any push, in what it tells of by a full one."""

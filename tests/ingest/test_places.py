@@ -144,6 +144,40 @@ def test_what_did_not_grow_after_a_move_is_still_of_its_session_after_a_rebuild(
         assert archive.safe.verify().damaged == []
 
 
+def test_where_a_session_was_moved_is_known_after_a_rebuild_though_it_did_not_grow_there(tmp_path: Path) -> None:
+    agent = a_subagent(a_prompt("b"), a_reply("pangolin"), id="abc")
+    folder = told(*FEW, agent).write(tmp_path / "one").parent
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+        folder = folder.rename(folder.with_name("moved"))
+        archive.sync()
+        before = archive.find(ID)
+        shutil.rmtree(folder)
+        archive.sync()
+        archive.safe.rebuild()
+        [after] = archive.sessions()
+        assert (after.stored.files, after.stored.row) == (before.files, before.row)
+        assert {path for (path,) in archive.sql("SELECT folder FROM session")[1]} == {str(folder)}
+        assert archive.safe.verify().damaged == []
+
+
+def test_a_moved_session_is_shown_whole_though_a_part_of_it_is_where_it_was_before(tmp_path: Path) -> None:
+    old = told(*MORE).write(tmp_path / "one")
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+        new = old.parent.with_name("moved") / old.name
+        new.parent.mkdir()
+        old.rename(new)
+        archive.sync()
+        told(*FEW).write(tmp_path / "one")
+        archive.sync()
+        new.unlink()
+        archive.sync()
+        assert_one(archive, 12, {"iguana": 1})
+        archive.sync(full=True)
+        assert_one(archive, 12, {"iguana": 1})
+
+
 @pytest.mark.parametrize("is_hard", [True, False])
 def test_a_transcript_that_a_link_leads_to_goes_on_though_the_walk_meets_the_link_first(
     is_hard: bool, tmp_path: Path

@@ -33,6 +33,8 @@ from .words import unindex
 
 PLACE = "place"
 """In the header of a piece without bytes whose path is another place of the file."""
+MOVED = "moved"
+"""In the header of such a piece: the file was moved there. Older versions take it for one more place of the file."""
 CAPTURE = "capture"
 Role = tuple[str, str]
 

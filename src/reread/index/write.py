@@ -27,7 +27,7 @@ from .client_totals import replace_client_totals
 from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
 from .ledger import Ledger
-from .meta import EXTRACTOR, RESULT, file_key, stored_path
+from .meta import EXTRACTOR, RESULT, as_path, file_key, stored_path
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
 from .source_state import UNREAD, remember, remember_grown
 from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING
@@ -368,6 +368,27 @@ class StoreWriter:
             self._safe.flush()
             with transaction(self._connection):
                 places.keep_places(self._connection, rows)
+
+    def keep_moves(self, files: Iterable[int]) -> None:
+        """Records in the safe where moved files are now: one that never grows there has no other piece that says so."""
+        rows = [self._place_today(file) for file in files]
+        for row, key, kind, generation in rows:
+            header, frame = places.place_piece(row, key, kind, generation, self._began)
+            moved = {**header.more, places.MOVED: True, meta.ORDER: self._order}
+            self._safe.append_compressed(replace(header, more=moved), frame)
+        if rows:
+            self._safe.flush()
+            with transaction(self._connection):
+                meta.count_order(self._connection, self._order)
+
+    def _place_today(self, file: int) -> tuple[PlaceRow, str, str, int]:
+        """Where a file is, with its key, kind and generation."""
+        source, path, *seen, key, kind, generation = self._connection.execute(
+            "SELECT source, path, device, inode, size, mtime_ns, key, kind, generation FROM file WHERE id = ?", (file,)
+        ).fetchone()
+        name = as_path(path)
+        row = places.PlaceRow(file_key(self._machine, name), file, self._machine, as_path(source), name, *seen)
+        return row, key, kind, generation
 
     def change_places(self, *, gone: Sequence[Path], own_ways: Sequence[Path]) -> None:
         """Marks places that no longer exist, and drops those that are files of their own now."""

@@ -19,7 +19,7 @@ from reread.index import meta, read
 from reread.index.backup_files import KnownPieces, history_folders, resolved, shared_digest
 from reread.index.database import transaction
 from reread.index.machines import id_by_name
-from reread.index.places import PLACE, adopt_places, known_keys
+from reread.index.places import MOVED, PLACE, Original, adopt_places, known_keys, move_session, role_of
 from reread.index.rows import FileRow
 from reread.index.safe_reader import LOST, Piece, newest_pieces, order_of
 from reread.index.session_files import DiskAndSafe
@@ -28,9 +28,10 @@ from reread.index.verify import unnamed_pieces
 from reread.index.write import StoreWriter
 from reread.safe.safe import FoundPiece, PieceHeader, Safe
 from reread.sources import FileKind, place
+from reread.sources.find import folder_of
 
 from . import Report
-from .rebuild import Held, Kept, backup_jobs, is_part, session_jobs
+from .rebuild import Held, Kept, backup_jobs, is_part, located, session_jobs
 from .survey import FileJob
 
 Name = tuple[str, int, int, str]
@@ -71,8 +72,22 @@ def adopt_tail(
     ]
     meta.count_order(connection, max((order_of(header) for header, _ in behind), default=0))
     adopted = adopt(connection, safe, list(unnamed_pieces(connection, safe, behind)), prices, report)
+    _adopt_moves(connection, [header for header, _ in behind if MOVED in header.more])
     _adopt_places(connection, [header for header, _ in behind if PLACE in header.more])
     return len(adopted)
+
+
+def _adopt_moves(connection: sqlite3.Connection, headers: Iterable[PieceHeader]) -> None:
+    """Moves files, with their sessions, to where the safe records that their machine found them later."""
+    for header in sorted(headers, key=order_of):
+        row = read.file_by_key(connection, header.file)
+        if row is None or row.session is None or read.machine_of(connection, row.id) != header.machine:
+            continue
+        if any(other.path == Path(header.path) for other in read.known_files(connection, header.machine).values()):
+            continue
+        home = Original(row.session, header.machine, "", {role_of(row.kind, row.path): row})
+        to = {row.id: (header.source, Path(header.path))}
+        move_session(connection, home, header.machine, folder_of(located(Kept(header, []))), to)
 
 
 def _adopt_places(connection: sqlite3.Connection, headers: Sequence[PieceHeader]) -> None:

@@ -21,7 +21,7 @@ from reread.errors import SafeDamaged, printable
 from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
 from reread.index.machines import id_by_name
-from reread.index.places import PLACE, adopt_places
+from reread.index.places import MOVED, PLACE, adopt_places
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, SessionBatch
 from reread.index.safe_reader import Piece, newest_pieces, order_of
@@ -227,7 +227,12 @@ def _kept(safe: Safe) -> tuple[dict[str, Kept], list[PieceHeader]]:
     for entry in kept.values():
         entry.pieces = newest_pieces(entry.pieces, partial(is_part, safe))
         entry.last = max((header for header, _ in entry.pieces), key=lambda header: (header.generation, header.start))
-    return kept, [header for header in places if header.file in kept]
+    places = [header for header in places if header.file in kept]
+    for header in sorted((each for each in places if MOVED in each.more), key=order_of):
+        entry = kept[header.file]
+        if order_of(header) >= max(order_of(each) for each, _ in entry.pieces):
+            entry.last = replace(entry.last, machine=header.machine, source=header.source, path=header.path)
+    return kept, [header for header in places if MOVED not in header.more]
 
 
 def _with_ids(kept: dict[str, Kept], ids: Mapping[str, str]) -> dict[str, Kept]:

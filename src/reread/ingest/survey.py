@@ -347,8 +347,8 @@ class PlaceSurvey:
         self.own_ways: list[Path] = []
         """Places that are no copies any more: their content differs by now, or they are read themselves."""
         self.unchanged = 0
-        self.has_moved = False
-        """Whether the files of some sessions are now elsewhere than the archive had recorded."""
+        self.moved: list[int] = []
+        """Numbers of files that are now elsewhere than the archive had recorded."""
 
     def without_copies(self, owned: Sequence[Owned], claims: Claims, source_of: Mapping[str, Path]) -> list[Owned]:
         """The sessions that must be read."""
@@ -445,7 +445,7 @@ class PlaceSurvey:
         files = {row.id: (str(source_of[file.location]), file.path) for file, row in shared}
         folder = str(next(iter(here.values())).folder if session.trunk is None else session.trunk.folder)
         is_moved = other_places.move_session(self._connection, original, self._machine, folder, files)
-        self.has_moved = self.has_moved or is_moved
+        self.moved += files if is_moved else ()
         return is_moved
 
     def _kinship(self, here: Mapping[Role, SourceFile], original: Original) -> Kinship:
@@ -635,6 +635,8 @@ class Survey:
         """Forgotten sessions that are still in the sources, each with the time it was forgotten."""
         self.placed: list[FoundPlace] = []
         """Other places of files that are kept, or that these jobs import."""
+        self.moved: list[int] = []
+        """Numbers of files that the archive has at another place since this walk."""
         self.places_gone: list[Path] = []
         self.own_ways: list[Path] = []
         """Places that are treated as files of their own from now on."""
@@ -766,8 +768,9 @@ class Survey:
         while True:
             places = PlaceSurvey(self._connection, self._machine, self._safe, self.known.values())
             kept = places.without_copies(owned, claims, self._source_of)
-            if not places.has_moved:
+            if not places.moved:
                 break
+            self.moved += places.moved
             self._look_up_files()
         self.unchanged += places.unchanged
         self.placed, self.own_ways = places.found, places.own_ways

@@ -101,6 +101,7 @@ def sync(
     writer.keep_places(
         [(each.file, str(survey.source_of(each.file)), each.original, each.machine) for each in survey.placed]
     )
+    writer.keep_moves(survey.moved)
     writer.change_places(gone=survey.places_gone, own_ways=survey.own_ways)
     if survey.same:
         writer.keep_states((job.file.size, job.file.mtime_ns, job.device, job.inode, job.key) for job in survey.same)
