@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from reread.features.friction import find
 from reread.features.summaries import summary_of
 from reread.features.tool_use import Decision, chosen, decisions_of
 from reread.testing import (
@@ -203,6 +204,53 @@ def test_what_was_done_is_told_with_commits_and_tests() -> None:
     [commit] = summary.commits
     assert (commit.message, commit.hash, commit.branch, commit.uuid) == ("Keep commas", "1a2b3c4d", "main", "u4")
     assert next((each.name, each.runs, each.failed) for each in summary.commands) == ("pytest", 3, 1)
+
+
+_MESSAGE = "git commit -m \"$(cat <<'EOF'\nKeep commas\n\nlog.go: Replace weak test, see git commit -h\nEOF\n)\""
+
+
+@pytest.mark.parametrize(
+    ("command", "tests", "commits"),
+    [
+        (f"git add a.go && {_MESSAGE}", 0, 1),
+        ("gh pr create --title x --body 'ran `make test` after git commit'", 0, 0),
+        ("pip install pytest", 0, 0),
+        ("grep -rn jest package.json", 0, 0),
+        ("git log --oneline commit.py", 0, 0),
+        ("git commit --dry-run", 0, 0),
+        ("git -C ../lib commit -m x", 0, 1),
+        ("nix develop --command sh -c 'go test ./...'", 1, 0),
+        ("git stash && mise run test:ci | tail", 1, 0),
+        ("npm test -- \\\n  --watch=false", 1, 0),
+    ],
+)
+def test_a_command_is_what_it_runs_and_not_what_its_texts_name(command: str, tests: int, commits: int) -> None:
+    session = build(a_prompt("fix it"), *ran(command, "", 1))
+    summary = summary_of(session)
+    assert (len(summary.test_runs), len(summary.commits)) == (tests, commits)
+    outcome = find(session).outcome
+    assert (outcome.last_test is not None, outcome.commits) == (tests > 0, commits)
+
+
+def test_tests_behind_a_step_that_failed_were_not_run() -> None:
+    chain = "ruff check && pytest"
+    session = build(a_prompt("fix it"), *ran(chain, "Exit code 1\nF401 imported but unused", 1, is_error=True))
+    assert (summary_of(session).test_runs, summary_of(session).open) == ((), ())
+    assert find(session).outcome.last_test is None
+    session = build(a_prompt("fix it"), *ran(chain, "Exit code 1\n2 failed, 1 passed", 1, is_error=True))
+    assert [run.outcome for run in summary_of(session).test_runs] == ["failed"]
+
+
+def test_counts_of_several_test_programs_are_added_up() -> None:
+    output = "running 2 tests\ntest result: ok. 2 passed; 0 failed\nrunning 1 test\ntest result: ok. 1 passed; 0 failed"
+    [run] = summary_of(build(a_prompt("test"), *ran("cargo test", output, 1))).test_runs
+    assert run.counts == "3 passed, 0 failed"
+
+
+def test_a_description_is_read_from_the_standard_input_and_an_empty_one_is_no_commit() -> None:
+    typed = "jj describe -r x --stdin <<'EOF'\nKeep commas\n\nAs asked.\nEOF"
+    session = build(a_prompt("fix it"), *ran(typed, "", 1), *ran('jj describe -m ""', "", 2))
+    assert [commit.message for commit in summary_of(session).commits] == ["Keep commas"]
 
 
 def test_a_refusal_has_its_reason_and_not_the_clients_sentences() -> None:

@@ -23,7 +23,7 @@ from reread.records.state import PrLink
 from reread.sessions import CallStatus, Said, Session, Speaker, Thought, ToolCall, Turn
 
 from .friction.prompt_text import LONGEST_PROSE, prose_of, words_of
-from .friction.refusals import have_tests_failed, refused_by, runs_tests, why_refused
+from .friction.refusals import is_commit, refused_by, tests_of, why_refused
 from .friction.scene import SHELLS, DetectedCall, prefix_of
 from .tool_use import Decision, ToolCount, count_tools, decisions_of
 
@@ -46,9 +46,10 @@ _POLITE = (
     "|i (?:want|need|'?d like) (?:you )?(?:to )?"
 )
 _VERBS = """
-    add allow analyse analyze build change check clean convert create debug delete design document drop explain find fix
-    implement improve investigate make migrate move optimise optimize port refactor remove rename replace review rewrite
-    simplify split support test update upgrade use write"""
+    add allow analyse analyze build change check clean commit convert create debug delete design document drop explain
+    find fix implement improve install investigate make merge migrate move open optimise optimize port publish push
+    rebase refactor release remove rename replace review rewrite run set simplify split support test update upgrade use
+    write"""
 _DIRECTS = re.compile(rf"^(?:{_POLITE})?(?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE)
 _BONUS = {"title": 1.3, "thinking": 1.25, "prompt": 1.0}
 _DIRECTED = 1.3
@@ -145,10 +146,14 @@ def _finished(text: str) -> str:
     return line[:1].upper() + line[1:]
 
 
-_COMMIT = re.compile(r"\bgit\b[^\n;&|]*\bcommit\b|\bjj (?:commit|describe)\b")
 _COMMITTED = re.compile(r"^\[([^\s\]]+)(?: \([a-z-]+\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
-_MESSAGE = re.compile(r"""-m\s+(?:"\$\(cat <<'?EOF'?\n(?P<here>[^\n]+)|"(?P<double>[^"\n]+)|'(?P<single>[^'\n]+))""")
+_MESSAGE = re.compile(
+    r"""-m\s+(?:"\$\(cat <<'?EOF'?\n(?P<here>[^\n]+)|"(?P<double>[^"\n]*)|'(?P<single>[^'\n]*))"""
+    r"""|(?:--stdin|-F -|--file[= ]-)\s*<<-?\s*['"]?\w+['"]?\n(?P<stdin>[^\n]+)"""
+)
 _COUNTED = re.compile(r"\b(\d+) (passed|failed|passing|failing|failures?|errors?|skipped|tests?)\b")
+_RESULTS = re.compile(r"^test result: .*$", re.MULTILINE)
+"""Lines of cargo, which runs several test programs."""
 _LEFT = re.compile(
     r"^\W*(?:next steps?|remaining(?: work)?|still (?:open|to do|missing|failing)|not (?:yet )?done|"
     r"left (?:open|to do)|follow-?ups?|to-?do|known issues?|open (?:points|questions|issues))\b[^\n]*$",
@@ -413,7 +418,7 @@ def _commands(calls: list[ToolCall]) -> list[RunCommand]:
 def _commits(session: Session) -> Iterator[Commit]:
     """Commits as git reported them; without a report, as the command has them."""
     for turn, call in _shell_calls(session):
-        if call.status is not CallStatus.OK or not _COMMIT.search(call.command):
+        if call.status is not CallStatus.OK or not is_commit(call.command):
             continue
         committed = _COMMITTED.findall(call.text)
         for branch, number, message in committed:
@@ -421,16 +426,29 @@ def _commits(session: Session) -> Iterator[Commit]:
         if not committed:
             found = _MESSAGE.search(call.command)
             message = next((text for text in found.groups() if text), "") if found else ""
-            yield Commit(message=message.strip(), turn=turn.index, uuid=call.record.uuid)
+            if message or not found:  # an empty message takes one away
+                yield Commit(message=message.strip(), turn=turn.index, uuid=call.record.uuid)
 
 
 def _test_runs(session: Session) -> Iterator[RanTests]:
     for turn, call in _shell_calls(session):
-        if runs_tests(call.command) and call.status in (CallStatus.OK, CallStatus.ERROR):
-            counts = ", ".join(dict.fromkeys(" ".join(pair) for pair in _COUNTED.findall(call.text[-1500:])))
-            outcome = "failed" if have_tests_failed(call) else "passed"
+        outcome = tests_of(call) if call.status in (CallStatus.OK, CallStatus.ERROR) else None
+        if outcome is not None:
             command = call.command.strip().partition("\n")[0]
+            counts = _counts_in(call.text)
             yield RanTests(command=command, outcome=outcome, counts=counts, turn=turn.index, uuid=call.record.uuid)
+
+
+def _counts_in(output: str) -> str:
+    """`12 passed, 1 failed`: as printed, or added up where a runner reports each test program on a line of its own."""
+    results = _RESULTS.findall(output)
+    found = _COUNTED.findall("\n".join(results) or output[-1500:])
+    if len(results) > 1:
+        sums: Counter[str] = Counter()
+        for number, name in found:
+            sums[name] += int(number)
+        found = [(str(number), name) for name, number in sums.items()]
+    return ", ".join(dict.fromkeys(" ".join(pair) for pair in found))
 
 
 def _plans(session: Session) -> Iterator[str]:
@@ -470,7 +488,7 @@ def _uncommitted(session: Session) -> list[str]:
     for step in (step for turn in session.turns for step in turn.steps):
         if not isinstance(step, ToolCall) or step.status is not CallStatus.OK:
             continue
-        if step.name in SHELLS and _COMMIT.search(DetectedCall(step).command):
+        if step.name in SHELLS and is_commit(DetectedCall(step).command):
             has_committed, changed = True, []
         elif step.name in _CHANGING and (path := _path(step)):
             changed.append(path.replace("\\", "/").rpartition("/")[2])

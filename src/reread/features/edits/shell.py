@@ -164,7 +164,7 @@ def files_in(command: str, folder: str | None) -> list[NamedFile]:
 def _commands(command: str) -> Iterator[list[str]]:
     """The simple commands of a line, without assignments and words such as `sudo` in front."""
     words: list[str] = []
-    for word in [*_words(_without_heredocs(command)), ";"]:
+    for word in [*_words(without_heredocs(command)), ";"]:
         if _OPERATOR.fullmatch(word) and word.strip("\n") not in _REDIRECTIONS:
             while words and (_ASSIGNMENT.match(words[0]) or words[0] in _BEFORE_A_COMMAND):
                 words = words[1:]
@@ -175,7 +175,7 @@ def _commands(command: str) -> Iterator[list[str]]:
             words.append(word)
 
 
-def _without_heredocs(command: str) -> str:
+def without_heredocs(command: str) -> str:
     """The command without its here-documents. Each line is looked at once: source code is full of `<<`."""
     if "<<" not in command:
         return command

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from reread import lazy
+from reread.features.edits.shell import without_heredocs
 from reread.records import Attachment, HookBlockingError, Record, StopHookSummary, User
 from reread.records.attachments import HookCancelled, HookNonBlockingError, HookStoppedContinuation
 from reread.records.state import PrLink
@@ -289,13 +290,31 @@ def statement_of(stated: Stated, rule: str) -> tuple[str, datetime | None] | Non
 
 _TEST = lazy.pattern(
     r"\b(?:(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum)\b"
-    r"|(?:go|cargo|dotnet|swift|mix|rake|make|just|mise|npm|pnpm|yarn|bun|deno|gradlew?|mvn|bazel)\b[^|;&\n]*\btest)"
+    r"|(?<![\w.-])(?:go|cargo|dotnet|swift|mix|rake|make|just|mise|npm|pnpm|yarn|bun|deno|gradlew?|mvn|bazel)\s"
+    r".*\btest)"
 )
 _TEST_WORDS = ("test", "jest", "mocha", "tox", "nox", "cypress", "rspec", "playwright")
-_COMMIT = lazy.pattern(r"\b(?:git\b[^|;&\n]*\bcommit|jj (?:commit|describe))\b")
-_PUSH = lazy.pattern(r"\bgit\b[^|;&\n]*\bpush\b")
+_NO_TEST = lazy.pattern(
+    r"\s*(?:echo|printf|cat|ls|cd|mkdir|rm|mv|cp|touch|head|tail|sed|awk|grep|rg|find|which|type|git|gh|jj|export)\b"
+    r"|[\w -]*\b(?:install|add|remove|uninstall)\b"
+)
+"""Commands that only name a test runner: they read, move or install it."""
+_REPORTED = lazy.pattern(
+    r"\b\d+ (?:passed|failed|passing|failing|tests?|failures?|errors?)\b|^(?:ok|FAIL|PASS|---|not ok)\b|^Tests:"
+    r"|assert|test result",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""What a test runner prints, in an output of several commands."""
+_COMMIT = lazy.pattern(
+    r"\b(?:git(?:\s+-[cC]\s+\S+|\s+--?\S+)*\s+commit|jj\s(?:-\S+\s+\S+\s+)*(?:commit|describe))(?![\w./-])"
+)
+_PUSH = lazy.pattern(r"\bgit(?:\s+-[cC]\s+\S+|\s+--?\S+)*\s+push(?![\w./-])")
 _PULL_REQUEST = lazy.pattern(r"\bgh pr create\b|\bglab mr create\b")
 _FAILED = lazy.pattern(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL\b|test result: FAILED", re.MULTILINE)
+_TEXT = lazy.pattern(r"(?<!sh -c )(?<!sh -lc )(?:\"(?:\\.|[^\"\\])*\"|'[^']*')", re.DOTALL)
+"""A quoted argument, except a script that a shell is given."""
+_BETWEEN = lazy.pattern(r"&&|\|\||[;|\n]")
+_LONGEST_COMMAND = 4000
 
 
 class SessionOutcome(Struct, frozen=True, kw_only=True):
@@ -318,22 +337,20 @@ def outcome_of(scene: Scene) -> SessionOutcome:
     """The outcome of a conversation, on the branch it ended on."""
     commits: list[DetectedCall] = []
     pushes = asked = 0
-    test: DetectedCall | None = None
+    last_test: tuple[DetectedCall, str] | None = None
     for call in scene.commands:
         command = call.command
-        if runs_tests(command):
-            test = call
-        if call.status is CallStatus.OK and (
-            "git " in command or "gh " in command or "jj " in command or "glab" in command
-        ):
-            commits += [call] if ("commit" in command or "describe" in command) and _COMMIT.search(command) else []
-            pushes += "push" in command and _PUSH.search(command) is not None
-            asked += "create" in command and _PULL_REQUEST.search(command) is not None
+        tests = tests_of(call)
+        last_test = (call, tests) if tests is not None else last_test
+        if call.status is CallStatus.OK:
+            commits += [call] if is_commit(command) else []
+            pushes += "push" in command and any(map(_PUSH.search, commands_in(command)))
+            asked += "create" in command and any(map(_PULL_REQUEST.search, commands_in(command)))
     done, left = _todos(scene)
     links = {record.pr_url for record in scene.conversation.beside.get(PrLink, ()) if isinstance(record, PrLink)}
     return SessionOutcome(
-        last_test=None if test is None else "failed" if have_tests_failed(test) else "passed",
-        last_test_uuid=test.proof.uuid if test is not None else None,
+        last_test=last_test[1] if last_test is not None else None,
+        last_test_uuid=last_test[0].proof.uuid if last_test is not None else None,
         commits=len(commits),
         last_commit_uuid=commits[-1].proof.uuid if commits else None,
         pushes=pushes,
@@ -344,13 +361,33 @@ def outcome_of(scene: Scene) -> SessionOutcome:
     )
 
 
-def runs_tests(command: str) -> bool:
-    return any(map(command.__contains__, _TEST_WORDS)) and _TEST.search(command[:1000]) is not None
+def commands_in(command: str) -> list[str]:
+    """The commands of a shell line, without its quoted texts and here-documents: a message may name any program."""
+    bare = without_heredocs(command[:_LONGEST_COMMAND]).replace("\\\n", " ")
+    return [part for part in _BETWEEN.split(_TEXT.sub('""', bare)) if part.strip()]
 
 
-def have_tests_failed(test: DetectedCall) -> bool:
-    """Whether tests failed. A pipe hides the exit code, so the end of the output is also examined."""
-    return test.status is not CallStatus.OK or _FAILED.search(test.text[-1500:]) is not None
+def is_commit(command: str) -> bool:
+    """Whether a shell line commits; `jj describe` names a commit."""
+    if "commit" not in command and "describe" not in command:
+        return False
+    return any(_COMMIT.search(part) is not None and "--dry-run" not in part for part in commands_in(command))
+
+
+def tests_of(call: DetectedCall) -> str | None:
+    """Whether the tests a command ran have `passed` or `failed`; None if it runs none, or failed before them.
+
+    A pipe hides the exit code, so the end of the output is also examined.
+    """
+    if not any(map(call.command.__contains__, _TEST_WORDS)):
+        return None
+    parts = commands_in(call.command)
+    place = next((n for n, part in enumerate(parts) if _TEST.search(part) and not _NO_TEST.match(part)), None)
+    if place is None:
+        return None
+    if call.status is CallStatus.OK:
+        return "failed" if _FAILED.search(call.text[-1500:]) is not None else "passed"
+    return "failed" if place == 0 or _REPORTED.search(call.text) is not None else None
 
 
 def _todos(scene: Scene) -> tuple[int, int]:
