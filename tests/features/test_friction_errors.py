@@ -63,6 +63,15 @@ def bash(command: str, output: str = "ok", *, failed: bool = False) -> list[Part
         ),
         ("Bash", {"command": "grep -r x ."}, "Exit code 1", ErrorClass.NO_MATCH),
         ("Bash", {"command": "./deploy"}, "Exit code 9", ErrorClass.OTHER),
+        (
+            "Bash",
+            {"command": "go build && X=1 y 3>"},
+            "Exit code 1\n(eval):1: parse error near `y'",
+            ErrorClass.BAD_ARGUMENTS,
+        ),
+        ("Bash", {"command": "sh x"}, "x: line 1: syntax error near unexpected token `('", ErrorClass.BAD_ARGUMENTS),
+        ("Read", {"file_path": "/a"}, "EISDIR: illegal operation on a directory, read", ErrorClass.BAD_ARGUMENTS),
+        ("Bash", {"command": "gh api x"}, "Exit code 1\ngh: Not Found (HTTP 404)", ErrorClass.NOT_FOUND),
         # What a test prints is not what went wrong with it.
         ("Bash", {"command": "pytest"}, "Exit code 1\nPermission denied\n1 failed", ErrorClass.TEST_FAILURE),
     ],
@@ -119,6 +128,31 @@ def test_an_edit_is_recovered_by_an_edit_of_the_same_file() -> None:
     )
     (event,) = errors(session)
     assert (event.details["attempts"], event.loss.tokens) == (1, 300)
+
+
+@pytest.mark.parametrize(
+    ("path", "recovered"),
+    [("/app/src/notes.md", True), ("/app/docs/todo.md", True), ("/app/src/other.py", False)],
+)
+def test_a_file_that_is_not_there_is_recovered_by_one_of_its_name_or_folder(path: str, recovered: bool) -> None:
+    session = build(
+        a_prompt("a"),
+        *tool("Read", {"file_path": "/app/docs/notes.md"}, "File does not exist.", failed=True),
+        *tool("Read", {"file_path": path}),
+    )
+    assert errors(session)[0].details["recovered"] == recovered
+
+
+def test_the_evidence_is_the_line_that_says_what_went_wrong() -> None:
+    passing = "".join(f"ok  \tapp/part{number}\t0.2s\n" for number in range(20))
+    output = f"Exit code 1\n{passing}--- FAIL: TestKeepsCommas (0.00s)\n    words_test.go:59: got 1, want 2\nFAIL\n"
+    (event,) = errors(build(a_prompt("a"), *bash("go test ./...", output, failed=True)))
+    assert event.evidence.startswith(
+        "Bash go test ./...: Exit code 1 … --- FAIL: TestKeepsCommas (0.00s) words_test.go:59:"
+    )
+    output = f"Exit code 1\n{passing}Error: no such branch\n"
+    (event,) = errors(build(a_prompt("a"), *bash("./release", output, failed=True)))
+    assert event.evidence == "Bash ./release: Exit code 1 … Error: no such branch"
 
 
 def test_arguments_of_unexpected_types_are_no_reason_to_fail() -> None:

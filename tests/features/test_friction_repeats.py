@@ -208,6 +208,9 @@ def test_a_list_or_a_piece_of_code_is_no_manual_step() -> None:
         ("timeout 60 cargo --locked test", "cargo test"),
         ("gh pr create --fill", "gh pr create"),
         ("./deploy.sh", "deploy.sh"),
+        ("CACHE=$(go env GOMODCACHE) && grep -A 3 x", "grep"),
+        ("git -C ../lib commit -m x", "git commit"),
+        ("# make it\ncargo build", "cargo build"),
         ("   ", ""),
     ],
 )

@@ -156,6 +156,13 @@ def test_a_hook_that_failed_is_told_once_and_with_its_command() -> None:
     assert (event.evidence, event.details["command"]) == ("no such file", "guard stop")
 
 
+def test_the_evidence_of_a_hook_that_failed_late_is_its_error() -> None:
+    done = "".join(f"Saved part {number} of the transcript\n" for number in range(20))
+    line = a_system_line("stop_hook_summary", hookErrors=[f"{FAILED}{done}Error: disk is full\nexit status 1"])
+    (event,) = of(FrictionKind.HOOK_ERROR, build(a_prompt("go"), a_reply("done"), line))
+    assert event.evidence == "… Error: disk is full exit status 1"
+
+
 def test_a_stop_hook_that_keeps_the_turn_going_is_one_block_beside_another_that_failed() -> None:
     """As 2.1.327 writes it: the model is told in a line of its own, and a summary follows."""
     session = build(
@@ -335,6 +342,13 @@ def test_evidence_is_short_and_keeps_secrets() -> None:
     (event,) = of(FrictionKind.TOOL_ERROR, build(a_prompt("a"), *a_call("./call.sh", output=noisy, is_error=True)))
     assert len(event.evidence) <= 200
     assert not any(secret in event.evidence for secret in (key, "abc123def", "hunter22", "\x1b"))
+
+
+def test_a_path_is_no_secret() -> None:
+    command = "gh api repos/ann/lantern/pulls/comments/2761673774/replies"
+    paths = "see docs/fork-checkpoints-of-2026/task-list-of-the-week and " + command
+    (event,) = of(FrictionKind.TOOL_ERROR, build(a_prompt("a"), *a_call(command, output=paths, is_error=True)))
+    assert event.evidence == f"Bash {command[:60]}: {paths}"
 
 
 def test_every_detector_says_what_it_means_and_what_it_goes_by() -> None:

@@ -21,7 +21,7 @@ from reread.sessions.calls import BY_PERSON
 from reread.sessions.speaker import PROMPT_BELOW, STOP_FEEDBACK
 
 from .prompt_text import words_of
-from .scene import EDITS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of
+from .scene import EDITS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of, verdict_in
 
 _FEEDBACK = lazy.pattern(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
 _ABORTED = "Permission prompt was aborted"
@@ -216,7 +216,7 @@ class HookError(Detector):
                     yield self._at(scene, record, error, "Stop", None)
 
     def _at(self, scene: Scene, record: Record, text: str, hook: str, command: str | None) -> Moment:
-        evidence = text.removeprefix(HOOK_FAILED).strip() or f"a {hook} hook failed"
+        evidence = verdict_in(text.removeprefix(HOOK_FAILED).strip()) or f"a {hook} hook failed"
         return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, command=command)
 
 

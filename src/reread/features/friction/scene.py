@@ -96,10 +96,10 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 _UNPRINTABLE = lazy.pattern(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 _SECRET = lazy.pattern(
-    r"""(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs])[-_][\w-]{10,}   # keys that say what they are
+    r"""(?<![A-Za-z0-9])(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs])[-_][\w-]{10,}   # keys that name their kind
     | AKIA[0-9A-Z]{12,} | eyJ[\w-]{15,}(?:\.[\w-]+)*                        # AWS keys, JSON web tokens
     | (?<=://)[^/:@]+:[^/@]+(?=@)                                            # user:password@host
-    | (?<![\w/.-])(?=[A-Za-z+/]*\d)[A-Za-z0-9+/]{40,}={0,2}(?![\w/.-])       # long random text
+    | (?<![\w/.-])(?=[A-Za-z+/]*\d)(?!\S*/[a-z]+/)[A-Za-z0-9+/]{40,}={0,2}(?![\w/.-])  # long random text, no path
     | (?<==)(?i:(?<=password=)|(?<=passwd=)|(?<=token=)|(?<=secret=)|(?<=api_key=)|(?<=apikey=))[^&'",;]{4,}""",
     re.VERBOSE,
 )
@@ -121,6 +121,32 @@ def quote(text: str) -> str:
     if not line.isprintable():
         line = " ".join(_UNPRINTABLE.sub(" ", line).split())
     return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + "…"
+
+
+_SEEN = 120
+"""Letters at the beginning of an output that a quote is sure to show."""
+_VERDICTS = (
+    lazy.pattern(r"^\W{0,4}(?:--- FAIL|E   +\S|FAILED |not ok |\w*AssertionError)", re.MULTILINE),
+    lazy.pattern(
+        r"^\W{0,4}(?:error|fatal|panic|fail(?:ed|ure)?)\b(?! task failed)|^[✗✕✖×] |^\w*(?:Error|Exception): |: error\b"
+        r"|^\S+:\d+(?::\d+)?: |\berror: |\bCONFLICT\b|\[rejected\]",
+        re.MULTILINE | re.IGNORECASE,
+    ),
+)
+"""Lines that say what went wrong, the surest first."""
+
+
+def verdict_in(output: str) -> str:
+    """An output from the line that says what went wrong; all of it if none does, or if that line is at its
+    beginning."""
+    if len(output) <= LONGEST_QUOTE:
+        return output
+    found = next((found for verdict in _VERDICTS if (found := verdict.search(output))), None)
+    start = output.rfind("\n", 0, found.end()) + 1 if found is not None else 0
+    if start < _SEEN:
+        return output
+    first = output.partition("\n")[0]
+    return f"{first if first.startswith('Exit code') else ''} … {output[start:]}".lstrip()
 
 
 EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
@@ -229,7 +255,8 @@ class DetectedCall:
 
 _BEFORE_PROGRAM = lazy.pattern(
     r"""\s*(?:(?:cd|pushd)\s+(?:"[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*   # cd somewhere &&
-    | [A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|\S*)\s+                        # NAME=value
+    | [A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|(?:\$\([^()]*\)|[^\s;&])*)(?:\s*(?:&&|;)\s*|\s+)   # NAME=value
+    | \#[^\n]*\n | \\\n
     | (?:sudo|time|nohup|command|exec|env)\s+(?=[\w./])
     | timeout\s+(?:-\S+\s+)*\S+\s+
     | \(\s*)""",
@@ -246,6 +273,8 @@ _HAVE_SUBCOMMANDS = """
 _WITH_SUBCOMMAND = _SCRIPTED | frozenset(_HAVE_SUBCOMMANDS.split())
 _TWO_DEEP = frozenset({"gh", "glab", "aws", "gcloud", "az"})
 _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "mise"})
+_WITH_VALUE = frozenset({"-C", "-R", "--prefix", "--cwd", "--filter", "--directory", "--manifest-path"})
+"""Options before a subcommand whose value is the next word."""
 
 
 @lru_cache(maxsize=8192)
@@ -262,6 +291,8 @@ def prefix_of(command: str) -> str:
         return program
     if program in _SCRIPTED and len(words) > 2 and words[1] == "-m":
         return f"{program} -m {words[2]}"
+    if len(words) > 2 and words[1] in _WITH_VALUE:
+        del words[1:3]
     rest = [word for word in words[1:5] if not word.startswith("-")]
     if not rest:
         return program

@@ -10,10 +10,24 @@ from reread import lazy
 from reread.sessions import CallStatus
 
 from .refusals import refused_by
-from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, prefix_of
+from .scene import (
+    EDITS,
+    SHELLS,
+    Cause,
+    DetectedCall,
+    Detector,
+    FrictionKind,
+    Moment,
+    Scene,
+    name_of,
+    prefix_of,
+    verdict_in,
+)
 
 _HEAD, _TAIL = 800, 800
 """Characters of an output that are examined: the cause is at its beginning or at its end."""
+_LONGEST_OUTPUT = 20_000
+"""Letters of an output that are searched for the line to quote."""
 _SUBJECT = 60
 """Letters of a command or a path in a quote."""
 _REACH = 25
@@ -108,7 +122,8 @@ _OTHER_SIGNS = (
             "unknown option", "unknown command", "unknown flag", "invalid option", "illegal option", "usage: ",
             "cannot be used with", "invalid argument", "unknown shorthand", "required parameter", "no matches found:",
             "failed to parse", "missing required", "too many arguments", "is not a git command", "unknown revision or",
-            "bad revision", "ambiguous argument",
+            "bad revision", "ambiguous argument", "parse error near", "syntax error near unexpected token",
+            "unexpected eof while looking for", "eisdir: ",
         ),
     ),
     (
@@ -171,6 +186,7 @@ _LATER_SIGNS = (
             "cannot find package", "no module named", "cannot find the file", "cannot find the path",
             "' not found. available",
             "remote not found", "file found in the working directory", "file not found", "did not match any file",
+            "http 404",
         ),
     ),
 )  # fmt: skip
@@ -340,7 +356,18 @@ def _tries_again(call: DetectedCall, failed: DetectedCall, why: ErrorClass) -> b
         return why is ErrorClass.NOT_FOUND and len(program) > 1 and program in call.command.split()
     if failed.name in EDITS:
         return call.name in EDITS and call.path == failed.path
+    if failed.name == "Read":
+        return call.name == "Read" and _is_near(call.path, failed.path)
     return call.name == failed.name
+
+
+def _is_near(path: str, missed: str) -> bool:
+    """Whether a file may be the one that was looked for: of the same name, of the same folder, or below it."""
+    return (
+        name_of(path) == name_of(missed)
+        or path.startswith(missed)
+        or path.rpartition("/")[0] == missed.rpartition("/")[0]
+    )
 
 
 def _label(call: DetectedCall) -> str:
@@ -348,7 +375,8 @@ def _label(call: DetectedCall) -> str:
 
 
 def _evidence(call: DetectedCall) -> str:
-    text = call.text[:600].replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
+    text = verdict_in(call.text[:_LONGEST_OUTPUT])
+    text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
     path = call.path if len(call.path) <= _SUBJECT else f"…{call.path[1 - _SUBJECT :]}"
     subject = call.command.partition("\n")[0][:_SUBJECT] or path
     return f"{call.name} {subject}: {text}" if subject else f"{call.name}: {text}"
