@@ -16,7 +16,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.features.edits.changes import twin_of
 from reread.features.edits.net import FileDiff, SessionEdits
 from reread.records import AiTitle, CustomTitle
 from reread.records.state import PrLink
@@ -25,7 +24,7 @@ from reread.sessions import CallStatus, Said, Session, Speaker, Thought, ToolCal
 from .friction.prompt_text import LONGEST_PROSE, prose_of, words_of
 from .friction.refusals import is_commit, refused_by, tests_of, why_refused
 from .friction.scene import SHELLS, DetectedCall, prefix_of
-from .tool_use import Decision, ToolCount, count_tools, decisions_of
+from .tool_use import Decision, ToolCount, count_tools, decisions_of, twin_of
 
 _LONGEST = 240
 _FEWEST = 3

@@ -41,6 +41,13 @@ def paths_of(call: ToolCall) -> list[str]:
     return [path for path in (paths.file_path, paths.notebook_path, paths.path) if path is not None]
 
 
+def twin_of(call: ToolCall) -> dict[str, Any]:
+    """The structured twin of a call's result; empty if there is none."""
+    record = call.output.record if call.output is not None else None
+    twin = record.tool_use_result if isinstance(record, User) else None
+    return twin if isinstance(twin, dict) else {}
+
+
 class ToolCount(Struct, kw_only=True):
     name: str
     server: str | None
@@ -143,7 +150,7 @@ def decisions_of(conversation: Conversation, session: str, agent: str | None = N
 def decisions_in(call: ToolCall, session: str, project: str | None, agent: str | None) -> Iterator[Decision]:
     """The questions of one call."""
     tool_input = call.input if isinstance(call.input, dict) else {}
-    twin = _twin(call)
+    twin = twin_of(call)
     answers = _answers(call, twin)
     for question in _objects(twin.get("questions") or tool_input.get("questions")):
         text = str(question.get("question") or "")
@@ -165,12 +172,6 @@ def decisions_in(call: ToolCall, session: str, project: str | None, agent: str |
 
 
 _STATUS = {CallStatus.REJECTED: "rejected", CallStatus.INTERRUPTED: "interrupted", CallStatus.ERROR: "rejected"}
-
-
-def _twin(call: ToolCall) -> dict[str, Any]:
-    record = call.output.record if call.output is not None else None
-    twin = record.tool_use_result if isinstance(record, User) else None
-    return twin if isinstance(twin, dict) else {}
 
 
 def _answers(call: ToolCall, twin: dict[str, Any]) -> dict[str, str]:

@@ -12,7 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread.records import Record, User
+from reread.features.tool_use import twin_of
+from reread.records import Record
 from reread.sessions import MAIN, Branch, CallStatus, Conversation, Session, Subagent, ToolCall, Turn
 
 from .patches import ABSENT, Content, Hunk, applied, exact, inverted, normalised, read_hunks
@@ -280,13 +281,6 @@ def changes_of(session: Session, copied: frozenset[int] = frozenset()) -> list[F
         if made is not None and done.call.status is CallStatus.OK and id(done.call.record) not in copied:
             found += made(done.call, where.of(done))
     return found
-
-
-def twin_of(call: ToolCall) -> Json:
-    """The structured twin of a call's result; empty if there is none."""
-    record = call.output.record if call.output is not None else None
-    twin = record.tool_use_result if isinstance(record, User) else None
-    return twin if isinstance(twin, dict) else {}
 
 
 def _common(call: ToolCall, place: EditPlace) -> Json:

@@ -13,13 +13,14 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread.features.tool_use import twin_of
 from reread.records import Attachment, Record, parse_time
 from reread.records.attachments import EditedTextFile, FileAttachment
 from reread.records.lenient import parse_or_none
 from reread.records.state import FileBackup, FileHistoryDelta, FileHistorySnapshot
 from reread.sessions import CallStatus, Session, ToolCall
 
-from .changes import FileChange, Whereabouts, calls_of, twin_of
+from .changes import FileChange, Whereabouts, calls_of
 from .patches import ABSENT, Content, Hunk, exact, normalised, split_lines, steps
 from .shell import Action, absolute, files_in, key_of
 
