@@ -13,6 +13,7 @@ import pytest
 from cli.kept import Kept
 from cli.running import Run
 from reread.archive.friction_report import kind_called
+from reread.features.friction import kind_meanings
 from reread.testing import a_prompt, a_reply, a_session
 from troubled import ONE, RULE, THREE, TWO, troubled, write
 
@@ -230,3 +231,9 @@ def test_moments_that_an_earlier_version_found_change_as_their_session_did(retro
     after = costs(retro.json("retro", "--no-sync"))
     assert [each[:2] for each in after] == [each[:2] for each in before]
     assert after != before
+
+
+def test_help_says_what_each_kind_means(run: Run) -> None:
+    said = " ".join(run("retro", "--help").out.split())
+    assert all(f"{kind} {meaning}" in said for kind, meaning in kind_meanings().items())
+    assert "kinds:" not in run("retro", "-h").out

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import reread
-from reread.features.friction import DETECTORS, Cause, FrictionKind, Moment, find, find_events
+from reread.features.friction import DETECTORS, Cause, FrictionKind, Moment, find, find_events, kind_meanings
 from reread.sessions import Session
 from reread.testing import (
     ContentBlock,
@@ -354,6 +354,7 @@ def test_a_path_is_no_secret() -> None:
 def test_every_detector_says_what_it_means_and_what_it_goes_by() -> None:
     kinds = [detector.kind for detector in DETECTORS]
     assert sorted(kinds) == sorted(set(FrictionKind) - {FrictionKind.REPEATED_INSTRUCTION})
+    assert set(kind_meanings()) == set(FrictionKind)
     assert all(detector.meaning and (detector.exact or detector.heuristics) for detector in DETECTORS)
     assert len({detector.meaning for detector in DETECTORS}) == len(DETECTORS)
 

@@ -129,6 +129,8 @@ class Parser(argparse.ArgumentParser):
     """Reports a wrong argument in one sentence, without repeating the usage."""
 
     _usage_words = ""
+    legend: tuple[str, Callable[[], Mapping[str, str]]] | None = None
+    """A title, and words with their meanings: a section of the long help, made only when that is shown."""
 
     def show_help(self, *, is_short: bool) -> None:
         sys.stdout.write(self.format_help(is_short=is_short))
@@ -151,6 +153,11 @@ class Parser(argparse.ArgumentParser):
             formatter.start_section(group.title)
             formatter.add_text(group.description)
             formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        if self.legend is not None and not is_short:
+            title, meanings = self.legend
+            formatter.start_section(title)
+            formatter.add_arguments([argparse.Action([], word, help=text) for word, text in meanings().items()])
             formatter.end_section()
         formatter.add_text(self.epilog)
         left_out = [str(group.title) for group in self._action_groups if group not in groups]

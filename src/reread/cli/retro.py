@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from reread.archive import Archive, Retro
     from reread.cli import ask_claude
     from reread.config import Config
+    from reread.features import friction
     from reread.features.friction.suggestions import Suggestion
 else:
+    friction = lazy.module("reread.features.friction")
     loading = lazy.module("reread.loading")
     ask_claude = lazy.module("reread.cli.ask_claude")
 
@@ -53,7 +55,7 @@ what repeats across sessions, and what to change: suggestions with a ready draft
         "--kind",
         action="append",
         metavar="KIND",
-        help="only moments of this kind, such as correction or tool_error; repeatable",
+        help="only moments of this kind, such as correction or tool_error; repeatable; `--help` explains all kinds",
     )
     made.add_argument(
         "--by", metavar="ORDER", default="hurt", help="sort by time, cost, count, or hurt (default: all three combined)"
@@ -72,6 +74,7 @@ what repeats across sessions, and what to change: suggestions with a ready draft
     labels.add_argument("--include-wrong", action="store_true", help="include moments marked with --wrong")
     options.add_asking(made)
     options.add_filters(made, limit=None)
+    made.legend = "kinds", lambda: friction.kind_meanings()
     return made
 
 

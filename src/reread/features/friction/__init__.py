@@ -11,7 +11,7 @@ from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .detectors import DETECTORS, Findings, find, find_events
+    from .detectors import DETECTORS, Findings, find, find_events, kind_meanings
     from .patterns import (
         AskedPrompt,
         CountedPhrase,
@@ -50,6 +50,7 @@ _HOME = {
     "find": ".detectors",
     "find_events": ".detectors",
     "find_patterns": ".patterns",
+    "kind_meanings": ".detectors",
     "suggest": ".suggestions",
 }
 
@@ -76,6 +77,7 @@ __all__ = [
     "find",
     "find_events",
     "find_patterns",
+    "kind_meanings",
     "suggest",
 ]
 

@@ -24,7 +24,7 @@ from .refusals import (
     outcome_of,
 )
 from .repeats import Compaction, Loop, ManualStep, PermissionToil, ReadWaste, ReAsk, RewindDetector, Rework, Stall
-from .scene import Detector, Moment, Scene
+from .scene import Detector, FrictionKind, Moment, Scene
 from .tool_errors import ToolError
 
 DETECTORS: tuple[Detector, ...] = (
@@ -45,6 +45,13 @@ DETECTORS: tuple[Detector, ...] = (
     Compaction(),
 )
 """A new kind of friction needs a new class here. Repeated instructions need many sessions: see `patterns`."""
+
+_ACROSS_SESSIONS = {FrictionKind.REPEATED_INSTRUCTION: "The person gave the same instruction in several sessions."}
+
+
+def kind_meanings() -> dict[FrictionKind, str]:
+    """What each kind of friction means, in a sentence or two for a person."""
+    return {**{each.kind: each.meaning for each in DETECTORS}, **_ACROSS_SESSIONS}
 
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)

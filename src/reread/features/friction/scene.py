@@ -585,4 +585,4 @@ class Detector(ABC):
 
     @property
     def meaning(self) -> str:
-        return (self.__doc__ or "").strip()
+        return (self.__doc__ or "").partition("\n\n")[0].strip()
