@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,7 @@ def test_a_script_parses_and_names_every_command(run: Run, shell: str) -> None:
         ("reread --home /somewhere --json sea", ["search"]),
         ("reread --home = /somewhere sea", ["search"]),
         ("reread --home /somewhere show --aro", ["--around"]),
+        ("reread --store postgresql : //db/team sea", ["search"]),
         ("reread --home sea", []),
         ("reread export --format mark", ["markdown"]),
         ("reread usage --json mon", ["month"]),
@@ -104,6 +106,8 @@ def test_asking_makes_no_archive_and_no_noise(run: Run, tmp_path: Path) -> None:
     [
         ("show aab", ["aabb-second"]),
         ("--home {home} show aaa", ["aaaa-first"]),
+        ("--home={home} show aaa", ["aaaa-first"]),
+        ("show --home='{home}' aaa", ["aaaa-first"]),
         ("list --project my", ["my lantern"]),
         ("list --tag fl", ["flaky"]),
         ("tools --tool B", ["Bash"]),
@@ -119,12 +123,35 @@ def test_bash_asks_the_archive(run: Run, home: Path, words: str, offered: list[s
     script = (
         program
         + run("completion", "bash").out
-        + f"COMP_WORDS=({' '.join(given)}); COMP_CWORD={len(given) - 1}; _reread\n"
+        + f"COMP_WORDS=({shlex.join(given)}); COMP_CWORD={len(given) - 1}; _reread\n"
         + "printf '%s\\n' \"${COMPREPLY[@]}\"\n"
     )
-    environ = {**os.environ, "REREAD_HOME": str(home)}
+    environ = {**os.environ, "REREAD_HOME": str(tmp_path / "none" if "{home}" in words else home)}
     done = subprocess.run(["bash"], input=script, text=True, capture_output=True, check=True, cwd=tmp_path, env=environ)
     assert done.stdout.splitlines() == offered
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("--home {home} show aaa", "aaaa-first"),
+        ("show --home={home} aaa", "aaaa-first"),
+        ("--home='{home}' show aaa", "aaaa-first"),
+        ("--store postgresql://db/team archive ver", "verify"),
+    ],
+)
+def test_zsh_completes(run: Run, home: Path, words: str, offered: str, tmp_path: Path) -> None:
+    given = ["reread", *words.format(home=home).split()]
+    script = (
+        f'reread() {{ "{sys.executable}" -m reread "$@"; }}\n'
+        + "compdef() {}; _files() {}\n"
+        + 'compadd() { if [ "$1" = -a ]; then print -l -- "${(@P)2}"; else print -l -- "$@"; fi; }\n'
+        + run("completion", "zsh").out
+        + f"words=({shlex.join(given)}); CURRENT={len(given)}; PREFIX={given[-1]}; _reread\n"
+    )
+    done = subprocess.run(["zsh", "-f"], input=script, text=True, capture_output=True, check=True, cwd=tmp_path)
+    assert offered in done.stdout.splitlines()
 
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
@@ -140,6 +167,7 @@ def test_bash_asks_the_archive(run: Run, home: Path, words: str, offered: list[s
         ),
         ("--home HOME sh", ["show\tshow a conversation: prompts, replies, thinking, tool calls, subagents"]),
         ("--home HOME show aaa", ["aaaa-first\tabout aaaa-first"]),
+        ("show --home=HOME aaa", ["aaaa-first\tabout aaaa-first"]),
         ("archive restore --t", ["--timezone", "--to"]),
         ("--home HOME archive restore aab", ["aabb-second\tabout aabb-second"]),
         ("search list --i", ["--in"]),

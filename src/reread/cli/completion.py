@@ -55,6 +55,8 @@ _KINDS = {
     "git_branch": "branches",
 }
 """Names of arguments, and the kind of value that the archive completes for each."""
+_BEFORE_COMMAND = (*main.WITH_VALUE, main.STORE)
+"""Options that may come before a command, with their value in the next word."""
 _NEWEST = ("@last", "@2", "@3")
 _WITH_ACTIONS = "archive"
 """The command whose actions have their own options and arguments; scripts call them `archive_restore` etc."""
@@ -89,10 +91,12 @@ def run_completion(arguments: list[str]) -> int:
 
 def _home(arguments: list[str]) -> tuple[str | None, list[str]]:
     """The `--home` option and the other arguments. No parser: importing one would delay each key press."""
-    if "--home" not in arguments[:-1]:
-        return None, arguments
-    at = arguments.index("--home")
-    return arguments[at + 1], arguments[:at] + arguments[at + 2 :]
+    for at, argument in enumerate(arguments):
+        option, equals, value = argument.partition("=")
+        if option == "--home" and (equals or arguments[at + 1 :]):
+            end = at + 1 if equals else at + 2
+            return _unquoted_path(value if equals else arguments[at + 1]), arguments[:at] + arguments[end:]
+    return None, arguments
 
 
 def _print_values(arguments: list[str], home: str | None) -> int:
@@ -115,6 +119,11 @@ def _print_values(arguments: list[str], home: str | None) -> int:
 def _unquoted(word: str) -> str:
     """An unfinished word as the shell passes it: `my\\ pro` or `'my pro`."""
     return re.sub(r"\\(.)", r"\1", word.lstrip("'\""))
+
+
+def _unquoted_path(word: str) -> str:
+    """A whole word as the shell passes it. Within quotes a backslash is a part of a path on Windows."""
+    return word.strip(word[0]) if word.startswith(("'", '"')) else _unquoted(word)
 
 
 def completed() -> dict[str, Completed]:
@@ -212,7 +221,9 @@ _reread() {{
     local words name='' asked='' home='' option i
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${{COMP_WORDS[i]}} in
-            {"|".join(main.WITH_VALUE)})
+            --home=*) home=${{COMP_WORDS[i]#*=}} ;;
+            :) i=$((i + 1)) ;;
+            {"|".join(_BEFORE_COMMAND)})
                 option=${{COMP_WORDS[i]}}
                 [ "${{COMP_WORDS[i + 1]}}" != = ] || i=$((i + 1))
                 i=$((i + 1))
@@ -283,7 +294,8 @@ _reread() {{
     )
     for ((i = 2; i < CURRENT; i++)); do
         case $words[i] in
-            {"|".join(main.WITH_VALUE)})
+            --home=*) home=${{words[i]#*=}} ;;
+            {"|".join(_BEFORE_COMMAND)})
                 [ "$words[i]" != --home ] || home=$words[i+1]
                 i=$((i + 1)) ;;
             -*) ;;
@@ -353,7 +365,7 @@ function __reread_is
             continue
         end
         switch $word
-            case {" ".join(main.WITH_VALUE)}
+            case {" ".join(_BEFORE_COMMAND)}
                 set option $word
             case '-*'
             case '*'
@@ -373,6 +385,7 @@ function __reread_asked
     for i in (seq 2 (math (count $words) - 1))
         test "$words[$i]" = --home; and set home --home $words[(math $i + 1)]
     end
+    string match -q -- '--home=*' $words; and set home (string match -- '--home=*' $words)[-1]
     reread completion --values $argv[1] (commandline -ct | string replace -r '^--[^=]*=' '') $home 2>/dev/null
 end"""
 
