@@ -189,6 +189,26 @@ def test_a_match_below_a_fold_of_a_long_result_is_unfolded(opened: Opened) -> No
     expect(page.locator("mark.current")).to_be_in_viewport()
 
 
+SLOW_LOAD = """
+  window.order = [];
+  for (const name of ["load", "hashchange"]) addEventListener(name, () => window.order.push(name));
+  addEventListener("DOMContentLoaded", () => { new Image().src = "/static/icon.svg?slow"; });
+"""
+
+
+def test_a_match_is_led_to_when_the_browser_scrolls_no_more_by_itself(opened: Opened) -> None:
+    """Until a page is loaded, Chromium scrolls to the place in its address again and again."""
+    page = opened.go("/search?q=zebu&in=result")
+    page.route("**/icon.svg?slow", slowly)
+    page.add_init_script(SLOW_LOAD)
+    page.locator(".hits a.row").first.click()
+    page.wait_for_url("**/s/**")
+    page.wait_for_function("window.order.length > 1")
+    assert page.evaluate("window.order")[:2] == ["load", "hashchange"]
+    expect(page.locator("mark.current")).to_have_text("zebu")
+    expect(page.locator("mark.current")).to_be_in_viewport()
+
+
 def test_matches_lead_to_what_is_not_loaded_and_are_marked_there(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}?q=okapi")
     expect(page.locator(".finding .count")).to_have_text("4 messages")

@@ -230,7 +230,10 @@
     isSearch = "search" in layout.dataset;
     remark(JSON.parse(layout.dataset.sought), isSearch);
     layout.addEventListener("revealed", event => { if (event.detail === wanted) settleThere(); });
-    if (wanted && !(history.state && history.state.read)) settleThere();
+    if (wanted && !(history.state && history.state.read)) {
+      settleThere();
+      session.arrived.then(() => { if (wanted) settleThere(); });
+    }
     look();
   }
   layout.addEventListener("unfolded", event => { if (!bar.hidden) matching.mark(event.detail); });

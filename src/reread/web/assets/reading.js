@@ -64,6 +64,8 @@
     Promise.resolve(loaded).then(() => layout.dispatchEvent(new CustomEvent("revealed", {detail: name})));
     return true;
   };
+  // Until then, the browser itself scrolls to the place in the address, and would leave a match further down in it.
+  const arrived = new Promise(done => { if (document.readyState === "complete") done(); else addEventListener("load", done, {once: true}); }).then(() => frame());
   const toHash = async () => {
     const name = decodeURIComponent(location.hash.slice(1));
     if (!name || reveal(name, false) || !name.startsWith("m-")) return;
@@ -72,7 +74,9 @@
     const where = known && document.getElementById(known) ? {anchor: known} : await askData(`${base}/where?at=${encodeURIComponent(name)}`);
     for (const each of (where && where.within) || []) await load(document.getElementById(each));
     if (where && where.anchor && document.getElementById(where.anchor)) {
+      await arrived;
       location.replace(`#${where.anchor}`);
+      await frame();
       reveal(where.anchor, false);
     } else if (where && !known) location.replace(along(`${base}?at=${name}#${where.anchor || name}`));
   };
@@ -469,5 +473,5 @@
     copy(texts.map(text => (text.innerText || text.textContent).trim()).join("\n"), event.target);
   });
   const record = () => { if (target) location.href = one(".record", tools).href; else say("point at a message first"); };
-  window.reread.session = {along, copyTurns: turnButton ? copyTurns : null, here: whereIs, lead, loadCalls, nextOf, record, step, toStart, toEnd, whole};
+  window.reread.session = {along, arrived, copyTurns: turnButton ? copyTurns : null, here: whereIs, lead, loadCalls, nextOf, record, step, toStart, toEnd, whole};
 })();
