@@ -142,6 +142,9 @@ def test_what_is_noted_in_one_tab_is_seen_in_another_where_one_writes(tabs: Tabs
     expect(field).to_be_focused()
     field.press_sequentially(", and ended")
     other.locator("form[aria-label=Note] button").click()
+    expect(other.locator(".marks .problem")).to_contain_text("not overwritten")
+    expect(one.locator(".note-of-mine")).to_have_text("said there")
+    other.locator("form[aria-label=Note] button").click()
     expect(one.locator(".note-of-mine")).to_have_text("begun here, and ended", timeout=SOON)
 
 
@@ -158,6 +161,16 @@ def test_a_note_that_was_changed_elsewhere_is_not_overwritten_unseen(tabs: Tabs)
     expect(other.locator("textarea[name=note]")).to_have_value("second")
     other.locator("form[aria-label=Note] button").click()
     expect(other.locator(".note-of-mine")).to_have_text("second")
+
+
+def test_a_star_set_in_one_tab_is_seen_in_the_lists_of_others_whose_ticks_stay(tabs: Tabs) -> None:
+    listed, reading = tabs.open("/sessions"), tabs.open("/s/bellows")
+    rows = {name: listed.locator(".list > li", has_text=f"The {name}") for name in NAMES}
+    rows["cistern"].locator(".tick").check()
+    reading.get_by_role("button", name="Star").click()
+    expect(rows["bellows"].locator(".star")).to_be_visible()
+    expect(rows["cistern"].locator(".star")).to_have_count(0)
+    expect(rows["cistern"].locator(".tick")).to_be_checked()
 
 
 def _set_hidden(page: Page, *, is_hidden: bool) -> None:

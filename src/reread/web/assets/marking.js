@@ -3,6 +3,8 @@
   const {all, one, parsed} = window.reread;
   const send = (path, given) => window.reread.ask(path, {method: "POST", body: new URLSearchParams(given)});
 
+  // What the note was when an unfinished one was begun: it may be changed in another window before this one is sent.
+  let before = null;
   // Replaces the forms by new ones. Keeps unfinished input, except that of the form just sent, and the focus.
   const renew = (place, made, sent = "") => {
     const held = place.contains(document.activeElement) ? document.activeElement : null;
@@ -11,6 +13,8 @@
     const open = all("details", place).map(fold => fold.open && !isSent(fold));
     const begun = all("input:not([type=hidden]), textarea", place).filter(field => name(field.form) !== sent && field.value !== field.defaultValue);
     const same = field => one(`form[aria-label="${name(field.form)}"] ${field.localName}${field.name ? `[name="${field.name}"]` : ""}`, place);
+    const isBegun = begun.some(field => field.name === "note");
+    before = isBegun ? before ?? one("input[name=had]", place).value : null;
     place.replaceChildren(...made.childNodes);
     all("details", place).forEach((fold, number) => { fold.open = open[number]; });
     for (const field of begun) same(field).value = field.value;
@@ -36,19 +40,35 @@
     const place = event.target.closest(".marks");
     if (!place) return;
     event.preventDefault();
-    const answer = await send(event.target.getAttribute("action"), new FormData(event.target, event.submitter));
+    const given = new FormData(event.target, event.submitter);
+    if (before !== null && given.has("had")) given.set("had", before);
+    const answer = await send(event.target.getAttribute("action"), given);
     const made = parsed(await answer.text());
     for (const problem of all(":scope > .problem", place)) problem.remove();
     if (!one(".more-marks", made)) { place.append(made); return; }
     const button = event.submitter && event.submitter.name;
     renew(place, made, answer.ok ? event.target.getAttribute("aria-label") : "");
-    if (!answer.ok) return;
+    if (!answer.ok) { before = null; return; }  // the person has been told, and may send it again
+    tellTabs();
     const title = one("[data-title]", place).dataset.title;
     for (const named of [one("h1"), one(".headline .title")]) named.textContent = title;  // a reply may have headings, too
     document.title = `${title} · reread`;
     const again = one(button ? `button[name="${button}"]` : "summary", place) || one("button", place);
     again.focus({preventScroll: true});
   });
+
+  // Lists in other tabs show the marks of their rows as they are now; boxes that are ticked there, and the focus, stay.
+  const marked = "BroadcastChannel" in window ? new BroadcastChannel("reread-marks") : null;
+  const tellTabs = () => { if (marked) marked.postMessage("changed"); };
+  if (marked) marked.onmessage = async () => {
+    const rows = all("#rows .list a.row"), answer = rows.length && await window.reread.ask(location.href);
+    if (!answer || !answer.ok) return;
+    const fresh = new Map(all(".list a.row", parsed(await answer.text())).map(row => [row.getAttribute("href"), row]));
+    for (const row of rows) {
+      const now = fresh.get(row.getAttribute("href"));
+      for (const part of now ? [".title", ".signs"] : []) one(part, row).replaceWith(one(part, now));
+    }
+  };
 
   const focused = () => {
     const row = document.activeElement && document.activeElement.closest(".list > li");
@@ -58,6 +78,7 @@
     const link = one("a.row", row), title = one(".title", row), had = one(".star", title);
     const answer = await send(`${link.pathname}/mark`, {starred: had ? "0" : "1"});
     if (!answer.ok) { window.reread.say(parsed(await answer.text()).textContent.trim()); return false; }
+    tellTabs();
     if (had) had.remove();
     else title.prepend(Object.assign(document.createElement("span"), {className: "star", title: "starred", textContent: "★"}), " ");
     return true;
