@@ -80,6 +80,18 @@ def write_sessions(claude: Path) -> None:
         id="long-result",
         cwd="/home/ann/zoo",
     ).write(claude / "projects")
+    a_session(
+        a_prompt("dig"),
+        a_reply("שלום\n\n```python\nprint('שלום')\n```\n\nThen English."),
+        a_reply(
+            a_tool_call(
+                "mcp__plugin_of_the_zoo__" + "dig_out_every_burrow_" * 3, {"path": "/home/ann/zoo/" * 9}, id="t11"
+            )
+        ),
+        a_tool_result("the ground is " + "frozen " * 40, of="t11", is_error=True),
+        id="foreign",
+        cwd="/home/ann/zoo",
+    ).write(claude / "projects")
     tall = a_reply("# At length\n\n" + "\n\n".join(f"paragraph {number}" for number in range(120)))
     a_session(*turns[:120], a_prompt("at length"), tall, id=TALL, cwd="/home/ann/zoo").write(claude / "projects")
     a_session(*failing, a_title("Failures far apart"), id=FAR, cwd="/home/ann/harbour").write(claude / "projects")
@@ -471,6 +483,43 @@ def test_a_long_name_of_a_tool_fits_a_phone(opened: Opened) -> None:
     assert tool is not None
     assert line is not None
     assert tool["x"] + tool["width"] <= line["x"] + line["width"]
+
+
+@pytest.mark.parametrize("opened", [{"viewport": {"width": 800, "height": 500}}], indirect=True, ids=["narrow"])
+def test_a_long_name_of_a_tool_that_failed_leaves_its_line_within_its_box(opened: Opened) -> None:
+    page = opened.go("/s/foreign")
+    line = page.locator("summary", has=page.locator(".tool", has_text="dig_out_every_burrow"))
+    assert line.evaluate("each => each.scrollWidth <= each.clientWidth")
+    ending, box = line.locator(".ending").bounding_box(), line.bounding_box()
+    assert ending is not None
+    assert box is not None
+    assert ending["x"] + ending["width"] <= box["x"] + box["width"]
+
+
+FIRST_LETTER = """each => {
+  const range = new Range();
+  range.selectNodeContents(each);
+  return range.getBoundingClientRect().x;
+}"""
+
+
+def test_code_among_words_from_right_to_left_is_read_from_left_to_right(opened: Opened) -> None:
+    page = opened.go("/s/foreign")
+    words = page.locator("article.words", has_text="שלום")
+    assert words.evaluate("each => getComputedStyle(each).direction") == "rtl"
+    assert words.locator("pre").evaluate("each => getComputedStyle(each).direction") == "ltr"
+    english = words.locator("p", has_text="Then English")
+    first = english.evaluate(FIRST_LETTER)
+    box = words.bounding_box()
+    assert box is not None
+    assert first < box["x"] + 30
+
+
+@pytest.mark.parametrize("opened", [{"viewport": {"width": 390, "height": 600}}], indirect=True, ids=["phone"])
+def test_the_sheet_of_keys_opens_at_its_beginning(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALK}")
+    page.get_by_role("button", name="Keys").click()
+    expect(page.locator("dialog.keys h2")).to_be_in_viewport()
 
 
 def test_a_page_tells_that_the_server_has_gone_and_forgets_it_when_it_is_back(opened: Opened) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from reread.sessions import Session
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call, a_tool_result
+from reread.views.html.session import page_of
 from reread.views.session_json import session_document
 from reread.views.terminal import session_lines
 from reread.views.text import Style
@@ -37,6 +38,11 @@ def test_a_terminal_shows_them_behind_the_turns(session: Session) -> None:
     assert "said by the lone one" in lone
     assert "said by the one that was called" not in lone
     assert "a suggestion nobody took" not in lone
+
+
+def test_a_page_names_those_without_a_description_by_their_kind_alone(session: Session) -> None:
+    page = page_of(session)
+    assert [agent.title for agent in page.lone_agents] == ["task", "prompt_suggestion"]
 
 
 @pytest.mark.parametrize(("turns", "tools"), [(range(1, 2), "brief"), (None, "none")])

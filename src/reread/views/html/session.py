@@ -291,7 +291,7 @@ class SessionParts:
         facts = [count(agent.calls, "tool call"), money(agent.cost, is_partial=agent.unpriced_tokens > 0)]
         return parts.AgentPart(
             anchor=self._anchors.take(f"agent-{agent.id}"),
-            title=shorten(" · ".join([agent.type or agent.kind, agent.description]), 160),
+            title=shorten(" · ".join(filter(None, [agent.type or agent.kind, agent.description])), 160),
             facts=[f"{tokens(agent.output_tokens)} out", *(fact for fact in facts if fact)],
             turns=[self.written(turn) for turn in agent.turns if turn.prompt is not None or turn.steps]
             if self.shown.open_agents
