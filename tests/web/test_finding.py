@@ -12,7 +12,7 @@ import reread.ingest.sync
 from cli.kept import LANTERN
 from reread.archive import Archive
 from reread.safe.safe import lock
-from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
+from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_title, a_tool_call, a_tool_result
 from web.asking import Asking, Reading, asking, asking_as_it_is, dangers
 
 
@@ -33,6 +33,17 @@ def test_hits_lead_into_their_session_with_the_words_in_the_address(site: Asking
     assert f"/s/{LANTERN}?q=beacon" in links, "that of the title"
     narrowed = site.page(f"/search?q={quote('seventeen&volts')}&in=result").links()
     assert any(link.startswith(f"/s/{LANTERN}?q=seventeen%26volts&in=result&at=") for link in narrowed)
+
+
+def test_the_palette_offers_a_session_once_not_again_as_the_text_of_its_title(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        a_session(a_title(f"Of bellows, {name}"), a_prompt(f"the bellows of {name}"), id=name).write(
+            tmp_path / "claude"
+        )
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        found = site.get("/palette?q=bellows").json()
+    assert [each["kind"] for each in found] == ["session", "session", "text", "text"]
+    assert {each["about"].partition(" ")[0] for each in found[2:]} == {"prompt"}
 
 
 def test_a_search_says_that_results_are_still_being_indexed(

@@ -231,7 +231,7 @@ def palette(request: Request) -> Response:
     with site.library.archive() as archive:
         offers = [*_sessions(archive, words), *_projects(archive, words)]
     if len(typed) >= FEWEST_LETTERS:
-        offers += _hits(site, typed)
+        offers += _hits(site, typed, {each.href for each in offers})
     found: list[dict[str, Any]] = [each._asdict() for each in offers]
     return Response(msgspec.json.encode(found), media_type="application/json")
 
@@ -256,11 +256,12 @@ def _projects(archive: Archive, words: list[str]) -> Iterator[Offer]:
         yield Offer("project", last_part(name) or name, about, "/sessions" + pages.query({"project": name}))
 
 
-def _hits(site: pages.Site, typed: str) -> list[Offer]:
-    """The best few hits in texts; none if the letters are not a valid query yet."""
+def _hits(site: pages.Site, typed: str, offered: set[str]) -> list[Offer]:
+    """The best few hits in texts; none if the letters are not a valid query yet. Titles of sessions that are `offered`
+    already are left out."""
 
     def ask(archive: Archive) -> list[Offer]:
-        answer = archive.text.search(typed, DEFAULT_FIELDS, Filter(), MOST_HITS, suggests=False)
+        answer = archive.text.search(typed, DEFAULT_FIELDS, Filter(), MOST_HITS + MOST_SESSIONS, suggests=False)
         return [
             Offer(
                 "text",
@@ -271,7 +272,8 @@ def _hits(site: pages.Site, typed: str) -> list[Offer]:
                 + (f"#{anchor(hit.uuid)}" if hit.uuid else ""),
             )
             for hit in answer.hits
-        ]
+            if hit.field is not Field.TITLE or f"/s/{link_name(hit.session)}" not in offered
+        ][:MOST_HITS]
 
     try:
         return site.library.answer(("palette", typed), ask)
