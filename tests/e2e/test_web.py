@@ -702,6 +702,9 @@ def test_without_script_pages_can_be_read_and_say_what_they_cannot_do(opened: Op
     page.locator("#k-interrupt > summary").click()
     expect(page.locator("#k-interrupt .moment").nth(1)).to_be_visible()
     expect(page.locator(".banner.bad")).to_contain_text("nothing can be changed or started")
+    opened.go("/usage?since=all")
+    expect(page.get_by_role("link", name="Projects, cache and limits")).to_be_visible()
+    expect(page.get_by_text("Adding up projects")).to_be_hidden()
 
 
 def test_a_suggestion_is_copied(opened: Opened) -> None:

@@ -101,6 +101,7 @@
     if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") { event.preventDefault(); open(); }
   });
   one(".palette-open").addEventListener("click", open);
+  if (/Mac|iPhone|iPad/.test(navigator.platform)) one(".palette-open kbd").textContent = "⌘K";
   // The field in the header shows the same list while one types, but Enter alone searches.
   const quick = one(".quick input");
   const offer = event => {

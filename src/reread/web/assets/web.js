@@ -248,7 +248,7 @@
   };
   const inSession = act => reread.session ? act(reread.session) : false;
   const sheet = one("dialog.keys");
-  const help = () => { if (sheet.open) sheet.close(); else sheet.showModal(); };
+  const help = () => { if (sheet.open) sheet.close(); else { sheet.showModal(); sheet.scrollTop = 0; } };  // opening focuses the button at its end
   one(".help").addEventListener("click", help);
   const inBeside = () => reread.session && reread.session.list && reread.session.list.has(document.activeElement);
   const move = step => reread.session && !inBeside() ? reread.session.step("prompt", step) : inList(step);
