@@ -42,6 +42,16 @@ def test_both_machines_see_all_and_the_folder_tells_nothing(machines: Machines, 
     assert all(path.suffix == ".sealed" for path in machines.folder.rglob("*") if path.is_file())
 
 
+def test_a_new_machine_begins_with_a_pull(machines: Machines, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    machines("desk", "push", machines.folder, "--encrypt", key)
+    (machines.root / "tablet" / "claude").mkdir(parents=True)
+    said = machines("tablet", "pull", machines.folder, "--encrypt", key)
+    assert (said.code, said.err) == (0, "")
+    assert "from desk: 1 session imported" in said.out
+    assert (machines.root / "tablet" / "archive" / "exchange").stat().st_mode & 0o077 == 0
+
+
 def test_a_dry_run_makes_no_key(machines: Machines, tmp_path: Path) -> None:
     key = tmp_path / "key"
     said = machines("desk", "push", machines.folder, "--encrypt", key, "--dry-run")

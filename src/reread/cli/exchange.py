@@ -22,6 +22,7 @@ from reread import archive as archives
 from reread import lazy
 from reread.config import expanded
 from reread.errors import BadInput, RereadError, printable
+from reread.home import make_private
 from reread.views.numbers import count, size
 
 from . import options
@@ -38,14 +39,12 @@ if TYPE_CHECKING:
     from reread.archive.filters import Filter
     from reread.config import Config
     from reread.team import payload
-    from reread.team import payload as team_push
     from reread.team import store as stores
     from reread.team.payload import Sent
 else:
     sealed = lazy.module("reread.sealed")
     exchange = lazy.module("reread.exchange")
     payload = lazy.module("reread.team.payload")
-    team_push = lazy.module("reread.team.payload")
     stores = lazy.module("reread.team.store")
 
 
@@ -154,7 +153,7 @@ def _push_to_folder(
         return archive.safe.push(folder, filters, is_dry=args.dry_run, full=args.full)
     exchange.check_folder(folder)
     plain = archive.home / _PLAIN
-    plain.mkdir(mode=0o700, exist_ok=True)
+    make_private(plain)
     if args.dry_run:
         if key.exists():
             sealed.SealedFolder(folder, key)  # a dry run reports an invalid key, too
@@ -186,9 +185,9 @@ def _pull_from_folder(archive: Archive, folder: Path, key: Path | None, progress
             tell(f"what is encrypted in {printable(str(folder))} is left out; say --encrypt KEYFILE for it")
         return archive.safe.pull(folder, progress)
     exchange.check_folder(folder)
-    plain = archive.home / _PLAIN
-    plain.mkdir(mode=0o700, exist_ok=True)
-    opened = sealed.SealedFolder(folder, key).open(plain, archive.machine)
+    shared, plain = sealed.SealedFolder(folder, key), archive.home / _PLAIN
+    make_private(plain)
+    opened = shared.open(plain, archive.machine)
     done = archive.safe.pull(plain, progress)
     exchange.remember_key(archive.home, folder, key)
     return replace(done, folder=folder, problems=[*opened.problems, *done.problems])
@@ -225,15 +224,15 @@ def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: arg
         made = payload.SentNames()
         if is_hashed:
             with stores.Store(url) as store:
-                made = team_push.names_of(store, is_hashed=True)
-        parts = team_push.shown(archive, stored, what, made)
+                made = payload.names_of(store, is_hashed=True)
+        parts = payload.shown(archive, stored, what, made)
         document = {"schema": "reread.push_show/1", "session": stored.row.uuid, "what": what, **parts}
         options.show_answer(args, config, lambda: document, lambda _: _leaving_lines(parts))
         return 0
 
     def send() -> Outcome:
         with stores.Store(url) as store, closing(ProgressBar()) as bar:
-            done = team_push.push(archive, store, filters, what, is_hashed=is_hashed, is_dry=args.dry_run, report=bar)
+            done = payload.push(archive, store, filters, what, is_hashed=is_hashed, is_dry=args.dry_run, report=bar)
         if not args.dry_run:
             exchange.remember_store(archive.home, done.target, names)
         return _sent_document(done), done.problems
