@@ -476,6 +476,35 @@ def test_a_session_on_two_machines_is_one_and_the_fuller_one_counts(grown: int, 
         each.assert_whole()
 
 
+def test_going_on_with_what_another_machine_pushed_does_not_end_in_its_shorter_copy(desk: Desk, laptop: Desk) -> None:
+    a_session(*FEW, id=SHARED).write(desk.projects)
+    desk.push()
+    laptop.pull()
+    a_session(*MORE, id=SHARED).write(laptop.projects)
+    for _ in range(2):
+        exchange_all(desk, laptop)
+        for each in (desk, laptop):
+            assert each.names() == [FIRST, SECOND, SHARED]
+            assert each.found("axolotl") == 1
+            each.assert_whole()
+    assert (desk.push().bytes_sent, laptop.push().bytes_sent) == (0, 0)
+    assert (desk.pull().bytes_taken, laptop.pull().bytes_taken) == (0, 0)
+
+
+def test_a_session_that_two_machines_went_on_with_is_shown_both_ways(desk: Desk, laptop: Desk) -> None:
+    a_session(*FEW, id=SHARED).write(desk.projects)
+    desk.push()
+    laptop.pull()
+    ways = ((desk, "quokka"), (laptop, "numbat"))
+    for each, animal in ways:
+        a_session(*FEW, a_prompt(f"the {animal}"), id=SHARED).write(each.projects)
+    exchange_all(desk, laptop)
+    for each, _ in ways:
+        assert [name.partition("~")[0] for name in each.names()] == [FIRST, SECOND, SHARED, SHARED]
+        assert [each.found(animal) for _, animal in ways] == [1, 1]
+        each.assert_whole()
+
+
 def test_only_what_passes_a_filter_is_sent_and_a_dry_run_sends_nothing(desk: Desk) -> None:
     generate(desk.more, size=30_000, sessions=2)
     with desk.open() as archive:

@@ -106,6 +106,7 @@ class ArchiveSafe:
                 with_backups=with_backups,
                 is_quick=is_quick,
             )
+            self._fold_copies()
             result.rebuilt = rebuilt
             if not is_quick:
                 self._finish(report)
@@ -260,7 +261,8 @@ class ArchiveSafe:
             meta.keep_renewed(archive.connection)
 
     def _fold_copies(self) -> int:
-        """Folds what an earlier version kept several times into one; gives how many sessions that removed."""
+        """Folds what was imported several times into one, if that may have happened; gives how many sessions that
+        removed."""
         archive = self._archive
         if meta.read_note(archive.connection, meta.FOLDED) == meta.DONE:
             return 0

@@ -16,7 +16,7 @@ PRICE_FILES = "price_files"
 REBUILD = "rebuild"
 """Whether a rebuild of this index has begun or is done; absent if it was never rebuilt."""
 FOLDED = "folded"
-"""Noted once copies that an earlier version kept as sessions of their own were looked for."""
+"""Whether copies that were imported as sessions of their own were looked for since; absent if an earlier version did."""
 EXTRACTOR = 7
 """Version of the code that makes rows and words of lines; files with rows of an older one are read again from the safe.
 

@@ -349,6 +349,8 @@ class PlaceSurvey:
         self.unchanged = 0
         self.moved: list[int] = []
         """Numbers of files that are now elsewhere than the archive had recorded."""
+        self.outgrew_others = False
+        """Whether a session here has more than what another machine had of it."""
 
     def without_copies(self, owned: Sequence[Owned], claims: Claims, source_of: Mapping[str, Path]) -> list[Owned]:
         """The sessions that must be read."""
@@ -403,7 +405,8 @@ class PlaceSurvey:
         """Whether the archive has the session already.
 
         False for a copy that has more than the original, or whose original is gone: the copy takes the original's place
-        and is read.
+        and is read. Not the place of another machine's original, which may go on there: such a copy is a file of its
+        own, into which the original is folded.
         """
         if self._is_empty:
             return False
@@ -416,7 +419,9 @@ class PlaceSurvey:
                     FoundPlace(file, original.files[role].path, original.machine) for role, file in here.items()
                 ]
                 return True
-            if (
+            if kinship is Kinship.FULLER and original.machine != self._machine:
+                self.outgrew_others = True
+            elif (
                 kinship is Kinship.FULLER
                 and session.trunk is not None
                 and self._move(session, here, original, source_of, is_same=set(names) <= {name, session.id})
@@ -640,6 +645,7 @@ class Survey:
         self.places_gone: list[Path] = []
         self.own_ways: list[Path] = []
         """Places that are treated as files of their own from now on."""
+        self.outgrew_others = False
         self.jobs = self._jobs(files)
         self.vanished = self._vanished(files)
         self.is_first = not any(row.taken for row in self.known.values())
@@ -774,6 +780,7 @@ class Survey:
             self._look_up_files()
         self.unchanged += places.unchanged
         self.placed, self.own_ways = places.found, places.own_ways
+        self.outgrew_others = places.outgrew_others
         self.places_gone = places.gone(self._source_of)
         return kept
 

@@ -16,7 +16,7 @@ from reread import lazy
 from reread.billing import load_prices
 from reread.decoders import msgpack_decoder
 from reread.errors import RefusedBackup, SourceError
-from reread.index.meta import keep_left_out
+from reread.index.meta import BEGUN, FOLDED, keep_left_out, write_note
 from reread.index.read import closed_part_of
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
@@ -88,6 +88,8 @@ def sync(
     survey = Survey(connection, machine, places, safe.folder, prices, captures, grown)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
+    if survey.outgrew_others:
+        write_note(connection, FOLDED, BEGUN)
     jobs = deque(_quick(survey.jobs) if is_quick else survey.jobs)
     if grown is not None:
         jobs = deque(replace(job, with_friction=False, part=_part_of(connection, job)) for job in jobs)
