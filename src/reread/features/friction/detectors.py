@@ -46,10 +46,12 @@ DETECTORS: tuple[Detector, ...] = (
 )
 """A new kind of friction needs a new class here. Repeated instructions need many sessions: see `patterns`."""
 
-_ACROSS_SESSIONS = {FrictionKind.REPEATED_INSTRUCTION: "The person gave the same instruction in several sessions."}
+_ACROSS_SESSIONS: dict[str, str] = {
+    FrictionKind.REPEATED_INSTRUCTION: "The person gave the same instruction in several sessions."
+}
 
 
-def kind_meanings() -> dict[FrictionKind, str]:
+def kind_meanings() -> dict[str, str]:
     """What each kind of friction means, in a sentence or two for a person."""
     return {**{each.kind: each.meaning for each in DETECTORS}, **_ACROSS_SESSIONS}
 
