@@ -112,6 +112,15 @@ def test_two_agents_with_one_prompt_take_a_call_each() -> None:
     assert linked(session) == {"a1": "t1", "a2": "t2"}
 
 
+def test_agents_whose_calls_a_gateway_gives_one_id_take_a_call_each() -> None:
+    task = [a_reply(a_task("call_0", prompt)) for prompt in ("one", "two")]
+    done = [a_tool_result("done", twin={"agentId": name, "status": "completed"}) for name in ("a1", "a2")]
+    agents = [a_subagent(*work("no hint"), id=name, of="call_0") for name in ("a1", "a2")]
+    session = build(a_prompt("go"), task[0], done[0], task[1], done[1], *agents)
+    assert linked(session) == {"a1": "call_0", "a2": "call_0#2"}
+    assert [agent.call.input["prompt"] for agent in session.subagents if agent.call] == ["one", "two"]
+
+
 def test_an_agent_may_start_an_agent() -> None:
     session = build(
         a_prompt("go"),

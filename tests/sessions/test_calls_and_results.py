@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 import reread
 from reread.sessions import CallStatus, Session, ToolCall, split_tool_name
@@ -102,6 +103,56 @@ def test_the_first_result_of_a_call_counts_and_a_replayed_call_is_one() -> None:
         a_tool_result("second", of="t"),
     )
     assert [call.output.text for call in session.tool_calls if call.output] == ["first"]
+
+
+def numbered_by_a_gateway() -> list[Entry]:
+    """Two responses; the gateway begins to count at 0 in each."""
+    return [
+        a_prompt("go"),
+        a_reply(a_tool_call("Write", {"file_path": "/app/a.py", "content": "1"}, id="call_0"), id="gateway"),
+        a_tool_result("written"),
+        a_reply(a_tool_call(input={"command": "cat /app/b.py"}, id="call_0"), id="gateway"),
+        a_tool_result("No such file", is_error=True),
+        a_reply(a_tool_call("Read", {"file_path": "/app/c.py"}, id="call_0"), id="gateway"),
+        a_tool_result("3"),
+        a_reply("done"),
+    ]
+
+
+@pytest.mark.parametrize("has_times", [True, False])
+def test_calls_that_a_gateway_numbers_from_zero_in_every_response_are_calls_of_their_own(has_times: bool) -> None:
+    lines = a_session(*numbered_by_a_gateway()).lines
+    records = [reread.decode(line) for line in lines]
+    if not has_times:  # as in a stream
+        records = [structs.replace(record, timestamp=None) for record in records]
+    session = Session(records, id="s")
+    calls = session.tool_calls
+    assert [(call.id, call.name, call.status.value) for call in calls] == [
+        ("call_0", "Write", "ok"),
+        ("call_0#2", "Bash", "error"),
+        ("call_0#3", "Read", "ok"),
+    ]
+    assert [call.output.text for call in calls if call.output] == ["written", "No such file", "3"]
+    assert [step for step in session.turns[0].steps if isinstance(step, ToolCall)] == list(calls)
+
+
+def test_the_archive_has_every_call_that_a_gateway_gave_the_same_id(tmp_path: Path) -> None:
+    entries = numbered_by_a_gateway()
+    with reread.open(home=tmp_path / "home", sources=[tmp_path / "projects"]) as archive:
+        for end in (3, len(entries)):
+            a_session(*entries[:end]).write(tmp_path / "projects")
+            archive.sync()
+        results = archive.sql("SELECT call, tool, status, text FROM results ORDER BY time")[1]
+        inputs = archive.sql("SELECT call, json_extract(input, '$.file_path') FROM calls ORDER BY time")[1]
+        touched = archive.files.touched("*.py", with_shell=True, with_uuids=True).files
+    assert results == [
+        ("call_0", "Write", "ok", "written"),
+        ("call_0#2", "Bash", "error", "No such file"),
+        ("call_0#3", "Read", "ok", "3"),
+    ]
+    assert inputs == [("call_0", "/app/a.py"), ("call_0#2", None), ("call_0#3", "/app/c.py")]
+    operations = {file.path: [(each.status, each.uuid is not None) for each in file.operations] for file in touched}
+    assert operations == {"/app/a.py": [("ok", True)], "/app/b.py": [("error", True)], "/app/c.py": [("ok", True)]}
 
 
 def test_a_result_inside_an_assistant_line_is_accepted() -> None:

@@ -23,7 +23,7 @@ from reread.index.read import lines_with
 from reread.index.sessions import StoredSession, moves, sessions
 from reread.records import Assistant, QueueOperation, Record, RedactedThinking, Thinking, User, decode
 from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Subagent, Thought, ToolCall, Turn
-from reread.sessions.calls import call_identity, call_names
+from reread.sessions.calls import call_names
 from reread.sessions.speaker import Speaker
 from reread.sessions.turns import prompt_of, queued_prompt
 
@@ -263,7 +263,7 @@ def tools(sessions: Iterable[Session], filters: Filter) -> list[ToolCount]:
     for part in _parts(sessions, filters):
         for call in part.conversation.tool_calls:
             if part.has(call, filters) and (filters.tool is None or is_tool(call, filters.tool)):
-                found.setdefault(call_identity(call.id, call.time) or id(call.block), call)
+                found.setdefault(call.identity or id(call.block), call)
     return count_tools(found.values())
 
 

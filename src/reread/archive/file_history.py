@@ -47,6 +47,7 @@ from reread.records import Record, Spoken, ToolUse, decode
 from reread.safe.safe import Safe
 from reread.sessions import Conversation, Copies, Session
 from reread.sessions.agents import of_agent
+from reread.sessions.calls import call_identity, given_id
 from reread.times import moment
 
 from .filters import Filter, FilterOptions, Moment, Zone, make_filter, moment_of, zone_of
@@ -75,8 +76,6 @@ _TELLING = 3
 """A word of a glob must be longer than this to search commands by; shorter ones are mostly file extensions."""
 _MOST_CANDIDATES = 8
 """How many files an error names."""
-_MADE_BY_API = 16
-"""Ids of calls that the API made are at least this long, and a call copied into another session keeps its id."""
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -212,14 +211,12 @@ class FileIndex:
         every = calls_with_files(self._connection)
         calls = [call for call in every if call.session in chosen.ids and _fits_all(call.path, globs)]
         chosen.load(call.session for call in calls)
-        copies: dict[tuple[str, int | None], StoredCall] = {}
+        copies: dict[tuple[object, ...], StoredCall] = {}
         for call in calls:
-            if len(call.id) >= _MADE_BY_API:
-                known = copies.setdefault((call.id, call.time), call)
-                if _age(chosen[known.session]) > _age(chosen[call.session]):
-                    copies[call.id, call.time] = call
-            else:
-                copies[f"{call.file} {call.id}", call.time] = call
+            name = call_identity(call.id, call.time) or (call.file, call.id)
+            known = copies.setdefault(name, call)
+            if _age(chosen[known.session]) > _age(chosen[call.session]):
+                copies[name] = call
         for call in copies.values():
             yield call.path, _operation(call, chosen[call.session])
 
@@ -231,7 +228,7 @@ class FileIndex:
                 command = call.input.get("command") if isinstance(call.input, dict) else None
                 if call.name != _SHELL or not isinstance(command, str) or call.id is None:
                     continue
-                status = status_of_call(self._connection, match.file, call.id) or "missing"
+                status = status_of_call(self._connection, match.file, match.offset, call.id) or "missing"
                 for named in files_in(command, record.cwd):
                     yield (
                         named.path,
@@ -280,20 +277,23 @@ class FileIndex:
             TouchedFile(
                 path=file.path,
                 operations=[
-                    each if each.uuid is not None else replace(each, uuid=uuids.get((each.file, each.call)))
+                    each
+                    if each.uuid is not None
+                    else replace(each, uuid=uuids.get((each.file, each.time, given_id(each.call))))
                     for each in file.operations
                 ],
             )
             for file in files
         ]
 
-    def _uuids(self, file: int, times: set[datetime | None]) -> Iterator[tuple[tuple[int, str], str]]:
+    def _uuids(self, file: int, times: set[datetime | None]) -> Iterator[tuple[tuple[int, datetime | None, str], str]]:
         for line in lines_with(self._connection, file, TOOL):
-            if moment(line.time) in times:
+            time = moment(line.time)
+            if time in times:
                 record = self._record(file, line)
                 for call in _calls_in(record):
                     if call.id is not None and record.uuid is not None:
-                        yield (file, call.id), record.uuid
+                        yield (file, time, given_id(call.id)), record.uuid
 
 
 def _operation(call: StoredCall, session: StoredSession) -> Operation:

@@ -156,6 +156,7 @@ class OutputBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     """The output of a call."""
 
     call: str | None
+    """The id that the result names."""
     name: str
     """The name of the tool."""
     text: str

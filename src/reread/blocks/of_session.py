@@ -162,7 +162,7 @@ class SessionBlocks:
         return OutputBlock(
             key=f"output {call.id}",
             place=BlockPlace(output.record),
-            call=call.id,
+            call=output.block.tool_use_id,
             name=call.name,
             text=output.text,
             is_error=output.is_error,

@@ -466,8 +466,12 @@ def calls_with_files(connection: sqlite3.Connection) -> Iterator[StoredCall]:
     return (StoredCall(*row) for row in rows)
 
 
-def status_of_call(connection: sqlite3.Connection, file: int, call: str) -> str | None:
-    found = connection.execute("SELECT status FROM tool_call WHERE file = ? AND id = ?", (file, call)).fetchone()
+def status_of_call(connection: sqlite3.Connection, file: int, offset: int, given: str) -> str | None:
+    """The status of the call that a line makes with an id; its row has the name that `ToolCall.id` gives it."""
+    found = connection.execute(
+        "SELECT status FROM tool_call WHERE file = ? AND id BETWEEN ? AND ? || '#~' AND offset = ?",
+        (file, given, given, offset),
+    ).fetchone()
     return None if found is None else str(found[0])
 
 

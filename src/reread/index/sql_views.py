@@ -181,6 +181,7 @@ CALLS = ReadableView(
     f"FROM tool_call {_OF_FILE.format('tool_call')} WHERE NOT tool_call.is_copy",
     ("tool", "input"),
 )
+_ANSWERED = _kept("call", "block", "block.part")
 RESULTS = ReadableView(
     "results",
     "what calls gave back, without copies",
@@ -191,8 +192,10 @@ RESULTS = ReadableView(
         *(_time("block"), Column("text", _kept("text", "block", "block.part")), _uuid("block"), _FILE),
     ),
     f"""FROM block {_OF_FILE.format("block")}
-    JOIN tool_call ON tool_call.file = file.id AND tool_call.id = {_kept("call", "block", "block.part")}
-WHERE block.field = {RESULT} AND NOT tool_call.is_copy""",
+    JOIN tool_call ON tool_call.file = file.id AND tool_call.id = coalesce((
+        SELECT id FROM tool_call AS made WHERE made.file = file.id AND made.offset < block.offset
+        AND made.id BETWEEN {_ANSWERED} AND {_ANSWERED} || '#~' ORDER BY made.offset DESC LIMIT 1), {_ANSWERED})
+WHERE block.field = {RESULT} AND NOT tool_call.is_copy""",  # noqa: S608  our own SQL
     ("text",),
 )
 _TOKENS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "thinking")

@@ -146,19 +146,23 @@ def link(agents: Sequence[Subagent], trunk: Conversation) -> None:
 class _Evidence:
     """What all conversations of a session hold about which call started which agent."""
 
-    def __init__(self, conversations: Iterable[Conversation]) -> None:
+    def __init__(self, conversations: Sequence[Conversation]) -> None:
         self.by_result: dict[str, str] = {}
         self.by_text: dict[str, str] = {}
         self.by_progress: dict[str, str] = {}
         self.by_prompt: dict[str, list[str]] = {}
+        self.repeated: set[str | None] = set()
+        """Ids that a gateway gave to several calls: as such they name none of them."""
         for conversation in conversations:
             self._read_calls(conversation)
+        for conversation in conversations:
             self._read_lines(conversation)
 
     def calls_for(self, agent: Subagent, claimed: set[str]) -> list[str]:
         """Candidate calls, strongest evidence first."""
+        in_meta = agent.meta.tool_use_id if agent.meta is not None else None
         found = [
-            agent.meta.tool_use_id if agent.meta is not None else None,
+            in_meta if in_meta not in self.repeated else None,
             agent.id,  # in a stream, an agent is named by its call
             self.by_result.get(agent.id),
             self.by_text.get(agent.id),
@@ -172,6 +176,8 @@ class _Evidence:
         for call in conversation.tool_calls:
             if call.name not in AGENT_TOOLS or call.id is None:
                 continue
+            if call.id != call.block.id:
+                self.repeated.add(call.block.id)
             tool_input: Any = call.input
             if isinstance(tool_input, dict) and isinstance(tool_input.get("prompt"), str):
                 self.by_prompt.setdefault(_normal(tool_input["prompt"]), []).append(call.id)
@@ -187,13 +193,13 @@ class _Evidence:
         for record in conversation.beside.get(ProgressLine, ()):
             call_id = record.parent_tool_use_id if isinstance(record, ProgressLine) else None
             data = record.progress if isinstance(record, ProgressLine) else None
-            if call_id and isinstance(data, AgentProgress) and data.agent_id:
+            if call_id and call_id not in self.repeated and isinstance(data, AgentProgress) and data.agent_id:
                 self.by_progress.setdefault(data.agent_id, call_id)
         for i, kind in conversation.kinds.items():
             if kind is Speaker.TASK_NOTIFICATION:
                 text = conversation.line[i].text
                 task, call = _task_id(text), _tool_use_id(text)
-                if task and call:
+                if task and call and call not in self.repeated:
                     self.by_text.setdefault(task, call)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -88,6 +89,12 @@ def call_identity(name: str | None, time: object) -> tuple[object, ...] | None:
     return (name, time) if time is not None else None
 
 
+def given_id(name: str) -> str:
+    """The id in the transcript of a call with this `ToolCall.id`."""
+    given, mark, number = name.rpartition("#")
+    return given if mark and number.isdigit() else name
+
+
 class ToolOutput(FromLine, frozen=True, kw_only=True, gc=False):
     block: ToolResult
 
@@ -114,6 +121,8 @@ class ToolOutput(FromLine, frozen=True, kw_only=True, gc=False):
 
 
 class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
+    id: str | None
+    """Unique in its conversation: where a gateway gives an id again, it is followed by `#2`, `#3` and so on."""
     block: ToolUse
     output: ToolOutput | None
     permission: ToolPermission | None = None
@@ -123,13 +132,9 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
         return f"<ToolCall {self.name} {self.status}, line {self.record.line}>"
 
     @property
-    def id(self) -> str | None:
-        return self.block.id
-
-    @property
     def identity(self) -> tuple[object, ...] | None:
         """What all its copies have in common; the time is read only where the id alone is not enough."""
-        return call_identity(self.id, None) or call_identity(self.id, self.time)
+        return call_identity(self.block.id, None) or call_identity(self.block.id, self.time)
 
     @property
     def name(self) -> str:
@@ -170,7 +175,7 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
 def call_names(calls: Iterable[ToolCall]) -> Iterator[tuple[str, ToolCall]]:
     """The calls of a conversation with their names: the id, or the place for a call without one."""
     for position, call in enumerate(calls):
-        yield call.block.id or f"@{call.record.offset}.{position}", call
+        yield call.id or f"@{call.record.offset}.{position}", call
 
 
 def split_tool_name(name: str) -> tuple[str | None, str]:
@@ -181,25 +186,55 @@ def split_tool_name(name: str) -> tuple[str | None, str]:
     return (server, tool) if found else (None, name)
 
 
-def pair_calls(records: Iterable[Spoken], permissions: Mapping[str, ToolPermission]) -> list[ToolCall]:
-    """Every call once, in file order, with its result. Clients up to 1.0 repeat calls after a compaction."""
+def pair_calls(records: Iterable[Spoken], permissions: Mapping[str, ToolPermission]) -> dict[int, ToolCall]:
+    """The call that each block makes, with its result, by the `id()` of the block and in file order.
+
+    Clients up to 1.0 repeat calls after a compaction: such a block makes the call it repeats. Some gateways number the
+    calls of every response from 0: a result then belongs to the last call before it that has its id.
+    """
     uses: dict[str, tuple[Record, ToolUse]] = {}
     outputs: dict[str, ToolOutput] = {}
+    made: dict[int, str] = {}
+    known: dict[object, str] = {}
+    last: dict[str, str] = {}
+    calls: Counter[str] = Counter()
+    results: Counter[str] = Counter()
     for record in records:
         for block in record.blocks:
             if type(block) is ToolUse:
-                uses.setdefault(block.id or f"unnamed {len(uses)}", (record, block))
+                given = block.id or f"unnamed {len(uses)}"
+                identity = call_identity(given, _response(record) or record.timestamp or results[given])
+                if identity not in known:
+                    calls[given] += 1
+                    last[given] = known[identity] = given if calls[given] == 1 else f"{given}#{calls[given]}"
+                    uses[last[given]] = record, block
+                made[id(block)] = known[identity]
             elif type(block) is ToolResult and block.tool_use_id is not None:
-                outputs.setdefault(block.tool_use_id, ToolOutput(record=record, block=block))
-    return [
-        ToolCall(record=record, block=use, output=outputs.get(key), permission=permissions.get(key))
-        for key, (record, use) in uses.items()
-    ]
+                results[block.tool_use_id] += 1
+                answered = last.get(block.tool_use_id, block.tool_use_id)
+                outputs.setdefault(answered, ToolOutput(record=record, block=block))
+    found = {
+        name: ToolCall(
+            id=name if use.id else None,
+            record=record,
+            block=use,
+            output=outputs.get(name),
+            permission=permissions.get(name) if calls[name] == 1 else None,
+        )
+        for name, (record, use) in uses.items()
+    }
+    return {block: found[name] for block, name in made.items()}
+
+
+def _response(record: Record) -> str | None:
+    """The response that a line is part of, if the API named it: gateways may give every response the same id."""
+    name = message_of(record)
+    return name if name is not None and name.startswith("msg_") else None
 
 
 def server_call(record: Assistant, use: ServerToolUse) -> ToolCall:
     """A call the API ran by itself."""
-    return ToolCall(record=record, block=use, output=None)
+    return ToolCall(id=use.id, record=record, block=use, output=None)
 
 
 def is_rejection(text: str) -> bool:

@@ -187,7 +187,7 @@ class Conversation:
     @cached_property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Every call with its result, on all branches, in file order."""
-        return tuple(pair_calls(self.counted_lines, self.permissions))
+        return tuple(call for block, call in self._calls_by_block.items() if id(call.block) == block)
 
     @cached_property
     def thoughts(self) -> tuple[Thought, ...]:
@@ -312,12 +312,12 @@ class Conversation:
         )
 
     @cached_property
-    def _calls_by_id(self) -> dict[str | int, ToolCall]:
-        return {call.id or id(call.block): call for call in self.tool_calls}
+    def _calls_by_block(self) -> dict[int, ToolCall]:
+        return pair_calls(self.counted_lines, self.permissions)
 
     def call_of(self, block: ToolUse) -> ToolCall:
         """The call that a block makes; a replayed block gives the call it repeats."""
-        return self._calls_by_id[block.id or id(block)]
+        return self._calls_by_block[id(block)]
 
 
 def _reply_blocks(record: Record) -> Sequence[Block]:

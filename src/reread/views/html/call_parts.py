@@ -272,7 +272,9 @@ def report_of(call: CallBlock, *, is_plain: bool = False) -> Markup:
 def pictures_of(call: CallBlock) -> list[Picture]:
     record = call.output.place.record if call.output is not None else None
     blocks = record.blocks if isinstance(record, User) else ()
-    content = next((each.content for each in blocks if type(each) is ToolResult and each.tool_use_id == call.id), None)
+    results = [each for each in blocks if type(each) is ToolResult]
+    own = call.output.call if call.output is not None else None
+    content = next((each.content for each in results if each.tool_use_id == own), None)
     return list(pictures(content)) if isinstance(content, list) else []
 
 
