@@ -89,6 +89,11 @@ class Terminal:
     def press(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
 
+    def hang_up(self) -> None:
+        """Close the terminal, as a window is closed."""
+        ours, self._ours = self._ours, os.open(os.devnull, os.O_RDONLY)
+        os.close(ours)
+
     def end(self, seconds: float = 60) -> int:
         """The exit code, once the program has ended by itself."""
         end = time.monotonic() + seconds

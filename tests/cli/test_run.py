@@ -458,6 +458,15 @@ def test_a_run_that_is_told_to_end_leaves_the_terminal_as_it_was(place: Place) -
     assert "Thinking " in place.captured
 
 
+def test_a_run_whose_terminal_is_closed_stops_the_turn_and_keeps_what_came(place: Place) -> None:
+    with place.terminal("slow") as terminal:
+        terminal.wait_for("Thinking on")
+        terminal.hang_up()
+        terminal.process.wait(30)
+    assert "aborted_streaming" in place.captured
+    assert '"exit_code": 0' in place.captured
+
+
 def test_a_run_that_waits_for_a_prompt_can_be_told_to_end(place: Place) -> None:
     with place.terminal("-i") as terminal:
         terminal.wait_for("> ")

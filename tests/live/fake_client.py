@@ -201,6 +201,21 @@ def uses_the_hosts_tools() -> None:
     list(frames)
 
 
+def goes_on_at_the_end_of_input() -> None:
+    """Works until it is interrupted; when its input just ends, it goes on by itself, as the real one does."""
+    init()
+    frames = heard()
+    next(frames)
+    assistant("at work")
+    for frame in frames:
+        if frame["type"] == "control_request" and frame["request"]["subtype"] == "interrupt":
+            answer(frame)
+            result("stopped", subtype="error_during_execution", is_error=True)
+            return
+    assistant("at work still", 1)
+    result("nobody stopped it")
+
+
 HOSTILE = "</textarea><script>alert(1)</script>\x1b[2J\u202e"
 
 
@@ -307,6 +322,7 @@ WAYS: dict[str, Callable[[], None]] = {
         exits_at_once,
         fails_the_turn,
         floods,
+        goes_on_at_the_end_of_input,
         hangs_on_close,
         leaves_somebody_behind,
         never_reads,

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -522,6 +523,38 @@ def test_a_client_that_never_reads_can_be_left() -> None:
         return client
 
     assert talk("never_reads", leaving).exit_code == -15
+
+
+def test_a_client_that_is_left_in_the_middle_of_a_turn_does_not_go_on_with_it(tmp_path: Path) -> None:
+    async def leaving(client: Client) -> Client:
+        async for event in client.turn("hello"):
+            if isinstance(event, events.Text):
+                break
+        return client
+
+    client = talk("goes_on_at_the_end_of_input", leaving, capture=tmp_path)
+    assert client.exit_code == 0
+    assert results([event for _, event in replay(next(tmp_path.rglob("*.wire")))]) == ["stopped"]
+
+
+def test_a_client_whose_input_was_ended_is_not_interrupted(tmp_path: Path) -> None:
+    async def leaving(client: Client) -> None:
+        await client.send("hello")
+        client.end_input()
+
+    talk("goes_on_at_the_end_of_input", leaving, capture=tmp_path)
+    assert results([event for _, event in replay(next(tmp_path.rglob("*.wire")))]) == ["nobody stopped it"]
+
+
+def test_a_closed_terminal_ends_us_unless_that_is_ignored() -> None:
+    hangup = getattr(signal, "SIGHUP", None)
+    assert (hangup in transport.ending_signals()) == (hangup is not None)
+    if hangup is not None:
+        before = signal.signal(hangup, signal.SIG_IGN)  # as `nohup` does
+        try:
+            assert transport.ending_signals() == [signal.SIGTERM]
+        finally:
+            signal.signal(hangup, before)
 
 
 @posix_only

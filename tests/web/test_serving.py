@@ -40,15 +40,15 @@ def test_its_first_line_ends_with_an_address_that_opens(claude: Path, tmp_path: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_well_when_asked_to_even_while_pages_wait(number: signal.Signals, claude: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_it_ends_well_when_asked_to_even_while_pages_wait(name: str, claude: Path, tmp_path: Path) -> None:
     with served(tmp_path / "home", claude) as server:
         waiting = server.connect()
         waiting.request("GET", "/", headers=server.cookie)
         assert waiting.getresponse().read()
         waiting.request("GET", f"/events?to=/s/{HARBOUR}&to=/live", headers=server.cookie)
         assert waiting.getresponse().status == 200
-        server.process.send_signal(number)
+        server.process.send_signal(getattr(signal, name))
         _, err = server.process.communicate(timeout=SECONDS)
         assert server.process.returncode == 0, err.decode()
         assert err == b""

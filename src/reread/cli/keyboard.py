@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from reread.live.transport import ending_signals
+
 
 class Interrupts:
     """What Ctrl-C does while a loop runs."""
@@ -22,12 +24,12 @@ class Interrupts:
 
     @contextlib.contextmanager
     def caught(self, callback: Callable[[], None], ended: Callable[[], None]) -> Iterator[None]:
-        """Calls `callback` inside the loop for every Ctrl-C, and `ended` for SIGTERM."""
+        """Calls `callback` inside the loop for every Ctrl-C, and `ended` for SIGTERM and SIGHUP."""
         self._callback, self._ended = callback, ended
         # Not `loop.add_signal_handler`, which Windows lacks. `call_soon_threadsafe` wakes the loop.
         before = [
             (signal.SIGINT, signal.signal(signal.SIGINT, self._came)),
-            (signal.SIGTERM, signal.signal(signal.SIGTERM, lambda *_: self._soon(ended))),
+            *((number, signal.signal(number, lambda *_: self._soon(ended))) for number in ending_signals()),
         ]
         with _put_back(before):
             yield
@@ -50,10 +52,10 @@ class Interrupts:
 
     @contextlib.contextmanager
     def raised(self) -> Iterator[None]:
-        """Raises KeyboardInterrupt for Ctrl-C and SIGTERM while a line is typed, which blocks the loop."""
+        """Raises KeyboardInterrupt for Ctrl-C, SIGTERM and SIGHUP while a line is typed, which blocks the loop."""
         before = [
             (signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler)),
-            (signal.SIGTERM, signal.signal(signal.SIGTERM, self._end_line)),
+            *((number, signal.signal(number, self._end_line)) for number in ending_signals()),
         ]
         with _put_back(before):
             yield
@@ -200,7 +202,8 @@ else:
                 yield
             finally:
                 signal.signal(signal.SIGTSTP, stops)
-                termios.tcsetattr(self._terminal, termios.TCSADRAIN, before)
+                with contextlib.suppress(termios.error):  # the terminal was closed
+                    termios.tcsetattr(self._terminal, termios.TCSADRAIN, before)
 
         def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  what `signal` calls
             """Handles Ctrl-Z. The shell changes the terminal mode and does not restore it at `fg`, so we do. After `bg`

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reread.archive.filters import Filter
     from reread.archive.usage_report import UsageReport
     from reread.config import Config
+    from reread.live import transport
     from reread.team import questions
     from reread.team import store as stores
     from reread.team.store import Store, StoreStatus
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 else:
     billing = lazy.module("reread.billing")
     exchange = lazy.module("reread.exchange")
+    transport = lazy.module("reread.live.transport")
     questions = lazy.module("reread.team.questions")
     stores = lazy.module("reread.team.store")
     retro = lazy.module("reread.cli.retro")
@@ -339,7 +341,7 @@ def _passing_folder() -> Iterator[Path]:
 
     A thread of the web server may still be writing into it, so removing it may fail at first and is retried.
     """
-    ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ends = transport.ending_signals()
     before = {number: signal.signal(number, signal.default_int_handler) for number in ends}
     folder = Path(tempfile.mkdtemp(prefix="reread-store-"))
     try:

@@ -326,11 +326,22 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """Ends the client: closes its input, then asks it to end, then kills it. Its last output is still read."""
+        """Ends the client: interrupts its turn, closes its input, then asks it to end, then kills it. Its last output
+        is still read."""
+        if not self._is_closing:
+            self._interrupt_at_the_end()
         self._is_closing = True
         if self._reader is not None and self._transport is not None:
             with self._mailbox.unbounded():
                 await unhurried(asyncio.create_task(_ended(self._transport, self._reader)))
+
+    def _interrupt_at_the_end(self) -> None:
+        """A client whose input just ends goes on with its turn, and takes an open question for a failed tool."""
+        if self._transport is None or not (self._is_answering or self._stream.open_tasks):
+            return
+        line = outgoing.request(str(uuid4()), "interrupt")
+        if self._transport.write_last(line) and self.capture is not None:
+            self.capture.sent(line)
 
     def end_input(self) -> None:
         """Tells the client that no prompt or answer will follow. It ends when it is done, and so do the events."""

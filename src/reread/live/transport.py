@@ -367,6 +367,13 @@ class Transport:
         async with self._writing:
             await self._stdin.drain()
 
+    def write_last(self, line: bytes) -> bool:
+        """Writes one whole line without waiting; False if its input is closed or the child gone."""
+        if self._stdin.is_closing() or self._process.returncode is not None:
+            return False
+        self._stdin.write(line)
+        return True
+
     def end_input(self) -> None:
         """Closes the child's input, so that it finishes its work and ends."""
         self._stdin.close()
@@ -448,6 +455,14 @@ def _apart() -> dict[str, Any]:
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return {"process_group": 0}
+
+
+def ending_signals() -> list[signal.Signals]:
+    """The signals that tell this process to end: SIGTERM, and SIGHUP when its terminal is closed, unless `nohup` has it
+    ignored. A child in a process group of its own does not get that one."""
+    hangup: signal.Signals | None = getattr(signal, "SIGHUP", None)  # Windows has none
+    is_heard = hangup is not None and signal.getsignal(hangup) != signal.SIG_IGN
+    return [signal.SIGTERM, *([hangup] if hangup is not None and is_heard else [])]
 
 
 async def unhurried(task: asyncio.Task[T]) -> T:

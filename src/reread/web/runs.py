@@ -8,7 +8,6 @@ import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,8 +35,6 @@ MOST_ENDED = 10
 """Ended runs that are still shown here; the archive has them all."""
 MOST_ANSWERED = 100
 """Answers in the log on the page Live; the captures have them all."""
-STOPS_WITHIN = 2.0
-"""Seconds to wait for the interrupted turn before the client is ended."""
 LONGEST_PROMPT = 50_000
 """Characters of a prompt."""
 _CHANGES_NOTHING = (events.MessageUsage, events.ControlAnswer, events.HookCallback, events.ControlQuestion)
@@ -184,12 +181,7 @@ class Run:
             self._send_out(self.client.interrupt())
 
     async def end(self) -> None:
-        """Ends the client and returns when it is gone. A running turn is interrupted first: otherwise the client would
-        continue it as if a tool had failed."""
-        if self.activity.doing not in (Doing.WAITING, Doing.ENDED):
-            with suppress(ClientError, ClientRefused, TimeoutError):  # then it is ended without
-                async with asyncio.timeout(STOPS_WITHIN):
-                    await self.client.interrupt()
+        """Ends the client and returns when it is gone."""
         await self.client.close()
         if self._task is not None:
             await self._task

@@ -19,6 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reread.errors import BadInput
+from reread.live.transport import ending_signals
 
 from .app import make_app
 from .archive_pool import ServerSettings
@@ -60,7 +61,7 @@ class ListenAt(NamedTuple):
 
 
 def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, opens_browser: bool) -> None:
-    """Serves until Ctrl-C or SIGTERM."""
+    """Serves until Ctrl-C, SIGTERM or SIGHUP."""
     host = place.host
     with ExitStack() as stack:
         listener = stack.enter_context(_listening(host, place.port))
@@ -138,7 +139,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, *ending_signals())}
         try:
             yield
         finally:
