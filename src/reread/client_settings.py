@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, NoReturn
 from reread.errors import BadInput, SourceError, printable
 from reread.features.friction.refusals import Stated
 from reread.features.friction.suggestions import Suggestion, SuggestionKind
+from reread.home import sync_file
 
 __all__ = [
     "TIMEOUT",
@@ -523,7 +524,7 @@ def _write(path: Path, content: bytes, mode: int, owner: os.stat_result | None) 
         with open(number, "wb") as file:  # noqa: PTH123  a descriptor, not a path
             file.write(content)
             file.flush()
-            os.fsync(number)
+            sync_file(number)
         fresh.chmod(mode)
         if owner is not None and hasattr(os, "chown") and owner.st_uid != fresh.stat().st_uid:
             os.chown(fresh, owner.st_uid, owner.st_gid)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 
 from reread.errors import BadInput
 
@@ -66,6 +67,20 @@ def make_private(folder: Path) -> None:
         sync_folder(missing.parent)
 
 
+def sync_file(fd: int) -> None:
+    """Makes what was written to a file durable. On macOS `fsync` leaves it in the drive's cache, which a power cut
+    empties."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        try:
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+        except OSError:  # network shares and some foreign file systems have only the other
+            os.fsync(fd)
+    else:
+        os.fsync(fd)
+
+
 def sync_folder(folder: Path) -> None:
     """Makes the names in a folder durable where the system can: Windows and some network file systems cannot."""
     try:
@@ -73,7 +88,7 @@ def sync_folder(folder: Path) -> None:
     except PermissionError:
         return
     try:
-        os.fsync(fd)
+        sync_file(fd)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
             raise
@@ -87,7 +102,7 @@ def write_durably(path: Path, text: str) -> None:
     with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
         file.write(text)
         file.flush()
-        os.fsync(file.fileno())
+        sync_file(file.fileno())
     part.replace(path)
     sync_folder(path.parent)
 

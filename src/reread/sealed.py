@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reread import lazy
 from reread.errors import BadInput, RereadError, printable
-from reread.home import make_private, sync_folder, write_durably
+from reread.home import make_private, sync_file, sync_folder, write_durably
 
 if TYPE_CHECKING:
     from cryptography import exceptions
@@ -50,7 +50,7 @@ def make_key(path: Path) -> None:
         with open(number, "w", encoding="ascii", newline="\n") as file:  # noqa: PTH123  a descriptor, no path
             file.write(f"reread-key-1 {key.hex()}\n")
             file.flush()
-            os.fsync(number)  # the key must be on the disk before anything is sealed with it
+            sync_file(number)  # the key must be on the disk before anything is sealed with it
         sync_folder(path.parent)
     except OSError as error:
         raise RereadError(f"{printable(str(path))}: the key cannot be written ({error.strerror or error})") from error
@@ -117,7 +117,7 @@ class SealedFolder:
         with part.open("wb") as file:
             file.write(made)
             file.flush()
-            os.fsync(file.fileno())
+            sync_file(file.fileno())
         part.replace(sealed)
         return len(made)
 

@@ -376,6 +376,34 @@ def test_another_failure_of_the_disk_is_an_error_of_ours(tmp_path: Path, monkeyp
     assert not isinstance(caught.value, SafeFull)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fcntl")
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_pieces_reach_the_disk_itself_on_macos(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_refused: bool
+) -> None:
+    """There `fsync` ends at the drive's cache."""
+    import fcntl
+
+    asked: list[str] = []
+
+    def control(fd: int, command: int) -> None:  # noqa: ARG001
+        asked.append("F_FULLFSYNC" if command == 51 else "?")
+        if is_refused:
+            raise OSError(errno.ENOTTY, "Inappropriate ioctl for device")
+
+    safe = Safe(tmp_path)
+    safe.append(a_header("file-a"), b"kept")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "platform", "darwin")
+        patch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+        patch.setattr(fcntl, "fcntl", control)
+        patch.setattr(os, "fsync", lambda fd: asked.append("fsync"))  # noqa: ARG005
+        safe.flush()
+    safe.close()
+    assert set(asked) == ({"F_FULLFSYNC", "fsync"} if is_refused else {"F_FULLFSYNC"})
+    assert [header.file for header in headers(tmp_path)] == ["file-a"]
+
+
 def test_pieces_that_cannot_be_made_durable_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(tmp_path, "a")
     safe = Safe(tmp_path)

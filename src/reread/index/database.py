@@ -92,6 +92,7 @@ def configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
         _use_log(connection)
         # A crash of the machine may lose the last transactions, never the file. The sources still have what they held.
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA fullfsync = ON")  # as `home.sync_file` does; has an effect on macOS only
         # The default of 4 MB makes a cold sync copy the same pages from the log again and again.
         connection.execute("PRAGMA wal_autocheckpoint = 16000")
     connection.execute("PRAGMA cache_size = -16000")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reread.errors import SourceError
-from reread.home import make_private, sync_folder
+from reread.home import make_private, sync_file, sync_folder
 from reread.records import Unknown, decode
 
 from .events import Event, UnknownFrame
@@ -89,7 +89,7 @@ class Capture:
         if file is None:
             return self.path
         with self._reporting_trouble():
-            os.fsync(file.fileno())
+            sync_file(file.fileno())
         file.close()
         with self._reporting_trouble():
             self.path = _settle(self.path, session)

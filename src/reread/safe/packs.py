@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.errors import SafeError
-from reread.home import JOURNAL, make_private, sync_folder
+from reread.home import JOURNAL, make_private, sync_file, sync_folder
 
 from .pieces import (
     HEADER_LIMIT,
@@ -195,7 +195,7 @@ class PackWriter:
         if self._is_synced:
             return
         try:
-            os.fsync(self._fd)
+            sync_file(self._fd)
         except OSError:
             self._cut(self._kept)
             raise

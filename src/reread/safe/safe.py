@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Self
 
 from reread.errors import SafeBusy, SafeDamaged, SafeError, SafeFull
+from reread.home import sync_file
 
 from .packs import Pack, PackFolder, PackWriter, Rewrite, begin_rewrite, finish_rewrite, make_private, sync_folder, walk
 from .pieces import MAGIC, Damage, FoundPiece, PieceHeader, PiecePlace, compress, encode_piece, seal
@@ -285,7 +286,7 @@ class Safe:
         self._move_on(number, path, [piece.place for piece in pieces if piece.header and piece.place.offset > keep])
         with path.open("r+b") as file:
             file.truncate(keep)
-            os.fsync(file.fileno())
+            sync_file(file.fileno())
         self._clean = (number, keep)
         return size - keep
 
