@@ -201,6 +201,23 @@ def uses_the_hosts_tools() -> None:
     list(frames)
 
 
+CLEARED = "0b0b0b0b-1111-4222-8333-444444444444"
+
+
+def begins_another_session() -> None:
+    """At `/clear`, as 2.1.325 does."""
+    init()
+    frames = heard()
+    next(frames)
+    assistant("before")
+    result()
+    next(frames)
+    say({"type": "conversation_reset", "session_id": SESSION, "new_conversation_id": CLEARED})
+    say({"type": "system", "subtype": "init", "session_id": CLEARED, "cwd": "/tmp"})
+    result(session_id=CLEARED)
+    list(frames)
+
+
 def goes_on_at_the_end_of_input() -> None:
     """Works until it is interrupted; when its input just ends, it goes on by itself, as the real one does."""
     init()
@@ -316,6 +333,7 @@ WAYS: dict[str, Callable[[], None]] = {
         asks_permission,
         asks_several,
         asks_what_nobody_knows,
+        begins_another_session,
         calls_hooks,
         dies,
         echoes,

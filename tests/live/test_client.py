@@ -16,7 +16,7 @@ from typing import Any, TypeVar, Unpack, get_type_hints
 import pytest
 
 import reread
-from live.fake_client import SESSION
+from live.fake_client import CLEARED, SESSION
 from live.faking import HURRY, fake
 from reread import Allow, BadInput, Client, ClientError, ClientOptions, ClientRefused, Deny, Hook, HostTool, SourceError
 from reread.live import events, transport
@@ -24,6 +24,7 @@ from reread.live.capture import read_capture, replay
 from reread.live.client import ClientArguments
 from reread.live.events import Event
 from reread.live.transport import Patience, Start, child_environment, program
+from reread.records import decode
 
 T = TypeVar("T")
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to ignore")
@@ -523,6 +524,24 @@ def test_a_client_that_never_reads_can_be_left() -> None:
         return client
 
     assert talk("never_reads", leaving).exit_code == -15
+
+
+def test_each_session_of_a_run_has_a_capture_of_its_own(tmp_path: Path) -> None:
+    """Otherwise the first would lack what only a capture has, and the second would have it."""
+
+    async def cleared(client: Client) -> None:
+        for prompt in ("hello", "/clear"):
+            assert [event async for event in client.turn(prompt)]
+
+    talk("begins_another_session", cleared, capture=tmp_path)
+    read = {path.parent.name: list(read_capture(path)) for path in tmp_path.rglob("*.wire")}
+    said = {name: [decode(line.raw).type for line in lines if line.mark == "<"] for name, lines in read.items()}
+    # The line that names the other session is in both: it was written before it was read.
+    assert said == {
+        SESSION: ["system", "assistant", "result", "conversation_reset", "system"],
+        CLEARED: ["system", "result"],
+    }
+    assert not list(tmp_path.rglob("*.part"))
 
 
 def test_a_client_that_is_left_in_the_middle_of_a_turn_does_not_go_on_with_it(tmp_path: Path) -> None:

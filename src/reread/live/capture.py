@@ -5,7 +5,8 @@
     2026-11-15T08:46:13.123456Z ! some text                  a line of its stderr
     2026-11-15T08:46:13.123456Z = {"claude": "...", ...}     ours: how it was started, how it ended
 
-During the run the file is `FOLDER/RUN.part` and locked; afterwards it is `FOLDER/SESSION/RUN.wire`.
+During the run the file is `FOLDER/RUN.part` and locked; afterwards it is `FOLDER/SESSION/RUN.wire`. `/clear` begins
+another session, and with it another file.
 """
 
 from __future__ import annotations
@@ -95,6 +96,15 @@ class Capture:
             self.path = _settle(self.path, session)
         return self.path
 
+    def followed_by(self, session: str, line: bytes) -> Capture:
+        """Closes the file of a session and begins that of the next with the line that named it."""
+        self.note({"ended_by": "another session"})
+        self.close(session)
+        following = Capture(self.folder, self._on_problem)
+        following.note({"follows": self.path.stem, "pid": os.getpid()})
+        following.received(line)
+        return following
+
     def _write(self, mark: bytes, raw: bytes) -> None:
         """Writes without buffering, so that no line is lost that was already parsed when the process is killed."""
         if self._file is None:
@@ -162,7 +172,7 @@ def adopt(folder: Path) -> list[Path]:
 
 
 def session_named_last(path: Path) -> str | None:
-    """The session id of the last frame that has one; `/clear` changes it during a run."""
+    """The session id of the last frame that has one; in captures of earlier versions `/clear` changes it on the way."""
     named = (decode(line.raw).session_id for line in read_capture(path) if line.mark == "<" and len(line.raw) <= PARSED)
     last = None
     for session in named:

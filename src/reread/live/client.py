@@ -289,7 +289,7 @@ class Client:
         self._is_closing = False
         self._failure: Exception | None = None
         self.capture: Capture | None = None
-        """The capture file: its path, and the first problem in writing it."""
+        """The capture file: its path, and the first problem in writing it. `/clear` begins another."""
         self.hook_errors: list[Exception] = []
         """Exceptions of hooks and `on_permission`. The client got an error as the answer and went on."""
 
@@ -522,7 +522,10 @@ class Client:
             async for line in transport.lines():
                 if self.capture is not None:
                     self.capture.received(line)
+                before = self._stream.session
                 self._deliver(interpreted(self._stream, line), len(line))
+                if self.capture is not None and before is not None and self._stream.session != before:
+                    self.capture = self.capture.followed_by(before, line)
                 await self._mailbox.room()
             await transport.close()
             self._deliver(self._stream.close())
