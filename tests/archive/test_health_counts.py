@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
 
 import pytest
 
-from reread.archive import Archive
+from reread.archive import Archive, listing
 from reread.archive.health import Health, examine
 from reread.loading import SourceTree
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call
@@ -91,6 +92,25 @@ def test_the_shortest_retention_of_all_sources_counts(tmp_path: Path) -> None:
         (tmp_path / name / "settings.json").write_text(json.dumps({"cleanupPeriodDays": days}))
     health = examine(SourceTree([tmp_path / "work", tmp_path / "home"]), NOW)
     assert health.cleanup_period_days == 14
+
+
+def test_every_config_folder_has_its_own_period(tmp_path: Path) -> None:
+    """A folder without a setting has the client's default, whatever another one says."""
+    for name, settings in {"a": '{"cleanupPeriodDays": 365}', "b": "{}", "ab": '{"cleanupPeriodDays": 60}'}.items():
+        written = a_session(a_prompt(name), id=name).write(tmp_path / name / "projects")
+        os.utime(written, (NOW.timestamp(), NOW.timestamp()))
+        (tmp_path / name / "settings.json").write_text(settings)
+    sources = [tmp_path / name for name in ("a", "b", "ab")]
+    later = NOW + timedelta(days=25)
+    health = examine(SourceTree(sources), later)
+    assert (health.expiring_sessions, health.cleanup_period_days) == (1, 30)
+    periods = listing.cleanup_periods(listing.settings_files([*sources[:2], tmp_path / "ab" / "projects"]))
+    with Archive(tmp_path / "home", sources) as archive:
+        archive.sync()
+        listed = archive.sessions(cleanup_days=periods)
+        assert {each.id: (each.expires - NOW).days for each in listed if each.expires} == {"a": 365, "b": 30, "ab": 60}
+        assert archive.count_expiring(later + timedelta(days=7), periods) == 1
+        assert archive.count_expiring(NOW + timedelta(days=61), periods) == 2
 
 
 @pytest.mark.parametrize("days", ["1000000", "9999999", "1e9", "1" + "0" * 400, "Infinity"])

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .answers import FoundPrompts, ThinkingAnswer
     from .file_history import ArchivedFile
     from .filters import Filter, FilterOptions, ScopeOptions, Zone
-    from .listing import Listed, SessionName
+    from .listing import CleanupDays, Listed, SessionName
     from .lost_sessions import LostSession
     from .text_search import FieldNames, SearchAnswer
     from .usage_report import UsageReport
@@ -331,7 +331,7 @@ class Archive(ArchiveBase):
     def sessions(
         self,
         base: Filter | None = None,
-        cleanup_days: float = CLEANUP_DAYS,
+        cleanup_days: CleanupDays = CLEANUP_DAYS,
         *,
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
@@ -345,7 +345,7 @@ class Archive(ArchiveBase):
     def each_session(
         self,
         base: Filter | None = None,
-        cleanup_days: float = CLEANUP_DAYS,
+        cleanup_days: CleanupDays = CLEANUP_DAYS,
         *,
         timezone: Zone | None = None,
         **filters: Unpack[FilterOptions],
@@ -353,7 +353,7 @@ class Archive(ArchiveBase):
         """What `sessions` gives, one at a time."""
         return listing.listed(self.connection, filtering.make_filter(base, filters, timezone), cleanup_days)
 
-    def listed(self, session: SessionName, cleanup_days: float = CLEANUP_DAYS) -> Listed:
+    def listed(self, session: SessionName, cleanup_days: CleanupDays = CLEANUP_DAYS) -> Listed:
         """One session, as `sessions` gives it."""
         return next(listing.listed_by_id(self.connection, [self.find(session).id], cleanup_days))
 
@@ -583,9 +583,10 @@ class Archive(ArchiveBase):
         """How many sessions ran in a folder or below it."""
         return user_marks.count_sessions_below(self.connection, folder)
 
-    def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
+    def count_expiring(self, until: datetime, cleanup_days: CleanupDays = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code will have deleted by then."""
-        return meta.sessions_written_before(self.connection, listing.written_before(until, cleanup_days))
+        choice = listing.choice_of(self.connection, filtering.Filter(), expires=until, cleanup_days=cleanup_days)
+        return listing.count_chosen(self.connection, choice)
 
     def saw_end(self, stored: StoredSession) -> bool:
         """Whether the end of a session was captured: its last lines come from a run by reread that has ended."""

@@ -17,7 +17,7 @@ from reread.records import Drift, Record, Unknown
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.workers import in_order, in_shares
 
-from .listing import DEFAULT_CLEANUP_DAYS, SOON, cleanup_days
+from .listing import DEFAULT_CLEANUP_DAYS, SOON, cleanup_periods
 
 Progress = Callable[[int, int], None]
 """Called with how many bytes have been read, and of how many."""
@@ -58,6 +58,7 @@ class Health(Struct, kw_only=True):
     unreadable: list[SourceError]
     sessions: int = 0
     cleanup_period_days: float = DEFAULT_CLEANUP_DAYS
+    """The shortest one, where several config folders have their own."""
     expiring_sessions: int = 0
     unkept_sessions: int | None = None
     """How many of the expiring ones the archive does not have in full; None if there was no archive to ask."""
@@ -84,8 +85,10 @@ def examine(
     `kept` has the files of the archive by path, with how many bytes it has of each; `forgotten` has the sessions that
     it must not import.
     """
-    days = cleanup_days(file.path for file in shelf.files if file.kind is FileKind.SETTINGS)
-    expiring = [files for files in shelf.sessions if _expires_soon(files, days, now)]
+    periods = cleanup_periods(file.path for file in shelf.files if file.kind is FileKind.SETTINGS)
+    kept_for = [periods.of(str(files.all[0].path)) for files in shelf.sessions]
+    pairs = zip(shelf.sessions, kept_for, strict=True)
+    expiring = [files for files, days in pairs if _expires_soon(files, days, now)]
     health = Health(
         malformed=[],
         drift=Drift(),
@@ -93,7 +96,7 @@ def examine(
         versions=Counter(),
         unreadable=shelf.problems,
         sessions=len(shelf.sessions),
-        cleanup_period_days=days,
+        cleanup_period_days=min(kept_for or [days for _, days in periods.by_folder] or [periods.days]),
         expiring_sessions=len(expiring),
         unkept_sessions=None if kept is None else sum(not _is_kept(files, kept) for files in expiring),
         price_table_date=packaged_prices().as_of.isoformat(),

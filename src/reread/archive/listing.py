@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
+from reread.home import whole_path
 from reread.index.machines import ids_called, kept_machine, machines, sessions_on
 from reread.index.meta import is_half_made, known_sources
 from reread.index.sessions import (
@@ -63,10 +65,34 @@ def settings_files(sources: Iterable[Path]) -> list[Path]:
     return [folder / name for folder in folders for name in _SETTINGS]
 
 
-def cleanup_days(settings: Iterable[Path]) -> float:
-    """The shortest period that any of these files sets, since it takes effect first."""
-    periods = [days for path in settings if (days := _period(path)) is not None]
-    return min(periods, default=float(DEFAULT_CLEANUP_DAYS))
+class CleanupPeriods(NamedTuple):
+    """For how many days the client keeps transcripts: every config folder has its own settings."""
+
+    days: float = DEFAULT_CLEANUP_DAYS
+    by_folder: tuple[tuple[str, float], ...] = ()
+
+    def of(self, path: str | None) -> float:
+        found = (days for folder, days in self.by_folder if path is not None and path.startswith(folder))
+        return next(found, self.days)
+
+
+def cleanup_periods(settings: Iterable[Path]) -> CleanupPeriods:
+    """The periods that these files set; of two in a folder the shorter one, since it takes effect first."""
+    found: dict[str, float] = {}
+    for path in settings:
+        days = _period(path)
+        if days is not None:
+            folder = os.path.join(whole_path(path.parent), "")  # noqa: PTH118  with its separator
+            found[folder] = min(days, found.get(folder, days))
+    return CleanupPeriods(by_folder=tuple(sorted(found.items(), reverse=True)))
+
+
+CleanupDays = float | CleanupPeriods
+"""How long the client keeps transcripts; a number holds for all."""
+
+
+def _as_periods(days: CleanupDays) -> CleanupPeriods:
+    return days if isinstance(days, CleanupPeriods) else CleanupPeriods(days)
 
 
 def _period(path: Path) -> float | None:
@@ -216,24 +242,24 @@ def find_one(connection: sqlite3.Connection, home: Path, session: SessionName) -
     return found
 
 
-def listed(connection: sqlite3.Connection, filters: Filter, cleanup_days: float) -> Iterator[Listed]:
+def listed(connection: sqlite3.Connection, filters: Filter, cleanup_days: CleanupDays) -> Iterator[Listed]:
     """Sessions that pass the filter, as a list shows them, the one that ended last first; holds some hundred in memory
     at a time."""
     return listed_by_id(connection, passing_ids(connection, filters), cleanup_days)
 
 
-def newest(connection: sqlite3.Connection, number: int, cleanup_days: float) -> list[Listed]:
+def newest(connection: sqlite3.Connection, number: int, cleanup_days: CleanupDays) -> list[Listed]:
     """The `number` sessions that ended last, without those that a person hid."""
     return list(listed(connection, Filter(limit=number, without_hidden=True), cleanup_days))
 
 
-def listed_by_id(connection: sqlite3.Connection, ids: list[int], cleanup_days: float) -> Iterator[Listed]:
-    moved = moves(connection)
+def listed_by_id(connection: sqlite3.Connection, ids: list[int], cleanup_days: CleanupDays) -> Iterator[Listed]:
+    moved, periods = moves(connection), _as_periods(cleanup_days)
     copied = copied_parts(connection, ids)
     for stored in sessions_by_id(connection, ids):
         yield Listed(
             stored,
-            _expires(stored, cleanup_days),
+            _expires(stored, periods),
             project_of(stored.row.project, moved),
             copied.get(stored.id, NOTHING_COPIED),
         )
@@ -274,20 +300,24 @@ def session_filter(connection: sqlite3.Connection, filters: Filter) -> SessionFi
 
 
 def choice_of(
-    connection: sqlite3.Connection, filters: Filter, title: str = "", expires: datetime | None = None, days: float = 0.0
+    connection: sqlite3.Connection,
+    filters: Filter,
+    title: str = "",
+    expires: datetime | None = None,
+    cleanup_days: CleanupDays = DEFAULT_CLEANUP_DAYS,
 ) -> SessionFilter:
-    """A filter plus what only lists on a page ask for: words of the title, and sessions that the client, which keeps
-    them for `days`, will have deleted by `expires`."""
+    """A filter plus what only lists on a page ask for: words of the title, and sessions that the client will have
+    deleted by `expires`."""
     words = title.casefold().split()
     return session_filter(connection, filters)._replace(
         title=(lambda text: all(word in text.casefold() for word in words)) if words else None,
-        written=None if expires is None else written_before(expires, days),
+        written=None if expires is None else _written_before(expires, _as_periods(cleanup_days)),
     )
 
 
-def written_before(expires: datetime, cleanup_days: float) -> int:
-    """When the client deletes a source at `expires`, the time its last line was written, in nanoseconds."""
-    return int((expires.timestamp() - cleanup_days * 86_400) * 1e9)
+def _written_before(expires: datetime, periods: CleanupPeriods) -> Callable[[str | None], int]:
+    """For a source that the client deletes at `expires`, the time its last line was written, in nanoseconds."""
+    return lambda path: int((expires.timestamp() - periods.of(path) * 86_400) * 1e9)
 
 
 def count_chosen(connection: sqlite3.Connection, choice: SessionFilter) -> int:
@@ -391,10 +421,11 @@ def _needed_sources(
     return () if is_all else sources
 
 
-def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
+def _expires(stored: StoredSession, periods: CleanupPeriods) -> datetime | None:
     if not stored.present or stored.mtime_ns is None:
         return None
-    return datetime.fromtimestamp(stored.mtime_ns / 1e9, UTC) + timedelta(days=cleanup_days)
+    days = periods.of(stored.files[0] if stored.files else None)
+    return datetime.fromtimestamp(stored.mtime_ns / 1e9, UTC) + timedelta(days=days)
 
 
 def _is_below(file: str | None, sources: tuple[str, ...]) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reread import billing, loading
     from reread.archive import Archive, Listed, Progress, StoredSession, SyncResult
     from reread.archive.filters import Filter
+    from reread.archive.listing import CleanupDays
     from reread.config import Config
     from reread.features.edits.history import ReadBackup
     from reread.sessions import Session
@@ -208,8 +209,8 @@ def is_straight(config: Config) -> bool:
         return not all(archive.keeps(source) for source in config.sources)
 
 
-def cleanup_days_of(config: Config) -> float:
-    return archives.listing.cleanup_days(archives.listing.settings_files(config.sources))
+def cleanup_days_of(config: Config) -> CleanupDays:
+    return archives.listing.cleanup_periods(archives.listing.settings_files(config.sources))
 
 
 class Opened:

@@ -193,18 +193,6 @@ def has_files(connection: sqlite3.Connection, kind: str) -> bool:
     return connection.execute("SELECT 1 FROM file WHERE kind = ? LIMIT 1", (kind,)).fetchone() is not None
 
 
-def sessions_written_before(connection: sqlite3.Connection, mtime_ns: int) -> int:
-    """The number of sessions whose transcript still exists and was last written at or before this time."""
-    row = connection.execute(
-        """SELECT count(*) FROM (
-               SELECT max(mtime_ns) AS last, max(present) AS present FROM file
-               WHERE kind = 'transcript' AND session NOT NULL GROUP BY session
-           ) WHERE present AND last <= ?""",
-        (mtime_ns,),
-    ).fetchone()
-    return int(row[0])
-
-
 def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:
     """The number of files that the client's own tools wrote since then; what a shell wrote is not known."""
     row = connection.execute(

@@ -166,8 +166,8 @@ class SessionFilter(NamedTuple):
     """Tested on the paths that its calls name; one must pass."""
     title: Callable[[str], bool] | None = None
     """Tested on the listed title: a person's own if there is one, else the session's."""
-    written: int | None = None
-    """Nanoseconds; a session passes if its transcript still exists and was last written at or before this time."""
+    written: Callable[[str | None], int] | None = None
+    """Nanoseconds by path; a session passes if its transcript exists and was last written at or before this time."""
     ids: Sequence[int] | None = None
 
     def condition(self, connection: sqlite3.Connection) -> tuple[str, list[int]]:
@@ -185,8 +185,9 @@ class SessionFilter(NamedTuple):
         return " AND ".join(conditions) or "1", values
 
 
-_BOUNDS = ("since", "until", "written")
+_BOUNDS = ("since", "until")
 _WRITTEN = "(SELECT max(file.mtime_ns) FROM file WHERE file.session = session.id AND file.kind = 'transcript')"
+_PATH = "(SELECT file.path FROM file WHERE file.session = session.id AND file.kind = 'transcript' LIMIT 1)"
 _OF_CALLS = "session.id IN (SELECT file.session FROM tool_call JOIN file ON file.id = tool_call.file WHERE {})"
 _CONDITIONS = {
     "since": "session.ended >= ?",
@@ -196,7 +197,7 @@ _CONDITIONS = {
     "models": "keeps_models(session.models)",
     "git_branches": "keeps_git_branches(session.git_branches)",
     "title": "keeps_title(ifnull((SELECT mark.title FROM mark WHERE mark.session = session.uuid), session.title))",
-    "written": f"{_WRITTEN} <= ? AND {_PRESENT}",
+    "written": f"{_WRITTEN} <= keeps_written({_PATH}) AND {_PRESENT}",
     "file": """EXISTS (SELECT 1 FROM file LEFT JOIN place ON place.file = file.id
         WHERE file.session = session.id AND (keeps_file(file.path) OR keeps_file(place.path)))""",
     "tool": _OF_CALLS.format("keeps_tool(tool_call.name)"),
@@ -205,7 +206,7 @@ _CONDITIONS = {
 """SQL for each field, cheap conditions first."""
 
 
-def _converted(keeps: Callable[[Any], bool], given: Callable[[Any], Any]) -> Callable[[Any], bool]:
+def _converted(keeps: Callable[[Any], Any], given: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: keeps(given(value))
 
 

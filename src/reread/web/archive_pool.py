@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from reread.archive import Archive, Listed, StoredSession, listing
+from reread.archive.listing import CleanupDays
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.features.friction.scene import Moment
 from reread.live.transport import Program
@@ -31,7 +32,7 @@ class ServerSettings(NamedTuple):
     prices: Path | None = None
     timezone: tzinfo | None = None
     """The time zone of days; None is the machine's own."""
-    cleanup_days: float = 30.0
+    cleanup_days: CleanupDays = 30.0
     """The number of days after which Claude Code deletes a session."""
     claude: Program | None = None
     """The client to run; None is `claude` on PATH."""

@@ -96,7 +96,7 @@ def _kept(library: ArchivePool, newest: list[Listed], midnight: datetime) -> Kep
 
     def ask(archive: Archive) -> tuple[int, int, int, list[int]]:
         kept = choice_of(archive.connection, shown)
-        going = choice_of(archive.connection, shown, expires=library.settings.now + SOON, days=days)
+        going = choice_of(archive.connection, shown, expires=library.settings.now + SOON, cleanup_days=days)
         return (
             count_chosen(archive.connection, kept),
             count_chosen(archive.connection, choice_of(archive.connection, shown._replace(since=midnight))),
