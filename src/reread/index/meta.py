@@ -16,7 +16,7 @@ PRICE_FILES = "price_files"
 REBUILD = "rebuild"
 """Whether a rebuild of this index has begun or is done; absent if it was never rebuilt."""
 FOLDED = "folded"
-"""Whether copies that were imported as sessions of their own were looked for since; an earlier version noted nothing."""
+"""Whether copies that were imported as sessions of their own were looked for since; absent before the first look."""
 EXTRACTOR = 8
 """Version of the code that makes rows and words of lines; files with rows of an older one are read again from the safe.
 
