@@ -455,6 +455,13 @@ def test_sql_answers_as_a_table_as_json_and_as_csv(kept: Kept) -> None:
     ]
 
 
+def test_rows_with_more_columns_than_fit_are_shown_one_below_the_other(kept: Kept) -> None:
+    lines = kept("sql", "SELECT * FROM session ORDER BY uuid").out.splitlines()
+    assert lines[0].startswith("─── 1 ──")
+    assert [line.split() for line in lines if line.startswith("uuid ")] == [["uuid", LANTERN], ["uuid", HARBOUR]]
+    assert [line.split() for line in lines if line.startswith("prompts ")] == [["prompts", "4"], ["prompts", "1"]]
+
+
 @pytest.mark.parametrize(
     "query",
     [

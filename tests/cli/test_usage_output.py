@@ -88,6 +88,14 @@ def test_figures_stand_below_each_other_beside_wide_characters(odd: Kept) -> Non
     assert len({cells(line) for line in lines}) == 1
 
 
+def test_a_model_without_a_price_is_not_drawn_as_free(odd: Kept) -> None:
+    for by in ("model", "project"):
+        out = odd("usage", by, "--plot", "-", "--no-sync").out
+        drawn = [line for line in out.splitlines() if "glm-5.1" in line or "second line" in line]
+        assert drawn
+        assert all(line.rstrip().endswith("–") for line in drawn), drawn
+
+
 def test_hundreds_of_days_are_all_there_and_a_limit_keeps_the_newest(odd: Kept) -> None:
     lines = odd("usage", "day", "--no-sync", "--timezone", "UTC").out.splitlines()
     assert sum(line.startswith("2025-") for line in lines) == 12 * 28

@@ -127,6 +127,13 @@ def test_any_text_and_value_make_a_well_formed_document(text: str, kind: Kind, v
     assert {element.tag.removeprefix(SVG) for element in parsed(svg.encode().decode()).iter()} <= KNOWN_ELEMENTS
 
 
+def test_a_long_footnote_goes_over_several_lines() -> None:
+    note = " ".join(f"{number:,} requests collapsed;" for number in range(1_000, 1_020))
+    chart = Chart(title="t", labels=("a",), series=(Series("s", (1,)),), footnote=note)
+    shown = [element.text or "" for element in parsed(chart_svg(chart)).iter(f"{SVG}text")]
+    assert " ".join(shown).endswith(note)
+
+
 def test_it_is_whole_in_itself() -> None:
     svg = chart_svg(a_chart([1, 2], [3, 4]))
     assert not re.search(r"url\(|@import|@font-face|href|<script|\bid=", svg)

@@ -168,3 +168,9 @@ def test_a_sparkline_rises_with_its_values(values: list[float | None]) -> None:
     known = sorted((value, bar) for value, bar in zip(values, line, strict=True) if value is not None)
     assert [bar for _, bar in known] == sorted(bar for _, bar in known)
     assert all((bar == "▁") == (value == 0) for value, bar in known)
+
+
+def test_the_legend_cuts_a_long_name_and_not_its_value() -> None:
+    rows = [Series("a gateway with a very long model name", (1234.5,)), Series("short", (1,))]
+    chart = Chart(title="t", labels=("a",), series=tuple(rows), kind="names", unit="dollars")
+    assert any(line.endswith("… $1,234.50") for line in drawn(chart, 30))

@@ -9,7 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.views.text import OBEYED, Style, cells, harmless, printed, ruler, shorten, tabbed, table, wrap
+from reread.views.text import (
+    OBEYED,
+    Style,
+    cells,
+    hanging,
+    harmless,
+    printed,
+    ruler,
+    shorten,
+    shorten_path,
+    tabbed,
+    table,
+    wrap,
+)
 
 TEXTS = st.text(
     st.one_of(
@@ -36,6 +49,7 @@ def test_ascii_text_loses_what_a_terminal_obeys_as_any_other_does(text: str) -> 
         ("🙂", 2),
         ("é", 1),
         ("e\u0301", 1),
+        ("\u1112\u1161\u11ab", 2),  # as macOS writes the syllable in a file name
         ("a\u200bb", 2),
         ("\x1b[31mred\x1b[0m", 3),
     ],
@@ -114,6 +128,52 @@ def test_text_is_cut_to_a_width(text: str, width: int, short: str) -> None:
     assert shorten(text, width) == short
 
 
+FAMILY, CODER, JAPAN, FRANCE = "👨\u200d👩\u200d👧", "👩🏽\u200d💻", "🇯🇵", "🇫🇷"
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "short"),
+    [
+        (f"a{FAMILY}bc", 6, "a…"),
+        (f"a{FAMILY}bc", 8, f"a{FAMILY}…"),
+        (f"{CODER}bc", 5, "…"),
+        (f"{JAPAN}{FRANCE}", 3, f"{JAPAN}…"),
+        ("e\u0301e\u0301e\u0301", 2, "e\u0301…"),
+    ],
+)
+def test_what_is_drawn_as_one_is_kept_or_cut_as_one(text: str, width: int, short: str) -> None:
+    assert shorten(text, width) == short
+
+
+@pytest.mark.parametrize(
+    ("path", "width", "short"),
+    [
+        ("/home/e\u0301te\u0301", 2, "…e\u0301"),
+        ("/home/\u1112\u1161\u11ab", 3, "…\u1112\u1161\u11ab"),
+        ("/home/\u1112\u1161\u11ab", 2, "…"),
+        (f"/home/{FAMILY}", 5, "…"),
+        (f"/home/{JAPAN}{FRANCE}", 4, f"…{FRANCE}"),
+    ],
+)
+def test_the_end_of_a_path_begins_with_a_whole_letter(path: str, width: int, short: str) -> None:
+    assert shorten_path(path, width) == short
+
+
+def test_a_joined_emoji_is_not_spread_over_two_lines() -> None:
+    assert list(wrap(f"abc{CODER}", 8)) == ["abc", CODER]
+
+
+@pytest.mark.parametrize("text", ["🇯" * 100_000, f"A{chr(0x200D) * 100_000}B", "👨\u200d" * 100_000])
+def test_a_long_run_of_what_is_drawn_as_one_is_wrapped_in_linear_time(text: str) -> None:
+    begin = time.process_time()
+    assert "".join(wrap(text, 80)) == text
+    assert time.process_time() - begin < 1
+
+
+def test_further_lines_hang_below_the_first() -> None:
+    assert list(hanging("one two three", 9, "→ ", "  ")) == ["→ one two", "  three"]
+
+
 @given(TEXTS, st.integers(0, 60))
 def test_a_cut_text_fits_and_is_one_line(text: str, width: int) -> None:
     short = shorten(text, width)
@@ -161,6 +221,19 @@ def test_the_flexible_column_of_a_table_shrinks() -> None:
     rows = [("a very long cell that does not fit", "12345"), ("short", "1")]
     lines = list(table(rows, 20, flexible=0, right=frozenset({1})))
     assert lines == ["a very long …  12345", "short              1"]
+
+
+def test_columns_are_left_out_before_the_flexible_one_is_too_short() -> None:
+    rows = [("a long name", "calls", "cost"), ("short", "1,000", "$12.30")]
+    lines = table(rows, 20, flexible=0, right=(1, 2), dispensable=(1,), least=10)
+    assert list(lines) == ["a long name    cost", "short        $12.30"]
+    lines = table(rows, 26, flexible=0, right=(1, 2), dispensable=(1,), least=10)
+    assert list(lines) == ["a long name  calls    cost", "short        1,000  $12.30"]
+
+
+def test_numbers_of_a_table_stay_whole_when_nothing_can_be_left_out() -> None:
+    rows = [("a long name", "cost"), ("short", "$1,234,567.89")]
+    assert list(table(rows, 18, flexible=0, right=(1,))) == ["a …           cost", "sh…  $1,234,567.89"]
 
 
 def test_a_table_of_nothing_is_nothing() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from reread import lazy, views
 from reread.config import expanded
 from reread.errors import BadInput, printable
 from reread.views.numbers import count, left_out_document, left_out_lines, results_waiting, size
+from reread.views.text import wrap
 
 from . import options
 from .options import is_agreed
@@ -93,7 +94,6 @@ def _status(arguments: list[str]) -> int:
     }
     files, read = status.files - status.backups, status.bytes - status.backup_bytes
     lines = [
-        printable(str(status.home)),
         f"{count(status.sessions, 'session')}, {count(files, 'file')}, {size(read)} of transcripts",
         f"{count(status.backups, 'backup')} of files that were changed, {size(status.backup_bytes)}",
         f"{count(status.vanished, 'file')} whose source is gone",
@@ -103,8 +103,13 @@ def _status(arguments: list[str]) -> int:
         *left_out_lines(status.left_out),
         *_waiting_lines(status),
     ]
-    options.show_answer(args, config, lambda: document, lambda _: lines)
+    home = printable(str(status.home))
+    options.show_answer(args, config, lambda: document, lambda view: [home, *_wrapped(lines, view)])
     return 0
+
+
+def _wrapped(lines: Iterable[str], view: View) -> list[str]:
+    return [part for line in lines for part in wrap(line, view.width)]
 
 
 def _set_aside_lines(status: ArchiveStatus) -> list[str]:
@@ -157,15 +162,16 @@ def _verify(arguments: list[str]) -> int:
         "bytes_unnamed": proof.unnamed_bytes,
         "results_waiting": proof.results_waiting,
     }
-    options.show_answer(args, config, lambda: document, lambda _: _proof_lines(proof))
+    options.show_answer(args, config, lambda: document, lambda view: _proof_lines(proof, view))
     return 0 if proof.ok else EXIT_DAMAGE
 
 
-def _proof_lines(proof: Verified) -> list[str]:
+def _proof_lines(proof: Verified, view: View) -> list[str]:
     sums = f"{count(proof.files, 'file')}, {size(proof.bytes)} in {size(proof.stored_bytes)}"
     recounted = f"every byte is intact, {count(proof.recounted, 'response')} counted again"
     verdict = recounted if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
-    lines = [f"{sums}: {verdict}", *(f"  {printable(damage)}" for damage in proof.damaged)]
+    head = _wrapped([f"{sums}: {verdict}"], view)
+    lines = []
     if proof.mended:
         lines.append(f"{count(proof.mended, 'row')} led again to bytes that lay elsewhere in the safe")
     if proof.adopted:
@@ -176,7 +182,8 @@ def _proof_lines(proof: Verified) -> list[str]:
         lines.append(f"{unnamed} {_are(len(proof.unnamed))} named by no row")
     if proof.results_waiting:
         lines.append(results_waiting(proof.results_waiting))
-    return lines + _advice(proof)
+    damaged = [f"  {printable(damage)}" for damage in proof.damaged]
+    return [*head, *damaged, *_wrapped([*lines, *_advice(proof)], view)]
 
 
 def _advice(proof: Verified) -> list[str]:
@@ -185,7 +192,7 @@ def _advice(proof: Verified) -> list[str]:
     if all(damage.startswith(("index: ", "database: ")) for damage in proof.damaged):
         return ["run `reread archive rebuild` to rebuild the index from the stored bytes"]
     return [
-        "run `reread archive rebuild` to leave it out; the next sync imports again what still has its source,",
+        "run `reread archive rebuild` to leave it out; the next sync imports again what still has its source, "
         "and `reread archive forget --damaged` removes the rest",
     ]
 

@@ -198,9 +198,12 @@ def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def table_lines(columns: Sequence[str], rows: Sequence[Sequence[object]], view: View) -> Iterator[str]:
-    """Any rows as a table."""
+    """Any rows as a table; each row on lines of its own if there are too many columns for the terminal."""
     shown = [[_cell(value) for value in row] for row in rows]
     widths = [max(views.text.cells(row[place]) for row in [columns, *shown]) for place in range(len(columns))]
+    if shown and sum(widths) + 2 * (len(widths) - 1) - max(0, max(widths) - _LEAST_COLUMN) > view.width:
+        yield from _record_lines(columns, shown, view)
+        return
     numbers = {
         place
         for place in range(len(columns))
@@ -211,6 +214,22 @@ def table_lines(columns: Sequence[str], rows: Sequence[Sequence[object]], view: 
     )
     yield view.style.paint(next(lines), "bold")
     yield from lines
+
+
+_LEAST_COLUMN = 16
+"""How many cells the widest column of a table keeps."""
+
+
+def _record_lines(columns: Sequence[str], rows: Sequence[Sequence[str]], view: View) -> Iterator[str]:
+    """Each row as lines of name and value, without the empty ones."""
+    beside = min(max(map(views.text.cells, columns)), view.width // 2)
+    for number, row in enumerate(rows, 1):
+        yield view.style.paint(views.text.ruler(f"{number:,}", view.width), "dim")
+        for name, value in zip(columns, row, strict=True):
+            label = views.text.shorten(name, beside)
+            lead = view.style.paint(label, "bold") + " " * (beside - views.text.cells(label) + 2)
+            if value:
+                yield from views.text.hanging(value, view.width, lead, " " * (beside + 2))
 
 
 def _cell(value: object) -> str:

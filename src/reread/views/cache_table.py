@@ -19,7 +19,7 @@ from reread.billing.report import Tokens
 from .charts import sparkline
 from .numbers import count, money, nano, tokens
 from .text import one_line, shorten, table, wrap
-from .usage_table import TIMES, UNKNOWN, accounting_document, accounting_line, narrowed, shown
+from .usage_table import TIMES, UNKNOWN, accounting_document, accounting_line, least_key, shown
 from .values import Document, View, dollars, tokens_document, utc, when
 
 _SHORT_ID = 8
@@ -122,7 +122,7 @@ def cache_lines(report: CacheReport, view: View) -> Iterator[str]:
     session = report.session
     if session is not None:
         yield view.style.paint(shorten(session.title or session.id, view.width), "bold")
-        yield shorten(" · ".join(filter(None, [session.project, session.id])), view.width)
+        yield from wrap(" · ".join(filter(None, [session.project, session.id])), view.width)
         yield ""
     if not report.rows:
         yield "nothing was used"
@@ -136,23 +136,24 @@ def cache_lines(report: CacheReport, view: View) -> Iterator[str]:
 
 
 _HEADER = ("requests", "prompt", "hit", "saved", "rebuilds", "rebuilt", "premium", "thinking")
-_DISPENSABLE = (1, 8, 6, 2)
-"""Columns that are dropped if there is no room, in this order: requests, thinking, rebuilt, prompt."""
+_DISPENSABLE = (1, 8, 6, 2, 5, 3)
+"""Columns that are dropped if there is no room, in this order: requests, thinking, rebuilt, prompt, rebuilds, hit."""
+_LEAST_CAUSE = 16
 
 
 def _table(report: CacheReport, view: View) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [(report.by, *_HEADER)]
     rows += [(_label(report.by, row), *_figures(row.tokens, row.caching)) for row in report.rows]
     rows.append(("total", *_figures(report.totals, report.caching)))
-    yield from _aligned(narrowed(rows, view.width, _DISPENSABLE), view, has_total=True)
+    right = range(1, len(rows[0]))
+    lines = table(rows, view.width, flexible=0, right=right, dispensable=_DISPENSABLE, least=least_key(report.by))
+    yield from _headed(lines, view, total=len(rows) - 1)
 
 
-def _aligned(rows: Sequence[tuple[str, ...]], view: View, *, words: int = 1, has_total: bool = False) -> Iterator[str]:
-    """The first `words` columns aligned to the left, the others to the right; header and total are bold."""
-    right = frozenset(range(words, len(rows[0])))
-    for i, line in enumerate(table(rows, view.width, flexible=0, right=right)):
-        is_bold = i == 0 or (has_total and i == len(rows) - 1)
-        yield view.style.paint(line, "bold") if is_bold else line
+def _headed(lines: Iterable[str], view: View, total: int | None = None) -> Iterator[str]:
+    """The lines of a table; its header and the line of the total are bold."""
+    for i, line in enumerate(lines):
+        yield view.style.paint(line, "bold") if i in (0, total) else line
 
 
 def _label(by: str, row: CacheRow) -> str:
@@ -199,7 +200,8 @@ def _causes(report: CacheReport, view: View) -> Iterator[str]:
         (cause_words(each.name), reported_or_inferred(is_told=each.is_told), *_rebuilt(each.caching))
         for each in report.causes
     ]
-    yield from _aligned(rows, view, words=2)
+    lines = table(rows, view.width, flexible=0, right=(2, 3, 4), dispensable=(3, 1, 2), least=_LEAST_CAUSE)
+    yield from _headed(lines, view)
 
 
 def cause_words(cause: str) -> str:
@@ -209,7 +211,9 @@ def cause_words(cause: str) -> str:
 def _session(session: SessionCaching, view: View) -> Iterator[str]:
     if session.rebuilds:
         yield ""
-        yield from _aligned(list(_rebuild_rows(session.rebuilds, view)), view, words=3)
+        rows = list(_rebuild_rows(session.rebuilds, view))
+        lines = table(rows, view.width, flexible=1, right=(3, 4, 5), dispensable=(3, 2, 4), least=_LEAST_CAUSE)
+        yield from _headed(lines, view)
     yield ""
     for context in session.contexts[: 1 + _MOST_AGENTS]:
         yield from _context(context, view)
@@ -246,8 +250,9 @@ def _context(context: Context, view: View) -> Iterator[str]:
     prompts = [prompt for _, prompt in context.prompts]
     name = "context" if context.agent is None else f"agent {one_line(context.agent)[:_SHORT_ID]}"
     figures = f"{tokens(prompts[0])} to {tokens(prompts[-1])}, at most {tokens(max(prompts))}"
-    room = max(1, view.width - len(name) - len(figures) - 4)
-    yield f"{name}  {sparkline(_fitted(prompts, room))}  {figures}"
+    room = view.width - len(name) - len(figures) - 4
+    drawn = [sparkline(_fitted(prompts, room))] if room > 0 else []
+    yield from wrap("  ".join([name, *drawn, figures]), view.width)
 
 
 def _fitted(values: Sequence[int], room: int) -> list[int]:

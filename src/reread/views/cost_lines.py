@@ -400,7 +400,7 @@ def _cost_table(costs: Sequence[ResponseCost], view: View) -> Iterator[str]:
         yield view.style.paint(next(lines), "bold")
         yield from lines
         return
-    head, *others = table([row[:4] for row in rows], view.width, flexible=2, right=frozenset({0, 1}))
+    head, *others = table([row[:4] for row in rows], view.width, flexible=2, right=(0, 1), dispensable=(3, 1))
     yield view.style.paint(head, "bold")
     for line, each in zip(others, costs, strict=True):
         yield line

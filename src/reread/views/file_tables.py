@@ -16,7 +16,7 @@ from reread.sessions import Session
 
 from .calls import shown_path
 from .numbers import count
-from .text import Style, cells, harmless, ruler, shorten, shorten_path, table, wrap
+from .text import Style, cells, hanging, harmless, one_line, ruler, shorten, shorten_path, table, wrap
 from .values import Document, View, utc, when
 
 _LOOKS = {"+": "green", "-": "red", "\\": "dim"}
@@ -79,6 +79,7 @@ def bar(added: int, removed: int, width: int) -> list[HunkLine]:
 
 _SHORT_ID = 8
 _INDENT = "    "
+_LEAST_NAME = 16
 
 
 def files_document(touched: Touched) -> Document:
@@ -118,7 +119,7 @@ def files_lines(touched: Touched, view: View) -> Iterator[str]:
         yield "no files"
         return
     rows = [("last", "done", "sessions", "file"), *(_row(file, view) for file in touched.files)]
-    lines = table(rows, view.width, flexible=3, right=frozenset(), cut=shorten_path)
+    lines = table(rows, view.width, flexible=3, right=(), cut=shorten_path, dispensable=(2, 0), least=_LEAST_NAME)
     yield view.style.paint(next(lines), "bold")
     yield from lines
     if len(touched.files) == 1:
@@ -156,7 +157,7 @@ def _history(file: TouchedFile, view: View) -> Iterator[str]:
         )
         for operation in file.operations
     ]
-    yield from table(rows, view.width, flexible=5, right=frozenset())
+    yield from table(rows, view.width, flexible=5, right=(), dispensable=(2, 4), least=_LEAST_NAME)
 
 
 def decisions_document(decisions: Sequence[Decision]) -> Document:
@@ -198,8 +199,8 @@ def decisions_lines(decisions: Sequence[Decision], view: View) -> Iterator[str]:
 
 def _option(label: str, is_chosen: bool, view: View) -> Iterator[str]:
     mark = "●" if is_chosen else "○"
-    line = f"  {mark} {shorten(label, max(8, view.width - 4))}"
-    yield view.style.paint(line, "green") if is_chosen else line
+    for line in hanging(one_line(label), view.width, f"  {mark} ", _INDENT):
+        yield view.style.paint(line, "green") if is_chosen else line
 
 
 def _answer(decision: Decision, view: View) -> Iterator[str]:
@@ -211,8 +212,8 @@ def _answer(decision: Decision, view: View) -> Iterator[str]:
         answers.append(decision.note)
     for part in answers:
         look = "red" if decision.answer is None else "green"
-        for number, line in enumerate(wrap(part, view.width - len(_INDENT))):
-            yield view.style.paint(("  → " if number == 0 else _INDENT) + line, look)
+        for line in hanging(part, view.width, "  → ", _INDENT):
+            yield view.style.paint(line, look)
 
 
 _ID_LENGTH = 8

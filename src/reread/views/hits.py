@@ -181,6 +181,7 @@ _DOCUMENT_SNIPPET = 160
 _PLACE_ID = 13
 """Characters of a session's uuid: enough to be unique, and the command still fits into 80 columns."""
 _INDENT = "    "
+_LEAST_TITLE = 8
 
 
 def search_document(answer: SearchAnswer, terms: Sequence[Findable]) -> Document:
@@ -229,15 +230,21 @@ def search_lines(answer: SearchAnswer, terms: Sequence[Findable], view: View) ->
 
 
 def _hit_lines(hit: Hit, terms: Sequence[Findable], view: View) -> Iterator[str]:
-    row = hit.session.row
-    lead = [when(hit.time, view.timezone), shorten(last_part(row.project), 16)]
-    head = "  ".join(part for part in lead if part)
-    title = shorten(row.title or "", max(0, view.width - cells(head) - cells(hit.field.value) - 4))
-    paint = view.style.paint
-    yield "  ".join(part for part in (head, paint(title, "bold"), paint(hit.field.value, "cyan")) if part)
+    yield _hit_head(hit, view)
     yield from (_INDENT + line for line in _snippet_lines(hit.text, _marked(hit, terms), view))
-    yield _INDENT + paint(place_command(hit), "dim")
+    yield _INDENT + view.style.paint(place_command(hit), "dim")
     yield ""
+
+
+def _hit_head(hit: Hit, view: View) -> str:
+    """Time, project, title and field, without the project if it would leave the title no room."""
+    paint, row, field = view.style.paint, hit.session.row, hit.field.value
+    time, project = when(hit.time, view.timezone), shorten(last_part(row.project), 16)
+    lead = "  ".join(part for part in (time, project) if part)
+    if view.width - cells(f"{lead}    {field}") < _LEAST_TITLE:
+        lead = time
+    title = shorten(row.title or "", view.width - cells(f"{lead}    {field}"))
+    return "  ".join(part for part in (lead, paint(title, "bold"), paint(field, "cyan")) if part)
 
 
 class TextFound(Protocol):
@@ -282,7 +289,7 @@ def found_text_lines(found: Sequence[TextFound], total: int, words: Sequence[str
     paint = view.style.paint
     for each in found:
         lead = [when(each.time, view.timezone), shorten(last_part(each.project), 16), each.session]
-        yield "  ".join(one_line(part) for part in (*lead, each.field) if part)
+        yield from wrap("  ".join(one_line(part) for part in (*lead, each.field) if part), view.width)
         yield from (_INDENT + line for line in _snippet_lines(each.text, _words_in(each.text, words), view))
         yield ""
     shown = len(found)

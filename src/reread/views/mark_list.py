@@ -13,7 +13,7 @@ from reread.marks import Mark, MarkChange
 from .numbers import count, money, shown_of
 from .session_list import last_part, mark_fields, mark_lines
 from .text import cut, one_line, shorten, shorten_path, table, wrap
-from .usage_table import narrowed
+from .usage_table import least_key
 from .values import Document, View, dollars, utc, when
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ NOWHERE = "no project"
 MOST_NAMES = 4
 MOST_GUESSES = 3
 _HEADER = ("project", "sessions", "prompts", "last", "cost", "")
-_DISPENSABLE = (2, 1, 3)
-"""Columns that are dropped if there is no room, in this order: prompts, sessions, last."""
+_DISPENSABLE = (2, 1, 3, 5)
+"""Columns that are dropped if there is no room, in this order: prompts, sessions, last, whether it is here."""
 _DATE = "%Y-%m-%d"
 
 
@@ -63,8 +63,9 @@ def projects_lines(projects: Sequence[Project], view: View, total: int) -> Itera
         yield "no projects"
         return
     rows = [_HEADER, *(_row(each, view) for each in projects)]
-    rows = narrowed(rows, view.width, _DISPENSABLE)
-    lines = table(rows, view.width, flexible=0, right=frozenset(range(1, len(rows[0]))), cut=shorten_path)
+    least = least_key("project")
+    right = range(1, len(_HEADER))
+    lines = table(rows, view.width, flexible=0, right=right, cut=shorten_path, dispensable=_DISPENSABLE, least=least)
     yield view.style.paint(next(lines), "bold")
     for each, line in zip(projects, lines, strict=True):
         yield line

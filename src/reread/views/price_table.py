@@ -34,6 +34,8 @@ _HEADERS = {
 }
 _SHORT = {"cache_read": "read", "cache_write_5m": "5m", "cache_write_1h": "1h"}
 _WIDE, _MIDDLE = 96, 64
+_DISPENSABLE = ("from", "fast", "cache_write_1h", "cache_write_5m")
+_LEAST_MODEL = 20
 
 
 def price_lines(
@@ -74,7 +76,8 @@ def _table(models: Sequence[ModelPrices], view: View, day: date | None) -> Itera
         for row in _rows(model, day):
             rows += [tuple(cells[name] for name in columns) for cells in _row_cells(model, row)]
     right = frozenset(columns.index(name) for name in (*_PER_TOKEN, "fast") if name in columns)
-    lines = table(rows, view.width, flexible=0, right=right)
+    dispensable = [columns.index(name) for name in _DISPENSABLE if name in columns]
+    lines = table(rows, view.width, flexible=0, right=right, dispensable=dispensable, least=_LEAST_MODEL)
     yield view.style.paint(next(lines), "bold")
     yield from lines
 
@@ -121,7 +124,7 @@ def _unpriced_lines(prices: Prices, unpriced: Sequence[UnpricedModel] | None, vi
         for each in unpriced
         for why in [_why(prices, each.model)]
     ]
-    yield from table(rows, view.width, flexible=0, right=frozenset({1, 2}))
+    yield from table(rows, view.width, flexible=0, right=(1, 2), dispensable=(1, 3), least=_LEAST_MODEL)
 
 
 def _why(prices: Prices, raw: str | None) -> str:

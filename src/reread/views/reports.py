@@ -16,6 +16,7 @@ from reread.sessions import Session
 
 from .calls import tool_label
 from .numbers import by_version, count, duration, money, percent, results_waiting, shown_of
+from .session_list import newest_table
 from .terminal import WITHDRAWN, turn_lines
 from .text import harmless, one_line, ruler, shorten, table, wrap
 from .values import View, when
@@ -47,6 +48,7 @@ def activity_words(activity: Activity) -> str:
 
 _SHORT_ID = 8
 _GLANCE = 20
+_LEAST_TOOL = 20
 _MOST = 12
 """How many rows of a list the doctor shows; the rest is only counted."""
 
@@ -101,7 +103,7 @@ def tools_lines(counts: Sequence[ToolCount], view: View, limit: int | None = Non
         return
     header = ("tool", "calls", "errors", "rejected", "rate", "time each")
     rows = [header, *(_tool_row(each) for each in counts[:limit])]
-    lines = table(rows, view.width, flexible=0, right=frozenset({1, 2, 3, 4, 5}))
+    lines = table(rows, view.width, flexible=0, right=range(1, 6), dispensable=(3, 5, 4, 2), least=_LEAST_TOOL)
     yield view.style.paint(next(lines), "bold")
     yield from lines
     yield from _beyond(len(rows) - 1, len(counts), "tool", view)
@@ -165,7 +167,7 @@ def _listed(noun: str, items: list[str], look: str, view: View) -> Iterator[str]
         return
     yield view.style.paint(f"{count(len(items), noun)}:", look)
     for item in items[:_MOST]:
-        yield "  " + shorten(item, view.width - 2)
+        yield from (f"  {part}" for part in wrap(one_line(item), view.width - 2))
     if len(items) > _MOST:
         yield from _wrapped(f"  and {len(items) - _MOST:,} more (--json lists all)", view, "dim")
 
@@ -209,7 +211,7 @@ def overview_lines(sessions: list[Session], total: int, view: View) -> Iterator[
     """The newest sessions, and what to type next."""
     yield view.style.paint(f"{count(total, 'session')}, newest first", "bold")
     rows = [_overview_row(position, session, view.timezone) for position, session in enumerate(sessions, 1)]
-    yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
+    yield from newest_table(rows, view)
     yield from _last_turn(sessions, view)
     yield ""
     yield from _wrapped("reread show @last    reread thinking    reread tools    reread --help", view, "dim")

@@ -13,7 +13,7 @@ from reread.features.friction.scene import PRINTED_NAMES
 from .charts import Chart, Series
 from .hits import show_command
 from .numbers import count, duration, money, nano
-from .text import cells, harmless, inline_markdown, one_line, shorten, table, wrap
+from .text import cells, hanging, harmless, inline_markdown, one_line, shorten, table, wrap
 from .values import Document, View, dollars, utc, when
 
 if TYPE_CHECKING:
@@ -28,7 +28,11 @@ MOST_SUBJECTS = 6
 MOST_PATTERNS = 6
 MOST_SUGGESTIONS = 5
 _MOST_WEEKS = 12
-_ROOM_FOR_SESSIONS = 90
+_DISPENSABLE = (6, 2, 3, 5)
+"""Columns that are dropped if there is no room, in this order: the rate before, sessions, time, the rate."""
+_LEAST_KIND = 16
+_LEAST_BAR = 4
+_LEAST_EXAMPLE = 24
 _LONGEST_DRAFT = 14
 _INDENT = "    "
 NOTHING = "nothing went wrong here, as far as the lines tell"
@@ -66,13 +70,13 @@ def retro_lines(found: Retro, view: View, limit: int | None = None, *, only_sugg
             yield from _changes(found.changes, view)
         else:
             yield ""
-            yield NOTHING if found.prompts else NOTHING_AT_ALL
+            yield from wrap(NOTHING if found.prompts else NOTHING_AT_ALL, view.width)
         yield from _patterns(found.patterns, view, limit or MOST_PATTERNS)
     yield from _suggestions(found, view, limit or MOST_SUGGESTIONS)
     left_out = left_out_line(found)
     if left_out:
         yield ""
-        yield view.style.paint(shorten(left_out, view.width), "dim")
+        yield from (view.style.paint(line, "dim") for line in wrap(left_out, view.width))
 
 
 def _head(found: Retro, view: View) -> Iterator[str]:
@@ -121,12 +125,12 @@ def _kinds(found: Retro, view: View) -> Iterator[str]:
     header = ("", "times", "sessions", "time", "cost", "per 100 prompts", "before", "")
     rows = [header, *(_kind_row(group) for group in found.kinds)]
     rows = rows if has_past else [row[:6] for row in rows]
-    if view.width < _ROOM_FOR_SESSIONS:
-        rows = [(*row[:2], *row[3:]) for row in rows]
-    lines = list(table(rows, view.width - 2, flexible=0, right=frozenset(range(1, len(rows[0]) - has_past))))
-    yield "  " + view.style.paint(lines[0], "dim")
-    yield from (f"  {line}" for line in lines[1:])
-    yield "  " + view.style.paint(shorten(causes_line(found), view.width - 2), "dim")
+    dispensable = _DISPENSABLE if has_past else _DISPENSABLE[1:]
+    right = range(1, len(rows[0]) - has_past)
+    lines = table(rows, view.width - 2, flexible=0, right=right, dispensable=dispensable, least=_LEAST_KIND)
+    yield "  " + view.style.paint(next(lines), "dim")
+    yield from (f"  {line}" for line in lines)
+    yield from (f"  {view.style.paint(line, 'dim')}" for line in wrap(causes_line(found), view.width - 2))
 
 
 def causes_line(found: Retro) -> str:
@@ -186,11 +190,11 @@ def rate_text(rate: Rate | None, *, with_interval: bool = True) -> str:
 def _subjects(found: Retro, view: View, most: int) -> Iterator[str]:
     for group in found.subjects[:most]:
         yield ""
-        yield "  " + shorten(subject_title(group), view.width - 2)
+        yield from hanging(subject_title(group), view.width, "  ", _INDENT)
         yield from _quoted(group.example, view)
     if len(found.subjects) > most:
         yield ""
-        yield view.style.paint(f"  and {len(found.subjects) - most:,} more; --limit shows them", "dim")
+        yield _more(len(found.subjects) - most, view)
 
 
 def subject_title(group: FrictionGroup) -> str:
@@ -234,11 +238,14 @@ def _weeks(weeks: Sequence[Week], view: View) -> Iterator[str]:
         return
     yield from _heading(WEEKS, view)
     highest = max(week.rate.per_hundred or 0.0 for week in shown) or 1.0
-    room = max(4, min(40, view.width - 50))
-    for week in shown:
-        bar = "█" * round(room * (week.rate.per_hundred or 0.0) / highest)
-        prompts = f"{count(week.rate.exposure, 'prompt'):>14}"
-        yield f"  {week.week}  {prompts}  {rate_text(week.rate):>18}  {bar}".rstrip()
+    rows = [(week.week, count(week.rate.exposure, "prompt"), rate_text(week.rate)) for week in shown]
+    room = max(
+        _LEAST_BAR, min(40, view.width - 2 - sum(2 + max(map(cells, column)) for column in zip(*rows, strict=True)))
+    )
+    bars = ["█" * round(room * (week.rate.per_hundred or 0.0) / highest) for week in shown]
+    drawn = [(*row, bar) for row, bar in zip(rows, bars, strict=True)]
+    lines = table(drawn, view.width - 2, flexible=0, right=(1, 2), dispensable=(3, 1), least=_LEAST_KIND)
+    yield from (f"  {line}" for line in lines)
 
 
 def _changes(changes: Sequence[TurningPoint], view: View) -> Iterator[str]:
@@ -247,7 +254,7 @@ def _changes(changes: Sequence[TurningPoint], view: View) -> Iterator[str]:
     yield from _heading("Before and after, four weeks each, per 100 prompts", view)
     for each in changes:
         if each.change is not None:
-            yield "  " + shorten(change_text(each, view), view.width - 2)
+            yield from hanging(change_text(each, view), view.width, "  ", _INDENT)
     same = [f"{one_line(each.name)} ({_day(each, view)})" for each in changes if each.change is None]
     for line in wrap(f"{_NO_DIFFERENCE} after {', '.join(same)}", view.width - 2) if same else ():
         yield "  " + view.style.paint(line, "dim")
@@ -269,12 +276,14 @@ def _patterns(patterns: Sequence[RepeatedPattern], view: View, most: int) -> Ite
         return
     yield from _heading("What repeats", view)
     for pattern in patterns[:most]:
-        lead = f"  {pattern_title(pattern)}: "
-        yield lead + shorten(pattern.example, max(8, view.width - cells(lead)))
+        lead = f"{pattern_title(pattern)}: "
+        room = view.width - cells(lead) - 2
+        example = shorten(pattern.example, room) if room >= _LEAST_EXAMPLE else one_line(pattern.example)
+        yield from hanging(lead + example, view.width, "  ", _INDENT)
         moment = pattern.moments[0]
         yield _INDENT + view.style.paint(show_command(moment.session, moment.uuid), "dim")
     if len(patterns) > most:
-        yield view.style.paint(f"  and {len(patterns) - most:,} more; --limit shows them", "dim")
+        yield _more(len(patterns) - most, view)
 
 
 def pattern_title(pattern: RepeatedPattern) -> str:
@@ -291,15 +300,20 @@ def _suggestions(found: Retro, view: View, most: int) -> Iterator[str]:
     yield from _heading("What to change", view)
     for number, each in enumerate(found.suggestions[:most], 1):
         yield from ("" for _ in range(number > 1))
-        yield f"  {number}. " + shorten(each.title, view.width - 5)
+        yield from hanging(f"{number}. {one_line(each.title)}", view.width, "  ", "     ")
         yield _INDENT + view.style.paint(shorten(f"into {each.place}", view.width - 4), "cyan")
         yield from _draft(each, view)
         for line in wrap(checked(each), view.width - len(_INDENT)):
             yield _INDENT + view.style.paint(line, "dim")
-        yield _INDENT + view.style.paint(proof(each, found), "dim")
-    yield view.style.paint("  `reread retro apply N` shows what one of them would change, and asks", "dim")
+        yield from (_INDENT + view.style.paint(line, "dim") for line in proof(each, found))
+    hint = "`reread retro apply N` shows what one of them would change, and asks"
+    yield from (f"  {view.style.paint(line, 'dim')}" for line in wrap(hint, view.width - 2))
     if len(found.suggestions) > most:
-        yield view.style.paint(f"  and {len(found.suggestions) - most:,} more; --limit shows them", "dim")
+        yield _more(len(found.suggestions) - most, view)
+
+
+def _more(number: int, view: View) -> str:
+    return view.style.paint(f"  and {number:,} more; --limit shows them", "dim")
 
 
 def _draft(each: Suggestion, view: View) -> Iterator[str]:
@@ -318,13 +332,13 @@ def checked(each: Suggestion) -> str:
     return "; ".join(part for part in (each.checked, worth, spent) if part)
 
 
-def proof(each: Suggestion, found: Retro) -> str:
-    """The command that shows the first line that proves it, and the number of further lines."""
+def proof(each: Suggestion, found: Retro) -> list[str]:
+    """The command that shows the first line that proves it, and how many further lines do."""
     if not each.evidence:
-        return ""
-    first = each.evidence[0]
+        return []
+    first, more = each.evidence[0], len(each.evidence) - 1
     command = show_command(found.homes.get(first, "@last"), first)
-    return command + (f" and {len(each.evidence) - 1} more" if len(each.evidence) > 1 else "")
+    return [command, f"and {more:,} more; --json has them"] if more else [command]
 
 
 def left_out_line(found: Retro) -> str:
@@ -598,7 +612,8 @@ def _markdown_suggestions(found: Retro, most: int) -> Iterator[str]:
         yield from (f"   {line}".rstrip() for line in draft.split("\n"))
         yield f"   {fence}"
         yield ""
-        yield f"   {inline_markdown(checked(each))}: `{_code(proof(each, found))}`"
+        command, *more = proof(each, found) or [""]
+        yield f"   {inline_markdown(checked(each))}: `{_code(command)}`{''.join(f' {rest}' for rest in more)}"
 
 
 def _markdown_heading(text: str) -> Iterator[str]:

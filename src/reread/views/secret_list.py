@@ -72,7 +72,7 @@ def secrets_lines(answer: SecretsAnswer, advice: str, view: View, values: Mappin
         yield "no keys or passwords found"
         return
     rows = [("last", "kind", "lines", "sessions", "project"), *(_row(each, view) for each in answer.secrets)]
-    lines = table(rows, view.width, flexible=4, right=frozenset({2, 3}))
+    lines = table(rows, view.width, flexible=4, right=(2, 3), dispensable=(3, 0))
     yield view.style.paint(next(lines), "bold")
     for each, line in zip(answer.secrets, lines, strict=True):
         yield line

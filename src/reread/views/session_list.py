@@ -85,12 +85,14 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
             (*row[:cost], row[cost] + mark, *row[cost + 1 :]) for row, mark in zip(rows[1:], marked, strict=True)
         ]
     right = frozenset(columns.index(name) for name in ("prompts", "tokens", "cost") if name in columns)
-    lines = table(rows, view.width, flexible=columns.index("title"), right=right)
+    title, dispensable = columns.index("title"), [columns.index(name) for name in _DISPENSABLE if name in columns]
+    lines = table(rows, view.width, flexible=title, right=right, dispensable=dispensable, least=_LEAST_TITLE)
     yield view.style.paint(next(lines), "bold")
     yield from lines
     yield ""
     legend = f"  {LEGEND}" if "marks" in columns else ""
-    yield view.style.paint(clip(shown_of(len(copied), total, "session") + legend, view.width), "dim")
+    sums = shown_of(len(copied), total, "session") + legend
+    yield from (view.style.paint(line, "dim") for line in wrap(sums, view.width))
     if has_copies:
         spent = sum(nanodollars for _, nanodollars in copied)
         yield from (view.style.paint(line, "dim") for line in wrap(copied_note(spent), view.width))
@@ -103,7 +105,7 @@ def lost_lines(lost: Sequence[LostSession], view: View) -> Iterator[str]:
     yield ""
     verb = "was" if len(lost) == 1 else "were"
     heading = f"{count(len(lost), 'session')} {verb} deleted before the first import:"
-    yield view.style.paint(clip(heading, view.width), "bold")
+    yield from (view.style.paint(line, "bold") for line in wrap(heading, view.width))
     for each in lost[:_MOST_LOST]:
         lead = [one_line(each.id)[:SHORT_ID], when(each.ended, view.timezone), shorten(last_part(each.project), 16)]
         text = " · ".join(one_line(part) for part in (each.summary, each.first_prompt) if part)
@@ -132,8 +134,9 @@ _WIDE, _MIDDLE = 116, 64
 """Widths from which more columns are shown; below each, they would leave the title less room than fewer columns do."""
 _DATE = len("2026-11-15")
 _NARROW_PROJECT = 12
-_ROOM_FOR_PROMPTS = 70
-"""The overview drops the number of prompts below this width, so that costs are never cut."""
+_DISPENSABLE = ("prompts", "tokens", "project", "marks", "cost")
+_LEAST_TITLE = 14
+"""How many cells a title keeps as long as columns can be dropped instead."""
 
 
 def _columns(width: int) -> list[str]:
@@ -202,10 +205,7 @@ def overview_lines(
     yield ""
     left_out = f", {hidden:,} hidden" if hidden else ""
     yield view.style.paint(f"{count(total, 'session')}, newest first{left_out}", "bold")
-    rows = [_recent(position, each, view) for position, each in sessions]
-    if view.width < _ROOM_FOR_PROMPTS:
-        rows = [(*row[:4], row[5]) for row in rows]
-    yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
+    yield from newest_table([_recent(position, each, view) for position, each in sessions], view)
     if expiring:
         yield ""
         warning = (
@@ -224,15 +224,20 @@ def early_overview_lines(
     yield from _period_table(periods, view)
     yield ""
     yield view.style.paint(f"the newest of {count(total, 'session')}; the others are being read now", "bold")
-    rows = [_recent(position, each, view) for position, each in enumerate(sessions, 1)]
-    if view.width < _ROOM_FOR_PROMPTS:
-        rows = [(*row[:4], row[5]) for row in rows]
-    yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
+    yield from newest_table([_recent(position, each, view) for position, each in enumerate(sessions, 1)], view)
+
+
+def newest_table(rows: Sequence[Sequence[str]], view: View) -> Iterator[str]:
+    """Number, time, project, title, prompts and cost of the newest sessions; prompts, project and cost are dropped, in
+    this order, if they leave the title no room."""
+    return table(rows, view.width, flexible=3, right=(4, 5), dispensable=(4, 2, 5), least=_LEAST_TITLE)
 
 
 def _period_table(periods: Sequence[Period], view: View) -> Iterator[str]:
     header = ("", "prompts", "cost", "tokens", "cache hit")
-    lines = table([header, *map(_period_row, periods)], view.width, flexible=0, right=frozenset(range(1, len(header))))
+    rows = [header, *map(_period_row, periods)]
+    least = max(len(row[0]) for row in rows)
+    lines = table(rows, view.width, flexible=0, right=range(1, len(header)), dispensable=(4, 3, 1), least=least)
     yield view.style.paint(next(lines), "bold")
     yield from lines
 

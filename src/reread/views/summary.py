@@ -14,7 +14,7 @@ from .calls import shown_path
 from .file_tables import decision_document
 from .numbers import count, duration, money, tokens
 from .session_list import last_part
-from .text import harmless, inline_markdown, shorten, wrap
+from .text import hanging, harmless, inline_markdown, shorten, wrap
 from .values import Document, View, dollars, utc, when
 
 _MOST = 20
@@ -136,8 +136,7 @@ def summary_lines(summary: SessionSummary, view: View) -> Iterator[str]:
         yield ""
         yield paint(heading, "bold")
         for line in lines:
-            for number, part in enumerate(wrap(line, view.width - 4)):
-                yield f"{'  ' if number == 0 else '    '}{part}".rstrip()
+            yield from hanging(line, view.width, "  ", "    ")
 
 
 def markdown_lines(summary: SessionSummary, view: View) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 
 from reread import lazy
@@ -112,9 +112,14 @@ _BEYOND_ASCII = lazy.pattern(r"[^\x00-\x7f]")
 
 @cache  # a long session calls it millions of times, for a few hundred characters
 def _cell(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+    if unicodedata.category(character) in ("Mn", "Me", "Cf") or _ends_a_syllable(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _ends_a_syllable(character: str) -> bool:
+    """Whether it is a Korean vowel or final, which the consonant before it has room for. macOS writes file names so."""
+    return "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7fb"
 
 
 def shorten(text: str, width: int) -> str:
@@ -130,8 +135,15 @@ def shorten_path(path: str, width: int) -> str:
     line = one_line(path)
     if cells(line) <= width or not ("/" in line or "\\" in line):
         return shorten(line, width)
-    end = cut(line[::-1], max(0, width - 1))[::-1]
-    return "…" + end if width > 0 else ""
+    return "…" + ending(line, width - 1) if width > 0 else ""
+
+
+def ending(text: str, width: int) -> str:
+    """As much of the end of a text as fits."""
+    start, room = len(text), width
+    while start and (room := room - _cell(text[start - 1])) >= 0:
+        start -= 1
+    return text[after_split(text, start) :]
 
 
 def clip(line: str, width: int) -> str:
@@ -148,8 +160,43 @@ def cut(text: str, width: int) -> str:
     for position, character in enumerate(text):
         used += _cell(character)
         if used > width:
-            return text[:position]
+            return text[: before_split(text, position)]
     return text
+
+
+_JOINER = "\u200d"
+
+
+def _is_inside(text: str, position: int, start: int = 0) -> bool:
+    """Whether a cut here would split what is drawn as one: a letter and its accents, a flag, a joined emoji."""
+    if not start < position < len(text):
+        return False
+    before, after = text[position - 1], text[position]
+    if _is_flag_letter(before) and _is_flag_letter(after):
+        letters = 1
+        while position - letters > start and _is_flag_letter(text[position - letters - 1]):
+            letters += 1
+        return letters % 2 == 1
+    return not _cell(after) or before == _JOINER or "\U0001f3fb" <= after <= "\U0001f3ff"
+
+
+def _is_flag_letter(character: str) -> bool:
+    """Two of them are drawn as the flag of a country."""
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def before_split(text: str, position: int, start: int = 0) -> int:
+    """The last place up to this one where a cut splits nothing; `start` if there is none."""
+    while _is_inside(text, position, start):
+        position -= 1
+    return position
+
+
+def after_split(text: str, position: int) -> int:
+    """The first place from this one on where a cut splits nothing."""
+    while _is_inside(text, position):
+        position += 1
+    return position
 
 
 def wrap(text: str, width: int) -> Iterator[str]:
@@ -161,6 +208,12 @@ def wrap(text: str, width: int) -> Iterator[str]:
         else:
             for part in harmless(line).split("\n"):
                 yield from _wrap_line(part.rstrip(), width)
+
+
+def hanging(text: str, width: int, first: str, further: str) -> Iterator[str]:
+    """A wrapped text whose first line begins with `first`, and each further one with `further`, which is as wide."""
+    for number, line in enumerate(wrap(text, width - cells(further))):
+        yield f"{further if number else first}{line}".rstrip()
 
 
 def _wrap_line(line: str, width: int) -> Iterator[str]:
@@ -189,7 +242,8 @@ def _fitting(line: str, start: int, width: int) -> int:
     for position in range(start, len(line)):
         used += _cell(line[position])
         if used > width:
-            return max(position, start + 1)
+            whole = before_split(line, position, start)
+            return whole if whole > start else max(position, start + 1)
     return len(line)
 
 
@@ -197,18 +251,43 @@ Shorten = Callable[[str, int], str]
 
 
 def table(
-    rows: Sequence[Sequence[str]], width: int, *, flexible: int, right: frozenset[int], cut: Shorten = shorten
+    rows: Sequence[Sequence[str]],
+    width: int,
+    *,
+    flexible: int,
+    right: Collection[int],
+    cut: Shorten = shorten,
+    dispensable: Iterable[int] = (),
+    least: int = 8,
 ) -> Iterator[str]:
-    """Columns two spaces apart. The flexible one shrinks until the table fits; `cut` shortens its cells."""
+    """Columns two spaces apart, those of `right` aligned to the right.
+
+    Columns of `dispensable` are left out, in this order, until the flexible one has `least` cells. Then that one
+    shrinks as far as it must, its cells shortened by `cut`, because a number that is cut is another number.
+    """
     if not rows:
         return
     widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
-    excess = sum(widths) + 2 * (len(widths) - 1) - width
-    widths[flexible] = max(min(8, widths[flexible]), widths[flexible] - max(0, excess))
+    kept = _kept_columns(widths, width, flexible, dispensable, least)
+    beside = sum(widths[column] + 2 for column in kept if column != flexible)
+    widths[flexible] = max(min(1, widths[flexible]), min(widths[flexible], width - beside))
     for row in rows:
-        short = [(cut if i == flexible else shorten)(cell, widths[i]) for i, cell in enumerate(row)]
-        parts = [_padded(cell, widths[i], i in right) for i, cell in enumerate(short)]
+        short = {column: (cut if column == flexible else shorten)(row[column], widths[column]) for column in kept}
+        parts = [_padded(cell, widths[column], column in right) for column, cell in short.items()]
         yield clip("  ".join(parts), width)
+
+
+def _kept_columns(
+    widths: Sequence[int], width: int, flexible: int, dispensable: Iterable[int], least: int
+) -> list[int]:
+    kept = list(range(len(widths)))
+    needed = sum(widths) + 2 * (len(kept) - 1) - max(0, widths[flexible] - least)
+    for column in dispensable:
+        if needed <= width:
+            break
+        kept.remove(column)
+        needed -= widths[column] + 2
+    return kept
 
 
 def _padded(text: str, width: int, to_the_right: bool) -> str:
@@ -298,7 +377,7 @@ class Flow:
             return
         for character in piece:
             size = cells(character)
-            if self._word and size and (size == 2 or cells(self._word[0]) == 2):
+            if self._word and size and (size == 2 or cells(self._word[0]) == 2) and self._word[-1] != _JOINER:
                 self._end_word()
             self._word += character
             self._break_long()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from reread.archive.usage_report import Accounting, FiveHourBlock, ModelUse, Usa
 from reread.billing.report import Tokens
 
 from .numbers import count, money, nano, percent, tokens
-from .text import cells, harmless, one_line, shorten, shorten_path, table, wrap
+from .text import harmless, one_line, shorten, shorten_path, table, wrap
 from .values import Document, View, dollars, tokens_document, utc, when
 
 if TYPE_CHECKING:
@@ -214,25 +214,21 @@ def _table(report: UsageReport, view: View, *, breakdown: bool, reconciliation: 
     rows = [(*row, *[""] * (len(rows[0]) - len(row))) for row in rows]
     right = frozenset(range(1, len(rows[0]) - (not is_compared)))
     cut = shorten_path if report.by == "project" else shorten
-    lines = table(narrowed(rows, view.width, _DISPENSABLE), view.width, flexible=0, right=right, cut=cut)
+    dispensable = [column for column in _DISPENSABLE if column < len(rows[0])]
+    least = least_key(report.by)
+    lines = table(rows, view.width, flexible=0, right=right, cut=cut, dispensable=dispensable, least=least)
     yield from (view.style.paint(line, *look) if look else line for line, look in zip(lines, looks, strict=True))
 
 
+_DISPENSABLE = (8, 6, 1, 4, 2, 5, 3, 9)
+"""Columns that are dropped if there is no room, in this order: bar, hit, requests, cache write, input, cache read,
+output, what the client said."""
 _LEAST_KEY = {"session": 32, "project": 24}
-_DISPENSABLE = (8, 6, 1, 4, 2)
-"""Columns that are dropped if there is no room, in this order: bar, hit, requests, cache write, input."""
 
 
-def narrowed(rows: list[tuple[str, ...]], width: int, dispensable: Iterable[int]) -> list[tuple[str, ...]]:
-    """The rows without the columns that do not fit, dropped in the order of `dispensable`."""
-    least = _LEAST_KEY.get(rows[0][0], 16)
-    kept = list(range(len(rows[0])))
-    for column in dispensable:
-        widest = [max(cells(row[i]) for row in rows) for i in kept]
-        if min(widest[0], least) + sum(widest[1:]) + 2 * (len(kept) - 1) <= width:
-            break
-        kept.remove(column)
-    return [tuple(row[i] for i in kept) for row in rows]
+def least_key(by: str) -> int:
+    """How many cells the name of a row keeps as long as columns can be dropped instead."""
+    return _LEAST_KEY.get(by, 16)
 
 
 def _figures(used: Tokens, suspect: int, dearest: int) -> tuple[str, ...]:
@@ -314,15 +310,18 @@ _STEPS = {"day": 1, "week": 7}
 
 def usage_chart(report: UsageReport, zone: tzinfo | None) -> charts.Chart:
     rows = charted_rows(report)
-    models = dict.fromkeys(shown(each.model) for each in report.models)
     is_priced = report.totals.nanodollars is not None
+    models = dict.fromkeys(shown(each.model) for each in report.models)
+    priced = {shown(each.model) for each in report.models if each.tokens.cost is not None}
     return charts.Chart(
         title=f"{'Cost' if is_priced else 'Tokens'} by {report.by}",
         subtitle="at list prices, from transcripts: a lower bound" if is_priced else "",
         footnote=accounting_line(report.accounting, is_recorded=report.is_recorded),
         labels=tuple(_label(report.by, row, zone) for row in rows),
         series=tuple(
-            charts.Series(model, tuple(_value(row, model, is_priced) for row in rows), model_colour(model))
+            charts.Series(
+                model, tuple(_value(row, model, priced if is_priced else None) for row in rows), model_colour(model)
+            )
             for model in models
         ),
         kind="time" if report.by in TIMES else "names",
@@ -384,11 +383,12 @@ def charted_rows(report: UsageReport) -> list[UsageRow]:
     return [known.get(day.isoformat()) or UsageRow(key=day.isoformat(), tokens=Tokens()) for day in days]
 
 
-def _value(row: UsageRow, model: str, is_priced: bool) -> Decimal | int | None:
-    """What a row used of a model; None if it was used but has no price."""
+def _value(row: UsageRow, model: str, priced: Collection[str] | None) -> Decimal | int | None:
+    """The cost of what a row used of a model. None if the model never has a price or nothing in the row has one: zeros
+    would add up to a bar that was free. In tokens if `priced` is None."""
     used = [each.tokens for each in row.models if shown(each.model) == model]
-    if not is_priced:
+    if priced is None:
         return sum(tokens.total_tokens for tokens in used)
-    costs = [tokens.cost for tokens in used]
-    priced = [cost for cost in costs if cost is not None]
-    return sum(priced, Decimal(0)) if priced or not costs else None
+    if model not in priced or (row.tokens.requests and row.tokens.cost is None):
+        return None
+    return sum((tokens.cost for tokens in used if tokens.cost is not None), Decimal(0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from decimal import ROUND_CEILING, Decimal
 from functools import cached_property
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.views.numbers import money, tokens
-from reread.views.text import one_line
+from reread.views.text import after_split, before_split, one_line
 
 _STEPS = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
 
@@ -171,6 +171,18 @@ def fit_name(text: str, room: float, size: float) -> str:
     return _cut(plain(text), room, size, False, tail=2 / 3)
 
 
+def folded(text: str, room: float, size: float) -> Iterator[str]:
+    """The text over as many lines as it takes, broken at spaces; a word that is too long is cut."""
+    line = ""
+    for word in plain(text).split():
+        longer = f"{line} {word}" if line else word
+        if line and breadth(longer, size) > room:
+            yield fit(line, room, size)
+            longer = word
+        line = longer
+    yield fit(line, room, size)
+
+
 def _cut(text: str, room: float, size: float, bold: bool, tail: float) -> str:
     most = int(room / (size * _NARROWEST)) + 1
     if len(text) <= most and breadth(text, size, bold=bold) <= room:
@@ -187,7 +199,8 @@ def _cut(text: str, room: float, size: float, bold: bool, tail: float) -> str:
 
 def _without_middle(text: str, kept: int, tail: float) -> str:
     last = round(kept * tail)
-    return text[: kept - last].rstrip() + _ELLIPSIS + (text[-last:].lstrip() if last else "")
+    start, end = before_split(text, kept - last), after_split(text, len(text) - last)
+    return text[:start].rstrip() + _ELLIPSIS + text[end:].lstrip()
 
 
 Number = int | float | Decimal

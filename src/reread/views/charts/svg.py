@@ -29,6 +29,7 @@ from .chart import (
     fold_bars,
     fold_names,
     fold_series,
+    folded,
     is_whole,
     marks,
     plain,
@@ -656,8 +657,10 @@ _DRAWINGS: dict[Kind, tuple[Callable[[Chart, Sheet, float], tuple[list[str], flo
 def _footer(notes: list[str], sheet: Sheet, bottom: float) -> tuple[list[str], float]:
     parts = []
     for note in notes:
-        bottom += 20
-        parts.append(text(MARGIN, bottom, fit(note, sheet.width - 2 * MARGIN, SMALL), look="muted", size=SMALL))
+        bottom += 4
+        for line in folded(note, sheet.width - 2 * MARGIN, SMALL):
+            bottom += 16
+            parts.append(text(MARGIN, bottom, line, look="muted", size=SMALL))
     return parts, bottom + 24
 
 

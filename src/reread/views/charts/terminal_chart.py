@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from reread.views.text import Style, cells, shorten, wrap
+from reread.views.text import Style, cells, ending, shorten, wrap
 
 from .chart import (
     AxisMark,
@@ -98,7 +98,7 @@ def chart_lines(chart: Chart, width: int, style: Style) -> Iterator[str]:
         yield from _legend(chart, width, brush)
     if chart.footnote.strip():
         yield ""
-        yield from (style.paint(shorten(line, width), "dim") for line in wrap(chart.footnote, width))
+        yield from _note(chart.footnote, width, style)
 
 
 def _header(chart: Chart, width: int, style: Style) -> Iterator[str]:
@@ -111,8 +111,12 @@ def _header(chart: Chart, width: int, style: Style) -> Iterator[str]:
     else:
         yield style.paint(shorten(chart.title, width), "bold")
     if chart.subtitle.strip():
-        yield style.paint(shorten(chart.subtitle, width), "dim")
+        yield from _note(chart.subtitle, width, style)
     yield ""
+
+
+def _note(text: str, width: int, style: Style) -> Iterator[str]:
+    return (style.paint(shorten(line, width), "dim") for line in wrap(text, width))
 
 
 def _legend(chart: Chart, width: int, brush: _Brush) -> Iterator[str]:
@@ -120,7 +124,9 @@ def _legend(chart: Chart, width: int, brush: _Brush) -> Iterator[str]:
     line, used = "", 0
     for position, series in enumerate(chart.series):
         swatch = brush.fill(position) if brush.is_shaded else "■"
-        text = shorten(f"{series.name} {written(series.total, chart.unit)}", max(0, width - 2))
+        total = written(series.total, chart.unit)
+        room = width - 3 - cells(total)
+        text = f"{shorten(series.name, room)} {total}" if room > 0 else shorten(total, max(0, width - 2))
         entry, size = f"{brush.paint(swatch, position)} {text}".rstrip(), cells(text) + 2
         if line and used + 3 + size > width:
             yield line
@@ -185,8 +191,7 @@ def _short_name(text: str, width: int) -> str:
     line = shorten(text, 10**6)
     if cells(line) <= width:
         return line
-    tail = (width - 1) * 2 // 3
-    end = shorten(line[::-1], tail + 1)[:-1][::-1] if tail > 0 else ""
+    end = ending(line, (width - 1) * 2 // 3)
     return shorten(line, width - cells(end)) + end if width > 0 else ""
 
 
