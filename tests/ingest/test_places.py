@@ -383,6 +383,25 @@ def test_a_crash_in_a_forget_forgets_neither_id_nor_content(tmp_path: Path, monk
         assert archive.sessions() == []
 
 
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_copy_is_shown_again_when_the_original_lost_what_it_has(cut: bool, tmp_path: Path) -> None:
+    first = told(*MORE).write(tmp_path / "one")
+    told(*MORE).write(tmp_path / "two")
+    with opened(tmp_path, "one", "two") as archive:
+        archive.sync()
+        lines = first.read_bytes().splitlines(keepends=True)
+        other = [line.replace(b"iguana", b"pangolin") for line in lines]
+        first.write_bytes(b"".join(lines[:1] if cut else other))
+        archive.sync()
+        archive.sync()
+        assert {name: archive.search(name).total for name in ("iguana", "pangolin")} == {
+            "iguana": 1,
+            "pangolin": 0 if cut else 1,
+        }
+        assert archive.sync().sessions == 0
+        assert archive.safe.verify(deep=True).damaged == []
+
+
 def _killed(*_: object) -> None:
     raise KeyboardInterrupt
 

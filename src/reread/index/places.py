@@ -160,6 +160,12 @@ def drop_places(connection: sqlite3.Connection, machine: str, paths: Iterable[Pa
     )
 
 
+def look_at_again(connection: sqlite3.Connection, file: int) -> bool:
+    """Has the next walk compare the places of a file that was rewritten: they may hold what it no longer does. False if
+    it has none."""
+    return connection.execute("UPDATE place SET size = -1 WHERE file = ?", (file,)).rowcount > 0
+
+
 def mark_places_vanished(connection: sqlite3.Connection, machine: str, paths: Iterable[Path], now: int) -> None:
     connection.executemany(
         "UPDATE place SET present = 0, vanished = ? WHERE machine = ? AND path = ? AND present = 1",

@@ -29,7 +29,7 @@ from .database import transaction
 from .ledger import Ledger
 from .meta import EXTRACTOR, RESULT, as_path, file_key, stored_path
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
-from .source_state import UNREAD, remember, remember_grown
+from .source_state import UNREAD, look_again, remember, remember_grown
 from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING
 
 TYPE_CHECKING = False
@@ -73,6 +73,8 @@ class StoreWriter:
         self._order = meta.last_order(connection) + 1
         """Distinguishes the pieces of this sync from those of a sync that was killed before it could commit."""
         self._lowest, self._highest = self._id_range()
+        self._must_walk = False
+        """Whether the next sync must walk: places are to be looked at again."""
 
     @cached_property
     def _backups(self) -> KnownPieces:
@@ -213,6 +215,8 @@ class StoreWriter:
         known = self._connection.execute("SELECT id, session, head FROM file WHERE key = ?", (file.key,)).fetchone()
         if known is not None and (file.is_rewritten or file.kind in _WHOLE):
             words.unindex(self._connection, session_files.SessionFileReader(self._connection, self._safe), known[0])
+        if known is not None and file.is_rewritten and places.look_at_again(self._connection, known[0]):
+            self._must_walk = True
         values = {
             **{name: getattr(file, name) for name in _FILE_COLUMNS},
             "mtime_ns": fitting_time(file.mtime_ns),  # the safe of an earlier version may hold another
@@ -337,11 +341,17 @@ class StoreWriter:
         found = {**folders, **dict.fromkeys(unread, UNREAD)}
         with transaction(self._connection):
             remember(self._connection, self._machine, {str(path): mtime_ns for path, mtime_ns in found.items()})
+            self._look_again()
 
     def remember_grown(self, keys: Iterable[str]) -> None:
         """The same where only some known files changed."""
         with transaction(self._connection):
             remember_grown(self._connection, self._machine, keys)
+            self._look_again()
+
+    def _look_again(self) -> None:
+        if self._must_walk:
+            look_again(self._connection)
 
     def keep_places(self, found: Sequence[tuple[SourceFile, str, Path, str]]) -> None:
         """Stores places: other files with the content of a kept one, which is given by its path and machine."""
