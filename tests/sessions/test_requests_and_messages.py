@@ -185,3 +185,16 @@ def test_the_tokens_of_a_message_are_estimated_from_what_it_says() -> None:
     [message] = build(a_prompt("go"), reply).assistant_messages
     assert len(json.dumps({"command": "ls"})) == 17
     assert message.estimated_tokens == (10 + 9 + 17) // 4
+
+
+def test_one_request_is_made_as_all_of_them_are() -> None:
+    session = build(
+        a_prompt("go"),
+        a_reply(a_tool_call(id="a"), "one moment", id="msg_x", usage=[a_usage(1, 2), a_usage(1, 9)]),
+        a_tool_result("1", of="a"),
+        a_reply("undated", id="msg_y", timestamp=None),
+        a_reply("without usage", id="msg_z", usage=[None]),
+        a_reply("done", id="msg_w"),
+    )
+    assert [session.request(number) for number in range(3)] == list(session.requests)
+    assert session.requests[1].time is not None  # that of the result before it

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
+from itertools import starmap
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -31,7 +32,17 @@ from reread.records import (
 
 from .calls import ToolCall, pair_calls
 from .captured import ToolPermission, WithdrawnBlock
-from .requests import Key, Request, add_up, repeats_in, requests_of, spoken_groups, with_times
+from .requests import (
+    Key,
+    Request,
+    add_up,
+    counted_rows,
+    repeats_in,
+    request_of,
+    requests_of,
+    spoken_groups,
+    with_times,
+)
 from .speaker import Speaker, kind_of
 from .tree import BranchWriter, Tree, grow, opening_lines
 from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
@@ -215,7 +226,16 @@ class Conversation:
     @cached_property
     def requests(self) -> tuple[Request, ...]:
         """The API responses in this file, each once, with their usage."""
-        return tuple(with_times(requests_of(self._groups), self.records))
+        return tuple(with_times(starmap(request_of, self.request_rows), self.records))
+
+    @cached_property
+    def request_rows(self) -> list[tuple[Key, list[Assistant]]]:
+        """What each of `requests` is made of: enough to know where it begins, and made in a third of the time."""
+        return counted_rows(self._groups)
+
+    def request(self, number: int) -> Request:
+        """One of `requests`, without making the others."""
+        return next(with_times([request_of(*self.request_rows[number])], self.records))
 
     @property
     def prices(self) -> Prices:

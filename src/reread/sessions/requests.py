@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
+from itertools import starmap
 from operator import attrgetter
 from typing import Any
 
@@ -129,11 +130,16 @@ def _scoped(record: Assistant, message_id: str, before: Key) -> Key:
 
 def requests_of(groups: Mapping[Key, Iterable[Spoken]]) -> list[Request]:
     """The requests among spoken groups, in the order of their first rows."""
+    return list(starmap(request_of, counted_rows(groups)))
+
+
+def counted_rows(groups: Mapping[Key, Iterable[Spoken]]) -> list[tuple[Key, list[Assistant]]]:
+    """What each request among spoken groups is made of, in the same order: its identity and its rows."""
     found = []
     for key, group in groups.items():
         rows = [row for row in group if type(row) is Assistant and _is_counted(row)]
         if rows:
-            found.append(_request(key, rows))
+            found.append((key, rows))
     return found
 
 
@@ -141,9 +147,9 @@ def _is_counted(record: Assistant) -> bool:
     return record.message is not None and record.message.usage is not None and not record.is_synthetic
 
 
-def _request(key: Key, rows: list[Assistant]) -> Request:
-    """The row with the most output wins; on a tie a row of the main conversation, then the last one. The rows of a
-    response grow."""
+def request_of(key: Key, rows: list[Assistant]) -> Request:
+    """A request from its rows. The row with the most output wins; on a tie a row of the main conversation, then the
+    last one. The rows of a response grow."""
     at_home = [row for row in rows if not row.is_sidechain]
     winner, used = rows[0], _usage(rows[0])
     best = (-1, False)

@@ -505,16 +505,16 @@ def _stretch(turn: Turn, before: SceneStretch | None, *, is_forked: bool) -> Sce
 
 
 class TurnCost:
-    """The cost of requests; each is priced once, on first use."""
+    """The cost of requests; each is made and priced once, on first use: most sessions have moments in a few turns."""
 
     def __init__(self, conversation: Conversation) -> None:
-        self._requests = conversation.requests
-        self._prices = conversation.prices
+        self._conversation = conversation
         self._known: dict[int, tuple[int, int, list[int]]] = {}
 
     @cached_property
     def _offsets(self) -> list[int]:
-        return [request.lines[0].offset for request in self._requests]
+        """Where the first line of each request begins."""
+        return [rows[0].offset for _, rows in self._conversation.request_rows]
 
     def between(self, first: DetectedCall, last: DetectedCall) -> Loss:
         """The cost from the result of one call to the result of a later one: of the requests after the first call's."""
@@ -533,7 +533,7 @@ class TurnCost:
     def after(self, record: Record, seconds: float | None) -> Loss:
         """The cost of the first request whose first line comes after this line of the file."""
         place = bisect_right(self._offsets, record.offset)
-        return self._sum([place], seconds) if place < len(self._requests) else Loss(seconds=seconds)
+        return self._sum([place], seconds) if place < len(self._offsets) else Loss(seconds=seconds)
 
     def _number(self, record: Record) -> int:
         """The number of the request that a reply's line belongs to: the last that began at or before it."""
@@ -551,8 +551,9 @@ class TurnCost:
 
     def _of(self, number: int) -> tuple[int, int, list[int]]:
         if number not in self._known:
-            parts = list(self._requests[number].parts())
-            costs = (self._prices.cost(part, part.model, part.time) for part in parts)
+            parts = list(self._conversation.request(number).parts())
+            prices = self._conversation.prices
+            costs = (prices.cost(part, part.model, part.time) for part in parts)
             times = [time for part in parts if (time := _stamp(part.time)) is not None]
             self._known[number] = (
                 sum(part.total for part in parts),
