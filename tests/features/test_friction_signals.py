@@ -243,6 +243,22 @@ def test_a_rewind_costs_what_was_done_on_the_branch_that_was_left() -> None:
     assert event.loss.nanodollars
 
 
+@pytest.mark.parametrize("later", [None, a_usage(1000, 2000)])
+def test_a_rewind_from_replies_that_no_request_was_made_for_costs_nothing(later: dict[str, Any] | None) -> None:
+    """Such as notices that nobody is logged in: a later request is not theirs, and there may be none at all."""
+    notice: dict[str, Any] = {"model": "<synthetic>", "usage": a_usage(0, 0)}
+    session = build(
+        a_prompt("a", uuid="a"),
+        a_reply("please log in", uuid="b", **notice),
+        a_prompt("wrong way", uuid="wrong", to="b"),
+        a_reply("please log in", **notice),
+        a_prompt("another way", to="b"),
+        a_reply("fine", **(notice if later is None else {"usage": later})),
+    )
+    (event,) = of(FrictionKind.REWIND, session)
+    assert (event.uuid, event.loss.tokens, event.about) == ("wrong", 0, "taken_back")
+
+
 @pytest.mark.parametrize(("era", "left"), [("e09-rewind-middle", 1), ("e11-rewind-twice", 2), ("e01-rewind-first", 1)])
 def test_every_way_that_was_left_is_a_rewind(era: str, left: int) -> None:
     assert len(of(FrictionKind.REWIND, captured(era))) == left

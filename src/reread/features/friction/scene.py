@@ -504,6 +504,10 @@ def _stretch(turn: Turn, before: SceneStretch | None, *, is_forked: bool) -> Sce
     return SceneStretch(turn, calls, troubled, notices, words, opening, thought, before, answered, is_forked)
 
 
+_NONE_BEFORE = -1
+"""The number where no request began yet: replies of the client itself, such as failed logins, have none."""
+
+
 class TurnCost:
     """The cost of requests; each is made and priced once, on first use: most sessions have moments in a few turns."""
 
@@ -526,7 +530,7 @@ class TurnCost:
 
     def on(self, records: Sequence[Record]) -> Loss:
         """The cost of all requests among these lines."""
-        numbers = {self._number(record) for record in records if type(record) is Assistant}
+        numbers = {self._number(record) for record in records if type(record) is Assistant} - {_NONE_BEFORE}
         times = [time for record in (records[0], records[-1]) if (time := record.time) is not None] if records else []
         return self._sum(numbers, _seconds(times[0], times[-1]) if len(times) > 1 else None)
 
