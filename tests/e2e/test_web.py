@@ -112,6 +112,21 @@ def test_every_page_fits_and_complains_of_nothing(opened: Opened) -> None:
             assert max(back[:3]) < 60, f"{path} is not dark"
 
 
+def test_the_header_is_whole_on_every_screen(opened: Opened) -> None:
+    for path in ("/", f"/s/{FORKED}"):
+        page = opened.go(path)
+        for width in range(740, 1300, 20):
+            page.set_viewport_size({"width": width, "height": 800})
+            cut = page.locator(".places").evaluate("each => each.scrollWidth - each.clientWidth")
+            assert cut <= 0, f"the menu of {path} is cut by {cut} pixels where {width} are there"
+            narrow = page.locator(".bar > *").evaluate_all(
+                "those => those.filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.className)"
+            )
+            assert not narrow, f"{path}, {width} pixels"
+            assert page.locator(".brand").evaluate("each => each.getClientRects().length") == 1
+            assert page.locator(".brand").evaluate("each => each.offsetHeight") < 40, f"{path}, {width} pixels"
+
+
 @pytest.mark.parametrize(
     ("opened", "rules"),
     [({"color_scheme": "light"}, []), ({"color_scheme": "dark"}, ["color-contrast"])],  # a theme changes colours alone
