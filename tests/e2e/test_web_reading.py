@@ -474,6 +474,45 @@ def test_the_line_that_stays_on_top_fits_a_phone_and_is_not_printed(opened: Open
     expect(button).to_have_accessible_name("1 prompt: to the next one")
 
 
+@pytest.mark.parametrize(
+    "opened",
+    [{}, {"viewport": {"width": 768, "height": 900}}, {"viewport": {"width": 360, "height": 740}}],
+    indirect=True,
+    ids=["desk", "tablet", "phone"],
+)
+def test_the_line_that_stays_on_top_comes_however_slowly_one_scrolls_and_moves_nothing(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    line, outline = page.locator(".headline"), page.locator("details.outline")
+    outline.evaluate("each => { each.open = true; }")
+    start = page.locator("h1").evaluate("each => Math.round(each.getBoundingClientRect().top)")
+    expect(line).to_be_hidden()
+    height = outline.evaluate("each => each.offsetHeight")
+    for top in range(max(0, start - 80), start + 80, 4):
+        page.evaluate(
+            """top => new Promise(done => {
+            scrollTo({top, behavior: "instant"});
+            requestAnimationFrame(() => requestAnimationFrame(done));
+        })""",
+            top,
+        )
+    expect(line).to_be_visible()
+    if page.evaluate("innerWidth < 1000"):  # beside the text, it gives way to the line
+        assert outline.evaluate("each => each.offsetHeight") == height
+    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+    expect(line).to_be_hidden()
+
+
+def test_the_line_that_stays_on_top_has_no_empty_buttons_while_their_numbers_are_under_way(opened: Opened) -> None:
+    held: list[Route] = []
+    opened.page.route("**/stops?*", lambda route: held.append(route))
+    page = opened.go(f"/s/{LONG}")
+    page.keyboard.press("Shift+G")
+    until(lambda: page.locator(".headline").is_visible() and (page.wait_for_timeout(20), held)[1])
+    expect(page.locator(".headline button:visible")).to_have_count(0)
+    held.pop().continue_()
+    expect(page.locator(".headline button[data-stop=prompt]")).to_have_text("❯ 300")
+
+
 @pytest.mark.parametrize("opened", [{"viewport": {"width": 360, "height": 800}}], indirect=True, ids=["phone"])
 def test_a_long_name_of_a_tool_fits_a_phone(opened: Opened) -> None:
     page = opened.go("/s/long-result")

@@ -401,7 +401,8 @@
     };
     const fillIfSeen = () => { if (!headline.hidden) fill(); };
     new IntersectionObserver(([seen]) => {
-      headline.hidden = seen.isIntersecting || seen.boundingClientRect.top > 0;
+      // It is called only once on the way up, when the heading has left by its last line.
+      headline.hidden = seen.isIntersecting || seen.boundingClientRect.top > seen.rootBounds.top;
       fillIfSeen();
     }, {rootMargin: "-60px 0px 0px"}).observe(heading);
     layout.addEventListener("grew", fillIfSeen);
