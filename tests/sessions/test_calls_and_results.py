@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from msgspec import structs
+from msgspec.structs import replace
 
 import reread
-from reread.sessions import CallStatus, Session, ToolCall, split_tool_name
+from reread.sessions import CallStatus, Session, ToolCall, ToolPermission, split_tool_name
 from reread.testing import Entry, a_line, a_prompt, a_reply, a_session, a_tool_call, a_tool_result, an_interrupt, build
 
 
@@ -124,7 +124,7 @@ def test_calls_that_a_gateway_numbers_from_zero_in_every_response_are_calls_of_t
     lines = a_session(*numbered_by_a_gateway()).lines
     records = [reread.decode(line) for line in lines]
     if not has_times:  # as in a stream
-        records = [structs.replace(record, timestamp=None) for record in records]
+        records = [replace(record, timestamp=None) for record in records]
     session = Session(records, id="s")
     calls = session.tool_calls
     assert [(call.id, call.name, call.status.value) for call in calls] == [
@@ -241,6 +241,17 @@ def test_no_file_outside_the_sessions_own_folder_is_read(tmp_path: Path) -> None
         transcript = a_session(a_prompt("go"), a_tool_call(), a_tool_result(SAVED.format(path)), outputs={"t.txt": "t"})
         session = reread.load(transcript.write(tmp_path / "projects"))
         assert "secret" not in session.full_output(session.tool_calls[0]).replace(path, "")
+
+
+@pytest.mark.parametrize(("decision", "status"), [("allow", CallStatus.INTERRUPTED), ("deny", CallStatus.REJECTED)])
+def test_a_call_that_was_allowed_and_is_called_rejected_was_stopped_while_it_ran(
+    decision: Literal["allow", "deny"], status: CallStatus
+) -> None:
+    """Up to 2.1.325 a transcript has the same words for both."""
+    entries = (a_prompt("go"), a_reply(a_tool_call(id="t")), a_tool_result(REJECTION, is_error=True))
+    (call,) = build(*entries).tool_calls
+    asked = replace(call, permission=ToolPermission(asked=None, decision=decision))
+    assert asked.status is status
 
 
 def test_the_output_of_a_call_without_result_is_empty() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -231,6 +231,22 @@ def test_a_failure_has_its_text_in_red() -> None:
     screen.show(call("Bash", {"command": "false"}))
     failed = result("<tool_use_error>Exit code 1\nno</tool_use_error>", is_error=True)
     assert screen.show(failed) == "\x1b[31m    ✗ Exit code 1\x1b[0m\n\x1b[31m      no\x1b[0m\n"
+
+
+@pytest.mark.parametrize(
+    ("decision", "line"), [("allow", "    ■ interrupted"), ("deny", "    ⊘ rejected, not applied")]
+)
+def test_a_call_that_was_allowed_and_is_called_rejected_was_interrupted(
+    decision: Literal["allow", "deny"], line: str
+) -> None:
+    rejected = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+    rows = shown(
+        call("Bash", {"command": "sleep 9"}, id="1"),
+        events.Permission(request_id="r", tool="Bash", input={}, id="1"),
+        events.PermissionAnswered(request_id="r", decision=decision, id="1"),
+        result(rejected, id="1", is_error=True),
+    )
+    assert rows[-2:] == [line, ""]
 
 
 def test_what_an_agent_does_is_indented_below_its_name() -> None:

@@ -149,7 +149,7 @@ class StreamBlocks:
 
     def _result(self, event: events.ToolResult, time: datetime | None) -> Iterator[ShownBlock]:
         call, place = self._calls.pop(event.id, None), _place(event, time)
-        self._permissions.pop(event.id, None)
+        permission = self._permissions.pop(event.id, None)
         if call is None:  # the call itself never arrived
             call = CallBlock(key=f"call {event.id}", place=place, id=event.id, name="", input=None)
         output = OutputBlock(
@@ -162,7 +162,7 @@ class StreamBlocks:
             images=event.images,
             read_result=lambda: event.result,
         )
-        yield replace(call, output=output, status=_status(event))
+        yield replace(call, output=output, status=_status(event, permission))
 
     def _other(self, event: events.OtherBlock, time: datetime | None) -> Iterator[ShownBlock]:
         self._forming.pop(key_of(event), None)
@@ -376,12 +376,12 @@ def _unasked(event: events.PermissionAnswered | events.PermissionVoid) -> events
     return events.Permission(request_id=event.request_id, tool=tool, input=None, id=getattr(event, "id", None))
 
 
-def _status(event: events.ToolResult) -> CallStatus:
+def _status(event: events.ToolResult, permission: ToolPermission | None) -> CallStatus:
     record = event.record if event.record is not None else _NO_LINE
     blocks = record.blocks if isinstance(record, User) else ()
     found = next((each for each in blocks if type(each) is ToolResult and each.tool_use_id == event.id), None)
     block = found or ToolResult(tool_use_id=event.id, content=event.text, is_error=event.is_error)
-    return status_of(ToolOutput(record=record, block=block))
+    return status_of(ToolOutput(record=record, block=block), permission)
 
 
 def _is_news(event: events.Notice) -> bool:

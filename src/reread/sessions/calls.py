@@ -152,7 +152,7 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     @cached_property
     def status(self) -> CallStatus:
         if self.output is not None:
-            return status_of(self.output)
+            return status_of(self.output, self.permission)
         # The API's own tools answer inside the same message, never in a user line.
         return CallStatus.OK if isinstance(self.block, ServerToolUse) else CallStatus.MISSING
 
@@ -242,8 +242,17 @@ def is_rejection(text: str) -> bool:
     return text[:100].lstrip().startswith(_REJECTIONS)
 
 
-def status_of(output: ToolOutput) -> CallStatus:
-    """The status by the strongest evidence: a refusal is also marked as an error, an interrupt is not always."""
+def status_of(output: ToolOutput, permission: ToolPermission | None = None) -> CallStatus:
+    """The status by the strongest evidence: a refusal is also marked as an error, an interrupt is not always.
+
+    A call that was allowed and is called rejected all the same was stopped while it ran.
+    """
+    status = _told_status(output)
+    is_allowed = permission is not None and permission.decision == "allow"
+    return CallStatus.INTERRUPTED if is_allowed and status is CallStatus.REJECTED else status
+
+
+def _told_status(output: ToolOutput) -> CallStatus:
     text, twin = output.text[:100].lstrip(), output.twin
     is_error = output.is_error or bool(twin.message)
     if isinstance(output.record, User) and _denial_kind(output.record, output.block.tool_use_id) is not None:

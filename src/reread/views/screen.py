@@ -28,6 +28,7 @@ from reread.features.edits.patches import changed, is_edit, patched
 from reread.live import events
 from reread.live.events import Event, TurnResult
 from reread.sessions import CallStatus
+from reread.sessions.calls import is_rejection
 
 from .calls import MARKS, point_of, summary, tool_label, without_error_tags
 from .numbers import count, duration, money, tokens
@@ -339,6 +340,9 @@ def output_lines(
     lead = f"{shorten(label, view.width // 3)}: " if label else ""
     if call.status is CallStatus.REJECTED and output.is_error:
         yield paint(f"    ⊘ {lead}rejected, not applied", "red")
+        return
+    if call.status is CallStatus.INTERRUPTED and is_rejection(output.text):
+        yield paint(f"    ■ {lead}interrupted", "yellow")
         return
     if output.is_error:
         yield from failed_lines(lead + without_error_tags(output.text), view, "    ✗ ")

@@ -247,7 +247,7 @@ def output_of(call: CallBlock) -> str:
     text = call.output.whole if call.output is not None else ""
     if call.status is CallStatus.OK and _is_shown_otherwise(call):
         return ""
-    if call.status is CallStatus.REJECTED and is_rejection(text):
+    if call.status in (CallStatus.REJECTED, CallStatus.INTERRUPTED) and is_rejection(text):
         return text.partition(_REASON)[2].strip()
     return without_error_tags(text) if call.status is CallStatus.ERROR else text
 
