@@ -44,7 +44,8 @@ RECORDS: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "messageId": "u",
             "isSnapshotUpdate": False,
-            "snapshot": {"messageId": "u", "timestamp": "t", "trackedFileBackups": {"/a": BACKUP}},
+            "snapshot": {"messageId": "u", "timestamp": "t", "trackedFileBackups": {"/a": BACKUP}}
+            | {"hasUntrackedChanges": True},
         },
     ),
     "file-history-delta": (
@@ -182,6 +183,11 @@ ATTACHMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "model": ("ModelAttachment", {"identity": {}, "text": "t"}),
     "date": ("DateAttachment", {"date": "2026-01-05"}),
     "session_context": ("SessionContext", {"context": {}}),
+    "task_status": (
+        "BackgroundTaskStatus",
+        {"taskId": "t", "taskType": "local_agent", "description": "d", "status": "completed", "deltaSummary": None}
+        | {"outputFilePath": "/tmp/t.output", "canContinueAgent": True, "endsUnannounced": True},
+    ),
     "remote_session_change": ("RemoteSessionChange", {"url": "u", "commit": "c", "pr": None}),
     "prompt_snapshot": ("PromptSnapshot", {"systemPrompt": [], "tools": []}),
     "unknown_command_fallback": ("UnknownCommandFallback", {"commandName": "c", "availableCommandNames": []}),

@@ -239,6 +239,19 @@ class _InIde(_WithContent, frozen=True):
     display_path: str | None = None
 
 
+class BackgroundTaskStatus(_Attachment, tag="task_status", frozen=True):
+    """What a background task is doing, told to the model after a compaction."""
+
+    task_id: str | None = None
+    task_type: str | None = None
+    description: str | None = None
+    status: str | None = None
+    delta_summary: str | None = None
+    output_file_path: str | None = None
+    can_continue_agent: bool | None = None
+    ends_unannounced: bool | None = None
+
+
 class SelectedLinesInIde(_InIde, tag="selected_lines_in_ide", frozen=True):
     pass
 
@@ -347,6 +360,7 @@ AttachmentBody = (
     | AutoModeExit
     | DateChange
     | GoalStatus
+    | BackgroundTaskStatus
     | SelectedLinesInIde
     | OpenedFileInIde
     | NestedMemory

@@ -33,6 +33,8 @@ class BackupSnapshot(Struct, frozen=True, gc=False, rename="camel"):
     message_id: str | None = None
     timestamp: Timestamp = None
     tracked_file_backups: dict[str, FileBackup | None] | None = None
+    has_untracked_changes: bool | None = None
+    """Whether a command may have changed files that have no backup (2.1.327)."""
 
 
 class FileHistorySnapshot(Record, tag="file-history-snapshot", frozen=True):
