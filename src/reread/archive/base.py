@@ -133,10 +133,10 @@ class ArchiveBase:
         """Reads the files of sessions out of the safe."""
         return session_files.SessionFileReader(self.connection, self.packs)
 
-    def line_reader(self, held: int = 32, *, is_backwards: bool = False) -> safe_reader.SafeReader:
-        """Reads single lines and files out of the safe. `held` pieces stay in memory for the next line; only
-        one with `is_backwards`, which is for reading lines from the last to the first."""
-        return safe_reader.SafeReader(self.connection, self.packs, held, is_backwards=is_backwards)
+    def line_reader(self, *, is_backwards: bool = False) -> safe_reader.SafeReader:
+        """Reads single lines and files out of the safe. Some pieces stay in memory for the next line; only one with
+        `is_backwards`, which is for reading lines from the last to the first."""
+        return safe_reader.SafeReader(self.connection, self.packs, is_backwards=is_backwards)
 
     @cached_property
     def held_texts(self) -> text_index.HeldTexts:

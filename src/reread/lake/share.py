@@ -81,10 +81,10 @@ class Share(Struct, kw_only=True):
     bytes_read: int
 
 
-def take_share(jobs: Sequence[ShareJob], options: ShareOptions, reader: LakeReader | None = None) -> Share:
+def take_share(jobs: Sequence[ShareJob], options: ShareOptions) -> Share:
     """The rows of sessions, table by table. A session that cannot be read is listed in `problems` and left to the next
     build."""
-    reader = LakeReader() if reader is None else reader
+    reader = LakeReader()
     rows: dict[str, list[Row]] = {table.name: [] for table in SHARED}
     problems: list[str] = []
     too_old: list[str] = []

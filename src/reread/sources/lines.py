@@ -80,9 +80,9 @@ def source_error(path: Path, error: OSError | ValueError) -> SourceError:
     return SourceError(path, f"cannot be read ({getattr(error, 'strerror', None) or error})")
 
 
-def read_head(path: Path, size: int = HEAD) -> bytes:
+def read_head(path: Path) -> bytes:
     with open_file(path) as file:
-        return file.read(size)
+        return file.read(HEAD)
 
 
 def looks_binary(head: bytes) -> bool:

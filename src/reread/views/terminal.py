@@ -252,16 +252,17 @@ STEPS: dict[type[ShownBlock], Callable[[Any, View, str | None], Iterator[str]]] 
 }
 
 
-def diff_lines(lines: Sequence[DiffLine], view: View, *, most: int = MOST_DIFF_LINES) -> Iterator[str]:
-    """Changed lines with a little context, coloured and numbered; at most `most` of them, then how many more."""
+def diff_lines(lines: Sequence[DiffLine], view: View) -> Iterator[str]:
+    """Changed lines with a little context, coloured and numbered; after `MOST_DIFF_LINES` how many more."""
     shown = [line for line, is_near in zip(lines, _near_changes(lines), strict=True) if is_near]
+    has_more = len(shown) > MOST_DIFF_LINES + 1
     numbers = max((len(str(line.number)) for line in shown if line.number is not None), default=0)
-    for line in shown[: most if len(shown) > most + 1 else None]:
+    for line in shown[: MOST_DIFF_LINES if has_more else None]:
         number = f"{line.number if line.number is not None else '':>{numbers}} " if numbers else ""
         text = clip(f"{number}{line.sign} {harmless(line.text).replace(chr(10), ' ')}", view.width)
         yield view.style.paint(text, _DIFF_LOOKS.get(line.sign, "dim"))
-    if len(shown) > most + 1:
-        yield view.style.paint(f"… {len(shown) - most:,} more lines", "dim")
+    if has_more:
+        yield view.style.paint(f"… {len(shown) - MOST_DIFF_LINES:,} more lines", "dim")
 
 
 def _near_changes(lines: Sequence[DiffLine]) -> list[bool]:

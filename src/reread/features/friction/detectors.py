@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -91,17 +90,15 @@ def compile_patterns() -> None:
         _ = each.pattern
 
 
-def find_events(
-    session: Session, *, with_agents: bool = False, detectors: Iterable[Detector] = DETECTORS
-) -> list[Moment]:
+def find_events(session: Session, *, with_agents: bool = False) -> list[Moment]:
     """What went wrong in a session, in the order of time within each conversation; subagents only on request."""
     scenes = [Scene(session, session.id)]
     if with_agents:
         scenes += [Scene(agent, session.id, agent.id) for agent in session.working_agents]
-    return [event for scene in scenes for event in events_of(scene, detectors)]
+    return [event for scene in scenes for event in events_of(scene)]
 
 
-def events_of(scene: Scene, detectors: Iterable[Detector] = DETECTORS) -> list[Moment]:
+def events_of(scene: Scene) -> list[Moment]:
     """The moments of one conversation, in the order of time."""
-    found = [event for detector in detectors for event in detector.find(scene)]
+    found = [event for detector in DETECTORS for event in detector.find(scene)]
     return sorted(found, key=lambda event: event.time or _BEGINNING)

@@ -209,10 +209,10 @@ def is_sent_later() -> bool:
     return _most_in_diffs.get() == 0
 
 
-def coloured_lines(lines: Sequence[str], *, language: str = "", path: str = "") -> Sequence[str]:
+def coloured_lines(lines: Sequence[str], *, path: str) -> Sequence[str]:
     """Lines of code, coloured in the context of the lines around them; as many as were given. They are HTML in plain
     strings instead of `Markup`, because a page may have a hundred thousand of them."""
-    return _coloured_lines(lines, language, path, _most_in_diffs.get())
+    return _coloured_lines(lines, "", path, _most_in_diffs.get())
 
 
 def _coloured_lines(lines: Sequence[str], language: str, path: str, most: int) -> Sequence[str]:
