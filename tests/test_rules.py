@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -314,3 +315,15 @@ def _tests_in(path: Path) -> set[str]:
     if not path.is_file():
         return set()
     return {node.name for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_dependency_is_in_the_architecture_with_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = [
+        *project["dependencies"],
+        *(each for extra in project["optional-dependencies"].values() for each in extra),
+    ]
+    table = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("## Dependencies")[2].partition("\n## ")[0]
+    names = {re.split(r"[^\w-]", each, maxsplit=1)[0] for each in wanted} - {"reread"}
+    missing = sorted(name for name in names if f"`{name}`" not in table)
+    assert not missing, f"say in docs/architecture.md, Dependencies, why there is {', '.join(missing)}"
