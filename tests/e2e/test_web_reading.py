@@ -507,7 +507,9 @@ def test_the_line_that_stays_on_top_has_no_empty_buttons_while_their_numbers_are
     opened.page.route("**/stops?*", lambda route: held.append(route))
     page = opened.go(f"/s/{LONG}")
     page.keyboard.press("Shift+G")
-    until(lambda: page.locator(".headline").is_visible() and (page.wait_for_timeout(20), held)[1])
+    expect(page.locator(".headline")).to_be_visible()
+    while not held:
+        page.wait_for_timeout(20)
     expect(page.locator(".headline button:visible")).to_have_count(0)
     held.pop().continue_()
     expect(page.locator(".headline button[data-stop=prompt]")).to_have_text("❯ 300")

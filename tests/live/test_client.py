@@ -559,6 +559,9 @@ def test_a_client_that_is_left_in_the_middle_of_a_turn_does_not_go_on_with_it(tm
 def test_a_client_whose_input_was_ended_is_not_interrupted(tmp_path: Path) -> None:
     async def leaving(client: Client) -> None:
         await client.send("hello")
+        async for event in client:
+            if isinstance(event, events.Text):
+                break
         client.end_input()
 
     talk("goes_on_at_the_end_of_input", leaving, capture=tmp_path)
