@@ -222,6 +222,30 @@ def test_what_moments_cost_follows_the_prices_in_force(run: Run, retro: Kept, tm
     assert costs(retro.json("retro", "--agents")) == before
 
 
+def test_what_has_no_price_is_told_and_not_counted_as_free(run: Run, tmp_path: Path) -> None:
+    claude = tmp_path / ".claude"
+    for name, day in ((ONE, "2026-02-04"), (TWO, "2026-03-04")):
+        write(troubled(name), claude / "projects", day)
+    for path in claude.rglob(f"*{TWO}*.jsonl"):
+        path.write_text(path.read_text("utf-8").replace("claude-opus-4-8", "our-own-model"), "utf-8")
+    kept = Kept(run, claude, tmp_path / "archive")
+    found = kept.json("retro")
+    paid = [event for event in found["events"] if event["tokens"]]
+    assert {event["session"] for event in paid if event["cost_usd"] is None} == {TWO}
+    assert {event["session"] for event in paid if event["cost_usd"] is not None} == {ONE}
+    [corrections] = [group for group in found["kinds"] if group["kind"] == "correction"]
+    assert corrections["cost_usd"] is not None
+    assert corrections["unpriced_moments"] == sum(event["session"] == TWO for event in paid)
+    assert any(line.split()[0] == "correction" and "≥$" in line for line in kept("retro").out.splitlines() if line)
+    assert "no price" in kept("retro", TWO).out
+    (kept.home / "prices.json").write_text('{"aliases": {"our-own-model": "claude-opus-4-8"}}')
+    priced = kept.json("retro")
+    assert not any(group["unpriced_moments"] for group in priced["kinds"])
+    assert len(costs(priced)) == len(paid)
+    (kept.home / "prices.json").unlink()
+    assert kept.json("retro")["kinds"] == found["kinds"]
+
+
 def test_moments_that_an_earlier_version_found_change_as_their_session_did(retro: Kept) -> None:
     before = costs(retro.json("retro"))
     with closing(sqlite3.connect(retro.home / "reread.db")) as connection:

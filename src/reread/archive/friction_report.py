@@ -26,7 +26,7 @@ from reread.features.friction.patterns import (
     find_patterns,
 )
 from reread.features.friction.refusals import Stated
-from reread.features.friction.scene import PRINTED_NAMES, Cause, FrictionKind, Moment
+from reread.features.friction.scene import PRINTED_NAMES, Cause, FrictionKind, Moment, money_of
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
 from reread.index import findings, meta, user_data
 from reread.index.findings import NO_TIME, instruction_changes, prompts_in
@@ -511,7 +511,10 @@ class FrictionGroup(Struct, frozen=True, kw_only=True):
     sessions: int
     seconds: float
     tokens: int
-    nanodollars: int
+    nanodollars: int | None
+    """What is known of their money; None if some were paid for and none of those has a price."""
+    unpriced: int = 0
+    """How many of them were paid for, but at no known price."""
     hurt: float
     """The mean of its shares of the time, the money and the number of all moments."""
     causes: dict[str, int]
@@ -779,7 +782,7 @@ class Groups:
     ) -> FrictionGroup:
         """`before` is None for repeated instructions, which are looked for only in the sessions of the period."""
         seconds = sum(event.loss.seconds or 0.0 for event in same)
-        nanodollars = sum(event.loss.nanodollars or 0 for event in same)
+        nanodollars, unpriced = money_of(event.loss for event in same)
         causes: dict[str, int] = {}
         for event in same:
             causes[event.cause.value] = causes.get(event.cause.value, 0) + 1
@@ -788,7 +791,7 @@ class Groups:
         shares = (
             len(same) / len(self._events),
             seconds / self._seconds if self._seconds else 0.0,
-            nanodollars / self._nanodollars if self._nanodollars else 0.0,
+            (nanodollars or 0) / self._nanodollars if self._nanodollars else 0.0,
         )
         return FrictionGroup(
             kind=kind,
@@ -798,6 +801,7 @@ class Groups:
             seconds=round(seconds, 3),
             tokens=sum(event.loss.tokens or 0 for event in same),
             nanodollars=nanodollars,
+            unpriced=unpriced,
             hurt=round(sum(shares) / 3, 4),
             causes=causes,
             rate=rate,
@@ -810,7 +814,7 @@ class Groups:
 _MEASURES: dict[str, Callable[[FrictionGroup], float]] = {
     "hurt": lambda group: group.hurt,
     "time": lambda group: group.seconds,
-    "cost": lambda group: group.nanodollars,
+    "cost": lambda group: group.nanodollars or 0,
     "count": lambda group: group.count,
 }
 ORDERS = tuple(_MEASURES)

@@ -94,20 +94,26 @@ def reprice_moments(connection: sqlite3.Connection, before: Mapping[int, int | N
                   session.nanodollars
            FROM friction JOIN session ON session.id = friction.session WHERE friction.tokens > 0"""
     ).fetchall()
-    changed: list[tuple[int, int]] = []
+    changed: list[tuple[int | None, int]] = []
     for row, session, agent, first, last, tokens, money, of_session in rows:
-        new = None if first is None else _spent(connection, session, agent, (first, last), tokens)
+        spent = None if first is None else _spent(connection, session, agent, (first, last), tokens)
         old = before.get(session)
-        if new is None and money and old:
+        new = spent.nanodollars if spent is not None else money
+        if spent is None and money and old:
             new = round(money * (of_session or 0) / old)
-        if new is not None and new != money:
+        if new != money:
             changed.append((new, row))
     connection.executemany("UPDATE friction SET nanodollars = ? WHERE rowid = ?", changed)
 
 
+class _Spent(NamedTuple):
+    nanodollars: int | None
+    """None if one of the responses has no price."""
+
+
 def _spent(
     connection: sqlite3.Connection, session: int, agent: str | None, span: tuple[int, int], tokens: int
-) -> int | None:
+) -> _Spent | None:
     """The cost of the responses in a span, if they have exactly so many tokens.
 
     Tried in turn are the agent's own file, then in the session's other files only the lines of agents (for an agent) or
@@ -117,13 +123,14 @@ def _spent(
     own = [number for number, name, kind in files if kind == "subagent" and name == agent and agent is not None]
     others = [number for number, _, kind in files if kind != "subagent"]
     for numbers, side in ((own, ""), (others, f"AND is_sidechain = {int(agent is not None)}"), (others, "")):
-        counted, money = connection.execute(
-            f"""SELECT sum(input + output + cache_read + cache_write_5m + cache_write_1h), ifnull(sum(nanodollars), 0)
+        counted, money, unpriced = connection.execute(
+            f"""SELECT sum(input + output + cache_read + cache_write_5m + cache_write_1h), ifnull(sum(nanodollars), 0),
+                    sum(nanodollars IS NULL AND input + output + cache_read + cache_write_5m + cache_write_1h > 0)
                 FROM request WHERE file IN ({integers(numbers)}) AND time BETWEEN ? AND ? {side}""",  # noqa: S608
             span,
         ).fetchone()
         if counted == tokens:
-            return int(money)
+            return _Spent(None if unpriced else money)
     return None
 
 

@@ -143,19 +143,28 @@ def _kind_row(group: FrictionGroup) -> tuple[str, ...]:
         kind_name(group.kind.value),
         f"{group.count:,}",
         f"{group.sessions:,}",
-        *losses(group.seconds, group.nanodollars),
+        *group_losses(group),
         rate_text(group.rate),
         rate_text(group.before, with_interval=False),
         group.change or "",
     )
 
 
-def losses(seconds: float | None, nanodollars: int | None) -> tuple[str, str]:
-    """Time and money; empty if nothing was lost or the loss is unknown."""
+def group_losses(group: FrictionGroup) -> tuple[str, str]:
+    return losses(group.seconds, group.nanodollars, is_partial=group.unpriced > 0)
+
+
+def losses(seconds: float | None, nanodollars: int | None, *, is_partial: bool = False) -> tuple[str, str]:
+    """Time and money; empty if nothing was lost or the transcript does not show it."""
     return (
         duration(seconds) if seconds else "",
-        money(nano(nanodollars), is_partial=False) if nanodollars else "",
+        money(nano(nanodollars or None), is_partial=is_partial) if nanodollars or is_partial else "",
     )
+
+
+def moment_losses(event: Moment) -> tuple[str, str]:
+    lost = event.loss
+    return losses(lost.seconds, lost.nanodollars, is_partial=bool(lost.tokens) and lost.nanodollars is None)
 
 
 def kind_name(kind: str) -> str:
@@ -210,7 +219,7 @@ def about_name(group: FrictionGroup) -> str:
 def subject_facts(group: FrictionGroup) -> str:
     facts = [
         times_in(group.count, group.sessions),
-        *losses(group.seconds, group.nanodollars),
+        *group_losses(group),
         max(group.causes, key=lambda cause: group.causes[cause]),
     ]
     return " · ".join(each for each in facts if each)
@@ -328,7 +337,7 @@ def _draft(each: Suggestion, view: View) -> Iterator[str]:
 def checked(each: Suggestion) -> str:
     """How a draft was checked against the archive, and what it would have saved."""
     worth = f"about {each.worth.minutes:,.0f} minutes ({each.worth.how})" if each.worth.minutes >= 1 else ""
-    spent = money(nano(each.worth.nanodollars), is_partial=False) if each.worth.nanodollars else ""
+    _, spent = losses(None, each.worth.nanodollars, is_partial=each.worth.is_partial)
     return "; ".join(part for part in (each.checked, worth, spent) if part)
 
 
@@ -446,6 +455,7 @@ def _group(group: FrictionGroup) -> Document:
         "seconds": group.seconds,
         "tokens": group.tokens,
         "cost_usd": dollars(nano(group.nanodollars)),
+        "unpriced_moments": group.unpriced,
         "hurt": group.hurt,
         "causes": group.causes,
         **rate_document(group.rate),
@@ -561,7 +571,7 @@ def _what_hurt(found: Retro, most: int) -> Iterator[str]:
             kind_name(group.kind.value),
             str(group.count),
             str(group.sessions),
-            *losses(group.seconds, group.nanodollars),
+            *group_losses(group),
             rate_text(group.rate),
             " ".join(part for part in (rate_text(group.before, with_interval=False), group.change or "") if part),
         ]

@@ -61,7 +61,8 @@ class Cause(StrEnum):
 
 
 class Loss(Struct, frozen=True, kw_only=True, gc=False):
-    """The cost of a moment. A field is None where the transcript does not show it."""
+    """The cost of a moment. A field is None where the transcript does not show it; money also where a response that was
+    paid for has no price."""
 
     seconds: float | None = None
     tokens: int | None = None
@@ -72,6 +73,18 @@ class Loss(Struct, frozen=True, kw_only=True, gc=False):
 
 
 NOTHING_KNOWN = Loss()
+
+
+def money_of(losses: Iterable[Loss]) -> tuple[int | None, int]:
+    """The known money of some moments, and how many more were paid for. None if that is so for each that was."""
+    known = unpriced = 0
+    is_known = False
+    for loss in losses:
+        if loss.nanodollars is not None:
+            known, is_known = known + loss.nanodollars, True
+        elif loss.tokens:
+            unpriced += 1
+    return (known if is_known or not unpriced else None), unpriced
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -513,7 +526,7 @@ class TurnCost:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._known: dict[int, tuple[int, int, list[int]]] = {}
+        self._known: dict[int, tuple[int, int | None, list[int]]] = {}
 
     @cached_property
     def _offsets(self) -> list[int]:
@@ -544,27 +557,31 @@ class TurnCost:
         return bisect_right(self._offsets, record.offset) - 1
 
     def _sum(self, numbers: Iterable[int], seconds: float | None) -> Loss:
-        tokens = nanodollars = 0
+        tokens = 0
+        costs: list[int | None] = []
         times: list[int] = []
         for number in numbers:
             used, cost, moments = self._of(number)
-            tokens, nanodollars = tokens + used, nanodollars + cost
+            tokens += used
+            costs.append(cost)
             times += moments
         span = (min(times), max(times)) if times else None
-        return Loss(seconds=seconds, tokens=tokens, nanodollars=nanodollars, span=span)
+        return Loss(seconds=seconds, tokens=tokens, nanodollars=_added(costs), span=span)
 
-    def _of(self, number: int) -> tuple[int, int, list[int]]:
+    def _of(self, number: int) -> tuple[int, int | None, list[int]]:
         if number not in self._known:
             parts = list(self._conversation.request(number).parts())
             prices = self._conversation.prices
-            costs = (prices.cost(part, part.model, part.time) for part in parts)
+            costs = [prices.cost(part, part.model, part.time) if part.total else 0 for part in parts]
             times = [time for part in parts if (time := _stamp(part.time)) is not None]
-            self._known[number] = (
-                sum(part.total for part in parts),
-                sum(cost for cost in costs if cost is not None),
-                times,
-            )
+            self._known[number] = sum(part.total for part in parts), _added(costs), times
         return self._known[number]
+
+
+def _added(costs: Iterable[int | None]) -> int | None:
+    """The sum; None if one of them is unknown."""
+    known = list(costs)
+    return None if None in known else sum(cost or 0 for cost in known)
 
 
 def _stamp(time: datetime | int | None) -> int | None:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from .patterns import PatternKind, PatternMoment, RepeatedPattern
 from .prompt_text import words_of
 from .refusals import Stated, statement_of
-from .scene import FrictionKind, Moment
+from .scene import FrictionKind, Moment, money_of
 
 MOST = 5
 """People read a few good ones; the others are shown on request."""
@@ -53,9 +53,12 @@ class Worth(NamedTuple):
     """What the change would have saved, as far as lines show."""
 
     minutes: float
-    nanodollars: int
+    nanodollars: int | None
+    """What is known of it; None if moments were paid for and none of them has a price."""
     how: str
-    """How that was estimated."""
+    """How the minutes were estimated."""
+    is_partial: bool = False
+    """Whether some of the money is unknown."""
 
 
 class Suggestion(Struct, frozen=True, kw_only=True):
@@ -166,8 +169,8 @@ def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
     assumed = max(0, each.count - len(measured)) * minutes
     how = f"{len(measured)} of {each.count} measured, the others " if measured else ""
     how += f"{minutes:g} minutes each by assumption" if assumed else "as measured"
-    dollars = sum(loss.nanodollars or 0 for loss in losses)
-    return replace(each, worth=Worth(round(sum(measured) / 60 + assumed, 1), dollars, how))
+    dollars, unpriced = money_of(losses)
+    return replace(each, worth=Worth(round(sum(measured) / 60 + assumed, 1), dollars, how, is_partial=unpriced > 0))
 
 
 def _is_stated(each: Suggestion, basis: Basis) -> bool:
