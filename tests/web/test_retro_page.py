@@ -355,5 +355,25 @@ def test_a_suggestion_shows_what_it_would_change(tmp_path: Path) -> None:
         assert site.get("/retro/diff?since=all").status_code == 404
 
 
+def test_the_command_that_applies_a_suggestion_has_the_filters_that_number_it(tmp_path: Path) -> None:
+    work = tmp_path / "my app"
+    work.mkdir()
+    for name, day in DAYS.items():
+        write(troubled(name, cwd=str(work)), tmp_path / "claude" / "projects", day)
+
+    def commands(query: str) -> list[str]:
+        shown = [tag for tag in site.page(f"/retro?{query}").of("section") if "data-suggestion" in tag]
+        answers = [site.part(f"/retro/diff?{query}&n={number}").text for number in range(1, len(shown) + 1)]
+        return [line for text in answers for line in re.findall(r"(reread retro apply .*) makes it so", text)]
+
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        plain = commands("since=all")
+        assert plain
+        assert all(re.fullmatch(r"reread retro apply \d+", each) for each in plain)
+        options = " --since 3650d --agents --min-confidence 0 --include-wrong"
+        assert [each for each in commands("since=3650d&unsure=1&wrong=1&agents=1") if not each.endswith(options)] == []
+        assert commands("since=all&project=my+app") == [f"{each} --project 'my app'" for each in plain]
+
+
 def test_a_suggestion_for_a_project_of_another_machine_says_so(rough: Asking) -> None:
     assert "is not on this machine" in rough.part("/retro/diff?since=all&n=1").text

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
+from shlex import join
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
@@ -279,6 +280,8 @@ SPANS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "all": "everything"
 FIELDS = ("since", "project", "kind", "by", "about", "session", "agents", "unsure", "wrong")
 _SWITCHES = {"of_agents": "agents", "unsure": "unsure", "wrong": "wrong"}
 """The form field that includes what is left out, by the reason it is left out for."""
+_SWITCH_OPTIONS = {"agents": ("--agents",), "unsure": ("--min-confidence", "0"), "wrong": ("--include-wrong",)}
+"""The same on the command line."""
 _FEWEST_WEEKS = 2
 MOST_DIFF_LINES = 400
 """Lines of the diff that a suggestion would apply."""
@@ -348,7 +351,8 @@ def diff(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
     form = {name: pages.value(request, name) for name in FIELDS}
     stored = site.library.find(form["session"]) if form["session"] else None
-    found = _found(site, form, form["since"] or _usual_span(site, stored), stored)
+    span = form["since"] or _usual_span(site, stored)
+    found = _found(site, form, span, stored)
     number = pages.number(request, "n")
     if not 1 <= number <= len(found.suggestions):
         raise HTTPException(404)
@@ -357,8 +361,20 @@ def diff(request: Request) -> HTMLResponse:
             lines, problem = archive.friction.planned(found.suggestions[number - 1]).diff(), ""
     except BadInput as error:
         lines, problem = [], str(error)
-    values = {"lines": lines[:MOST_DIFF_LINES], "number": number, "problem": problem}
+    command = _applying(form, span, number)
+    values = {"lines": lines[:MOST_DIFF_LINES], "number": number, "problem": problem, "command": command}
     return pages.part(request, "retro_diff.html", "What it would change", f"/retro?{_query(form)}", **values)
+
+
+def _applying(form: Mapping[str, str], span: str, number: int) -> str:
+    """The command that applies a suggestion of the page. Without the filters of the page, the number would be that of
+    another suggestion. Empty for those of one session, which the command does not number."""
+    if form["session"]:
+        return ""
+    given = {"--since": "" if span == "all" else span, "--project": form["project"], "--kind": form["kind"]}
+    options = [word for name, value in given.items() if value for word in (name, value)]
+    options += [word for name, words in _SWITCH_OPTIONS.items() if form[name] for word in words]
+    return join(["reread", "retro", "apply", str(number), *options])
 
 
 def _wrong(request: Request, form: Mapping[str, str], span: str, order: str, problem: str) -> HTMLResponse:
