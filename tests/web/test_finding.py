@@ -46,6 +46,21 @@ def test_the_palette_offers_a_session_once_not_again_as_the_text_of_its_title(tm
     assert {each["about"].partition(" ")[0] for each in found[2:]} == {"prompt"}
 
 
+def test_the_palette_offers_first_what_has_the_words_in_its_title(tmp_path: Path) -> None:
+    for number in range(9):
+        prompt = a_prompt(f"question {number}", timestamp=f"2026-11-0{number + 1}T10:00:00.000Z")
+        a_session(
+            a_title(f"An everyday matter {number}"), prompt, id=f"later-{number}", cwd="/home/ann/very-old"
+        ).write(tmp_path / "claude")
+    prompt = a_prompt("where are they", timestamp="2026-10-01T10:00:00.000Z")
+    a_session(a_title("The Very first bellows"), prompt, id="sought").write(tmp_path / "claude")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        offered = [each["href"] for each in site.get("/palette?q=very").json() if each["kind"] == "session"]
+        newest = [each["href"] for each in site.get("/palette?q=").json() if each["kind"] == "session"]
+    assert offered == ["/s/sought", *(f"/s/later-{number}" for number in range(8, 2, -1))]
+    assert newest == [f"/s/later-{number}" for number in range(8, 1, -1)]
+
+
 def test_a_search_says_that_results_are_still_being_indexed(
     claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

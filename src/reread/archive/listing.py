@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
 from functools import lru_cache
-from itertools import islice
 from math import ceil
 from pathlib import Path
 
@@ -40,7 +40,7 @@ from reread.index.sessions import (
 )
 from reread.index.sessions import ids_called as session_ids_called
 from reread.lazy import NamedTuple
-from reread.marks import NO_MARK, NO_MOVES, Mark, Moves
+from reread.marks import NO_MARK, NO_MOVES, Moves
 
 from .filters import Filter
 
@@ -369,20 +369,24 @@ def going_on_since(connection: sqlite3.Connection, since: datetime) -> Iterator[
 
 
 def having_words(connection: sqlite3.Connection, words: Sequence[str], most: int) -> list[StoredSession]:
-    """The newest sessions, `most` of them, whose title, folder, tags or id contain all the words; not hidden ones."""
+    """The newest sessions, `most` of them, whose title, folder, tags or id contain all the words; not hidden ones.
+
+    Those in whose title every word begins one come first: a folder with such a name may hold hundreds of others.
+    """
     noted = marks(connection)
-    fitting = (
-        number
-        for number, uuid, title, folder in named_sessions(connection)
-        if _has_words(noted.get(uuid, NO_MARK), (uuid, title, folder or ""), words)
-    )
-    return sessions(connection, ids=list(islice(fitting, most)))
-
-
-def _has_words(mark: Mark, named: tuple[str, str, str], words: Sequence[str]) -> bool:
-    uuid, title, folder = named
-    text = f"{title if mark.title is None else mark.title} {folder} {' '.join(mark.tags)} {uuid}".casefold()
-    return not mark.hidden and all(word in text for word in words)
+    beginnings = [re.compile(rf"(?<!\w){re.escape(word)}") for word in words]
+    titled: list[int] = []
+    others: list[int] = []
+    for number, uuid, first_title, folder in named_sessions(connection):
+        mark = noted.get(uuid, NO_MARK)
+        title = (first_title if mark.title is None else mark.title).casefold()
+        text = f"{title} {folder or ''} {' '.join(mark.tags)} {uuid}".casefold()
+        if not mark.hidden and all(word in text for word in words):
+            (titled if all(each.search(title) for each in beginnings) else others).append(number)
+        if len(titled) == most:
+            break
+    ids = [*titled, *others][:most]
+    return sorted(sessions_by_id(connection, ids), key=lambda each: ids.index(each.id))
 
 
 def folders(connection: sqlite3.Connection, *, without_hidden: bool = False) -> dict[str, int]:
