@@ -82,7 +82,7 @@ def write_sessions(claude: Path) -> None:
     ).write(claude / "projects")
     a_session(
         a_prompt("dig"),
-        a_reply("שלום\n\n```python\nprint('שלום')\n```\n\nThen English."),
+        a_reply("שלום\n\n```python\nprint('שלום')\n```\n\nThen English.\n\n> שלום"),
         a_reply(
             a_tool_call(
                 "mcp__plugin_of_the_zoo__" + "dig_out_every_burrow_" * 3, {"path": "/home/ann/zoo/" * 9}, id="t11"
@@ -549,6 +549,10 @@ def test_code_among_words_from_right_to_left_is_read_from_left_to_right(opened: 
     words = page.locator("article.words", has_text="שלום")
     assert words.evaluate("each => getComputedStyle(each).direction") == "rtl"
     assert words.locator("pre").evaluate("each => getComputedStyle(each).direction") == "ltr"
+    sides = words.locator("blockquote").evaluate(
+        "each => [getComputedStyle(each).borderRightWidth, getComputedStyle(each).borderLeftWidth]"
+    )
+    assert sides == ["3px", "0px"]
     english = words.locator("p", has_text="Then English")
     first = english.evaluate(FIRST_LETTER)
     box = words.bounding_box()

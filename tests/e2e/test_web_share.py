@@ -33,6 +33,10 @@ def test_what_goes_out_is_seen_before_and_can_be_kept_by_kind(opened: Opened) ->
     expect(finds.locator("mark").first).to_be_visible()
     assert KEY not in finds.inner_html()
     assert not findings(page)
+    ink = finds.locator("mark").first.evaluate("each => getComputedStyle(each).color")
+    assert ink == page.evaluate("getComputedStyle(document.body).color"), (
+        "in the colours of the page, not of the browser"
+    )
     page.get_by_label("Markdown").first.check()
     page.get_by_label("keep e-mail address").check()
     with page.expect_download() as started:
