@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from e2e.browsing import Opened, findings, needs_chromium
 from reread.testing import a_prompt, a_reply, a_session, a_title
@@ -81,3 +82,20 @@ def test_letters_that_are_still_put_together_are_left_to_the_input_method(opened
     assert page.url.endswith("/sessions")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search?q=*")
+
+
+def test_what_takes_long_says_so_while_one_waits(opened: Opened) -> None:
+    held: list[Route] = []
+    page = opened.go("/search")
+    page.route(re.compile("/(palette|search)[?]"), lambda route: held.append(route))
+    hits, told = page.locator("#hits"), page.locator(".palette .told")
+    page.locator(".words-wanted").fill("goose")
+    expect(hits).to_have_attribute("aria-busy", "true")
+    held.pop().continue_()
+    expect(page.locator("#hits mark").first).to_have_text("goose")
+    expect(hits).not_to_have_attribute("aria-busy", "true")
+    page.keyboard.press("Control+k")
+    expect(told).to_have_text("Looking …")
+    held.pop().continue_()
+    expect(page.locator(".palette li").first).to_be_visible()
+    expect(told).to_have_text("")

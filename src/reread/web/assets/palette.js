@@ -50,8 +50,9 @@
     const own = commands().filter(each => parts.every(part => `${each.title} ${each.about}`.toLowerCase().includes(part)));
     if (running) running.abort();
     const mine = running = new AbortController();
+    const slow = setTimeout(() => { told.textContent = "Looking …"; }, 400);
     const asked = ask(`/palette?${new URLSearchParams({q: words})}`, {signal: mine.signal}).then(answer => answer.ok ? answer.json() : null);
-    const got = await asked.catch(problem => { if (problem.name !== "AbortError") throw problem; });
+    const got = await asked.catch(problem => { if (problem.name !== "AbortError") throw problem; }).finally(() => { clearTimeout(slow); if (mine === running) told.textContent = ""; });
     if (!got || mine !== running) return;
     const search = {kind: "search", title: `Search everything for “${words}”`, about: "", href: `/search?${new URLSearchParams({q: words})}`};
     const found = [...own.slice(0, 4), ...got];

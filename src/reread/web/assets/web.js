@@ -146,9 +146,9 @@
       for (const [name, value] of new FormData(form)) if (value) given.append(name, value);
       const path = `${form.getAttribute("action")}?${given}`;
       if (running) running.abort();
-      running = new AbortController();
+      const mine = running = new AbortController(), slow = setTimeout(() => place.setAttribute("aria-busy", "true"), 400);
       try {
-        const answer = await ask(path, {signal: running.signal});
+        const answer = await ask(path, {signal: mine.signal});
         const fresh = parsed(await answer.text());
         for (const {id} of all("details[open][id]", place)) { const fold = fresh.getElementById(id); if (fold) fold.open = true; }
         place.replaceChildren(fresh);
@@ -157,6 +157,9 @@
         noteFolds();
       } catch (problem) {
         if (problem.name !== "AbortError") throw problem;
+      } finally {
+        clearTimeout(slow);
+        if (mine === running) place.removeAttribute("aria-busy");
       }
     };
     const soon = later(go, 140);
