@@ -585,8 +585,7 @@ class Archive(ArchiveBase):
 
     def count_expiring(self, until: datetime, cleanup_days: CleanupDays = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code will have deleted by then."""
-        choice = listing.choice_of(self.connection, filtering.Filter(), expires=until, cleanup_days=cleanup_days)
-        return listing.count_chosen(self.connection, choice)
+        return listing.count_expiring(self.connection, until, cleanup_days)
 
     def saw_end(self, stored: StoredSession) -> bool:
         """Whether the end of a session was captured: its last lines come from a run by reread that has ended."""

@@ -17,7 +17,7 @@ from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
 from reread.home import whole_path
 from reread.index.machines import ids_called, kept_machine, machines, sessions_on
-from reread.index.meta import is_half_made, known_sources
+from reread.index.meta import is_half_made, known_sources, sessions_written_before
 from reread.index.sessions import (
     NOTHING_COPIED,
     ORDER_NAMES,
@@ -318,6 +318,14 @@ def choice_of(
 def _written_before(expires: datetime, periods: CleanupPeriods) -> Callable[[str | None], int]:
     """For a source that the client deletes at `expires`, the time its last line was written, in nanoseconds."""
     return lambda path: int((expires.timestamp() - periods.of(path) * 86_400) * 1e9)
+
+
+def count_expiring(connection: sqlite3.Connection, until: datetime, cleanup_days: CleanupDays) -> int:
+    """How many sessions the client will have deleted by then."""
+    periods = _as_periods(cleanup_days)
+    shortest = min([periods.days, *(days for _, days in periods.by_folder)])
+    latest = _written_before(until, CleanupPeriods(shortest))
+    return sessions_written_before(connection, _written_before(until, periods), latest(None))
 
 
 def count_chosen(connection: sqlite3.Connection, choice: SessionFilter) -> int:

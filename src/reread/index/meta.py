@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 FIELDS = ("prompt", "text", "thinking", "tool", "result", "title")
 """Columns of the full-text index, in order; `block.field` counts from 0."""
@@ -191,6 +191,20 @@ def has_sessions(connection: sqlite3.Connection) -> bool:
 
 def has_files(connection: sqlite3.Connection, kind: str) -> bool:
     return connection.execute("SELECT 1 FROM file WHERE kind = ? LIMIT 1", (kind,)).fetchone() is not None
+
+
+def sessions_written_before(connection: sqlite3.Connection, written: Callable[[str | None], int], latest: int) -> int:
+    """The number of sessions whose transcript still exists and was last written at or before the time that `written`
+    gives for its path, which is never after `latest`."""
+    connection.create_function("written_before", 1, lambda path: written(as_path(path)))
+    row = connection.execute(
+        """SELECT count(*) FROM (
+               SELECT max(mtime_ns) AS last, path, max(present) AS present FROM file
+               WHERE kind = 'transcript' AND session NOT NULL GROUP BY session
+           ) WHERE present AND last <= ? AND last <= written_before(path)""",
+        (latest,),
+    ).fetchone()
+    return int(row[0])
 
 
 def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:
