@@ -189,9 +189,14 @@ class TurnWriter:
             if told is not None:
                 draft.steps += told
                 return
-        draft.has_answer = draft.has_answer or is_answer(record)
-        steps = draft.steps
-        for block in record.blocks:
+        else:
+            draft.has_answer = True
+        steps, content = draft.steps, record.content
+        if isinstance(content, str):
+            if content:
+                steps.append(Said(record=record, block=Text(text=content)))
+            return
+        for block in content or ():
             if type(block) is Text:
                 steps.append(Said(record=record, block=block))
             elif type(block) is Thinking or type(block) is RedactedThinking:
@@ -202,8 +207,6 @@ class TurnWriter:
                 steps.append(server_call(record, block))
             elif type(block) is UnknownBlock:
                 steps.append(_unknown_block(record, block))
-        if isinstance(record.content, str) and record.content:
-            steps.append(Said(record=record, block=Text(text=record.content)))
 
 
 def is_answer(record: Record) -> bool:

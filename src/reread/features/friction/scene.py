@@ -124,9 +124,11 @@ _HIDDEN = "[secret]"
 
 def quote(text: str) -> str:
     """The beginning of a text as one line, safe to show to anybody."""
-    words = text[: 2 * LONGEST_QUOTE].split()
+    beginning = text[: 2 * LONGEST_QUOTE]
+    words = beginning.split()
+    has_bearer = "bearer" in beginning.lower()
     for place, word in enumerate(words):
-        if place and words[place - 1][-6:].lower() == "bearer":
+        if has_bearer and place and words[place - 1][-6:].lower() == "bearer":
             words[place] = _HIDDEN
         elif len(word) >= _LONG or (len(word) >= _SHORTEST_SECRET and _SIGN_OF_SECRET.search(word)):
             words[place] = _SECRET.sub(_HIDDEN, word)
