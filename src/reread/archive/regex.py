@@ -16,7 +16,7 @@ import struct
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -30,7 +30,7 @@ from reread.index.read import FileBlocks, Match, Possible, StoredPiece
 from reread.index.safe_reader import IN_ORDER, SafeLines
 from reread.index.text_index import text_at
 from reread.safe.safe import Safe
-from reread.workers import in_shares, share_out
+from reread.workers import in_shares, keep_freed_memory, share_out
 
 from .search_language import FIELDS, regex
 
@@ -111,8 +111,11 @@ for number in said:
 
 
 _SHORTEST = 3
-_COUNTED = re.compile(r"\{\d*,?\d*\}")
-_CLASS = re.compile(r"\[\^?\]?(?:[^]\\]|\\.)*+\]", re.DOTALL)
+_ONE = re.compile(r"\\.|\[\^?\]?(?:[^]\\]|\\.)*+\]|.", re.DOTALL)
+"""A character, an escaped one, or a class."""
+_TIMES = re.compile(r"(?:(?P<sign>[*+?])|\{(?P<least>\d*)(?P<or_more>,?\d*)\})[?+]?")
+_UNREADABLE = re.compile(r"\(\?(?:#|\w*x)")
+"""A comment, or the flag that allows more of them: a bracket in one is none."""
 _NUMBERED = frozenset("xuUN0123456789")
 """Characters after a backslash that give a letter by its number or name."""
 _SPACES = frozenset("sntrfvAZ")
@@ -121,11 +124,46 @@ _MOSTLY_NO_LETTER = (r"\b", r"\W")
 """A word after one of these also begins a word of the index, except in texts that are only partly indexed; a word
 before one may go on in the index."""
 _SPECIAL = frozenset(".+?*{|)[(\\")
-_OPTIONAL = ("?", "*", "{")
 _MOST_TERMS = 500
 """The most words of the index with the same letters to ask for; of more words, most texts would contain one."""
-_OTHER_CASES = frozenset("iksIKS")
-"""With `(?i)` these also match letters outside ASCII, such as the Kelvin sign."""
+
+
+class Part(NamedTuple):
+    """A character, class or group of a pattern, and how often it occurs at least."""
+
+    text: str
+    least: int = 1
+    is_exact: bool = True
+
+
+def _parts(pattern: str) -> list[Part]:
+    """The parts of a pattern one after the other; empty if it cannot be cut into them."""
+    found: list[Part] = []
+    place = 0
+    while place < len(pattern) and _UNREADABLE.search(pattern) is None:
+        end = _end_of_part(pattern, place)
+        text = pattern[place:end]
+        if not text or (text[0] == "\\" and text[1:] in _NUMBERED):
+            return []
+        times = _TIMES.match(pattern, end)
+        if times is None:
+            found.append(Part(text))
+        elif times["sign"]:
+            found.append(Part(text, int(times["sign"] == "+"), is_exact=False))
+        else:
+            found.append(Part(text, int(times["least"] or 0), is_exact=not times["or_more"]))
+        place = end if times is None else times.end()
+    return found
+
+
+def _end_of_part(pattern: str, start: int) -> int:
+    """The place behind a character, a class or a group; the start if its parenthesis is never closed."""
+    depth = 0
+    for one in _ONE.finditer(pattern, start):
+        depth += (one[0] == "(") - (one[0] == ")")
+        if not depth:
+            return one.end()
+    return start
 
 
 class RequiredWord(NamedTuple):
@@ -139,13 +177,8 @@ class RequiredWord(NamedTuple):
 
 
 def required_words(pattern: str) -> list[list[RequiredWord]]:
-    """A row of words for each alternative of a pattern; empty if any alternative has none."""
-    rows = [[word for word in row if word.letters.isalnum()] for row in required_parts(pattern)]
-    return rows if all(rows) else []
-
-
-def required_parts(pattern: str, *, is_caseless: bool = False) -> list[list[RequiredWord]]:
-    """The same, including punctuation, each character by itself. The content of groups is left out."""
+    """A row of words for each alternative of a pattern; empty if any alternative has none. The content of groups is
+    left out."""
     rows: list[list[RequiredWord]] = [[]]
     run: list[str] = []
     begins = is_behind = False  # whether what precedes the run, or the next one, is not part of a word
@@ -155,35 +188,20 @@ def required_parts(pattern: str, *, is_caseless: bool = False) -> list[list[Requ
             rows[-1].append(RequiredWord("".join(run), begins, is_cut))
             run.clear()
 
-    place = 0
-    while place < len(pattern):
-        letter, step = pattern[place], 1
-        if letter.isascii() and letter.isalnum() and not (is_caseless and letter in _OTHER_CASES):
+    for part in _parts(pattern):
+        is_there = part.least > 0
+        if is_there and part.text.isascii() and part.text.isalnum():
             begins = begins if run else is_behind
-            run.append(letter.lower() if is_caseless else letter)
+            run.append(part.text)
             is_behind = False
-            place += 1
+            if part != Part(part.text):
+                end(is_cut=False)
             continue
-        if letter in "?*{":  # the letter before it may be missing
-            del run[-1:]
-            counted = _COUNTED.match(pattern, place)
-            step = len(counted[0]) if counted is not None else 1
-        elif letter == "\\":
-            step = 2
-        elif letter in "[(":
-            skipped = _end_of_class(pattern, place) if letter == "[" else _end_of_group(pattern, place)
-            step = skipped - place
-        part = pattern[place : place + step]
-        if step <= 0 or (letter == "\\" and part[1:] in _NUMBERED):
-            return []
-        is_no_letter, is_there = _is_no_letter(part), pattern[place + step : place + step + 1] not in _OPTIONAL
-        end(is_cut=is_no_letter and is_there)
-        if is_there and _is_sign(part):
-            rows[-1].append(RequiredWord(part[-1], begins=False, ends=False))
-        is_behind = is_no_letter or part in _MOSTLY_NO_LETTER or (letter == "+" and is_behind)
-        if letter == "|":
+        is_no_letter = is_there and _is_no_letter(part.text)
+        end(is_cut=is_no_letter)
+        is_behind = is_no_letter or (is_there and part.text in _MOSTLY_NO_LETTER)
+        if part.text == "|":
             rows.append([])
-        place += step
     end(is_cut=False)
     return rows if len(rows) <= _MOST_OPTIONS and all(rows) else []
 
@@ -195,18 +213,122 @@ def _is_no_letter(text: str) -> bool:
     return len(text) == 1 and text.isascii() and not text.isalnum() and text not in _SPECIAL
 
 
-def _is_sign(text: str) -> bool:
-    """Whether a part of a pattern matches one punctuation character that JSON contains literally (at most with a
-    backslash before it) unless it is escaped by number."""
-    is_literal = text[0] == "\\" if len(text) > 1 else text not in _SPECIAL and text not in "^$"
-    return is_literal and len(text) <= 2 and "!" <= text[-1] <= "~" and not text[-1].isalnum()
+_ASCII = "".join(map(chr, range(128)))
+_PLAIN = frozenset(map(chr, range(ord("!"), ord("~") + 1))) - frozenset('"\\/')
+"""What JSON writes as it is, if not by number. Spaces are none: where several strings make a text, they are between
+them."""
+_ESCAPED = {'"': r'\\"', "\\": r"\\\\", "/": "/"}
+"""How JSON writes the others."""
+_OTHER_CASES = frozenset("iks")
+"""With `(?i)` these also match letters outside ASCII, such as the Kelvin sign."""
+_OTHER = r"\x80-\xff"
+"""The bytes of characters outside ASCII, which any class may contain. As there are several for each, nothing is asked
+of what is beyond."""
+_IN_GROUP = re.compile(r"\((?:\?:|\?P<\w+>|(?!\?))(.*)\)", re.DOTALL)
+_LONGEST_RUN = 20
 
 
-def _needles(rows: Sequence[Sequence[RequiredWord]]) -> tuple[tuple[bytes, ...], ...]:
-    """What to look for in the bytes of a line, the longest first; that takes a fiftieth of the time of trying a
-    text."""
-    every = (dict.fromkeys(word.letters for word in row) for row in rows)
-    return tuple(tuple(letters.encode() for letters in sorted(row, key=len, reverse=True)) for row in every)
+def required_runs(pattern: str, *, is_caseless: bool = False) -> list[list[list[str]]]:
+    """A row of runs for each alternative of a pattern: characters that every match contains one behind the other, each
+    as a pattern for its byte in JSON, classes in brackets. Empty if any alternative has none.
+
+    A slash only begins a run, as JSON may put a backslash before it.
+    """
+    rows: list[list[list[str]]] = [[[]]]
+    for part in _parts(pattern):
+        row = rows[-1]
+        byte = _byte(part.text, is_caseless=is_caseless) if part.least else ""
+        if part.text == "|":
+            rows.append([[]])
+        elif not byte:
+            inside = _IN_GROUP.fullmatch(part.text) if part.least else None
+            options = required_runs(inside[1], is_caseless=is_caseless) if inside is not None else []
+            row += [*(options[0] if len(options) == 1 else []), []]
+        else:
+            if byte == "/" or len(row[-1]) >= _LONGEST_RUN:
+                row.append([])
+            bytes_there = [byte] * (1 if byte == "/" else min(part.least, _LONGEST_RUN))
+            row[-1] += bytes_there
+            if not part.is_exact or len(bytes_there) < part.least:
+                row.append(bytes_there)
+    rows = [[run for run in row if any(map(_is_one_byte, run))] for row in rows]
+    return rows if len(rows) <= _MOST_OPTIONS and all(rows) else []
+
+
+def _byte(text: str, *, is_caseless: bool) -> str:
+    """A character or class of a pattern as a pattern for one byte; empty if JSON may write it as something else."""
+    if text in (r"\d", r"\w"):
+        return f"[{text}{_OTHER}]"
+    if text[0] == "(":
+        return ""
+    given, flag = (text.lower(), "(?i)") if is_caseless else (text, "")
+    found: list[str] = regex(flag + text).findall(_ASCII)
+    letters = sorted({letter.lower() if is_caseless else letter for letter in found})
+    if len(letters) == 1 and given in (letters[0], f"\\{letters[0]}", f"[{letters[0]}]"):
+        (letter,) = letters
+        if letter in _ESCAPED:
+            return _ESCAPED[letter]
+        if letter in _PLAIN and not (is_caseless and letter in _OTHER_CASES):
+            return re.escape(letter)
+    is_plain = letters and _PLAIN.issuperset(letters)
+    return f"[{''.join(map(re.escape, letters))}{_OTHER}]" if is_plain else ""
+
+
+def _is_one_byte(byte: str) -> bool:
+    return byte[0] != "["
+
+
+def _certainty(run: Sequence[str]) -> int:
+    """The more single characters a run has, the fewer lines have it."""
+    return sum(map(_is_one_byte, run))
+
+
+def _needle(run: Sequence[str]) -> re.Pattern[bytes]:
+    """Finds a run in the bytes of a line. The longest part without classes comes first, so that `re` can jump."""
+    stretches = [list(places) for _, places in groupby(range(len(run)), lambda place: _is_one_byte(run[place]))]
+    longest = max((places for places in stretches if _is_one_byte(run[places[0]])), key=len)
+    first = "".join(run[place] for place in longest)
+    return re.compile(f"{first}{_behind(run[: longest[0]], first)}{_ahead(run[longest[-1] + 1 :])}".encode())
+
+
+def _ahead(run: Sequence[str]) -> str:
+    found = ""
+    for byte in reversed(run):
+        found = f"(?:[{_OTHER}]|{byte}{found})" if found and not _is_one_byte(byte) else f"{byte}{found}"
+    return found
+
+
+def _behind(run: Sequence[str], after: str) -> str:
+    if not run:
+        return ""
+    byte = run[-1]
+    beyond = _behind(run[:-1], byte + after)
+    if beyond and not _is_one_byte(byte):
+        beyond = f"(?:(?<=[{_OTHER}]{after})|{beyond})"
+    return f"(?<={byte}{after}){beyond}"
+
+
+_NEVER_TEXT = (
+    b"uuid|parentUuid|sessionId|session_id|requestId|promptId|agentId|id|sourceToolAssistantUUID|timestamp|version|type"
+    b"|role|model|cwd|gitBranch|slug|userType|entrypoint|isSidechain|isMeta|permissionMode|effort"
+)
+_VALUE = rb'"(?:%b)": ?(?:"[^"\\]*+"|[a-z]++)' % _NEVER_TEXT
+_BEGINNING = re.compile(rb'\{(?:%b, ?|"message": ?\{)*+' % _VALUE)
+_ENDING = re.compile(rb"(?:, ?%b)*+\}\s*" % _VALUE)
+r"""Ids and times at the beginning and end of a line. Nearly every line has what `\d{3}-\d{4}` matches there."""
+
+
+def _between_ids(line: bytes) -> tuple[int, int]:
+    """Where the texts of a line of JSON are: not among the ids and times that it begins and ends with."""
+    begun = _BEGINNING.match(line)
+    last = line.rfind(b"}", 0, max(0, line.rfind(b"}"))) + 1
+    return begun.end() if begun is not None else 0, last if _ENDING.fullmatch(line, last) else len(line)
+
+
+_BY_NUMBER = re.compile(rb"\\u")
+_TAGS = re.compile(rb"<(?:/|command-|bash-)")
+"""The client's own tags: what a person typed is cut out of a line that has them, any other text is made of its strings.
+"""
 
 
 def possible(rows: Sequence[Sequence[RequiredWord]], terms: TermList | None) -> Possible | None:
@@ -253,29 +375,6 @@ def _is_long(word: RequiredWord) -> bool:
     return len(word.letters) >= _SHORTEST and not word.letters.isdigit()
 
 
-def _end_of_class(pattern: str, start: int) -> int:
-    found = _CLASS.match(pattern, start)
-    return found.end() if found is not None else start
-
-
-def _end_of_group(pattern: str, start: int) -> int:
-    """The place after the closing parenthesis; the start if there is none."""
-    place, depth = start + 1, 1
-    while place < len(pattern):
-        letter = pattern[place]
-        if letter == "\\":
-            place += 2
-            continue
-        if letter == "[":
-            place = max(place + 1, _end_of_class(pattern, place))
-            continue
-        depth += (letter == "(") - (letter == ")")
-        place += 1
-        if not depth:
-            return place
-    return start
-
-
 class Tried(NamedTuple):
     """The result of trying a pattern on one text."""
 
@@ -297,10 +396,11 @@ class BoundedPattern:
         self._pause = _PAUSE
         flags = self._compiled.flags
         self._is_caseless = bool(flags & re.IGNORECASE)
-        is_spaced = bool(flags & re.VERBOSE)
-        self.required = () if is_spaced else _needles(required_parts(pattern, is_caseless=self._is_caseless))
-        """Every match contains all parts of one of these rows, so a text without them need not be tried."""
-        self.words = [] if is_spaced or flags & re.ASCII else required_words(pattern)
+        runs = required_runs(pattern, is_caseless=self._is_caseless)
+        self._needles = [[_needle(run) for run in sorted(row, key=_certainty, reverse=True)] for row in runs]
+        """The line of every match contains all needles of one of these rows, so a line without them need not be
+        decoded."""
+        self.words = [] if flags & re.ASCII else required_words(pattern)
         """Words to ask the index for, which ignores case. Empty for an ASCII pattern, to which words end elsewhere."""
         self.skipped = 0
         """How many texts took too long."""
@@ -317,16 +417,23 @@ class BoundedPattern:
     def has_given_up(self) -> bool:
         return self.skipped >= MOST_SKIPPED
 
-    def is_ruled_out(self, line: bytes) -> bool:
-        """Whether the pattern certainly matches no text in a line."""
-        line = line.lower() if self._is_caseless else line
-        for row in self.required:
-            for word in row:
-                if word not in line:
+    def is_ruled_out(self, line: bytes, *, is_prompt: bool = False) -> bool:
+        """Whether the pattern certainly matches no text of a line of JSON, or not the prompt in it."""
+        if not self._needles:
+            return False
+        searched = line.lower() if self._is_caseless else line
+        if self._is_possible(searched, 0, len(line)) and self._is_possible(searched, *_between_ids(line)):
+            return False
+        return _BY_NUMBER.search(line) is None and not (is_prompt and _TAGS.search(line))
+
+    def _is_possible(self, line: bytes, start: int, end: int) -> bool:
+        for row in self._needles:
+            for needle in row:
+                if needle.search(line, start, end) is None:
                     break
             else:
-                return False
-        return bool(self.required)
+                return True
+        return False
 
     def try_each(self, texts: Iterable[str]) -> Iterator[Tried]:
         """One answer for each text, in order; fewer if it gave up."""
@@ -526,6 +633,7 @@ def shares(
 
 def try_shares(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
     """The answers in the order of the shares; fewer if the pattern was given up."""
+    keep_freed_memory()
     for together in in_shares(every, attrgetter("size"), MANY):
         if bounded.has_given_up:
             return
@@ -569,7 +677,7 @@ def _try_share(share: TextShare, bounded: BoundedPattern) -> ShareTried:
 
 
 class _ShareReader:
-    """The texts of a share, without those that certainly lack a required word."""
+    """The texts of a share, without those of lines that rule themselves out."""
 
     def __init__(self, share: TextShare, bounded: BoundedPattern) -> None:
         self._share = share
@@ -579,8 +687,9 @@ class _ShareReader:
         self.unreadable = 0
 
     def texts(self) -> Iterator[str]:
-        lines = SafeLines(Safe(self._share.safe), IN_ORDER)
+        lines, is_ruled_out = SafeLines(Safe(self._share.safe), IN_ORDER), self._bounded.is_ruled_out
         for pieces, blocks in self._share.files:
+            is_json = blocks.kind not in _NOT_JSON
             for row in blocks.rows:
                 _, _, offset, length, _, field, _ = row
                 try:
@@ -588,26 +697,13 @@ class _ShareReader:
                 except SafeDamaged:
                     self.unreadable += 1
                     continue
-                is_verbatim = field in _VERBATIM and blocks.kind != "capture"
-                if is_verbatim and self._is_line_ruled_out(line):
+                if is_json and is_ruled_out(line, is_prompt=field == _PROMPT):
                     continue
                 read = ReadText.of(blocks.match(row), line)
-                if read is not None and (is_verbatim or not self._is_text_ruled_out(read.text)):
+                if read is not None:
                     self.waiting.append(read)
                     yield read.text
 
-    def _is_line_ruled_out(self, line: bytes) -> bool:
-        """Whether the bytes of the line suffice to rule it out: for replies and tool results, unless the JSON may
-        escape letters by number."""
-        if not self._bounded.required:
-            return False
-        is_reply_or_result = b'"assistant"' in line or b'"tool_result"' in line
-        return is_reply_or_result and self._bounded.is_ruled_out(line) and b"\\u00" not in line
 
-    def _is_text_ruled_out(self, text: str) -> bool:
-        required = self._bounded.required
-        return bool(required) and self._bounded.is_ruled_out(text.encode("utf-8", "surrogatepass"))
-
-
-_VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL, Field.RESULT))
-"""Fields whose text is in its line letter by letter; what a person typed is assembled from several places."""
+_NOT_JSON = ("capture", "tool_result")
+_PROMPT = FIELDS.index(Field.PROMPT)

@@ -84,14 +84,21 @@ class SafeLines:
         """Whether the last line of a piece is read first: the rest behind it, a third of a piece on average, is never
         unpacked, and everything before it is at hand."""
         self._begun: tuple[PiecePlace | None, bytes] = None, b""
+        self._last: tuple[Sequence[StoredPiece], int, bytes] = (), 0, b""
+        """Of the last line: the pieces of its file, and where the bytes begin that were unpacked of its own piece."""
 
     def line(self, pieces: Sequence[StoredPiece], offset: int, length: int) -> bytes:
         """One line, from the few pieces that it is in; raises SafeDamaged."""
+        known, start, content = self._last
+        if known is pieces and start <= offset and offset + length <= start + len(content):
+            return content[offset - start : offset - start + length]
         piece = piece_with(pieces, offset, length)
         if piece is None:
             return self._line_across(pieces, offset, length)
         start = offset - piece.start
-        return self._up_to(piece, start + length)[start : start + length]
+        content = self._up_to(piece, start + length)
+        self._last = pieces, piece.start, content
+        return content[start : start + length]
 
     def _up_to(self, piece: StoredPiece, end: int) -> bytes:
         """The bytes of a piece up to `end`, or more of them."""
