@@ -397,6 +397,17 @@ def test_a_sign_is_found_however_it_is_written(tmp_path: Path) -> None:
         assert archive.search(r"none|\W\b#", ALL_FIELDS, is_regex=True).total == 1
 
 
+def test_an_output_in_a_file_of_its_own_is_searched_as_it_is(tmp_path: Path) -> None:
+    output = '{x}} "12-3" C:\\users a\\\\b {"uuid":"4-5"}'
+    session = a_session(a_prompt("go"), a_reply("done"), outputs={"toolu_9.txt": output})
+    session.write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        for pattern in (r"\{x", r"\}\} ", r'"\d+-\d"', r"\w:\\u", r"\\\\b", r'":"\d-', r"\d\"\}$"):
+            assert archive.search(pattern, ["result"], is_regex=True).total == 1, pattern
+        assert archive.search(r'\\"', ["result"], is_regex=True).total == 0
+
+
 # -- the index rules out what it has all words of, and nothing else
 
 _PARTS = ["tapir", "heron", "in", "a", "404", "Tapir", "éb", "_", " ", "\n", "-", ".", "\t", "—", "→", "\n  12→"]

@@ -687,9 +687,8 @@ class _ShareReader:
         self.unreadable = 0
 
     def texts(self) -> Iterator[str]:
-        lines, is_ruled_out = SafeLines(Safe(self._share.safe), IN_ORDER), self._bounded.is_ruled_out
+        lines = SafeLines(Safe(self._share.safe), IN_ORDER)
         for pieces, blocks in self._share.files:
-            is_json = blocks.kind not in _NOT_JSON
             for row in blocks.rows:
                 _, _, offset, length, _, field, _ = row
                 try:
@@ -697,13 +696,20 @@ class _ShareReader:
                 except SafeDamaged:
                     self.unreadable += 1
                     continue
-                if is_json and is_ruled_out(line, is_prompt=field == _PROMPT):
+                if self._is_ruled_out(blocks.kind, field, line):
                     continue
                 read = ReadText.of(blocks.match(row), line)
                 if read is not None:
                     self.waiting.append(read)
                     yield read.text
 
+    def _is_ruled_out(self, kind: str, field: int, line: bytes) -> bool:
+        """What `text_at` does not read as JSON is made to look like it, or tried."""
+        if kind == "tool_result":
+            line = b'"%b"' % line.replace(b"\\", rb"\\").replace(b'"', rb"\"")
+        elif kind == "capture" and line[:1].isdigit():
+            return False
+        return self._bounded.is_ruled_out(line, is_prompt=field == _PROMPT)
 
-_NOT_JSON = ("capture", "tool_result")
+
 _PROMPT = FIELDS.index(Field.PROMPT)
