@@ -318,7 +318,8 @@ def load_session(
 
 def _hint(session: Session, trunk: SourceFile, disk: FileReader) -> IndexEntry | None:
     """What the client's own index says of a session that lacks something. It is unreliable, so it is used last."""
-    if session.project and session.started is not None and session.title != session.id:
+    has_time = any(record.time is not None for record in session.records)  # the first nearly always has one
+    if session.project and has_time and session.title != session.id:
         return None
     raw = disk.index_beside(trunk)
     index = decode_side_file(raw, SessionsIndex) if raw is not None else None
