@@ -100,6 +100,21 @@ def test_what_help_says_fits_an_ordinary_terminal(run: Run, monkeypatch: pytest.
     assert {name: max(prose[name], key=len) for name in prose if max(map(len, prose[name])) > 80} == {}
 
 
+def test_what_is_said_about_an_example_goes_below_it_if_there_is_no_room(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    command, about = (
+        "  reread retro apply 2 ",
+        "put the second of them where it belongs: shows the diff, asks, backs up",
+    )
+    assert [line for line in run("retro", "-h").out.splitlines() if line.startswith(command) and about in line]
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run("retro", "-h").out.splitlines()
+    assert lines[lines.index(command.rstrip()) + 1] == f"      {about}"
+    assert "  reread retro @last                        one session" in lines
+
+
 def test_help_of_a_command_can_be_asked_for_by_a_word(run: Run) -> None:
     assert run("help", "list").out == run("list", "--help").out
     assert run("help").out == run("--help").out == run("help", "help").out

@@ -150,6 +150,17 @@ def test_decisions_by_topic_and_filter(travel: Kept, arguments: tuple[str, ...],
     assert len(travel.json("decisions", *arguments)["decisions"]) == count
 
 
+def test_a_limit_says_how_many_decisions_there_are(run: Run, tmp_path: Path) -> None:
+    asked = {"questions": [{"question": "Which mast?", "header": "Mast", "options": [{"label": "Oak"}]}]}
+    calls = (a_reply(a_tool_call("AskUserQuestion", asked)), a_tool_result("User has answered"))
+    a_session(a_prompt("ask"), *calls, *calls, *calls).write(tmp_path / ".claude" / "projects")
+    kept = Kept(run, tmp_path / ".claude", tmp_path / "archive")
+    for session in ((), ("@last",)):
+        assert kept("decisions", *session, "--limit", "2").out.splitlines()[-1] == "2 of 3 decisions"
+        document = kept.json("decisions", *session, "--limit", "2")
+        assert (len(document["decisions"]), document["total"]) == (2, 3)
+
+
 def test_no_decisions_are_no_error(travel: Kept) -> None:
     ran = travel("decisions", "--topic", "nothing of the kind")
     assert (ran.code, ran.out) == (0, "no decisions\n")

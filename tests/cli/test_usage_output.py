@@ -101,7 +101,11 @@ def test_hundreds_of_days_are_all_there_and_a_limit_keeps_the_newest(odd: Kept) 
     assert sum(line.startswith("2025-") for line in lines) == 12 * 28
     limited = odd("usage", "day", "--no-sync", "--timezone", "UTC", "--limit", "2")
     assert [line.split()[0] for line in limited.out.splitlines()[1:4]] == ["2026-10-08", "2026-10-09", "total"]
-    assert lines[-5:] == limited.out.splitlines()[-5:], "the totals stay those of everything"
+    assert limited.out.splitlines()[4].endswith(" rows; the total is of all")
+    assert limited.out.splitlines()[4].startswith("2 of ")
+    assert " rows; " not in odd("usage", "day", "--no-sync", "--limit", "9999").out
+    told = [line for line in limited.out.splitlines() if not line.endswith("of all")]
+    assert lines[-5:] == told[-5:], "the totals stay those of everything"
 
 
 def test_what_has_no_time_is_not_the_newest_day(run: Run, tmp_path: Path) -> None:

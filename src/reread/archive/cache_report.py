@@ -123,6 +123,8 @@ class SessionCaching(Struct, frozen=True, kw_only=True):
 class CacheReport(Struct, frozen=True, kw_only=True):
     by: str
     rows: tuple[CacheRow, ...]
+    total_rows: int | None = None
+    """How many rows there are, if a limit left some out."""
     totals: Tokens
     caching: Caching
     causes: tuple[RebuildCause, ...]

@@ -438,6 +438,8 @@ class Accounting(Struct, frozen=True, kw_only=True):
 class UsageReport(Struct, frozen=True, kw_only=True):
     by: str
     rows: tuple[UsageRow, ...]
+    total_rows: int | None = None
+    """How many rows there are, if a limit left some out."""
     totals: Tokens
     models: tuple[ModelUse, ...]
     accounting: Accounting

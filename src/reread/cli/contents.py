@@ -201,7 +201,7 @@ def decisions_parser() -> options.Parser:
 def run_decisions(arguments: list[str]) -> int:
     args = decisions_parser().parse_args(arguments)
     config = options.make_config(args)
-    filters = options.make_filter(args, config)
+    filters = options.make_filter(args, config)._replace(limit=None)
     if args.session is not None:
         with open_session(args, config) as opened:
             known = session_source.knowing(filters, opened.archive)
@@ -209,11 +209,12 @@ def run_decisions(arguments: list[str]) -> int:
     else:
         with asked_archive(args, config) as archive:
             found = archive.decisions(filters, args.topic)
+    shown, total = found[: args.limit], len(found)
     options.show_answer(
         args,
         config,
-        lambda: views.file_tables.decisions_document(found),
-        lambda view: views.file_tables.decisions_lines(found, view),
+        lambda: views.file_tables.decisions_document(shown, total),
+        lambda view: views.file_tables.decisions_lines(shown, total, view),
     )
     return 0
 

@@ -108,12 +108,25 @@ class Help(argparse.RawDescriptionHelpFormatter):
         self._action_max_length = _LEAST_COLUMN  # argparse ignores that actions are indented, and breaks their lines
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """Wraps descriptions to the terminal's width; examples, whose lines are indented, stay as they are."""
+        """Wraps descriptions to the terminal's width. Of examples, whose lines are indented, no command is broken: what
+        is said about one goes below it if there is no room beside it."""
         if "\n  " in text:
-            return super()._fill_text(text, width, indent)
+            return super()._fill_text("\n".join(_example_lines(text.splitlines(), terminal_width())), width, indent)
         from textwrap import fill
 
         return "\n\n".join(fill(" ".join(part.split()), width) for part in text.split("\n\n"))
+
+
+def _example_lines(lines: Iterable[str], width: int) -> Iterator[str]:
+    from textwrap import wrap
+
+    for line in lines:
+        command, gap, about = line.strip().partition("   ")
+        if len(line) <= width or not gap or not line.startswith("  "):
+            yield line
+        else:
+            yield f"  {command}"
+            yield from wrap(about.strip(), width, initial_indent="      ", subsequent_indent="      ")
 
 
 class _ShortHelp(argparse.Action):
@@ -230,6 +243,8 @@ class Parser(argparse.ArgumentParser):
         if ("--json", word) in pairwise(args):
             return " (--json prints every field; `--json | jq` chooses)"
         has_words = any(not action.option_strings for action in self._actions)
+        if self.prog == "reread usage":
+            return f" (`reread explain {word}` is about one session)"
         takes_it = "--project" in self._option_string_actions and not has_words
         return f" (did you mean --project {word}?)" if takes_it else ""
 

@@ -19,7 +19,7 @@ from reread.billing.report import Tokens
 from .charts import sparkline
 from .numbers import count, money, nano, tokens
 from .text import one_line, shorten, table, wrap
-from .usage_table import TIMES, UNKNOWN, accounting_document, accounting_line, least_key, shown
+from .usage_table import TIMES, UNKNOWN, accounting_document, accounting_line, least_key, rows_note, shown
 from .values import Document, View, dollars, tokens_document, utc, when
 
 _SHORT_ID = 8
@@ -128,6 +128,7 @@ def cache_lines(report: CacheReport, view: View) -> Iterator[str]:
         yield "nothing was used"
     else:
         yield from _table(report, view)
+        yield from rows_note(report, view)
         yield from _causes(report, view)
         if session is not None:
             yield from _session(session, view)

@@ -15,7 +15,7 @@ from reread.features.tool_use import Decision
 from reread.sessions import Session
 
 from .calls import shown_path
-from .numbers import count
+from .numbers import count, shown_of
 from .text import Style, cells, hanging, harmless, one_line, ruler, shorten, shorten_path, table, wrap
 from .values import Document, View, utc, when
 
@@ -160,8 +160,10 @@ def _history(file: TouchedFile, view: View) -> Iterator[str]:
     yield from table(rows, view.width, flexible=5, right=(), dispensable=(2, 4), least=_LEAST_NAME)
 
 
-def decisions_document(decisions: Sequence[Decision]) -> Document:
-    return {"schema": "reread.decisions/1", "decisions": [decision_document(each) for each in decisions]}
+def decisions_document(decisions: Sequence[Decision], total: int) -> Document:
+    """Some of `total` decisions."""
+    rows = [decision_document(each) for each in decisions]
+    return {"schema": "reread.decisions/1", "total": total, "decisions": rows}
 
 
 def decision_document(decision: Decision) -> Document:
@@ -184,7 +186,7 @@ def decision_document(decision: Decision) -> Document:
     }
 
 
-def decisions_lines(decisions: Sequence[Decision], view: View) -> Iterator[str]:
+def decisions_lines(decisions: Sequence[Decision], total: int, view: View) -> Iterator[str]:
     for each in decisions:
         label = f"{when(each.time, view.timezone)} · {harmless(each.session)[:_SHORT_ID]}"
         label += f" · {shorten(each.header, 24)}" if each.header else ""
@@ -194,7 +196,7 @@ def decisions_lines(decisions: Sequence[Decision], view: View) -> Iterator[str]:
             yield from _option(option.label, option.label in each.chosen, view)
         yield from _answer(each, view)
         yield ""
-    yield view.style.paint(count(len(decisions), "decision") if decisions else "no decisions", "dim")
+    yield view.style.paint(shown_of(len(decisions), total, "decision") if decisions else "no decisions", "dim")
 
 
 def _option(label: str, is_chosen: bool, view: View) -> Iterator[str]:

@@ -83,9 +83,17 @@ def limited(report: _Report, limit: int | None) -> _Report:
     """
     if limit is None or limit >= len(report.rows):
         return report
-    if report.by not in TIMES:
-        return replace(report, rows=report.rows[:limit])
-    return replace(report, rows=tuple(row for row in report.rows if row.key is not None)[-limit:])
+    rows = report.rows[:limit]
+    if report.by in TIMES:
+        rows = tuple(row for row in report.rows if row.key is not None)[-limit:]
+    return replace(report, rows=rows, total_rows=len(report.rows))
+
+
+def rows_note(report: UsageReport | CacheReport, view: View) -> Iterator[str]:
+    """Says that the total is of more rows than a limit lets through."""
+    if report.total_rows is not None:
+        note = f"{len(report.rows):,} of {count(report.total_rows, 'row')}; the total is of all"
+        yield from (view.style.paint(line, "dim") for line in wrap(note, view.width))
 
 
 _SHORT_ID = 8
@@ -182,6 +190,7 @@ def usage_lines(
         yield "nothing was used"
     else:
         yield from _table(report, view, breakdown=breakdown, reconciliation=reconciliation)
+        yield from rows_note(report, view)
         if report.by == "block":
             yield from _open_block(report, view, now)
     notes = [
