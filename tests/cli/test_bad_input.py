@@ -64,6 +64,8 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["budget", "--machine", "desk"], ["unrecognized arguments: --machine"]),
         (["budget", "year", "5"], ["'year' is not one of day, week, month"]),
         (["sql", "--tables"], ["did you mean --schema?"]),  # sqlite-utils'
+        (["usage", "session", "3f2a"], ["`reread explain 3f2a` is about one session"]),
+        (["cache", "week"], ["`reread cache --by week`"]),
         (["list", "api"], ["did you mean --project api?"]),
         (["--verison"], ["did you mean --version?"]),
         (["archive", "verfy"], ["there is no action 'verfy'; choose from status, verify"]),

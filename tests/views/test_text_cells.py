@@ -13,6 +13,7 @@ from reread.views.text import (
     OBEYED,
     Style,
     cells,
+    clip,
     hanging,
     harmless,
     printed,
@@ -221,6 +222,14 @@ def test_the_flexible_column_of_a_table_shrinks() -> None:
     rows = [("a very long cell that does not fit", "12345"), ("short", "1")]
     lines = list(table(rows, 20, flexible=0, right=frozenset({1})))
     assert lines == ["a very long …  12345", "short              1"]
+
+
+def test_a_coloured_line_is_cut_by_what_is_seen_of_it_and_its_colours_end() -> None:
+    line = f"{Style(True).paint('abcdef', 'bold')}  {Style(True).paint('ghij', 'dim')}"
+    assert clip(line, 12) == line
+    assert clip(line, 11) == line.replace("ghij", "gh…")
+    assert clip(line, 6) == "\x1b[1mabcde…\x1b[0m\x1b[2m\x1b[0m"
+    assert clip(line, 7) == "\x1b[1mabcdef\x1b[0m…\x1b[2m\x1b[0m"
 
 
 def test_columns_are_left_out_before_the_flexible_one_is_too_short() -> None:

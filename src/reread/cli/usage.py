@@ -239,6 +239,10 @@ the API reports, or else inferred. Every API response counts once across all fil
 def run_cache(arguments: list[str]) -> int:
     args = cache_parser().parse_args(arguments)
     config = options.make_config(args)
+    if args.session in archives.cache_report.GROUPINGS:
+        raise BadInput(
+            f"`reread cache` groups with --by, as in `reread cache --by {args.session}`; a word is a session"
+        )
     by = args.by or ("day" if args.session is None else "model")
     archives.cache_report.check_grouping(by)
     filters = options.make_filter(args, config)

@@ -149,7 +149,25 @@ def ending(text: str, width: int) -> str:
 def clip(line: str, width: int) -> str:
     """A line that was built here, cut to a width; unlike `shorten` it keeps indentation and colours."""
     line = line.rstrip()
-    return line if cells(line) <= width else cut(line, max(0, width - 1)) + "…"
+    if cells(line) <= width:
+        return line
+    return "".join(_cut_coloured(line, max(0, width - 1))) if "\x1b" in line else cut(line, max(0, width - 1)) + "…"
+
+
+def _cut_coloured(line: str, room: int) -> Iterator[str]:
+    """As much of a line as fits, and an ellipsis; all colours stay, so that each one ends."""
+    start, is_cut = 0, False
+    for escape in [*_ESCAPE.finditer(line), None]:
+        whole = line[start : escape.start()] if escape is not None else line[start:]
+        text = "" if is_cut else cut(whole, room)
+        yield text
+        if not is_cut and len(text) < len(whole):
+            yield "…"
+            is_cut = True
+        room -= cells(text)
+        if escape is not None:
+            yield escape[0]
+            start = escape.end()
 
 
 def cut(text: str, width: int) -> str:
