@@ -3,6 +3,7 @@
     python bench/screenshots.py [--to docs/images] [--only NAME]
 
 The sessions are those of `reread demo`; what waits on the page Live is asked by the tests' stand-in for the client.
+One of them has a Chinese title, so a font with such letters must be there (Debian: fonts-wqy-microhei).
 Ends with 1 where a page breaks a rule or is wider than its screen.
 """
 
