@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from cli.running import reread as program
 from faults.syncing import started
 from reread.archive import Archive
 from reread.errors import RereadError
+from reread.testing import a_prompt, a_session
 from trees import Tree, a_tree, assert_true, traces
 
 pytestmark = pytest.mark.skipif(
@@ -76,6 +78,21 @@ def test_a_disk_that_fills_up_does_not_keep_an_open_archive_from_reading(tree: T
         (disk / "ballast").unlink()
         with Archive(disk / "home", machine="desk") as archive:
             assert_true(archive, tree.truth)
+
+
+def test_without_room_for_an_archive_the_sources_answer_every_time(tmp_path: Path) -> None:
+    """The first attempt leaves an empty database."""
+    source = a_session(a_prompt("why does it flicker?")).write(tmp_path / "claude" / "projects").parents[2]
+    with small_disk(tmp_path / "disk", 1 << 20) as disk:
+        fill(disk)
+        first, second = (program("list", "--json", "--source", source, "--home", disk / "home") for _ in range(2))
+        assert "answered straight from the sources" in first.err
+        assert (first.code, second.code) == (0, 0), second.err
+        assert first == second
+        (disk / "ballast").unlink()
+        last = program("list", "--json", "--source", source, "--home", disk / "home")
+        assert (last.code, last.err) == (0, "")
+        assert "flicker" in last.out
 
 
 def fill(disk: Path, room: int = 0) -> None:

@@ -7,6 +7,7 @@ on first use, because parsers, worker pools and the search language take longer 
 from __future__ import annotations
 
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
@@ -84,9 +85,10 @@ class ArchiveBase:
     def exists(self) -> bool:
         """Whether anything was ever imported here; asking creates nothing."""
         try:
-            return (self.home / FILE_NAME).exists()
-        except OSError:  # in a folder we have no permission to enter
+            found = (self.home / FILE_NAME).stat()
+        except OSError:  # not there, or in a folder we have no permission to enter
             return False
+        return found.st_size > 0 or not stat.S_ISREG(found.st_mode)  # a disk that was full leaves an empty file
 
     @property
     def has_lost_index(self) -> bool:
