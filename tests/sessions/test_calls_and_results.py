@@ -9,6 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 import reread
+from reread import Stream
+from reread.features.edits.changes import changes_of
+from reread.live.events import ToolResult
 from reread.sessions import CallStatus, Session, ToolCall, ToolPermission, split_tool_name
 from reread.testing import Entry, a_line, a_prompt, a_reply, a_session, a_tool_call, a_tool_result, an_interrupt, build
 
@@ -178,6 +181,24 @@ def test_a_twin_says_nothing_about_a_line_with_two_results() -> None:
     )
     session = build(a_reply(a_tool_call(id="a"), a_tool_call(id="b")), results)
     assert [call.status for call in session.tool_calls] == [CallStatus.OK, CallStatus.OK]
+
+
+def test_a_twin_of_a_line_with_two_results_changes_no_other_file() -> None:
+    inputs = [{"file_path": f"/app/{name}.py", "content": name} for name in "ab"]
+    results = a_prompt(
+        *({"type": "tool_result", "tool_use_id": name, "content": "ok"} for name in "ab"),
+        toolUseResult={"type": "create", "filePath": "/app/a.py", "content": "a"},
+    )
+    session = build(
+        a_reply(*(a_tool_call("Write", each, id=name) for name, each in zip("ab", inputs, strict=True))), results
+    )
+    assert {change.path: change.content.plain for change in changes_of(session) if change.content} == {
+        "/app/a.py": "a",
+        "/app/b.py": "b",
+    }
+    stream = Stream()
+    found = [event for record in session.records for event in stream.feed(bytes(record.raw) + b"\n")]
+    assert [event.result for event in found if isinstance(event, ToolResult)] == [None, None]
 
 
 def test_a_call_lasts_from_its_line_to_its_result() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from reread.billing import Prices, Rated
-from reread.records import Record, User
+from reread.records import Record
 from reread.sessions import (
     Conversation,
     Notice,
@@ -158,7 +158,6 @@ class SessionBlocks:
         output = call.output
         if output is None:
             return None
-        record = output.record
         return OutputBlock(
             key=f"output {call.id}",
             place=BlockPlace(output.record),
@@ -166,7 +165,7 @@ class SessionBlocks:
             name=call.name,
             text=output.text,
             is_error=output.is_error,
-            read_result=lambda: record.tool_use_result if isinstance(record, User) else None,
+            read_result=lambda: output.whole_twin,
             read_whole=lambda: self.session.full_output(call),
         )
 

@@ -43,9 +43,7 @@ def paths_of(call: ToolCall) -> list[str]:
 
 def twin_of(call: ToolCall) -> dict[str, Any]:
     """The structured twin of a call's result; empty if there is none."""
-    record = call.output.record if call.output is not None else None
-    twin = record.tool_use_result if isinstance(record, User) else None
-    return twin if isinstance(twin, dict) else {}
+    return call.output.whole_twin if call.output is not None else {}
 
 
 class ToolCount(Struct, kw_only=True):

@@ -534,7 +534,7 @@ class Stream:
                 text=block.as_text,
                 is_error=bool(block.is_error),
                 uuid=frame.uuid,
-                result=frame.tool_use_result,
+                result=frame.tool_use_result if len(results) == 1 else None,  # it is that of one of them
                 images=sum(isinstance(part, Image) for part in content),
                 record=frame,
             )

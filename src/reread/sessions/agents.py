@@ -28,7 +28,6 @@ from reread.records import (
     Spoken,
     User,
     decode,
-    result_twin,
 )
 
 from .calls import ToolCall
@@ -181,11 +180,11 @@ class _Evidence:
             tool_input: Any = call.input
             if isinstance(tool_input, dict) and isinstance(tool_input.get("prompt"), str):
                 self.by_prompt.setdefault(_normal(tool_input["prompt"]), []).append(call.id)
-            if call.output is None or not isinstance(call.output.record, User):
+            if call.output is None:
                 continue
-            twin = result_twin(call.output.record)
-            if twin.agent_id is not None:
-                self.by_result.setdefault(twin.agent_id, call.id)
+            agent = call.output.twin.agent_id
+            if agent is not None:
+                self.by_result.setdefault(agent, call.id)
             for agent_id in _AGENT_ID_IN_TEXT.findall(call.output.text):
                 self.by_text.setdefault(agent_id, call.id)
 

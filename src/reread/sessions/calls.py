@@ -107,17 +107,30 @@ class ToolOutput(FromLine, frozen=True, kw_only=True, gc=False):
         return bool(self.block.is_error)
 
     @property
+    def user_line(self) -> User | None:
+        """Its line, if that holds no other result: otherwise the structured twin may belong to another call."""
+        if not isinstance(self.record, User):
+            return None
+        blocks = self.record.blocks
+        is_alone = len(blocks) == 1 or [type(block) for block in blocks].count(ToolResult) == 1
+        return self.record if is_alone else None
+
+    @property
     def twin(self) -> ResultTwin:
-        """The structured twin, if the line holds exactly one result: otherwise it may belong to another call.
+        """What is always asked of the structured twin.
 
         Reading it means a look through all of it, and a third of a transcript's bytes are twins. So the status of a
         call, which is asked for again and again, is cached on the call.
         """
-        if isinstance(self.record, User):
-            blocks = self.record.blocks
-            if len(blocks) == 1 or [type(block) for block in blocks].count(ToolResult) == 1:
-                return result_twin(self.record)
-        return ResultTwin()
+        line = self.user_line
+        return result_twin(line) if line is not None else ResultTwin()
+
+    @property
+    def whole_twin(self) -> dict[str, Any]:
+        """All of the structured twin; empty if there is none."""
+        line = self.user_line
+        twin = line.tool_use_result if line is not None else None
+        return twin if isinstance(twin, dict) else {}
 
 
 class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
