@@ -183,7 +183,9 @@ def test_a_search_tells_what_it_skipped(kept: Path, run: Run) -> None:
         (r"(?:a[)]b(c))tapir", [r"a\)b c tapir"]),
         (r"tapir(?=heron)", ["tapir"]),
         ("größe tapir", ["gr e tapir"]),
-        (r"\d{3}|\w", []),
+        (r"\d{7}|\w", []),
+        (r"\d\w{7}", []),
+        (r"[ab]{8,9}\b", ["[ab][ab][ab][ab][ab][ab][ab][ab] [ab][ab][ab][ab][ab][ab][ab][ab]"]),
         (r"(a+)+$", ["a a"]),
     ],
 )
@@ -302,6 +304,11 @@ def test_no_line_is_ruled_out_that_a_pattern_matches(
         (r"=>", r"\u003D>"),
         (r"\d\\", r"4\\"),
         (r"\w\"x", r"é\"x"),
+        (r"\w{8}", "aé3d٣fgh"),
+        (r'"{9}', r"\"" * 9),
+        (r"\\{8}", r"\\" * 8),
+        (r"-{9}", "-" * 9),
+        (r"(?i)[k]{8}", "kKkKkKk\u212a"),
     ],
 )
 def test_a_line_is_not_ruled_out_however_it_is_written(pattern: str, written: str) -> None:
