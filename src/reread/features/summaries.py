@@ -66,7 +66,7 @@ class Goal(Struct, frozen=True):
 
 
 def goal_of(session: Session, parts: Sequence[str] = ()) -> Goal:
-    """The sentence that best states what a session was for; `told` holds commits, changed files and the outcome."""
+    """The sentence that best states what a session was for; `parts` are commits, changed files and the outcome."""
     candidates = list(_candidates(session))
     if not candidates:
         title = session.title if session.title != session.id else ""
