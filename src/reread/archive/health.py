@@ -86,7 +86,7 @@ def examine(
     it must not import.
     """
     periods = cleanup_periods(file.path for file in shelf.files if file.kind is FileKind.SETTINGS)
-    kept_for = [periods.of(str(files.all[0].path)) for files in shelf.sessions]
+    kept_for = [periods.of(*(str(file.path) for file in files.all)) for files in shelf.sessions]
     pairs = zip(shelf.sessions, kept_for, strict=True)
     expiring = [files for files, days in pairs if _expires_soon(files, days, now)]
     health = Health(

@@ -71,9 +71,10 @@ class CleanupPeriods(NamedTuple):
     days: float = DEFAULT_CLEANUP_DAYS
     by_folder: tuple[tuple[str, float], ...] = ()
 
-    def of(self, path: str | None) -> float:
-        found = (days for folder, days in self.by_folder if path is not None and path.startswith(folder))
-        return next(found, self.days)
+    def of(self, *paths: str | None) -> float:
+        """The period for a session with these files; captures among them are in a folder of ours."""
+        known = (path for path in paths if path is not None)
+        return next((days for path in known for folder, days in self.by_folder if path.startswith(folder)), self.days)
 
 
 def cleanup_periods(settings: Iterable[Path]) -> CleanupPeriods:
@@ -436,8 +437,7 @@ def _needed_sources(
 def _expires(stored: StoredSession, periods: CleanupPeriods) -> datetime | None:
     if not stored.present or stored.mtime_ns is None:
         return None
-    days = periods.of(stored.files[0] if stored.files else None)
-    return datetime.fromtimestamp(stored.mtime_ns / 1e9, UTC) + timedelta(days=days)
+    return datetime.fromtimestamp(stored.mtime_ns / 1e9, UTC) + timedelta(days=periods.of(*stored.files))
 
 
 def _is_below(file: str | None, sources: tuple[str, ...]) -> bool:
