@@ -601,10 +601,13 @@ def test_recorded_sessions_answer_as_if_every_text_were_tried(tmp_path: Path, mo
             r"\b[a-f0-9]{7}\b.{3}#\d+",
             r"\w=\d|<\w+>",
             r"\\n",
+            r"\d{4}-\d{2}",
+            r'"\w+":\s*\d{3}',
+            r"\b[0-9a-f]{40}\b",
         ):
             quick = archive.search(pattern, ALL_FIELDS, is_regex=True)
             with monkeypatch.context() as patched:
-                patched.setattr(BoundedPattern, "is_ruled_out", lambda *_: False)
+                patched.setattr(BoundedPattern, "is_ruled_out", lambda *_, **__: False)
                 patched.setattr(words, "FEW", 10**9)
                 whole = archive.search(pattern, ALL_FIELDS, is_regex=True)
             assert (quick.total, quick.hits) == (whole.total, whole.hits)
