@@ -6,13 +6,15 @@ import hashlib
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
 from reread.index.custody import generations, restore
-from reread.testing import a_prompt, a_session
+from reread.ingest import survey
+from reread.testing import a_prompt, a_reply, a_session
 from trees import Tree, a_tree, append, assert_true, cells_of, digests, resume_copy, traces
 
 
@@ -152,6 +154,37 @@ def test_a_change_in_the_middle_of_a_file_of_the_same_size_is_noticed(tmp_path: 
         path.write_bytes(a + b.replace(b"alpaca", b"badger") + c)
         archive.sync()
         assert archive.search("badger", ALL_FIELDS).hits
+
+
+@pytest.mark.parametrize("is_longer", [True, False])
+def test_a_file_that_is_replaced_between_the_look_and_the_reading_is_no_mixture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_longer: bool
+) -> None:
+    """Its beginning was kept and its end is of another file."""
+    whole = [each for number in range(40) for each in (a_prompt(f"question {number}"), a_reply(f"answer {number}"))]
+    path = a_session(*whole[:20]).write(tmp_path / "claude" / "projects")
+    other = b"".join(path.read_bytes().splitlines(keepends=True)[::-1] * (3 if is_longer else 1))
+    look = survey.file_job
+
+    def look_and_replace(*args: Any) -> survey.FileJob | None:
+        job = look(*args)
+        path.with_suffix(".new").write_bytes(other)
+        path.with_suffix(".new").replace(path)
+        return job
+
+    with Archive(tmp_path / "home", [tmp_path / "claude"], machine="desk") as archive:
+        archive.sync()
+        with path.open("ab") as file:
+            file.write(a_session(*whole[20:30]).write(tmp_path / "more").read_bytes())
+        with monkeypatch.context() as patched:
+            patched.setattr(survey, "file_job", look_and_replace)
+            told = archive.sync()
+        assert [problem.path for problem in told.problems] == [path]
+        archive.sync()
+        assert archive.safe.verify(deep=True).ok
+        [kept] = archive.sessions()
+        archive.safe.restore(kept.stored.row.uuid, tmp_path / "back")
+    assert (tmp_path / "back" / path.name).read_bytes() == other
 
 
 def test_nothing_is_written_below_a_source_by_anything_we_do(tree: Tree, tmp_path: Path) -> None:

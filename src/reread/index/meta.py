@@ -6,6 +6,10 @@ import os
 import sqlite3
 from collections.abc import Callable, Sequence
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
 FIELDS = ("prompt", "text", "thinking", "tool", "result", "title")
 """Columns of the full-text index, in order; `block.field` counts from 0."""
 TOOL, RESULT = FIELDS.index("tool"), FIELDS.index("result")
@@ -156,6 +160,14 @@ def digest(edge: bytes) -> bytes:
     from hashlib import sha256
 
     return sha256(edge).digest()[:16]
+
+
+def edges(file: IO[bytes], length: int) -> tuple[bytes, bytes]:
+    """The digests of both ends of the first bytes of a file."""
+    file.seek(0)
+    head = file.read(min(EDGE, length))
+    file.seek(max(0, length - EDGE))
+    return digest(head), digest(file.read(min(EDGE, length)))
 
 
 def session_mark(uuid: str) -> str:

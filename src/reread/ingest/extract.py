@@ -25,7 +25,7 @@ from reread.index import read
 from reread.index.conversation_rows import EMPTY, REDACTED, SIGNED, TOLD, CopyMarker, call_digest, digest_of, write_talk
 from reread.index.database import transaction
 from reread.index.ledger import agents_of, response_rows
-from reread.index.meta import EDGE, digest
+from reread.index.meta import EDGE, digest, edges
 from reread.index.rows import (
     BlockRow,
     CallRow,
@@ -676,7 +676,8 @@ def _new_bytes(job: FileJob, content: bytes | None = None) -> _NewBytes:
     position = job.taken
     try:
         with job.file.path.open("rb") if content is None else BytesIO(content) as file:
-            head = file.read(EDGE)
+            if job.taken and edges(file, job.taken) != (job.head, job.tail):  # since it was looked at
+                raise SourceError(job.file.path, "was rewritten while it was read; the next sync reads it again")
             file.seek(job.taken)
             while raw := file.read(PIECE):
                 frame = compress(raw)
@@ -684,11 +685,10 @@ def _new_bytes(job: FileJob, content: bytes | None = None) -> _NewBytes:
                 position += len(raw)
             if not position and job.file.kind is FileKind.BACKUP:  # an empty backup is recorded too
                 pieces.append(PieceRow(start=0, length=0, sha256=sha256().digest(), frame=compress(b"")))
-            file.seek(max(0, position - EDGE))
-            tail = file.read(min(EDGE, position))
+            head, tail = edges(file, position)
     except OSError as error:
         raise _unreadable(job, error) from error
-    return _NewBytes(pieces, position, digest(head[:position]), digest(tail))
+    return _NewBytes(pieces, position, head, tail)
 
 
 def _unreadable(job: FileJob, error: OSError) -> SourceError:

@@ -17,7 +17,7 @@ from reread.errors import SafeDamaged, SourceError
 from reread.home import changed_at, identity
 from reread.index import read
 from reread.index.database import is_durable
-from reread.index.meta import EDGE, digest, machine_names, session_mark
+from reread.index.meta import edges, machine_names, session_mark
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, FileKeys, FileRow
 from reread.index.sessions import names_by_id
@@ -127,7 +127,8 @@ def file_job(
         return None
     if _only_grew(file.path, status, row) and ((has_more := status.st_size > row.taken) or still_holds(row)):
         is_same = row.present and not has_more
-        return replace(fresh, generation=row.generation, taken=row.taken, indexed=row.indexed, is_same=is_same)
+        kept = replace(fresh, generation=row.generation, taken=row.taken, head=row.head, tail=row.tail)
+        return replace(kept, indexed=row.indexed, is_same=is_same)
     return replace(fresh, generation=row.generation + 1, is_rewritten=True)
 
 
@@ -142,12 +143,9 @@ def _only_grew(path: Path, status: os.stat_result, row: FileRow) -> bool:
         return False
     try:
         with path.open("rb") as file:
-            head = file.read(min(EDGE, row.taken))
-            file.seek(max(0, row.taken - EDGE))
-            tail = file.read(min(EDGE, row.taken))
+            return edges(file, row.taken) == (row.head, row.tail)
     except OSError as error:
         raise SourceError(path, f"cannot be read ({error.strerror or error})") from error
-    return digest(head) == row.head and digest(tail) == row.tail
 
 
 _NONE: frozenset[str] = frozenset()
