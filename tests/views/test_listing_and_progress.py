@@ -89,6 +89,7 @@ def test_a_bar_says_rate_and_time_left() -> None:
     assert plain_line(45, 100, 1.0) == "45 B of 100 B, 45 B/s, 1.2s left"
     assert "left" not in plain_line(100, 100, 1.0)
     assert "left" not in plain_line(0, 0, 0.0)
+    assert "left" not in plain_line(7_000, 14_300_000, 9.0), "a small file was done before the first large one"
 
 
 @pytest.mark.parametrize(

@@ -503,6 +503,8 @@ def _open_ends(text: str) -> tuple[str, bool, bool]:
 
 _FULL, _EMPTY = "━", "─"
 _LONGEST_BAR = 30
+_TELLING = 100
+"""From this part of the whole on, the rate says how long the rest takes: one small file says nothing."""
 
 
 def bar_line(done: int, total: int, seconds: float, width: int) -> str:
@@ -522,6 +524,6 @@ def plain_line(done: int, total: int, seconds: float) -> str:
 def _facts(done: int, total: int, seconds: float) -> list[str]:
     rate = done / seconds if seconds > 0 else 0.0
     facts = [f"{size(done)} of {size(total)}", f"{size(round(rate))}/s"]
-    if rate > 0 and done < total:
+    if rate > 0 and total <= done * _TELLING < total * _TELLING:
         facts.append(f"{duration((total - done) / rate)} left")
     return facts
