@@ -74,7 +74,7 @@ what repeats across sessions, and what to change: suggestions with a ready draft
     labels.add_argument("--include-wrong", action="store_true", help="include moments marked with --wrong")
     options.add_asking(made)
     options.add_filters(made, limit=None)
-    made.legend = "kinds", lambda: {kind.value: meaning for kind, meaning in friction.kind_meanings().items()}
+    made.legend = "kinds", lambda: friction.kind_meanings()
     return made
 
 
