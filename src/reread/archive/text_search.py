@@ -234,9 +234,9 @@ class Searcher:
             passed += len(inside)
             found += self._best(inside, query, limit, seen)
             if len(found) >= limit:
-                where = (self._connection, query.match, chosen, _bounds(filters))
                 is_last = len(window) < WINDOW  # counting them takes as long as finding them
-                total = (passed if is_last else reading.count_matches(*where)) - reading.count_copies(*where)
+                times = _bounds(filters)
+                total = passed if is_last else reading.count_matches(self._connection, query.match, chosen, times)
                 break
         else:
             total = len(found)

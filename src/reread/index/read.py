@@ -386,37 +386,6 @@ def count_matches(
     return int(found[0])
 
 
-def count_copies(
-    connection: sqlite3.Connection,
-    expression: str,
-    sessions: Sequence[int] | None,
-    times: tuple[int | None, int | None] = (None, None),
-) -> int:
-    """How many of those blocks repeat another one: a fork or a resume copies lines with their times.
-
-    Only sessions that share a response are looked at, because others may have lines of the same millisecond.
-    """
-    sharing = connection.execute(
-        """SELECT DISTINCT file.session FROM copied CROSS JOIN request ON request.key = copied.key
-           CROSS JOIN file ON file.id = request.file"""
-    )
-    alike = [session for (session,) in sharing if sessions is None or session in sessions]
-    if not alike:
-        return 0
-    since, until = times
-    found = connection.execute(
-        f"""SELECT ifnull(sum(told - kept), 0) FROM (
-                SELECT sum(lines) AS told, max(lines) AS kept FROM (
-                    SELECT time, field, part, file, count(*) AS lines
-                    FROM search CROSS JOIN block ON block.id = search.rowid CROSS JOIN file ON file.id = block.file
-                    WHERE search MATCH ? AND (? IS NULL OR time >= ?) AND (? IS NULL OR time < ?)
-                    AND time NOT NULL AND file.session IN ({integers(alike)}) GROUP BY time, field, part, file
-                ) GROUP BY time, field, part)""",  # noqa: S608  integers only
-        (expression, since, since, until, until),
-    ).fetchone()
-    return int(found[0])
-
-
 def match_cells(
     connection: sqlite3.Connection,
     expression: str,
