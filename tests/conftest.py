@@ -30,6 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: what is tested would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # started with nohup: the same
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 _NUMBERS = itertools.count()
