@@ -27,8 +27,8 @@ EXTRACTOR = 8
 2: rows without any id are named after the first line of their file. 3: words of agents known only from progress lines.
 4: what hooks do, tools that were stopped while they ran, the owner of a request that a fork copied. 5: words of unknown
 system lines and attachments, advisors at their own price. 6: prompts in the line of a tool's result. 7: denied calls in
-streams, how tests ended, and what is quoted of a failed call. 8: calls of gateways that give
-ids again."""
+streams, how tests ended, and what is quoted of a failed call. 8: calls of
+gateways that give ids again."""
 _MADE_BY = "extractor"
 """The version that made all rows."""
 LEFT_OUT = "left_out"

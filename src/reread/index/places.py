@@ -214,21 +214,20 @@ def originals(connection: sqlite3.Connection, uuid: str) -> list[Original]:
 
 
 def move_session(
-    connection: sqlite3.Connection, moved: Original, machine: str, folder: str, files: Mapping[int, tuple[str, Path]]
+    connection: sqlite3.Connection, moved: Original, folder: str, files: Mapping[int, tuple[str, Path]]
 ) -> bool:
-    """Moves a session to another machine or folder, and its files to these sources and paths; nothing else changes.
+    """Moves a session to another folder of its machine, and its files to these sources and paths; nothing else changes.
 
     False if another session is there already.
     """
     with transaction(connection):
         changed = connection.execute(
-            "UPDATE OR IGNORE session SET machine = ?, folder = ? WHERE id = ?",
-            (machine, stored_path(folder), moved.session),
+            "UPDATE OR IGNORE session SET folder = ? WHERE id = ?", (stored_path(folder), moved.session)
         )
         if not changed.rowcount:
             return False
         before = [
-            (file_key(moved.machine, str(row.path)), moved.machine != machine or row.path.exists(), row.id)
+            (file_key(moved.machine, str(row.path)), row.path.exists(), row.id)
             for row in moved.files.values()
             if row.id in files and not _is_same_file(row.path, files[row.id][1])
         ]
@@ -239,13 +238,12 @@ def move_session(
             before,
         )
         connection.executemany(
-            "UPDATE file SET machine = ?, source = ?, path = ?, device = 0, inode = 0, present = 1, vanished = NULL"
-            " WHERE id = ?",
-            [(machine, stored_path(source), stored_path(str(path)), id_) for id_, (source, path) in files.items()],
+            "UPDATE file SET source = ?, path = ?, device = 0, inode = 0, present = 1, vanished = NULL WHERE id = ?",
+            [(stored_path(source), stored_path(str(path)), id_) for id_, (source, path) in files.items()],
         )
         connection.executemany(
             "DELETE FROM place WHERE machine = ? AND path = ?",
-            [(machine, stored_path(str(path))) for _, path in files.values()],
+            [(moved.machine, stored_path(str(path))) for _, path in files.values()],
         )
     return True
 

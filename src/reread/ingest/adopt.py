@@ -87,7 +87,7 @@ def _adopt_moves(connection: sqlite3.Connection, headers: Iterable[PieceHeader])
             continue
         home = Original(row.session, header.machine, "", {role_of(row.kind, row.path): row})
         to = {row.id: (header.source, Path(header.path))}
-        move_session(connection, home, header.machine, folder_of(located(Kept(header, []))), to)
+        move_session(connection, home, folder_of(located(Kept(header, []))), to)
 
 
 def _adopt_places(connection: sqlite3.Connection, headers: Sequence[PieceHeader]) -> None:

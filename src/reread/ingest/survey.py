@@ -447,7 +447,7 @@ class PlaceSurvey:
             return False
         files = {row.id: (str(source_of[file.location]), file.path) for file, row in shared}
         folder = str(next(iter(here.values())).folder if session.trunk is None else session.trunk.folder)
-        is_moved = other_places.move_session(self._connection, original, self._machine, folder, files)
+        is_moved = other_places.move_session(self._connection, original, folder, files)
         self.moved += files if is_moved else ()
         return is_moved
 
