@@ -59,6 +59,21 @@ def whole_path(path: Path) -> Path:
     return path.resolve() if ".." in path.parts else path.absolute()
 
 
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Equal for all names of a file; None if there is no file, or if its file system gives no identity."""
+    try:
+        status = os.stat(path)  # noqa: PTH116  half the time of the method, and there may be very many files
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if status.st_ino else None
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether both names lead to one file, such as one below a folder that a link leads to."""
+    found = identity_of(one)
+    return found is not None and found == identity_of(other)
+
+
 def make_private(folder: Path) -> None:
     """Makes a folder and its missing parents for this user alone, even if the umask removes the user's own rights."""
     for missing in [path for path in (*reversed(folder.parents), folder) if not path.exists()]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from reread.billing import Prices
 from reread.errors import SafeDamaged
+from reread.home import is_same_file
 from reread.safe.pieces import PieceHeader, seal
 from reread.safe.safe import Safe
 
@@ -36,6 +38,7 @@ PLACE = "place"
 MOVED = "moved"
 """In the header of such a piece: the file was moved there. Older versions take it for one more place of the file."""
 CAPTURE = "capture"
+_CHUNK = 1 << 20
 Role = tuple[str, str]
 
 
@@ -229,7 +232,7 @@ def move_session(
         before = [
             (file_key(moved.machine, str(row.path)), row.path.exists(), row.id)
             for row in moved.files.values()
-            if row.id in files and not _is_same_file(row.path, files[row.id][1])
+            if row.id in files and not is_same_file(row.path, files[row.id][1])
         ]
         connection.executemany(
             """INSERT OR REPLACE INTO place
@@ -248,12 +251,45 @@ def move_session(
     return True
 
 
-def _is_same_file(before: Path, today: Path) -> bool:
-    """Whether both paths lead to one file: then the earlier one is no other place of it."""
+def compared(one: Path, other: Path) -> int | None:
+    """1 if a file is longer than another, 0 if the same, -1 if shorter, where one begins with the other.
+
+    Otherwise None, also if one cannot be read: that is reported when it is read for its lines.
+    """
     try:
-        return before.samefile(today)
+        if one.samefile(other):
+            return 0
+        with one.open("rb") as first, other.open("rb") as second:
+            while True:
+                ours, theirs = first.read(_CHUNK), second.read(_CHUNK)
+                least = min(len(ours), len(theirs))
+                if ours[:least] != theirs[:least]:
+                    return None
+                if len(ours) != len(theirs):
+                    return 1 if len(ours) > len(theirs) else -1
+                if not ours:
+                    return 0
     except OSError:
-        return False
+        return None
+
+
+def compared_with_kept(path: Path, pieces: Sequence[read.StoredPiece], safe: Safe) -> int | None:
+    """Like `compared`, against what the safe has of a file."""
+    end = 0
+    try:
+        with path.open("rb") as file:
+            for piece in pieces:
+                if piece.start != end:
+                    return None
+                end += piece.length
+                ours = file.read(piece.length)
+                if len(ours) < piece.length:
+                    return -1 if safe.read(piece.place).startswith(ours) else None
+                if sha256(ours).digest() != piece.sha256:
+                    return None
+            return 1 if file.read(1) else 0
+    except (OSError, SafeDamaged):
+        return None
 
 
 def call_by_file(connection: sqlite3.Connection, trunk: FileRow) -> None:

@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread import lazy, sources
-from reread.errors import SafeDamaged, SourceError
-from reread.home import changed_at, identity
+from reread.errors import SourceError
+from reread.home import changed_at, identity, identity_of, is_same_file
 from reread.index import read
 from reread.index.database import is_durable
 from reread.index.meta import edges, machine_names, session_mark
@@ -308,7 +308,6 @@ def _remove(path: Path) -> None:
         return
 
 
-_CHUNK = 1 << 20
 Owned = tuple[SessionFiles, tuple[SourceFile, ...]]
 
 
@@ -457,7 +456,7 @@ class PlaceSurvey:
         left = {
             role
             for role, row in original.files.items()
-            if is_here and row.path.exists() and not (role in here and _is_link_to(here[role], row))
+            if is_here and row.path.exists() and not (role in here and is_same_file(here[role].path, row.path))
         }
         more = bool(here.keys() - shared)
         less = bool(left - shared)
@@ -465,7 +464,7 @@ class PlaceSurvey:
             return Kinship.APART
         for role in shared:
             file, row = here[role], original.files[role]
-            found = compared(file.path, row.path) if role in left else self._compared_with_kept(file.path, row)
+            found = self._compared(file.path, row, is_left=role in left)
             if found is None:
                 return Kinship.APART
             more, less = more or found > 0, less or found < 0
@@ -473,11 +472,13 @@ class PlaceSurvey:
             return Kinship.COPY
         return Kinship.APART if less else Kinship.FULLER
 
-    def _compared_with_kept(self, path: Path, row: FileRow) -> int | None:
+    def _compared(self, path: Path, row: FileRow, *, is_left: bool) -> int | None:
+        if is_left:
+            return other_places.compared(path, row.path)
         if self._safe is None:
             return None
         pieces = read.pieces_of(self._connection, row.id, row.generation)
-        return compared_with_kept(path, pieces, self._safe)
+        return other_places.compared_with_kept(path, pieces, self._safe)
 
     def _is_beside(
         self, files: Sequence[SourceFile], names: Iterable[str], leaders: Mapping[str, Sequence[Owned]]
@@ -528,7 +529,7 @@ def largest_first(each: Owned) -> tuple[int, str]:
 
 
 def _begins_with(full: SourceFile, other: SourceFile) -> bool:
-    found = compared(other.path, full.path) if other.size <= full.size else None
+    found = other_places.compared(other.path, full.path) if other.size <= full.size else None
     return found is not None and found <= 0
 
 
@@ -544,47 +545,6 @@ def with_captures(kept: list[Owned], copies: Sequence[Owned]) -> list[Owned]:
                 joined = sources.in_order((*home.captures, *session.captures))
                 kept[place] = (replace(home, captures=joined), its_own)
     return kept
-
-
-def compared(one: Path, other: Path) -> int | None:
-    """1 if a file is longer than another, 0 if the same, -1 if shorter, where one begins with the other.
-
-    Otherwise None, also if one cannot be read: that is reported when it is read for its lines.
-    """
-    try:
-        if one.samefile(other):
-            return 0
-        with one.open("rb") as first, other.open("rb") as second:
-            while True:
-                ours, theirs = first.read(_CHUNK), second.read(_CHUNK)
-                least = min(len(ours), len(theirs))
-                if ours[:least] != theirs[:least]:
-                    return None
-                if len(ours) != len(theirs):
-                    return 1 if len(ours) > len(theirs) else -1
-                if not ours:
-                    return 0
-    except OSError:
-        return None
-
-
-def compared_with_kept(path: Path, pieces: Sequence[StoredPiece], safe: Safe) -> int | None:
-    """Like `compared`, against what the safe has of a file."""
-    end = 0
-    try:
-        with path.open("rb") as file:
-            for piece in pieces:
-                if piece.start != end:
-                    return None
-                end += piece.length
-                ours = file.read(piece.length)
-                if len(ours) < piece.length:
-                    return -1 if safe.read(piece.place).startswith(ours) else None
-                if sha256(ours).digest() != piece.sha256:
-                    return None
-            return 1 if file.read(1) else 0
-    except (OSError, SafeDamaged):
-        return None
 
 
 _NAMES_AGENTS = frozenset({FileKind.TRANSCRIPT, FileKind.SUBAGENT, FileKind.META})
@@ -671,7 +631,7 @@ class Survey:
         unmet = self._unmet(files) if new else {}
         if not unmet:
             return files
-        named = {file.location: row for file in new if (row := unmet.get(_identity(file.location))) is not None}
+        named = {file.location: row for file in new if (row := unmet.get(identity_of(file.path))) is not None}
         self._source_of.update({row.location: self._source_of[location] for location, row in named.items()})
         return [_renamed(file, named[file.location]) if file.location in named else file for file in files]
 
@@ -679,7 +639,7 @@ class Survey:
         """Known files that exist and that the walk met under no known name, by their identity."""
         met = {os.path.normcase(file.location) for file in files}
         rows = (row for row in self.known.values() if row.present and os.path.normcase(row.location) not in met)
-        found = {_identity(row.location): row for row in rows if self._was_walked(row)}
+        found = {identity_of(row.path): row for row in rows if self._was_walked(row)}
         return {each: row for each, row in found.items() if each is not None}
 
     def _waiting(self, captures: Path) -> list[SourceFile]:
@@ -909,22 +869,6 @@ class Survey:
 
     def _was_walked(self, row: FileRow) -> bool:
         return any(parent in self.folders or parent in self.missing for parent in row.path.parents)
-
-
-def _identity(location: str) -> tuple[int, int] | None:
-    """Equal for all links to a file; None if there is no file, or if its file system gives no identity."""
-    try:
-        status = os.stat(location)  # noqa: PTH116  without a path for each of very many files
-    except OSError:
-        return None
-    return (status.st_dev, status.st_ino) if status.st_ino else None
-
-
-def _is_link_to(file: SourceFile, row: FileRow) -> bool:
-    """Whether both names lead to one file, such as one below a folder that a link leads to: what it has beyond what is
-    kept can only be imported under the name that this walk met."""
-    identity_ = _identity(file.location)
-    return identity_ is not None and identity_ == _identity(row.location)
 
 
 def _renamed(file: SourceFile, row: FileRow) -> SourceFile:
