@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from reread import sources
@@ -14,6 +15,8 @@ from reread.lake.plan import LakePlan, list_files, make_plan, share_name, shares
 from reread.lake.share import Share, ShareOptions, take_share
 from reread.lake.tables import TABLES
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call, a_tool_result, a_usage
+
+from .lakes import built
 
 KEY = "sk-ant-api03-" + "Ab1Cd2Ef3Gh4Jk5Lm6Np7Qr8St9Uv" * 3 + "-abcdefAA"
 AT = "2026-11-02T10:00:00.000Z"
@@ -152,3 +155,20 @@ def test_the_plan_knows_whose_agents_of_older_clients_are(tmp_path: Path) -> Non
     ).write(tmp_path)
     [job] = planned(tmp_path).jobs
     assert {file.kind for file in job.all} >= {sources.FileKind.TRANSCRIPT, sources.FileKind.SUBAGENT}
+
+
+def test_a_secret_in_a_name_is_in_no_parquet_file(tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    named: dict[str, Any] = {"gitBranch": f"try/{token}", "attributionSkill": token, "timestamp": AT}
+    call = a_tool_call("Read", {"file_path": f"/src/{token}/a.py"}, id="toolu_1")
+    told = a_session(
+        a_prompt("go", **named), a_reply("yes", call, a_tool_call(token, {}), **named), cwd=f"/home/ann/{token}"
+    )
+    told.write(tmp_path / "source")
+    for what in ("ledger", "all"):
+        built(tmp_path / what, tmp_path / "source", what=what)
+        files = list((tmp_path / what).rglob("*.parquet"))
+        rows = [repr(pq.read_table(file, partitioning=None).to_pylist()) for file in files]
+        assert any("try/[redacted: GitHub" in each for each in rows)
+        assert any("/home/ann/" in each for each in rows)
+        assert not any(token in each for each in rows)

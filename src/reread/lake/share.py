@@ -15,7 +15,7 @@ from msgspec import Struct
 from reread.billing import load_prices
 from reread.errors import SourceError
 from reread.features import friction
-from reread.features.secrets import Redactor, redacted_session
+from reread.features.secrets import Redactor, redacted_name, redacted_session
 from reread.features.secrets.shapes import EMAIL, USER
 from reread.index.findings import NO_TIME
 from reread.index.meta import EDGE, digest, session_mark
@@ -125,16 +125,35 @@ def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> di
     redactor = _redactor(options)
     title, texts = (None, []) if options.what == "ledger" else _title_and_texts(changed, session, redactor, contents)
     rows = {
-        SESSION.name: [{**_session(job, about, title), **_friction(session, options, redactor)}],
+        SESSION.name: [{**_named(_session(job, about, title), options), **_friction(session, options, redactor)}],
         FILE.name: [_file(each, rows, contents[each.file.path], reader) for each, rows in found],
-        REQUEST.name: [row for each, rows in found for row in _requests(each, rows, contents[each.file.path])],
-        CALL.name: [row for each, rows in found for row in _calls(each, rows)],
+        REQUEST.name: [row for each, rows in found for row in _requests(each, rows, contents[each.file.path], options)],
+        CALL.name: [_named(row, options) for each, rows in found for row in _calls(each, rows)],
         WORDS.name: texts,
     }
     if options.what == "text":
         rows[REQUEST.name] = rows[CALL.name] = []
     ours = {"session": job.key, MONTH: month_of(about.started)}
     return {name: [row | ours for row in new] for name, new in rows.items()}
+
+
+_NAMES = (
+    *("folder", "project", "git_branch", "git_branches", "agent", "skill", "plugin", "mcp_server", "mcp_tool", "tools"),
+    *("name", "path", "model", "models", "version", "versions", "speed", "geo", "tier", "stop_reason"),
+)
+
+
+def _named(row: Row, options: ShareOptions) -> Row:
+    """The row with secrets taken out of its names, since a branch, for example, may be called after a token. Names in
+    paths stay, so that a project can be asked for."""
+    if options.redact == "none":
+        return row
+    kept = frozenset({USER, EMAIL} if options.redact == "secrets" else {USER})
+    names = {name: row[name] for name in _NAMES if row.get(name)}
+    return row | {
+        name: redacted_name(each, kept) if isinstance(each, str) else [redacted_name(part, kept) for part in each]
+        for name, each in names.items()
+    }
 
 
 def _session(job: ShareJob, about: SessionRow, title: str | None) -> Row:
@@ -188,9 +207,11 @@ _COPIED = (
 )
 
 
-def _requests(job: FileJob, rows: ExtractedRows, content: bytes) -> Iterator[Row]:
+def _requests(job: FileJob, rows: ExtractedRows, content: bytes, options: ShareOptions) -> Iterator[Row]:
     times = [each.time for each in rows.responses if each.time is not None]
-    contexts = [{**msgspec.structs.asdict(each), "context": _digest(each)} for each in rows.circumstances]
+    contexts = [
+        {**_named(msgspec.structs.asdict(each), options), "context": _digest(each)} for each in rows.circumstances
+    ]
     ours = {
         "file": job.key,
         "head": digest(content[:EDGE]).hex(),

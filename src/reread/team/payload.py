@@ -10,7 +10,6 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from hashlib import blake2b, md5, sha256
 from hmac import digest as hmac_digest
 from pathlib import Path
@@ -98,11 +97,9 @@ class SentNames(Struct, frozen=True):
         return hmac_digest(self.salt or b"", name.encode("utf-8", "surrogatepass"), "sha256").hex()[:16]
 
 
-@lru_cache(maxsize=1 << 12)
 def without_secrets(name: str | None, *, is_path: bool = False) -> str | None:
-    """A name as it is sent, redacted because a branch, for example, may be named after a token. The path of a project
-    keeps the user's name; people who mind can choose digests."""
-    return None if name is None else redact.Redactor(spared=frozenset({shapes.USER} if is_path else ())).redact(name)
+    """A name as it is sent. The path of a project keeps the user's name; people who mind can choose digests."""
+    return None if name is None else redact.redacted_name(name, frozenset({shapes.USER} if is_path else ()))
 
 
 class Waiting(NamedTuple):

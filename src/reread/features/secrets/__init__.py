@@ -6,6 +6,6 @@ may occur without the name in another.
 """
 
 from .find import FoundSecret, find
-from .redact import Redactor, placeholders, redacted_line, redacted_session
+from .redact import Redactor, placeholders, redacted_line, redacted_name, redacted_session
 
-__all__ = ["FoundSecret", "Redactor", "find", "placeholders", "redacted_line", "redacted_session"]
+__all__ = ["FoundSecret", "Redactor", "find", "placeholders", "redacted_line", "redacted_name", "redacted_session"]

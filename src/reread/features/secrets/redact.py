@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -418,6 +419,12 @@ def _redacted_first(redactor: Redactor, raw: bytes, whole: WholeValue) -> bytes:
     if made is whole.value and is_same:
         return raw
     return json.dumps(made, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+@lru_cache(maxsize=1 << 12)
+def redacted_name(name: str, spared: frozenset[str] = frozenset()) -> str:
+    """A name, such as that of a branch, redacted by itself: it is replaced alike in every session."""
+    return Redactor(spared=spared).redact(name)
 
 
 def redacted_session(session: Session, redactor: Redactor) -> Session:
