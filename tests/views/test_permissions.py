@@ -32,7 +32,7 @@ def test_a_command_is_shown_whole_with_why_it_is_asked() -> None:
 
 def test_an_edit_is_shown_as_a_diff() -> None:
     edit = {"file_path": "/home/ann/app/a.py", "old_string": "one\ntwo\n", "new_string": "one\nthree\n"}
-    assert rows(asked("Edit", edit)) == ["? Edit  a.py", "      one", "    - two", "    + three"]
+    assert rows(asked("Edit", edit)) == ["? Edit  /home/ann/app/a.py", "      one", "    - two", "    + three"]
 
 
 @pytest.mark.parametrize(
@@ -48,11 +48,13 @@ def test_every_way_to_edit_has_its_diff(tool: str, given: dict[str, Any], line: 
 
 
 def test_an_unknown_tool_is_shown_with_its_whole_input() -> None:
-    assert rows(asked("mcp__db__drop", {"table": "users"})) == [
+    dropped = {"table": "users", "how": {"cascade": True, "of": ["a", 'b"c']}}
+    assert rows(asked("mcp__db__drop", dropped)) == [
         "? db:drop",
-        "    {",
-        '      "table": "users"',
-        "    }",
+        "    table: users",
+        "    how.cascade: true",
+        "    how.of[0]: a",
+        '    how.of[1]: b"c',
     ]
 
 

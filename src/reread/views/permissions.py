@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import asdict
 
-from reread.blocks.model import AskedQuestion, questions_in
-from reread.features.edits.patches import is_edit, proposed
+from reread.blocks.model import AskedQuestion, path_of, questions_in
+from reread.features.edits.patches import proposed
 from reread.live.approvals import Approval, ApprovalQueue, GivenAnswer, WaitingElsewhere
 from reread.live.events import Permission
 
-from .calls import point_of, relative, tool_label
+from .calls import relative, tool_label
 from .numbers import duration
 from .session_list import last_part
-from .terminal import diff_lines
-from .text import clip, harmless, one_line, shorten, wrap
+from .terminal import whole_diff_lines
+from .text import cells, clip, hanging, harmless, one_line, shorten, wrap
 from .values import Document, View, utc, when
 
-_MOST_INPUT_LINES = 20
-_MOST_PLAN_LINES = 200
 _PLACES = {
     "session": "in this session",
     "localSettings": "in this project",
@@ -47,56 +45,96 @@ LEAVES: Keys = (("q", "uit turn"),)
 NO_PLAN_TOLD = "(The client does not say what the plan is: it asked without one, and nothing was said before.)"
 
 
+class InputValue(NamedTuple):
+    """A text, a number or an empty collection in an input, and where in it."""
+
+    path: tuple[str | int, ...]
+    text: str
+
+    @property
+    def name(self) -> str:
+        """`env.PATH`, `edits[0].note`."""
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
+        return one_line("".join(steps).removeprefix(".")) or "input"
+
+    @property
+    def pattern(self) -> _Pattern:
+        return tuple(None if isinstance(step, int) else step for step in self.path)
+
+
+_Pattern = tuple[str | None, ...]
+"""The path of a value; None for any number."""
+_FIRST = (("command",), ("file_path",), ("notebook_path",), ("path",), ("url",))
+_IN_DIFF: dict[str, set[_Pattern]] = {
+    "Edit": {("old_string",), ("new_string",)},
+    "Write": {("content",)},
+    "NotebookEdit": {("new_source",)},
+    "MultiEdit": {("edits", None, "old_string"), ("edits", None, "new_string")},
+}
+_IN_MENU: set[_Pattern] = {
+    ("questions", None, "question"),
+    ("questions", None, "header"),
+    ("questions", None, "options", None),
+    ("questions", None, "options", None, "label"),
+    ("questions", None, "options", None, "description"),
+}
+_DEEPEST = 50
+
+
+def unshown_values(permission: Permission) -> list[InputValue]:
+    """The values of the input that no diff, menu or plan shows. What would be done comes first, and what the model
+    calls it last: a description may say anything."""
+    patterns, exact = _IN_MENU if permission.is_question else set(), {(("plan",), permission.plan)}
+    if proposed(permission.tool, permission.input):
+        patterns = _IN_DIFF.get(permission.tool, set())
+        exact = {(path, path_of(permission.input)) for path in _FIRST}
+    found = [
+        value
+        for value in _values(permission.input, ())
+        if not (value.pattern in patterns or (value.path, value.text) in exact or _is_said_by_menu(value))
+    ]
+    return sorted(found, key=lambda value: (value.path == ("description",), value.path not in _FIRST))
+
+
+def _is_said_by_menu(value: InputValue) -> bool:
+    return value.pattern == ("questions", None, "multiSelect") and value.text in ("true", "false")
+
+
+def _values(given: Any, path: tuple[str | int, ...]) -> Iterator[InputValue]:
+    if isinstance(given, dict | list) and given and len(path) < _DEEPEST:
+        for step, item in given.items() if isinstance(given, dict) else enumerate(given):
+            yield from _values(item, (*path, step))
+    elif path or given not in (None, "", {}):
+        yield InputValue(path, given if isinstance(given, str) and given else json.dumps(given, ensure_ascii=False))
+
+
 def permission_lines(permission: Permission, project: str | None, view: View) -> Iterator[str]:
-    """The tool, what it would do, and why the client asks."""
+    """The tool, its whole input, and why the client asks."""
     paint = view.style.paint
-    label = tool_label(permission.tool)
-    point = "" if permission.tool == "Bash" else point_of(permission.tool, permission.input, project)
+    diff = proposed(permission.tool, permission.input)
     by = " (an agent)" if permission.agent is not None else ""
-    head = paint("? ", "yellow", "bold") + paint(f"{label}{by}", "bold")
-    yield head + (
-        f"  {shorten(point, view.width - len(label) - len(by) - 4)}" if _is_short(permission) and point else ""
+    path = f"  {path_of(permission.input)}" if diff else ""
+    yield from (
+        paint("? ", "yellow", "bold") + paint(line, "bold") if number == 0 else f"    {line}"
+        for number, line in enumerate(wrap(f"{tool_label(permission.tool)}{by}{path}", view.width - 4))
     )
-    yield from (f"    {line}" for line in _would_do(permission, view._replace(width=view.width - 4)))
+    inner = view._replace(width=view.width - 4)
+    yield from (f"    {line}" for line in (*value_lines(permission, inner), *whole_diff_lines(diff, inner)))
     for why in reasons(permission, project):
         yield from (paint(f"  {line}", "dim") for line in wrap(why, view.width - 2))
 
 
-def _is_short(permission: Permission) -> bool:
-    return is_edit(permission.tool) or permission.tool in (
-        "Read",
-        "Glob",
-        "Grep",
-        "WebFetch",
-        "WebSearch",
-        "Task",
-        "Agent",
-    )
-
-
-def _would_do(permission: Permission, view: View) -> Iterator[str]:
-    if (
-        permission.tool == "Bash"
-        and isinstance(permission.input, dict)
-        and isinstance(permission.input.get("command"), str)
-    ):
-        yield from _capped(permission.input["command"], view)
-    elif is_edit(permission.tool):
-        yield from diff_lines(proposed(permission.tool, permission.input), view)
-    elif not _is_short(permission):
-        yield from _capped(json.dumps(permission.input, ensure_ascii=False, indent=2), view)
-
-
-def _capped(text: str, view: View) -> Iterator[str]:
-    found = list(wrap(text, view.width))
-    yield from found[:_MOST_INPUT_LINES]
-    if len(found) > _MOST_INPUT_LINES:
-        yield view.style.paint(f"… {len(found) - _MOST_INPUT_LINES:,} more lines", "dim")
+def value_lines(permission: Permission, view: View) -> Iterator[str]:
+    """The values of the input that are shown nowhere else, whole: what is permitted may be at the end of a long one."""
+    for value in unshown_values(permission):
+        named = value.text if value.path == ("command",) else f"{value.name}: {value.text}"
+        yield from wrap(named, view.width)
 
 
 def reasons(permission: Permission, project: str | None) -> Iterator[str]:
     """The reasons that the client gives for asking."""
-    if permission.description and not is_edit(permission.tool):
+    repeats = permission.input.values() if isinstance(permission.input, dict) else ()
+    if permission.description and permission.description not in (permission.tool, *repeats):
         yield permission.description
     if permission.reason:
         yield f"asked because: {permission.reason}"
@@ -187,10 +225,9 @@ def plan_lines(permission: Permission, view: View) -> Iterator[str]:
     yield paint("? ", "yellow", "bold") + paint("a plan", "bold")
     if permission.plan_file is not None:
         yield paint(f"  {shorten(permission.plan_file, view.width - 2)}", "dim")
-    found = list(wrap((permission.plan or NO_PLAN_TOLD).strip(), view.width - 2))
-    yield from (f"  {line}" for line in found[:_MOST_PLAN_LINES])
-    if len(found) > _MOST_PLAN_LINES:
-        yield paint(f"  … {len(found) - _MOST_PLAN_LINES:,} more lines", "dim")
+    inner = view._replace(width=view.width - 2)
+    yield from (f"  {line}" for line in wrap((permission.plan or NO_PLAN_TOLD).strip(), inner.width))
+    yield from (f"  {line}" for line in value_lines(permission, inner))
 
 
 def questions_of(permission: Permission) -> list[AskedQuestion]:
@@ -205,7 +242,8 @@ def menu_lines(question: AskedQuestion, view: View) -> Iterator[str]:
     for number, line in enumerate(wrap(f"{header}{question.text}", view.width - 2)):
         yield paint("? ", "yellow", "bold") + paint(line, "bold") if number == 0 else paint(f"  {line}", "bold")
     for number, option in enumerate(question.options, 1):
-        yield clip(f"  {paint(f'[{number}]', 'bold')} {shorten(option.label, view.width - 8)}", view.width)
+        key = f"  {paint(f'[{number}]', 'bold')} "
+        yield from hanging(option.label, view.width, key, " " * cells(key))
         yield from (paint(f"      {line}", "dim") for line in wrap(option.about, view.width - 6) if option.about)
     yield f"  {paint('[o]', 'bold')} something else"
 
@@ -235,6 +273,7 @@ def asked_lines(permission: Permission, project: str, view: View) -> Iterator[st
     """What the client asks, and the rules it suggests."""
     questions = questions_of(permission) if permission.is_question else []
     if questions:
+        yield from value_lines(permission, view)
         for question in questions:
             # Without the last line, about an answer in other words: the command has an option of its own for that.
             yield from list(menu_lines(question, view))[:-1]

@@ -25,7 +25,7 @@ from reread.sessions import Branch, CallStatus, Session
 from .calls import MARKS, ending, summary, tool_label
 from .numbers import count, money, tokens
 from .session_list import mark_lines
-from .text import cells, clip, harmless, one_line, ruler, shorten, wrap
+from .text import cells, clip, hanging, harmless, one_line, ruler, shorten, wrap
 from .values import View, when
 
 if TYPE_CHECKING:
@@ -263,6 +263,16 @@ def diff_lines(lines: Sequence[DiffLine], view: View) -> Iterator[str]:
         yield view.style.paint(text, _DIFF_LOOKS.get(line.sign, "dim"))
     if has_more:
         yield view.style.paint(f"… {len(shown) - MOST_DIFF_LINES:,} more lines", "dim")
+
+
+def whole_diff_lines(lines: Sequence[DiffLine], view: View) -> Iterator[str]:
+    """Every line, wrapped: what a person is asked to permit is not cut."""
+    numbers = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
+    for line in lines:
+        number = f"{line.number if line.number is not None else '':>{numbers}} " if numbers else ""
+        lead = f"{number}{line.sign} "
+        for text in hanging(line.text, view.width, lead, " " * len(lead)):
+            yield view.style.paint(text, _DIFF_LOOKS.get(line.sign, "dim"))
 
 
 def _near_changes(lines: Sequence[DiffLine]) -> list[bool]:

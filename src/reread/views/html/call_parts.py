@@ -18,9 +18,8 @@ from reread.sessions import CallStatus
 from reread.sessions.agents import AGENT_TOOLS
 from reread.sessions.calls import is_rejection
 from reread.views.calls import MARKS, ending, relative, summary, tool_label, without_error_tags
-from reread.views.calls import point_of as tool_point
 from reread.views.numbers import duration
-from reread.views.permissions import NO_PLAN_TOLD, in_words, questions_of, reasons
+from reread.views.permissions import NO_PLAN_TOLD, InputValue, in_words, questions_of, reasons, unshown_values
 from reread.views.text import one_line, tabbed
 
 from .content import KEPT_LINES, USUAL, WIDEST, CutLimits, Picture, coloured, coloured_lines, cut, pictures, words
@@ -35,7 +34,7 @@ LONGEST_PROSE = 20_000
 LONGEST_LISTING = 200_000
 LONGEST_INPUT = 30_000
 """Characters up to which an input can be edited, because it is sent back in a form."""
-MOST_QUESTIONS, MOST_SUGGESTIONS = 20, 10
+MOST_SUGGESTIONS = 10
 _PROSE = frozenset({"prompt", "plan"})
 """Arguments that are shown as Markdown."""
 _NOT_APPLIED = {
@@ -114,12 +113,6 @@ def _texts_in(value: object) -> Iterator[str]:
             yield from _texts_in(item)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value)
-
-
-def proposed_diffs(tool: str, tool_input: Any, project: str | None) -> list[Diff]:
-    """What a call would change, from its input alone."""
-    lines = proposed(tool, tool_input) if is_edit(tool) else []
-    return [diff_of(path_of(tool_input), lines, project, "")] if lines else []
 
 
 def diff_of(path: str, lines: Sequence[DiffLine], project: str | None, why: str, *, most: int = KEPT_LINES) -> Diff:
@@ -288,11 +281,11 @@ class Asking(NamedTuple):
     kind: str
     """permission, question or plan."""
     tool: str
-    point: str
     is_agent: bool
     reasons: list[str]
     diffs: list[Diff]
     parts: list[PagePart]
+    """Whatever the input has beyond the diff, the questions or the plan."""
     always: str
     """The narrowest rule that the client suggests to remember, in words; empty if it suggests none."""
     wider: list[tuple[int, str]]
@@ -304,34 +297,48 @@ class Asking(NamedTuple):
 
 
 def asking_of(permission: Permission, project: str | None) -> Asking:
-    queries = questions_of(permission)[:MOST_QUESTIONS] if permission.is_question else []
-    plan = _plan(permission) if permission.is_plan else Markup("")
+    """A question with its whole input: a person permits only what was to be seen."""
+    queries = questions_of(permission) if permission.is_question else []
     kind = "question" if queries else "plan" if permission.is_plan else "permission"
-    diffs = proposed_diffs(permission.tool, permission.input, project)
+    lines = proposed(permission.tool, permission.input)
     edited = json.dumps(permission.input, ensure_ascii=False, indent=2)
     shown = enumerate(permission.suggestions[:MOST_SUGGESTIONS])
-    suggested = {number: one_line(in_words(each))[:300] for number, each in shown}
+    suggested = {number: one_line(in_words(each)) for number, each in shown}
     return Asking(
         request=permission.request_id,
         kind=kind,
-        tool=tool_label(permission.tool)[:80],
-        point=one_line(tool_point(permission.tool, permission.input, project)[: LONGEST_POINT * 4])[:LONGEST_POINT],
+        tool=tool_label(permission.tool),
         is_agent=permission.agent is not None,
-        reasons=[one_line(why)[:500] for why in reasons(permission, project) if not _is_repeated(why, permission)],
-        diffs=diffs,
-        parts=arguments_of(permission.tool, permission.input, has_diff=bool(diffs)) if kind == "permission" else [],
+        reasons=[one_line(why) for why in reasons(permission, project)],
+        diffs=[_whole_diff(path_of(permission.input), lines)] if lines else [],
+        parts=[_whole_part(value) for value in unshown_values(permission)],
         always=suggested.pop(permission.narrowest, "") if permission.narrowest is not None else "",
         wider=list(suggested.items()),
         queries=queries,
-        plan=plan,
+        plan=_plan(permission.plan or NO_PLAN_TOLD) if permission.is_plan else Markup(""),
         input=edited if len(edited) <= LONGEST_INPUT and isinstance(permission.input, dict) else "",
     )
 
 
-def _is_repeated(why: str, permission: Permission) -> bool:
-    """Whether a reason only repeats the tool or its input, which are shown anyway, as descriptions often do."""
-    return why == permission.tool or (isinstance(permission.input, dict) and why in permission.input.values())
+def _whole_diff(path: str, lines: Sequence[DiffLine]) -> Diff:
+    made = diff_of(path, lines, None, "", most=len(lines))
+    return made._replace(rows=[*made.rows, *made.folded], folded=[])
 
 
-def _plan(permission: Permission) -> Markup:
-    return words((permission.plan or NO_PLAN_TOLD)[:LONGEST_PROSE])
+def _whole_part(value: InputValue) -> PagePart:
+    look = "inline" if len(value.text) <= LONGEST_INLINE and "\n" not in value.text else "code"
+    return PagePart(value.name, _code(tabbed(value.text), _LANGUAGES.get(value.name, "")), look)
+
+
+_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,}) *[\w+#-]{0,20}$", re.MULTILINE)
+
+
+def _plan(text: str) -> Markup:
+    """A plan as Markdown; as it is written if that hides some of it, such as where a link leads."""
+    rendered, written = words(text), tabbed(text)
+    is_whole = _letters(rendered.striptags()) == _letters(_FENCE.sub("", written))
+    return rendered if is_whole else Markup("<pre>{}</pre>").format(written)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalpha, text))
