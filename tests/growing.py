@@ -10,8 +10,8 @@ from reread.archive import Archive
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 IDS = [f"{number}a1b2c3d-1111-4222-8333-444455556666" for number in range(3)]
-NOT_COMPARED = {"sqlite_sequence", "migration", "meta", "note", "machine", "seen"}
-"""What differs between any two archives; `seen` is compared by itself."""
+NOT_COMPARED = {"sqlite_sequence", "migration", "meta", "note", "machine", "source_state"}
+"""What differs between any two archives; `source_state` is compared by itself."""
 MOMENTS = {"vanished", "first_seen"}
 
 

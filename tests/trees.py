@@ -135,7 +135,18 @@ def digests(folder: Path) -> dict[str, str]:
 
 def everything(archive: Archive) -> dict[str, list[tuple[object, ...]]]:
     """The rows that sessions are made of, however they came there."""
-    tables = ("session", "file", "piece", "block", "request", "tool_call", "prompt", "thought", "friction", "outcome")
+    tables = (
+        "session",
+        "file",
+        "piece",
+        "block",
+        "request",
+        "tool_call",
+        "prompt",
+        "thought",
+        "friction",
+        "session_end",
+    )
     return {
         table: sorted(archive.connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr)  # noqa: S608
         for table in tables

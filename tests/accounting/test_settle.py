@@ -42,7 +42,7 @@ copies_of_one = st.lists(
         web_searches=st.integers(0, 2),
         is_sidechain=st.booleans(),
         doubt=st.sampled_from(Doubt),
-        circumstance=st.integers(1, 9),
+        context=st.integers(1, 9),
     ),
     min_size=1,
     unique_by=lambda copy: copy.file,
@@ -58,8 +58,8 @@ def test_copies_settle_alike_in_any_order(copies: list[Response], chance: random
     [counted] = [copy for copy in copies if copy.file == settled.file]
     assert owner.is_sidechain <= min(copy.is_sidechain for copy in copies)
     assert counted.output == settled.output == max(copy.output for copy in copies)
-    assert (settled.time, settled.place) == (owner.time, owner.circumstance)
-    assert (settled.cache_read, settled.circumstance) == (counted.cache_read, counted.circumstance)
+    assert (settled.time, settled.owner_context) == (owner.time, owner.context)
+    assert (settled.cache_read, settled.context) == (counted.cache_read, counted.context)
 
 
 BASE = Response(key="msg_A", file="m", time=5, began=1, ended=9, output=2)
@@ -142,8 +142,8 @@ def response(number: int, told: Told) -> Entry:
 
 ROWS = """SELECT response.key, owner.key, counts.key, response.time, input, output, cache_read, web_searches,
     is_sidechain, doubt, rows, files, nanodollars, saved, place.project
-    FROM response JOIN file AS owner ON owner.id = home JOIN file AS counts ON counts.id = winner
-    JOIN circumstance AS place ON place.id = response.place ORDER BY 1"""
+    FROM response JOIN file AS owner ON owner.id = response.owner JOIN file AS counts ON counts.id = response.counted
+    JOIN context AS place ON place.id = response.owner_context ORDER BY 1"""
 
 
 def rows_after(folder: Path, made: list[Told], files: list[list[Path]], order: list[int]) -> list[object]:
@@ -207,7 +207,7 @@ def test_an_archive_of_the_rule_before_is_settled_again_by_the_next_command(tmp_
         archive.sync()
         right = list(archive.sql(ROWS)[1])
         [(fork,)] = archive.sql("SELECT file.id FROM file JOIN session ON session.id = session WHERE uuid = 'fork'")[1]
-        archive.connection.execute("UPDATE copied SET home = ?, winner = ?", (fork, fork))
+        archive.connection.execute("UPDATE copied SET owner = ?, counted = ?", (fork, fork))
         archive.connection.execute("DELETE FROM migration WHERE name = 'owners_by_content'")
         archive.connection.commit()
         assert list(archive.sql(ROWS)[1]) != right

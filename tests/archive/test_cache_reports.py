@@ -60,7 +60,7 @@ def told(entry: Entry, reason: str, tokens: int | None = None) -> Entry:
 
 def causes_of(made: CacheReport) -> dict[tuple[str, bool], tuple[int, int, int | None]]:
     return {
-        (each.name, each.is_told): (each.caching.rebuilds, each.caching.rebuilt_tokens, each.caching.premium)
+        (each.name, each.by_api): (each.caching.rebuilds, each.caching.rebuilt_tokens, each.caching.premium)
         for each in made.causes
     }
 

@@ -43,7 +43,7 @@ def limits(hours: float) -> dict[str, Any]:
 
 def kept_rows(home: Path) -> list[Any]:
     connection = sqlite3.connect(home / "reread.db")
-    found = connection.execute("SELECT session, nanodollars FROM client_said").fetchall()
+    found = connection.execute("SELECT session, nanodollars FROM client_total").fetchall()
     connection.close()
     return found
 

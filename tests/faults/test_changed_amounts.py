@@ -64,7 +64,7 @@ def test_a_whole_archive_is_proved_to_the_last_response(tree: Tree) -> None:
         ("UPDATE request SET nanodollars = nanodollars + 1 WHERE key = ONE_RESPONSE", "the cost of response"),
         ("UPDATE request SET output = output + 4096 WHERE key = ONE_RESPONSE", "the cost of response"),
         ("UPDATE request SET is_shared = 1 WHERE key = ONE_RESPONSE", "is not counted as its files tell it"),
-        ("UPDATE copied SET winner = home + 1 WHERE key = (SELECT min(key) FROM copied)", "is not counted as"),
+        ("UPDATE copied SET counted = owner + 1 WHERE key = (SELECT min(key) FROM copied)", "is not counted as"),
         ("DELETE FROM copied WHERE key = (SELECT min(key) FROM copied)", "is not counted as its files tell it"),
         ("UPDATE session SET nanodollars = 9720000000 WHERE id = 1", "the figures of session"),
         ("UPDATE session SET requests = requests + 1 WHERE id = 1", "the figures of session"),

@@ -55,10 +55,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         archive.sync()
         archive.marks.set("@last", starred=True, tags=["good"], note="a noteword")
         archive.marks.move_project("/home/old", "/home/new")
-        archive.connection.execute("INSERT INTO label VALUES ('line', '', 'session', 7)")
+        archive.connection.execute("INSERT INTO moment_verdict VALUES ('line', '', 'session', 7)")
         archive.connection.execute("INSERT INTO forgotten VALUES ('key', 7)")
         archive.connection.execute(
-            "INSERT INTO client_said (session, machine, source, nanodollars) VALUES ('x', 'desk', 'statusline', 7)"
+            "INSERT INTO client_total (session, machine, source, nanodollars) VALUES ('x', 'desk', 'statusline', 7)"
         )
         return Kept(tree, words_of(archive))
 

@@ -190,7 +190,7 @@ def test_bytes_too_many_or_too_few_make_nobody_cut_off_an_intact_piece(tree: Tre
         pack.write_bytes(FAULTS[how](content[:last], chance) + content[last:])
         intact = proved(home)
         with Tree(tree.source, home, tree.truth).archive() as archive:
-            archive.connection.execute("DELETE FROM seen")
+            archive.connection.execute("DELETE FROM source_state")
             archive.sync()
             archive.safe.verify()
         assert intact <= proved(home)

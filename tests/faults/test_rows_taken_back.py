@@ -133,7 +133,7 @@ def test_what_was_forgotten_is_not_adopted(tmp_path: Path) -> None:
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
         archive.sync()
         archive.connection.execute("INSERT INTO forgotten SELECT key, 0 FROM file")
-        for table in ("block", "request", "friction", "outcome", "prompt", "piece", "file", "session"):
+        for table in ("block", "request", "friction", "session_end", "prompt", "piece", "file", "session"):
             archive.connection.execute(f"DELETE FROM {table}")  # noqa: S608
         proof = archive.safe.verify()
         assert proof.adopted == 0
@@ -163,7 +163,7 @@ def test_rows_are_led_to_where_a_forget_has_put_their_pieces(tmp_path: Path, how
     tree, gone = rolled_back_forget(tmp_path)
     with without_source(tree) as archive:
         if how == "sync":
-            archive.connection.execute("DELETE FROM seen")
+            archive.connection.execute("DELETE FROM source_state")
         getattr(archive if how == "sync" else archive.safe, how)()
         for name in tree.truth.by_session.keys() - {gone}:
             assert archive.safe.restore(name, tmp_path / "after" / name).damaged == []

@@ -197,7 +197,7 @@ REBUILD = a_request("after", hour=40_000)
 def cause_of(*entries: Entry | ContentBlock | Agent, copied: frozenset[str] = frozenset()) -> tuple[str, bool, int]:
     rebuild = measured(*entries, copied=copied)[-1].rebuild
     assert rebuild is not None
-    return rebuild.cause, rebuild.is_told, rebuild.tokens
+    return rebuild.cause, rebuild.by_api, rebuild.tokens
 
 
 class TestCause:

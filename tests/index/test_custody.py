@@ -201,7 +201,7 @@ def test_forgetting_everything_empties_the_index(taken: Tree, tmp_path: Path) ->
         for each in archive.sessions():
             assert archive.safe.forget(each.stored.row.uuid).hidden_texts == 0
         assert vocabulary(archive) == set()
-        for table in ("session", "block", "request", "tool_call", "friction", "outcome", "instruction_change"):
+        for table in ("session", "block", "request", "tool_call", "friction", "session_end", "instruction_change"):
             assert archive.connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)  # noqa: S608
         assert archive.safe.verify().ok
 

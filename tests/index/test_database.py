@@ -92,7 +92,7 @@ def test_a_new_archive_takes_no_value_of_another_type_or_range(tmp_path: Path) -
     for wrong in ("INSERT INTO forgotten VALUES ('a', 'today')", "INSERT INTO mark VALUES ('a', 2, '[]', '', '', 0)"):
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute(wrong)
-    connection.execute("INSERT INTO moved VALUES (?, ?)", (b"/caf\xe9", "/café"))  # a name that is no UTF-8
+    connection.execute("INSERT INTO moved_folder VALUES (?, ?)", (b"/caf\xe9", "/café"))  # a name that is no UTF-8
     connection.close()
 
 

@@ -37,7 +37,7 @@ def an_archive(folder: Path, *entries: Entry, session: str = ID) -> Archive:
 
 
 def rows(archive: Archive, columns: str = "session, source, began, time, nanodollars") -> list[Any]:
-    return archive.connection.execute(f"SELECT {columns} FROM client_said ORDER BY source, time, rowid").fetchall()  # noqa: S608
+    return archive.connection.execute(f"SELECT {columns} FROM client_total ORDER BY source, time, rowid").fetchall()  # noqa: S608
 
 
 def a_line_of(dollars: float | None = 1.5, *, session: str = ID, now: int = NOW, **fields: Any) -> StatusLine:

@@ -256,7 +256,7 @@ def test_an_advisor_is_a_request_of_its_own_beside_the_one_that_asked_it(tmp_pat
         tmp_path / "projects"
     )
     batch = batch_of(taken(tmp_path), "transcript")
-    models = [batch.circumstances[row.circumstance].model for row in batch.responses]
+    models = [batch.contexts[row.context].model for row in batch.responses]
     assert [
         (row.key, model, row.output, row.nanodollars) for row, model in zip(batch.responses, models, strict=True)
     ] == [

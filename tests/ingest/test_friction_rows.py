@@ -27,8 +27,8 @@ def rows(archive: Archive) -> dict[str, list[Any]]:
         "friction": """SELECT session.uuid, friction.uuid, agent, kind, time, evidence, confidence, cause, about,
                               seconds, tokens, friction.nanodollars, details
                        FROM friction JOIN session ON session.id = session ORDER BY 1, 5, 2, 4""",
-        "outcome": """SELECT session.uuid, last_test, last_test_uuid, commits, outcome.ended, prompted, material
-                      FROM outcome JOIN session ON session.id = session ORDER BY 1""",
+        "outcome": """SELECT session.uuid, last_test, last_test_uuid, commits, session_end.ended, prompted, material
+                      FROM session_end JOIN session ON session.id = session ORDER BY 1""",
         "instruction_change": """SELECT session.uuid, path, instruction_change.uuid, time FROM instruction_change
                                  JOIN session ON session.id = session ORDER BY 1, 4""",
     }
@@ -140,7 +140,7 @@ def test_forgetting_leaves_no_byte_of_moments_or_labels(tmp_path: Path) -> None:
         archive.safe.forget(ONE)
         kept = rows(archive)
         assert {row[0] for table in kept.values() for row in table} == {TWO}
-        assert [row[0] for row in archive.connection.execute("SELECT uuid FROM label")] == [marked[TWO]]
+        assert [row[0] for row in archive.connection.execute("SELECT uuid FROM moment_verdict")] == [marked[TWO]]
     content = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     for word in (ONE, f"gnuq in {ONE[:4]}", f"oryxq names in {ONE[:4]}", str(marked[ONE])):
         assert word.encode() not in content

@@ -232,10 +232,10 @@ def told(archive: Archive) -> dict[str, list[tuple[Any, ...]]]:
     connection = archive.connection
     files = dict(connection.execute("SELECT id, key FROM file"))
     sessions = dict(connection.execute("SELECT id, uuid FROM session"))
-    shown = {row[0]: row[1:] for row in connection.execute("SELECT * FROM circumstance")}
-    names = {**dict.fromkeys(("file", "home", "winner"), files), "session": sessions, "circumstance": shown}
+    shown = {row[0]: row[1:] for row in connection.execute("SELECT * FROM context")}
+    names = {**dict.fromkeys(("file", "owner", "counted"), files), "session": sessions, "context": shown}
     found = {}
-    for table in ("session", "request", "copied", "usage_cell", "tool_call", "prompt", "thought", "client_said"):
+    for table in ("session", "request", "copied", "usage_cell", "tool_call", "prompt", "thought", "client_total"):
         rows = connection.execute(f"SELECT * FROM {table}")  # noqa: S608  our own names
         columns = [column[0] for column in rows.description]
         numbers = {"id"} if table == "session" else set()

@@ -27,7 +27,7 @@ def opened(folder: Path, *sources: str, machine: str = "desk") -> Archive:
 
 
 def places(archive: Archive) -> list[tuple[object, ...]]:
-    return archive.sql("SELECT path, present FROM place ORDER BY path")[1]
+    return archive.sql("SELECT path, present FROM file_copy ORDER BY path")[1]
 
 
 def assert_one(archive: Archive, output: int, words: dict[str, int]) -> None:

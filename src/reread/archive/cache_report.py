@@ -85,7 +85,7 @@ class RebuildCause(Struct, frozen=True, kw_only=True):
     """Rebuilds for one reason."""
 
     name: str
-    is_told: bool
+    by_api: bool
     """Whether the API reported the cause; otherwise it is inferred."""
     caching: Caching
 
@@ -106,7 +106,7 @@ class FoundRebuild(Struct, frozen=True, kw_only=True):
     tokens: int
     nanodollars: int | None
     cause: str
-    is_told: bool
+    by_api: bool
 
 
 class SessionCaching(Struct, frozen=True, kw_only=True):
@@ -138,7 +138,7 @@ class CacheCell(NamedTuple):
 
     cell: UsageCell
     cause: str | None
-    is_told: bool
+    by_api: bool
     caching: Caching
 
 
@@ -197,30 +197,28 @@ def _causes(cells: Iterable[CacheCell]) -> list[RebuildCause]:
     by_cause: dict[tuple[str, bool], list[Caching]] = {}
     for each in cells:
         if each.cause is not None:
-            by_cause.setdefault((each.cause, each.is_told), []).append(each.caching)
-    causes = [RebuildCause(name=name, is_told=told, caching=added(parts)) for (name, told), parts in by_cause.items()]
+            by_cause.setdefault((each.cause, each.by_api), []).append(each.caching)
+    causes = [RebuildCause(name=name, by_api=told, caching=added(parts)) for (name, told), parts in by_cause.items()]
     return sorted(causes, key=lambda each: (-(each.caching.premium or 0), -each.caching.rebuilt_tokens, each.name))
 
 
 def _cells(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[CacheCell]:
     filters = ask.filters
     known = (
-        ledger.circumstances(connection)
-        if any((filters.project, filters.git_branch, filters.model, filters.tool))
-        else {}
+        ledger.contexts(connection) if any((filters.project, filters.git_branch, filters.model, filters.tool)) else {}
     )
-    homes = ledger.homes(connection) if ask.by == "session" else {}
+    owners = ledger.owners(connection) if ask.by == "session" else {}
     rows = usage_sums.cache_grouped(connection, _DIMENSIONS.get(ask.by, "quarter"), choose(connection, filters, known))
     keys, moved = Keys(ask), moves(connection)
-    for place, model, cause, is_told, *values in rows:
-        session = homes[place][0] if place in homes else None
+    for place, model, cause, by_api, *values in rows:
+        session = owners[place][0] if place in owners else None
         project = name_of(place, moved, folds_worktrees=ask.folds_worktrees) if ask.by == "project" else None
         key = keys.of(place, session=session, model=model, project=project)
         sums, done = Sums(*values[:_SUMS]), Caching(*values[_SUMS:])
-        yield CacheCell(UsageCell(key, model, sums), cause, bool(is_told), done)
+        yield CacheCell(UsageCell(key, model, sums), cause, bool(by_api), done)
 
 
-_DIMENSIONS: dict[str, usage_sums.CacheDimension] = {"model": "all", "project": "project", "session": "home"}
+_DIMENSIONS: dict[str, usage_sums.CacheDimension] = {"model": "all", "project": "project", "session": "owner"}
 _SUMS = len(Sums._fields)
 
 
@@ -243,7 +241,7 @@ class SessionResponses(NamedTuple):
     """The responses in a session's files, each once, in the order of time."""
 
     responses: list[Response]
-    circumstances: list[RequestContext]
+    contexts: list[RequestContext]
     agents: dict[tuple[str, str], str | None]
     """The agent that made the request, by file and key."""
 
@@ -279,7 +277,7 @@ def session_report(session: Session, ask: UsageQuestion, prices: Prices, copied:
 
 def responses(session: Session, prices: Prices, copied: Collection[str] = ()) -> SessionResponses:
     responses: list[Response] = []
-    circumstances: list[RequestContext] = []
+    contexts: list[RequestContext] = []
     agents: dict[tuple[str, str], str | None] = {}
     own_files = [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
     for number, (name, conversation) in enumerate([(None, session), *own_files]):
@@ -288,17 +286,17 @@ def responses(session: Session, prices: Prices, copied: Collection[str] = ()) ->
         scope = scope_of(conversation.records)
         inline = {each.request.name_in(scope): chain.agent for chain in measured for each in chain.requests}
         made = response_rows(conversation, file, prices, measured)
-        before = len(circumstances)
-        circumstances += made["circumstances"]
+        before = len(contexts)
+        contexts += made["contexts"]
         for row in made["responses"]:
-            responses.append(replace(row, circumstance=before + row.circumstance, place=before + row.place))
+            responses.append(replace(row, context=before + row.context, owner_context=before + row.owner_context))
             agents[file, row.key] = inline.get(row.key) or name
     found = sorted(settle_all(responses, prices.priced), key=lambda each: -1 if each.time is None else each.time)
-    return SessionResponses(found, circumstances, agents)
+    return SessionResponses(found, contexts, agents)
 
 
 def _is_wanted(each: Response, found: SessionResponses, filters: Filter) -> bool:
-    where, how = found.circumstances[each.place], found.circumstances[each.circumstance]
+    where, how = found.contexts[each.owner_context], found.contexts[each.context]
     return filters.keeps_time(each.at) and is_place(where, filters) and is_manner(how, filters)
 
 
@@ -306,10 +304,10 @@ def cells_of(responses: SessionResponses, session: str, ask: UsageQuestion) -> I
     """A cell for every response."""
     keys = Keys(ask)
     for each in responses.responses:
-        where = responses.circumstances[each.place]
+        where = responses.contexts[each.owner_context]
         project = name_of(where.project, ask.filters.moves, folds_worktrees=ask.folds_worktrees)
         key = keys.of(quarter(each.time), session=session, model=each.model, project=project)
-        yield CacheCell(UsageCell(key, each.model, sums_of(each)), each.cause, bool(each.is_told), caching_of(each))
+        yield CacheCell(UsageCell(key, each.model, sums_of(each)), each.cause, bool(each.by_api), caching_of(each))
 
 
 def caching_of(row: Response) -> Caching:
@@ -348,7 +346,7 @@ def _rebuilds(responses: SessionResponses) -> Iterator[FoundRebuild]:
                 tokens=each.rebuilt,
                 nanodollars=each.premium,
                 cause=each.cause,
-                is_told=bool(each.is_told),
+                by_api=bool(each.by_api),
             )
 
 

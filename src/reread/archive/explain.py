@@ -19,7 +19,7 @@ from reread.errors import BadInput, SourceError, UnknownSession, printable
 from reread.index import ledger, read, sessions
 from reread.index import usage_sums as usage_rows
 from reread.index.ledger import TellingFile
-from reread.index.usage_sums import circumstances
+from reread.index.usage_sums import contexts
 from reread.loading import load_session
 from reread.records import Assistant
 from reread.sessions import Conversation, Request, Session, scope_of, with_final_counts
@@ -138,8 +138,8 @@ class ResponseExplainer:
         counted = parts[0]
         shown = parts if key == whole else [each for each in parts if each.key == key]
         files = ledger.telling_files(self._connection, whole)
-        known = circumstances(self._connection)
-        how, where = known[counted.circumstance], known[counted.place]
+        known = contexts(self._connection)
+        how, where = known[counted.context], known[counted.owner_context]
         paths = {each.copy.file: each.path for each in files}
         made = tuple(self._part(each, paths) for each in shown)
         return ExplainedResponse(
@@ -331,7 +331,7 @@ def explain_session(
         tokens=_sum(counted),
         models=tuple(_models(counted, prices)),
         own=_sum(own),
-        agents=tuple(_agents(counted, agents, usage_rows.circumstances(connection))),
+        agents=tuple(_agents(counted, agents, usage_rows.contexts(connection))),
         elsewhere=tuple(_elsewhere(connection, ledger.counted_elsewhere(connection, list(rows)))),
         branches=tuple(_branches(places, connection, files, prices, counted)),
         dearest=tuple(sorted(whole, key=lambda each: -(each.tokens.nanodollars or 0))[:DEAREST]),
@@ -385,7 +385,7 @@ def _agents(
     """Agents, the most expensive first. Each subagent file is an agent; in the session's own file, agents are
     distinguished only by name."""
     theirs = (each for each in counted if each.owner in agents or each.is_sidechain)
-    by_agent = _by(theirs, lambda each: (agents.get(each.owner), known[each.place].agent))
+    by_agent = _by(theirs, lambda each: (agents.get(each.owner), known[each.owner_context].agent))
     found = [AgentCost(id=number, name=name, tokens=_sum(parts)) for (number, name), parts in by_agent.items()]
     yield from sorted(found, key=lambda each: -(each.tokens.nanodollars or 0))
 

@@ -147,7 +147,7 @@ def block(row: UsageRow, now: datetime, windows: Sequence[int] = ()) -> FiveHour
 
 def choose(connection: sqlite3.Connection, filters: Filter, known: dict[int, RequestContext]) -> ledger.ResponseFilter:
     """The responses that pass a filter."""
-    where = how = homes = None
+    where = how = owners = None
     if filters.project or filters.git_branch:
         filters = filters._replace(moves=moves(connection))
         where = [number for number, each in known.items() if is_place(each, filters)]
@@ -162,9 +162,9 @@ def choose(connection: sqlite3.Connection, filters: Filter, known: dict[int, Req
             tags=filters.tags,
             without_hidden=filters.without_hidden,
         )
-        homes = ledger.files_of_sessions(connection, listing.passing_ids(connection, of_sessions))
+        owners = ledger.files_of_sessions(connection, listing.passing_ids(connection, of_sessions))
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (filters.since, filters.until))
-    return ledger.ResponseFilter(where=where, how=how, homes=homes, since=since, until=until)
+    return ledger.ResponseFilter(where=where, how=how, owners=owners, since=since, until=until)
 
 
 def is_place(each: RequestContext, filters: Filter) -> bool:
@@ -279,7 +279,7 @@ def _quarters(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Qu
     if not _needs_ledger(ask):
         yield from _inside(usage_sums.cells(connection), ask.filters)
         return
-    known = ledger.circumstances(connection)
+    known = ledger.contexts(connection)
     rows = sorted(_grouped(connection, ask, "quarter", known), key=lambda row: row[0])
     for number, how, _, _, _, *sums in rows:
         yield Quarter(number, known[how].model, Sums(*sums))
@@ -322,22 +322,22 @@ _KEYS: dict[str, Callable[[RequestContext], str | None]] = {
 
 
 def _placed(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[UsageCell]:
-    """Cells by session, machine, or the circumstances of a response, such as its project or tools."""
-    known = ledger.circumstances(connection)
-    homes = ledger.homes(connection) if ask.by == "session" else {}
+    """Cells by session, machine, or the contexts of a response, such as its project or tools."""
+    known = ledger.contexts(connection)
+    owners = ledger.owners(connection) if ask.by == "session" else {}
     labels = ledger.machine_labels(connection) if ask.by == "machine" else {}
     moved = moves(connection)
-    for home, how, where, is_sidechain, is_abandoned, *values in _grouped(
-        connection, ask, "home" if ask.by in ("session", "machine") else "all", known
+    for owner, how, where, is_sidechain, is_abandoned, *values in _grouped(
+        connection, ask, "owner" if ask.by in ("session", "machine") else "all", known
     ):
         sums, model = Sums(*values), known[how].model
         if ask.by == "session":
-            session, is_agent = homes.get(home, (None, False))
+            session, is_agent = owners.get(owner, (None, False))
             yield UsageCell(
                 session, model, sums, is_agent=is_agent or bool(is_sidechain), is_abandoned=bool(is_abandoned)
             )
         elif ask.by == "machine":
-            yield UsageCell(labels.get(home), model, sums)
+            yield UsageCell(labels.get(owner), model, sums)
         elif ask.by == "tool":
             tools = known[how].tools or (None,)
             yield from (

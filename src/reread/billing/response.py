@@ -73,10 +73,10 @@ class Response(Rated, frozen=True, gc=False, array_like=True):
     saved: int | None = None
     """Nano-dollars that the cache saved; negative if writing cost more."""
     request_id: str | None = None
-    circumstance: int = 0
-    """Number of its circumstance (client, folder, agent and so on), in the table or list that it comes with."""
-    place: int = 0
-    """The circumstance of the copy that owns it."""
+    context: int = 0
+    """Number of its context (client, folder, agent and so on), in the table or list that it comes with."""
+    owner_context: int = 0
+    """The context of the copy that owns it."""
     is_abandoned: bool = False
     """Whether it is on a branch that was rewound."""
     thinking: int | None = None
@@ -86,7 +86,7 @@ class Response(Rated, frozen=True, gc=False, array_like=True):
     rebuilt: int | None = None
     premium: int | None = None
     cause: str | None = None
-    is_told: bool | None = None
+    by_api: bool | None = None
     thinking_estimate: int | None = None
     owner: str = ""
     """Key of the file that owns it; empty before copies are settled."""
@@ -178,7 +178,7 @@ def settle(copies: Sequence[Response]) -> Response:
         ended=owner.ended,
         is_sidechain=owner.is_sidechain,
         is_abandoned=owner.is_abandoned,
-        place=owner.circumstance,
+        owner_context=owner.context,
         web_searches=max(copy.web_searches for copy in copies),
         doubt=min(copy.doubt for copy in copies),
         rows=sum(copy.rows for copy in copies),
@@ -194,7 +194,7 @@ def settle_advice(advised: Response, response: Response) -> Response:
         time=response.time,
         is_sidechain=response.is_sidechain,
         is_abandoned=response.is_abandoned,
-        place=response.place,
+        owner_context=response.owner_context,
         files=response.files,
     )
 

@@ -41,7 +41,7 @@ class Rebuild(Struct, frozen=True, kw_only=True):
     nanodollars: int | None
     """Their cost above that of reading them; None if a price is unknown."""
     cause: str
-    is_told: bool
+    by_api: bool
     """Whether the API reported the cause; otherwise it is inferred."""
 
 
@@ -262,7 +262,7 @@ class _Walk:
             tokens=tokens,
             nanodollars=self._prices.premium(request, tokens, request.model, request.time),
             cause=reason or self._inferred(request, before, path),
-            is_told=reason is not None,
+            by_api=reason is not None,
         )
 
     def _inferred(self, request: Request, before: _Before, path: list[int]) -> str:

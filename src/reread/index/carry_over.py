@@ -99,5 +99,8 @@ def keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path) -> No
                 with suppress(sqlite3.IntegrityError):
                     keep(connection, [row])
         meta.write_note(connection, meta.REBUILD, meta.BEGUN)
-        drop_unsound(connection, ("forgotten", "client_said", "mark", "label", "moved", "mark_change", "machine"))
+        drop_unsound(
+            connection,
+            ("forgotten", "client_total", "mark", "moment_verdict", "moved_folder", "mark_change", "machine"),
+        )
         keep_copied(connection, home)

@@ -62,7 +62,7 @@ def not_imported_yet(connection: sqlite3.Connection, since: int) -> int:
     """Nano-dollars beyond what the archive has that status lines reported, of clients that started since then."""
     found = connection.execute(
         """SELECT sum(max(0, said - ifnull((SELECT max(nanodollars) FROM session WHERE uuid = name), 0)))
-           FROM (SELECT session AS name, max(nanodollars) AS said FROM client_said
+           FROM (SELECT session AS name, max(nanodollars) AS said FROM client_total
                  WHERE file IS NULL AND began >= ? GROUP BY session)""",
         (since,),
     ).fetchone()
@@ -75,8 +75,8 @@ SAME_COUNT_MS = 5_000
 takes some time to arrive."""
 _COLUMNS = """session, machine, file, source, began, time, first, nanodollars, models,
     five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets, context_tokens, context_size"""
-_INSERT = f"INSERT INTO client_said ({_COLUMNS}) VALUES ({', '.join('?' * 15)})"  # noqa: S608  our own names
-_UPDATE = """UPDATE client_said SET time = ?,
+_INSERT = f"INSERT INTO client_total ({_COLUMNS}) VALUES ({', '.join('?' * 15)})"  # noqa: S608  our own names
+_UPDATE = """UPDATE client_total SET time = ?,
     first = ifnull(first, ?), nanodollars = max(ifnull(?, nanodollars), ifnull(nanodollars, 0)),
     five_hour_percent = ifnull(?, five_hour_percent), five_hour_resets = ifnull(?, five_hour_resets),
     seven_day_percent = ifnull(?, seven_day_percent), seven_day_resets = ifnull(?, seven_day_resets),
@@ -87,7 +87,7 @@ def replace_client_totals(
     connection: sqlite3.Connection, file: int, session: str | bytes, machine: str, rows: Iterable[ClientTotalRow]
 ) -> None:
     """Replaces the totals of a file by those it has now; call it inside a transaction."""
-    connection.execute("DELETE FROM client_said WHERE file = ?", (file,))
+    connection.execute("DELETE FROM client_total WHERE file = ?", (file,))
     for row in rows:
         models = None if row.models is None else _encoded(row.models)
         values = (row.source, row.began, row.time, row.first, row.nanodollars, models)
@@ -135,7 +135,7 @@ def _row_of(connection: sqlite3.Connection, line: StatusLine) -> tuple[int | Non
     """The number and figures of the row that this status line continues: same count, same five-hour window."""
     rows = connection.execute(
         """SELECT rowid, began, nanodollars, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets,
-           context_tokens, context_size FROM client_said WHERE session = ? AND file IS NULL ORDER BY time DESC""",
+           context_tokens, context_size FROM client_total WHERE session = ? AND file IS NULL ORDER BY time DESC""",
         (line.session,),
     )
     for number, began, *values in rows:
@@ -165,14 +165,15 @@ def _is_forgotten(connection: sqlite3.Connection, line: StatusLine, machine: str
 def forget_client_totals(connection: sqlite3.Connection, session: int) -> None:
     """Deletes what status lines reported of a session; call it inside the transaction that forgets it."""
     connection.execute(
-        "DELETE FROM client_said WHERE file IS NULL AND session = (SELECT uuid FROM session WHERE id = ?)", (session,)
+        "DELETE FROM client_total WHERE file IS NULL AND session = (SELECT uuid FROM session WHERE id = ?)", (session,)
     )
 
 
 def windows(connection: sqlite3.Connection) -> list[int]:
     """The starts of the five-hour windows that status lines reported, in seconds since 1970, in order."""
     rows = connection.execute(
-        "SELECT DISTINCT five_hour_resets / 1000 - 18000 FROM client_said WHERE five_hour_resets IS NOT NULL ORDER BY 1"
+        """SELECT DISTINCT five_hour_resets / 1000 - 18000 FROM client_total
+           WHERE five_hour_resets IS NOT NULL ORDER BY 1"""
     )
     return [start for (start,) in rows]
 
@@ -183,7 +184,7 @@ def limits(connection: sqlite3.Connection, now: int) -> list[tuple[Any, ...]]:
     The newest come first, and only windows that are still open.
     """
     return connection.execute(
-        """SELECT time, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets FROM client_said
+        """SELECT time, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets FROM client_total
            WHERE file IS NULL AND (five_hour_resets > ? OR seven_day_resets > ?) ORDER BY time DESC LIMIT 20""",
         (now, now),
     ).fetchall()
@@ -192,14 +193,14 @@ def limits(connection: sqlite3.Connection, now: int) -> list[tuple[Any, ...]]:
 def counts(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
     """Session, source, start, time, first and last total of every count; those of a session and source are in order."""
     return connection.execute(
-        """SELECT session, source, began, time, first, nanodollars FROM client_said WHERE nanodollars IS NOT NULL
+        """SELECT session, source, began, time, first, nanodollars FROM client_total WHERE nanodollars IS NOT NULL
            ORDER BY session, source, time IS NOT NULL, time, rowid"""
     ).fetchall()
 
 
 def status_lines(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
     """Rows from status lines: they are in no file, so a rebuild could not make them again."""
-    return connection.execute(f"SELECT {_COLUMNS} FROM client_said WHERE file IS NULL").fetchall()  # noqa: S608
+    return connection.execute(f"SELECT {_COLUMNS} FROM client_total WHERE file IS NULL").fetchall()  # noqa: S608
 
 
 def keep_status_lines(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:

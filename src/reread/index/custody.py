@@ -288,19 +288,19 @@ def settle(
             hidden += unindex(connection, files, row[0])
             ledger.drop(row[0])
             copies.will_change(row[0])
-            for table in ("tool_call", "prompt", "thought", "piece", "client_said"):
+            for table in ("tool_call", "prompt", "thought", "piece", "client_total"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
-            connection.execute("DELETE FROM place WHERE file = ?", row[:1])
+            connection.execute("DELETE FROM file_copy WHERE file = ?", row[:1])
             connection.execute("DELETE FROM file WHERE id = ?", row[:1])
             if row[1] is not None:
                 sessions.add(row[1])
         ledger.settle()
         copies.settle()
-        connection.execute("DELETE FROM circumstance WHERE id NOT IN (SELECT circumstance FROM request)")
+        connection.execute("DELETE FROM context WHERE id NOT IN (SELECT context FROM request)")
         now = int(time.time() * 1000)
         take_over_copy(connection, home)
         keep_forgotten(connection, [(key, now) for key in rewrite.keys])
-        connection.execute("DELETE FROM seen")  # it has names, too; the next sync walks again
+        connection.execute("DELETE FROM source_state")  # it has names, too; the next sync walks again
         for each in sessions:
             forget_client_totals(connection, each)
             names = connection.execute("SELECT uuid, project FROM session WHERE id = ?", (each,)).fetchall()
@@ -439,7 +439,7 @@ def _fill(connection: sqlite3.Connection, safe: Safe, holes: list[_Hole]) -> Non
         for hole, header, place in kept:
             _name(connection, hole, header, place)
         if holes:
-            connection.execute("DELETE FROM seen")  # the next sync looks at everything
+            connection.execute("DELETE FROM source_state")  # the next sync looks at everything
 
 
 def _header(connection: sqlite3.Connection, hole: _Hole) -> PieceHeader:

@@ -28,7 +28,7 @@ _PROMPTS = struct.Struct(PROMPTED)
 NO_TIME = -(1 << 62)
 _COLUMNS = FrictionRow.__struct_fields__
 _NAMES = ", ".join(_COLUMNS)
-_TABLES = ("friction", "outcome", "instruction_change", "friction_waits")
+_TABLES = ("friction", "session_end", "instruction_change", "friction_waits")
 _INSERT = f"INSERT INTO friction (session, {_NAMES}) VALUES (?{', ?' * len(_COLUMNS)})"  # noqa: S608  our own names
 
 
@@ -37,7 +37,7 @@ def replace_friction(connection: sqlite3.Connection, session: int, batch: Fricti
     drop_friction(connection, session)
     connection.executemany(_INSERT, [(session, *msgspec.structs.astuple(row)) for row in batch.moments])
     connection.execute(
-        "INSERT INTO outcome VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO session_end VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (session, *batch.outcome, batch.prompted, batch.material),
     )
     connection.executemany(
@@ -52,7 +52,7 @@ def drop_friction(connection: sqlite3.Connection, session: int) -> None:
 
 def forget_friction(connection: sqlite3.Connection, session: int) -> None:
     """Deletes a session's friction and a person's labels of it; call it inside the transaction that forgets it."""
-    connection.execute("DELETE FROM label WHERE session = (SELECT uuid FROM session WHERE id = ?)", (session,))
+    connection.execute("DELETE FROM moment_verdict WHERE session = (SELECT uuid FROM session WHERE id = ?)", (session,))
     drop_friction(connection, session)
 
 
@@ -145,7 +145,7 @@ class SessionEnding(NamedTuple):
 
 def prompts_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[int, bytes]:
     """The packed prompts of some sessions, for `prompts_in`."""
-    rows = connection.execute(f"SELECT session, prompted FROM outcome WHERE {_of(sessions)}")  # noqa: S608  integers
+    rows = connection.execute(f"SELECT session, prompted FROM session_end WHERE {_of(sessions)}")  # noqa: S608  integers
     return dict(rows.fetchall())
 
 
@@ -157,7 +157,7 @@ def prompts_in(packed: bytes) -> Iterator[tuple[Any, ...]]:
 def endings_of(connection: sqlite3.Connection, sessions: Collection[int]) -> Counter[SessionEnding]:
     """How some sessions ended, and how many in each way."""
     rows = connection.execute(
-        "SELECT session, last_test, commits, pull_requests, ended FROM outcome"  # noqa: S608  integers
+        "SELECT session, last_test, commits, pull_requests, ended FROM session_end"  # noqa: S608  integers
         f" WHERE {_of(sessions)}"
     )
     found = Counter(
@@ -171,7 +171,7 @@ def _in_order(connection: sqlite3.Connection, columns: str, sessions: Iterable[i
     numbers = iter(sessions)
     while some := list(islice(numbers, _AT_ONCE)):
         rows = connection.execute(
-            f"SELECT session, {columns} FROM outcome WHERE session IN ({integers(some)})"  # noqa: S608  our own names
+            f"SELECT session, {columns} FROM session_end WHERE session IN ({integers(some)})"  # noqa: S608  our own names
         )
         found = {row[0]: row for row in rows}
         yield from filter(None, map(found.get, some))

@@ -35,8 +35,8 @@ else:
 _NAMES = RequestContext.__struct_fields__
 
 
-class Circumstances:
-    """Numbers for the circumstances that many requests share.
+class Contexts:
+    """Numbers for the contexts that many requests share.
 
     There is one writer at a time, so a cache in memory is enough. It is filled project by project as their first
     requests come, because a sync of a few lines has only one project.
@@ -49,47 +49,45 @@ class Circumstances:
         self._met: dict[RequestContext, int] = {}
         """Those looked up in this sync: nearly all come again, and are found here without being converted to a row."""
 
-    def id_of(self, circumstance: RequestContext) -> int:
-        found = self._met.get(circumstance)
+    def id_of(self, context: RequestContext) -> int:
+        found = self._met.get(context)
         if found is None:
-            found = self._met[circumstance] = self._looked_up(circumstance)
+            found = self._met[context] = self._looked_up(context)
         return found
 
-    def _looked_up(self, circumstance: RequestContext) -> int:
-        values = tuple(map(_stored, astuple(circumstance)))
-        if circumstance.project not in self._projects:
-            self._projects.add(circumstance.project)
-            rows = self._connection.execute(_KNOWN_CIRCUMSTANCES, (circumstance.project,))
+    def _looked_up(self, context: RequestContext) -> int:
+        values = tuple(map(_stored, astuple(context)))
+        if context.project not in self._projects:
+            self._projects.add(context.project)
+            rows = self._connection.execute(_KNOWN_CONTEXTS, (context.project,))
             self._ids |= {tuple(row[1:]): row[0] for row in rows}
         if values not in self._ids:
-            found = self._connection.execute(_NEW_CIRCUMSTANCE, values).fetchone()
+            found = self._connection.execute(_NEW_CONTEXT, values).fetchone()
             self._ids[values] = int(found[0])
         return self._ids[values]
 
 
-_KNOWN_CIRCUMSTANCES = f"SELECT id, {', '.join(_NAMES)} FROM circumstance WHERE project IS ?"  # noqa: S608  our own
-_NEW_CIRCUMSTANCE = (
-    f"INSERT INTO circumstance ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) RETURNING id"  # noqa: S608
-)
+_KNOWN_CONTEXTS = f"SELECT id, {', '.join(_NAMES)} FROM context WHERE project IS ?"  # noqa: S608  our own
+_NEW_CONTEXT = f"INSERT INTO context ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) RETURNING id"  # noqa: S608
 
 
 def _stored(value: object) -> object:
     return msgspec.json.encode(value).decode() if isinstance(value, tuple) else value
 
 
-_AFTER_CIRCUMSTANCE = (
+_AFTER_CONTEXT = (
     *("time", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "thinking", "web_searches"),
     *("web_fetches", "is_sidechain", "is_abandoned", "doubt", "rows", "nanodollars", "recorded", "saved", "rebuilt"),
-    *("premium", "cause", "is_told", "thinking_estimate"),
+    *("premium", "cause", "by_api", "thinking_estimate"),
 )
-_COLUMNS = ("file", "key", "request_id", "circumstance", *_AFTER_CIRCUMSTANCE)
+_COLUMNS = ("file", "key", "request_id", "context", *_AFTER_CONTEXT)
 _INSERT = f"INSERT INTO request ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM request WHERE file = ?"  # noqa: S608
 _PASSED = """SELECT 1 FROM request AS one CROSS JOIN request AS other ON other.key = one.key
     CROSS JOIN file ON file.id = other.file WHERE one.file = ? AND one.is_shared AND other.file <> ?
     AND file.first_request = ? AND file.last_request BETWEEN ? AND ? LIMIT 1"""
 _KEY, _TIME = _COLUMNS.index("key"), _COLUMNS.index("time")
-_values = attrgetter(*_AFTER_CIRCUMSTANCE)
+_values = attrgetter(*_AFTER_CONTEXT)
 
 
 class Ledger:
@@ -98,7 +96,7 @@ class Ledger:
     def __init__(self, connection: sqlite3.Connection, prices: Prices) -> None:
         self._connection = connection
         self._prices = prices
-        self._circumstances = Circumstances(connection)
+        self._contexts = Contexts(connection)
         self._files: set[int] = set()
         self._keys: set[str] = set()
         self._quarters: set[int] = set()
@@ -107,8 +105,8 @@ class Ledger:
 
     def replace(self, file: int, batch: FileBatch, *, is_new: bool = False) -> None:
         """Replaces the requests of a file by those it has now; rows that did not change stay untouched."""
-        numbers = [self._circumstances.id_of(each) for each in batch.circumstances]
-        rows = [(file, row.key, row.request_id, numbers[row.circumstance], *_values(row)) for row in batch.responses]
+        numbers = [self._contexts.id_of(each) for each in batch.contexts]
+        rows = [(file, row.key, row.request_id, numbers[row.context], *_values(row)) for row in batch.responses]
         before = {} if is_new else self._rows_before(file, rows if batch.since else None)
         new = [row for row in rows if before.get(row[_KEY]) != row]
         gone = before.keys() - {row[_KEY] for row in rows}
@@ -249,18 +247,18 @@ _OF_FILE = {
     "began": "file.first_request",
     "ended": "file.last_request",
 }
-_OF_CIRCUMSTANCE = ("model", "speed", "geo", "tier")
+_OF_CONTEXT = ("model", "speed", "geo", "tier")
 
 
 def columns(names: Iterable[str]) -> str:
-    """Fields of `Response` as SQL over `request`, `circumstance` and `file`."""
-    of_circumstance = {name: f"circumstance.{name}" for name in _OF_CIRCUMSTANCE}
-    return ", ".join((_OF_FILE | of_circumstance).get(name, f"request.{name}") for name in names)
+    """Fields of `Response` as SQL over `request`, `context` and `file`."""
+    of_context = {name: f"context.{name}" for name in _OF_CONTEXT}
+    return ", ".join((_OF_FILE | of_context).get(name, f"request.{name}") for name in names)
 
 
 _FIELDS = Response.__struct_fields__
 _TOLD = columns(_FIELDS[: _FIELDS.index("nanodollars") + 1])
-TOLDS = """FROM request JOIN circumstance ON circumstance.id = request.circumstance
+TOLDS = """FROM request JOIN context ON context.id = request.context
     JOIN file ON file.id = request.file"""
 TOLD = f"SELECT {_TOLD} {TOLDS}"
 """Selects everything that settling depends on, in the order of the fields of `Response`."""
@@ -276,12 +274,12 @@ def quarter(time: int | None) -> int:
     return NO_QUARTER if time is None or time < 0 else time // QUARTER_MS
 
 
-_NOT_KEPT = {"place": "request.circumstance", "owner": "''", "files": "1"}
+_NOT_KEPT = {"owner_context": "request.context", "owner": "''", "files": "1"}
 _WHOLE_TOLD = ", ".join(_NOT_KEPT.get(name) or columns([name]) for name in _FIELDS)
 
 
 def responses_in_session(connection: sqlite3.Connection, session: int) -> list[Response]:
-    """The responses in the files of a session, as each file has them, with the numbers of their circumstances."""
+    """The responses in the files of a session, as each file has them, with the numbers of their contexts."""
     rows = connection.execute(
         f"SELECT {_WHOLE_TOLD} {TOLDS} WHERE file.session = ? ORDER BY file.key, request.key",
         (session,),
@@ -307,7 +305,7 @@ def _in_several_files(connection: sqlite3.Connection, files: Collection[int]) ->
 
 
 class ResponseRows(TypedDict):
-    circumstances: list[RequestContext]
+    contexts: list[RequestContext]
     responses: list[Response]
 
 
@@ -332,9 +330,9 @@ def response_rows(
     estimate = cache_rebuilds.thinking_estimate  # once: every access to a lazy module is an import
     own = _own_agent(conversation)
     for request, response in sessions.responses_in(file, conversation.requests, scope):
-        circumstance = _circumstance(request, response, _agent(request, own))
+        context = _context(request, response, _agent(request, own))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
-        about["circumstance"] = about["place"] = numbers.setdefault(circumstance, len(numbers))
+        about["context"] = about["owner_context"] = numbers.setdefault(context, len(numbers))
         about["nanodollars"] = prices.cost(response, response.model, response.time)
         if response.rows:
             about |= _measured(by_key[request.identity])
@@ -342,7 +340,7 @@ def response_rows(
         else:
             about["saved"] = prices.savings(response, response.model, response.time)
         rows.append(replace(response, **about))
-    return {"circumstances": list(numbers), "responses": rows}
+    return {"contexts": list(numbers), "responses": rows}
 
 
 def _own_agent(conversation: Conversation) -> str | None:
@@ -363,7 +361,7 @@ def agents_of(conversation: Conversation) -> frozenset[str | None]:
     return frozenset(_agent(request, own) for request in conversation.requests)
 
 
-def _circumstance(request: Request, used: Response, agent: str | None) -> RequestContext:
+def _context(request: Request, used: Response, agent: str | None) -> RequestContext:
     row = request.winner
     return RequestContext(
         model=used.model,
@@ -402,7 +400,7 @@ def _measured(about: Measured) -> dict[str, Any]:
     if rebuild is None:
         return found
     again = {"rebuilt": rebuild.tokens, "premium": rebuild.nanodollars, "cause": rebuild.cause}
-    return {**found, **again, "is_told": rebuild.is_told}
+    return {**found, **again, "by_api": rebuild.by_api}
 
 
 def _recorded(request: Request) -> int | None:
@@ -509,12 +507,11 @@ _OF_FILES = {
     "began": "owner.first_request",
     "ended": "owner.last_request",
 }
-_OF_CONTEXT = {name: f"how.{name}" for name in ("model", "speed", "geo", "tier")}
-_ELSEWHERE = _OF_FILES | _OF_CONTEXT | {"request_id": "NULL"}
+_ELSEWHERE = _OF_FILES | {name: f"how.{name}" for name in _OF_CONTEXT} | {"request_id": "NULL"}
 _RESPONSE_COLUMNS = ", ".join(_ELSEWHERE.get(name, f"response.{name}") for name in Response.__struct_fields__)
 _COUNTED = f"""SELECT {_RESPONSE_COLUMNS} FROM response
-    JOIN circumstance AS how ON how.id = response.circumstance
-    JOIN file AS counts ON counts.id = response.winner JOIN file AS owner ON owner.id = response.home"""  # noqa: S608
+    JOIN context AS how ON how.id = response.context
+    JOIN file AS counts ON counts.id = response.counted JOIN file AS owner ON owner.id = response.owner"""  # noqa: S608
 
 
 def parts_of(connection: sqlite3.Connection, key: str) -> list[Response]:
@@ -543,7 +540,7 @@ def telling_files(connection: sqlite3.Connection, key: str) -> list[TellingFile]
 
 def counted_in(connection: sqlite3.Connection, files: Collection[int]) -> list[Response]:
     """The responses that some files own, in the order of time."""
-    rows = connection.execute(f"{_COUNTED} WHERE home IN ({_integers(files)}) ORDER BY response.time, response.key")
+    rows = connection.execute(f"{_COUNTED} WHERE owner IN ({_integers(files)}) ORDER BY response.time, response.key")
     return [Response(*row) for row in rows]
 
 
@@ -551,7 +548,7 @@ def counted_elsewhere(connection: sqlite3.Connection, files: Collection[int]) ->
     """The responses that some files contain and others own, in the order of time."""
     numbers = _integers(files)
     rows = connection.execute(
-        f"""{_COUNTED} WHERE home NOT IN ({numbers})
+        f"""{_COUNTED} WHERE owner NOT IN ({numbers})
             AND response.key IN (SELECT key FROM request WHERE file IN ({numbers}) AND is_shared)
             ORDER BY response.time, response.key"""  # noqa: S608  integers
     )

@@ -55,7 +55,7 @@ def settle_in(connection: sqlite3.Connection) -> None:
     """
     home = Path(connection.execute("PRAGMA database_list").fetchone()[2]).parent
     named = connection.execute("SELECT machine FROM file GROUP BY machine ORDER BY max(mtime_ns) DESC").fetchall()
-    machines = connection.execute("SELECT DISTINCT machine FROM client_said").fetchall()
+    machines = connection.execute("SELECT DISTINCT machine FROM client_total").fetchall()
     host = this_machine()
     known = read_file(home) or Machine(_id_in_safe(home) or _new_id(), host)
     names = [name for (name,) in (*named, *machines) if name != known.id]
@@ -63,7 +63,7 @@ def settle_in(connection: sqlite3.Connection) -> None:
     known = known._replace(names=tuple(dict.fromkeys((*names, *known.names))))
     connection.execute("INSERT INTO machine VALUES (?, ?, ?, 1)", (known.id, known.label, json.dumps(known.names)))
     rename_rows(connection, known.id, names)
-    connection.execute("DELETE FROM seen")
+    connection.execute("DELETE FROM source_state")
 
 
 def rename_rows(connection: sqlite3.Connection, number: str, names: Sequence[str]) -> None:
@@ -75,7 +75,7 @@ def rename_rows(connection: sqlite3.Connection, number: str, names: Sequence[str
                    OR ifnull(session, backup_of) IN (SELECT id FROM session WHERE machine = ?))""",
             (number, name, number),
         )
-        connection.execute("UPDATE client_said SET machine = ? WHERE machine = ?", (number, name))
+        connection.execute("UPDATE client_total SET machine = ? WHERE machine = ?", (number, name))
 
 
 def _id_in_safe(home: Path) -> str | None:

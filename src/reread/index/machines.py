@@ -46,7 +46,7 @@ def machines(connection: sqlite3.Connection) -> list[Machine]:
     known = [Machine(number, label, tuple(json.loads(names))) for number, label, names in rows]
     others = connection.execute(
         """SELECT machine FROM session WHERE machine NOT IN (SELECT id FROM machine) UNION
-           SELECT machine FROM place WHERE machine NOT IN (SELECT id FROM machine) ORDER BY 1"""
+           SELECT machine FROM file_copy WHERE machine NOT IN (SELECT id FROM machine) ORDER BY 1"""
     )
     return known + [Machine(name, name) for (name,) in others]
 
@@ -79,8 +79,8 @@ def sessions_on(connection: sqlite3.Connection, ids: Sequence[str]) -> list[int]
     marks = ", ".join("?" * len(ids))
     rows = connection.execute(
         f"""SELECT id FROM session WHERE machine IN ({marks}) UNION
-            SELECT session FROM place JOIN file ON file.id = place.file
-            WHERE place.machine IN ({marks}) AND session IS NOT NULL""",  # noqa: S608  question marks
+            SELECT session FROM file_copy JOIN file ON file.id = file_copy.file
+            WHERE file_copy.machine IN ({marks}) AND session IS NOT NULL""",  # noqa: S608  question marks
         (*ids, *ids),
     )
     return [number for (number,) in rows]

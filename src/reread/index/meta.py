@@ -79,7 +79,7 @@ def waiting_for_friction(connection: sqlite3.Connection, *, with_grown: bool = T
 
     `with_grown=False` leaves out those that were searched before and have grown since.
     """
-    among = "" if with_grown else "WHERE NOT EXISTS (SELECT 1 FROM outcome WHERE outcome.session = session.id)"
+    among = "" if with_grown else "WHERE NOT EXISTS (SELECT 1 FROM session_end WHERE session_end.session = session.id)"
     # The CROSS JOIN starts from the sessions that wait: SQLite would otherwise read all sessions in order.
     rows = connection.execute(
         f"""SELECT session.id, uuid FROM friction_waits CROSS JOIN session ON session.id = friction_waits.session
@@ -192,7 +192,8 @@ def known_sources(connection: sqlite3.Connection) -> set[str]:
 def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
     """The number of bytes in the safe for every file, other places included."""
     rows = connection.execute(
-        "SELECT place.path, taken FROM place JOIN file ON file.id = place.file UNION ALL SELECT path, taken FROM file"
+        """SELECT file_copy.path, taken FROM file_copy JOIN file ON file.id = file_copy.file
+           UNION ALL SELECT path, taken FROM file"""
     )
     return {as_path(path): taken for path, taken in rows}
 

@@ -76,9 +76,10 @@ def role_of(kind: str, path: Path) -> Role:
 
 def places_on(connection: sqlite3.Connection, machine: str) -> dict[Path, KnownPlace]:
     rows = connection.execute(
-        """SELECT place.path, place.size, place.mtime_ns, place.inode, place.device, file.path, file.machine,
-                  place.present
-           FROM place JOIN file ON file.id = place.file WHERE place.machine = ? ORDER BY place.present""",
+        """SELECT other.path, other.size, other.mtime_ns, other.inode, other.device,
+                  file.path, file.machine, other.present
+           FROM file_copy AS other JOIN file ON file.id = other.file
+           WHERE other.machine = ? ORDER BY other.present""",
         (machine,),
     )
     return {
@@ -90,7 +91,7 @@ def places_on(connection: sqlite3.Connection, machine: str) -> dict[Path, KnownP
 def keep_places(connection: sqlite3.Connection, places: Iterable[PlaceRow]) -> None:
     """Call it inside a transaction."""
     connection.executemany(
-        """INSERT INTO place (key, file, machine, source, path, device, inode, size, mtime_ns, present)
+        """INSERT INTO file_copy (key, file, machine, source, path, device, inode, size, mtime_ns, present)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
            ON CONFLICT (key) DO UPDATE SET file = excluded.file, device = excluded.device, inode = excluded.inode,
                size = excluded.size, mtime_ns = excluded.mtime_ns, present = 1, vanished = NULL""",
@@ -116,22 +117,22 @@ def place_piece(place: PlaceRow, key: str, kind: str, generation: int, taken: in
 
 def known_keys(connection: sqlite3.Connection) -> set[tuple[str, int]]:
     """Key and file of every place."""
-    return set(connection.execute("SELECT key, file FROM place"))
+    return set(connection.execute("SELECT key, file FROM file_copy"))
 
 
 def keys_of_places(connection: sqlite3.Connection, files: Iterable[int]) -> set[str]:
     """Other keys under which the safe may have the content of these files."""
-    rows = connection.execute(f"SELECT key FROM place WHERE file IN ({integers(files)})")  # noqa: S608  integers
+    rows = connection.execute(f"SELECT key FROM file_copy WHERE file IN ({integers(files)})")  # noqa: S608  integers
     return {key for (key,) in rows}
 
 
 def places_of(connection: sqlite3.Connection, sessions: Sequence[int]) -> dict[int, list[tuple[str, str, bool]]]:
     """Of sessions in several places: machine and path of the other places, and whether each still exists."""
     rows = connection.execute(
-        f"""SELECT DISTINCT file.session, place.machine, place.path, place.present
-            FROM place JOIN file ON file.id = place.file
+        f"""SELECT DISTINCT file.session, file_copy.machine, file_copy.path, file_copy.present
+            FROM file_copy JOIN file ON file.id = file_copy.file
             WHERE file.session IN ({integers(sessions)})
-                AND (place.machine <> file.machine OR place.path <> file.path) ORDER BY 1, 2, 3"""  # noqa: S608
+                AND (file_copy.machine <> file.machine OR file_copy.path <> file.path) ORDER BY 1, 2, 3"""  # noqa: S608
     )
     found: dict[int, list[tuple[str, str, bool]]] = {}
     for session, machine, path, present in rows:
@@ -145,33 +146,33 @@ def part_ways(connection: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
     with transaction(connection):
         for key in keys:
             rows = connection.execute(
-                """SELECT other.key FROM place JOIN file ON file.id = place.file
+                """SELECT other.key FROM file_copy JOIN file ON file.id = file_copy.file
                        JOIN file AS beside ON beside.session = file.session
-                       JOIN place AS other ON other.file = beside.id AND other.machine = place.machine
-                   WHERE place.key = ?""",
+                       JOIN file_copy AS other ON other.file = beside.id AND other.machine = file_copy.machine
+                   WHERE file_copy.key = ?""",
                 (key,),
             ).fetchall()
             found |= {key, *(each for (each,) in rows)}
-        connection.executemany("DELETE FROM place WHERE key = ?", [(key,) for key in found])
+        connection.executemany("DELETE FROM file_copy WHERE key = ?", [(key,) for key in found])
     return found
 
 
 def drop_places(connection: sqlite3.Connection, machine: str, paths: Iterable[Path]) -> None:
     """Drops places that are files of their own now."""
     connection.executemany(
-        "DELETE FROM place WHERE machine = ? AND path = ?", [(machine, stored_path(str(path))) for path in paths]
+        "DELETE FROM file_copy WHERE machine = ? AND path = ?", [(machine, stored_path(str(path))) for path in paths]
     )
 
 
 def look_at_again(connection: sqlite3.Connection, file: int) -> bool:
     """Has the next walk compare the places of a file that was rewritten: they may hold what it no longer does. False if
     it has none."""
-    return connection.execute("UPDATE place SET size = -1 WHERE file = ?", (file,)).rowcount > 0
+    return connection.execute("UPDATE file_copy SET size = -1 WHERE file = ?", (file,)).rowcount > 0
 
 
 def mark_places_vanished(connection: sqlite3.Connection, machine: str, paths: Iterable[Path], now: int) -> None:
     connection.executemany(
-        "UPDATE place SET present = 0, vanished = ? WHERE machine = ? AND path = ? AND present = 1",
+        "UPDATE file_copy SET present = 0, vanished = ? WHERE machine = ? AND path = ? AND present = 1",
         [(now, machine, stored_path(str(path))) for path in paths],
     )
 
@@ -235,7 +236,7 @@ def move_session(
             if row.id in files and not is_same_file(row.path, files[row.id][1])
         ]
         connection.executemany(
-            """INSERT OR REPLACE INTO place
+            """INSERT OR REPLACE INTO file_copy
                SELECT ?, id, machine, source, path, device, inode, size, mtime_ns, ?, vanished
                FROM file WHERE id = ?""",
             before,
@@ -245,7 +246,7 @@ def move_session(
             [(stored_path(source), stored_path(str(path)), id_) for id_, (source, path) in files.items()],
         )
         connection.executemany(
-            "DELETE FROM place WHERE machine = ? AND path = ?",
+            "DELETE FROM file_copy WHERE machine = ? AND path = ?",
             [(moved.machine, stored_path(str(path))) for _, path in files.values()],
         )
     return True
@@ -332,7 +333,7 @@ def _rename_left(connection: sqlite3.Connection) -> None:
         with transaction(connection):
             rename_rows(connection, own.id, own.names)
             connection.executemany(
-                "UPDATE place SET machine = ? WHERE machine = ?", [(own.id, name) for name in own.names]
+                "UPDATE file_copy SET machine = ? WHERE machine = ?", [(own.id, name) for name in own.names]
             )
 
 
@@ -370,15 +371,15 @@ def _fold(
             unindex(connection, files, row.id)
             ledger.drop(row.id)
             copies.will_change(row.id)
-            for table in ("tool_call", "prompt", "thought", "piece", "client_said"):
+            for table in ("tool_call", "prompt", "thought", "piece", "client_total"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", (row.id,))  # noqa: S608  our own names
             connection.execute(
-                """INSERT OR REPLACE INTO place
+                """INSERT OR REPLACE INTO file_copy
                    SELECT key, ?, machine, source, path, device, inode, size, mtime_ns, present, vanished
                    FROM file WHERE id = ?""",
                 (target, row.id),
             )
-            connection.execute("UPDATE place SET file = ? WHERE file = ?", (target, row.id))
+            connection.execute("UPDATE file_copy SET file = ? WHERE file = ?", (target, row.id))
             connection.execute("DELETE FROM file WHERE id = ?", (row.id,))
         connection.execute("UPDATE file SET session = ? WHERE session = ?", (home.session, other.session))
         connection.execute("UPDATE file SET backup_of = ? WHERE backup_of = ?", (home.session, other.session))

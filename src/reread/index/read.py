@@ -96,7 +96,7 @@ def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
 def agents_of_responses(connection: sqlite3.Connection, files: Iterable[int]) -> dict[int, frozenset[str | None]]:
     """By file: the agents that made its responses."""
     rows = connection.execute(
-        f"""SELECT DISTINCT file, agent FROM request JOIN circumstance ON circumstance.id = request.circumstance
+        f"""SELECT DISTINCT file, agent FROM request JOIN context ON context.id = request.context
             WHERE file IN ({integers(files)})"""  # noqa: S608
     )
     found: dict[int, set[str | None]] = {}
@@ -199,7 +199,7 @@ def responses_of_file(connection: sqlite3.Connection, file: str) -> dict[str, tu
     columns = ", ".join(f"request.{name}" for name in COUNTED)
     rows = connection.execute(
         f"""SELECT request.key, model, {columns} FROM file JOIN request ON request.file = file.id
-            JOIN circumstance ON circumstance.id = request.circumstance WHERE file.key = ?""",  # noqa: S608  our own
+            JOIN context ON context.id = request.context WHERE file.key = ?""",  # noqa: S608  our own
         (file,),
     )
     return {key: tuple(values) for key, *values in rows}
@@ -230,7 +230,7 @@ def sessions_by_key(connection: sqlite3.Connection) -> dict[str, int | None]:
     return dict(
         connection.execute(
             """SELECT key, ifnull(session, backup_of) FROM file UNION ALL
-               SELECT place.key, ifnull(session, backup_of) FROM place JOIN file ON file.id = place.file"""
+               SELECT file_copy.key, ifnull(session, backup_of) FROM file_copy JOIN file ON file.id = file_copy.file"""
         )
     )
 
@@ -425,7 +425,7 @@ def acknowledged_end(connection: sqlite3.Connection) -> tuple[int, int]:
 
 def has_places(connection: sqlite3.Connection) -> bool:
     """Whether any kept file has another place."""
-    return connection.execute("SELECT 1 FROM place LIMIT 1").fetchone() is not None
+    return connection.execute("SELECT 1 FROM file_copy LIMIT 1").fetchone() is not None
 
 
 def has_pieces(connection: sqlite3.Connection) -> bool:

@@ -190,9 +190,9 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     withdrawn: list[int]
     """Offsets of indexed lines whose text a later line repeats, such as a prompt that was waiting in the queue."""
     calls: list[CallRow]
-    circumstances: list[RequestContext]
+    contexts: list[RequestContext]
     responses: list[Response]
-    """The `circumstance` of each is an index into `circumstances`."""
+    """The `context` of each is an index into `contexts`."""
     client_totals: list[ClientTotalRow]
     client_totals_of: str = ""
     """The session that the totals are about; empty for the one that the file belongs to."""

@@ -91,25 +91,26 @@ CREATE TABLE tool_call (
 """
 
 _RESPONSES = """
--- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home; an
--- advisor's call is at home with the response it was asked in. The two parts by themselves are added up twice as fast.
+-- The ledger: every API response once. `context` is that of the row that counts, `owner_context` that of its
+-- owner; an advisor's call is owned with the response it was asked in. The two parts are added up twice as fast by
+-- themselves.
 -- A CROSS JOIN goes from the copies to their rows: SQLite would read all rows for a few copies.
 CREATE VIEW response_in_one_file AS
-SELECT key, file AS home, file AS winner, circumstance, circumstance AS place, time,
+SELECT key, file AS owner, file AS counted, context, context AS owner_context, time,
     input, output, cache_read, cache_write_5m, cache_write_1h, thinking, web_searches, web_fetches,
     is_sidechain, is_abandoned, doubt, rows, 1 AS files, nanodollars, recorded,
-    saved, rebuilt, premium, cause, is_told, thinking_estimate
+    saved, rebuilt, premium, cause, by_api, thinking_estimate
 FROM request WHERE is_shared = 0;
 CREATE VIEW response_in_several_files AS
-SELECT copied.key, copied.home, copied.winner, counted.circumstance, kept.circumstance AS place, copied.time,
-    counted.input, counted.output, counted.cache_read, counted.cache_write_5m, counted.cache_write_1h,
-    counted.thinking, copied.web_searches, counted.web_fetches,
-    kept.is_sidechain, kept.is_abandoned, copied.doubt, copied.rows, copied.files, copied.nanodollars, counted.recorded,
-    copied.saved, counted.rebuilt, counted.premium, counted.cause, counted.is_told, counted.thinking_estimate
+SELECT copied.key, copied.owner, copied.counted, best.context, owned.context AS owner_context, copied.time,
+    best.input, best.output, best.cache_read, best.cache_write_5m, best.cache_write_1h,
+    best.thinking, copied.web_searches, best.web_fetches,
+    owned.is_sidechain, owned.is_abandoned, copied.doubt, copied.rows, copied.files, copied.nanodollars, best.recorded,
+    copied.saved, best.rebuilt, best.premium, best.cause, best.by_api, best.thinking_estimate
 FROM copied
-    CROSS JOIN request AS counted ON counted.file = copied.winner AND counted.key = copied.key
-    CROSS JOIN request AS kept ON kept.file = copied.home
-        AND kept.key = substr(copied.key, 1, instr(copied.key || '#advisor:', '#advisor:') - 1);
+    CROSS JOIN request AS best ON best.file = copied.counted AND best.key = copied.key
+    CROSS JOIN request AS owned ON owned.file = copied.owner
+        AND owned.key = substr(copied.key, 1, instr(copied.key || '#advisor:', '#advisor:') - 1);
 CREATE VIEW response AS SELECT * FROM response_in_one_file UNION ALL SELECT * FROM response_in_several_files;
 """
 _WITHOUT_RESPONSES = """
@@ -120,7 +121,7 @@ DROP VIEW response_in_several_files;
 
 _REQUESTS = f"""
 -- What many requests share: how and where they were made.
-CREATE TABLE circumstance (
+CREATE TABLE context (
     id INTEGER PRIMARY KEY,
     model TEXT,                           -- as the row names it
     version TEXT,                         -- of the client
@@ -135,7 +136,7 @@ CREATE TABLE request (
     file INTEGER NOT NULL REFERENCES file,
     key TEXT NOT NULL,                    -- message id; scoped where a gateway repeats ids; ID#advisor:N
     request_id TEXT,
-    circumstance INTEGER NOT NULL REFERENCES circumstance,
+    context INTEGER NOT NULL REFERENCES context,
     time INTEGER,
     input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL,
     cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL,
@@ -151,7 +152,7 @@ CREATE TABLE request (
     rebuilt INTEGER,                      -- tokens written into the cache again, where most of it was gone
     premium INTEGER,                      -- nano-dollars those cost above reading them
     cause TEXT,                           -- why the cache was gone
-    is_told INTEGER,                      -- 1 when the API told the cause, 0 when it was inferred
+    by_api INTEGER,                       -- 1 when the API told the cause, 0 when it was inferred
     thinking_estimate INTEGER,            -- tokens by the stored text; NULL where the API tells, or the text is hidden
     is_shared INTEGER NOT NULL DEFAULT 0, -- other files tell of it too: `copied` says which row counts
     PRIMARY KEY (file, key)
@@ -161,8 +162,8 @@ CREATE INDEX request_by_key ON request(key);
 -- Responses that several files tell of.
 CREATE TABLE copied (
     key TEXT PRIMARY KEY,
-    home INTEGER NOT NULL REFERENCES file,    -- the owner: whose it is, and when it was
-    winner INTEGER NOT NULL REFERENCES file,  -- whose counts are taken
+    owner INTEGER NOT NULL REFERENCES file,   -- whose it is, and when it was
+    counted INTEGER NOT NULL REFERENCES file, -- whose counts are taken
     time INTEGER,
     web_searches INTEGER NOT NULL, doubt INTEGER NOT NULL, rows INTEGER NOT NULL,
     files INTEGER NOT NULL,
@@ -193,7 +194,7 @@ CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 _SEEN = """
 -- Every file and folder as the last walk left it: while none has changed, a sync is a few thousand stats.
 -- Packed, because a row for each would take nearly as long to fetch as the stats.
-CREATE TABLE seen (
+CREATE TABLE source_state (
     machine TEXT PRIMARY KEY,
     paths BLOB NOT NULL,                  -- as the file system has them, a NUL between two
     states BLOB NOT NULL                  -- all sizes (-1 for a folder), then all mtime_ns: little-endian, 64 bits each
@@ -203,7 +204,7 @@ CREATE TABLE seen (
 _CLIENT_SAID = """
 -- What Claude Code itself said: its running total of a session, hidden calls included, and the limits it was given.
 -- The last thing said per count: a client counts on when a session is resumed or forked, or begins again at zero.
-CREATE TABLE client_said (
+CREATE TABLE client_total (
     session TEXT NOT NULL,                -- its uuid
     machine TEXT NOT NULL,
     file INTEGER REFERENCES file,         -- the transcript or captured stream it stands in; NULL for a status line
@@ -213,12 +214,12 @@ CREATE TABLE client_said (
     first INTEGER,                        -- nano-dollars it said first: less than the count before, it began at zero
     nanodollars INTEGER,                  -- what it said last: everything since it began
     models TEXT,                          -- a JSON object by model: nanodollars and tokens
-    five_hour_percent REAL, five_hour_resets INTEGER,    -- how much of the limit is used, and when it begins anew
+    five_hour_percent REAL, five_hour_resets INTEGER,    -- how much of the limit is used, and when it resets
     seven_day_percent REAL, seven_day_resets INTEGER,
     context_tokens INTEGER, context_size INTEGER
 );
-CREATE INDEX client_said_by_session ON client_said(session);
-CREATE INDEX client_said_by_file ON client_said(file);
+CREATE INDEX client_total_by_session ON client_total(session);
+CREATE INDEX client_total_by_file ON client_total(file);
 """
 
 _FORGOTTEN = """
@@ -227,7 +228,7 @@ CREATE TABLE forgotten (key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID
 """
 
 _FRICTION = """
--- Moments of friction, found when a session is taken in. A fork repeats those of the session it left.
+-- Moments of friction, found when a session is imported. A fork repeats those of the session it left.
 CREATE TABLE friction (
     session INTEGER NOT NULL REFERENCES session,
     uuid TEXT,                            -- the line that proves it; `reread show SESSION --around UUID`
@@ -245,7 +246,7 @@ CREATE INDEX friction_by_session ON friction(session);
 CREATE INDEX friction_by_uuid ON friction(uuid);
 
 -- How a session ended, and what patterns over many sessions are found from.
-CREATE TABLE outcome (
+CREATE TABLE session_end (
     session INTEGER PRIMARY KEY REFERENCES session,
     last_test TEXT, last_test_uuid TEXT,  -- passed or failed
     commits INTEGER NOT NULL, last_commit_uuid TEXT, pushes INTEGER NOT NULL, pull_requests INTEGER NOT NULL,
@@ -264,8 +265,8 @@ CREATE TABLE instruction_change (
 );
 CREATE INDEX instruction_change_by_session ON instruction_change(session);
 
--- What a person said about a moment: that it is none. Stands in no file, so a new index takes it over.
-CREATE TABLE label (
+-- False finds: what a person said is no moment of friction. Stands in no file, and is kept when the index is rebuilt.
+CREATE TABLE moment_verdict (
     uuid TEXT NOT NULL,
     kind TEXT NOT NULL,                   -- '' for whatever was found at this line
     session TEXT NOT NULL,                -- its uuid
@@ -307,7 +308,7 @@ CREATE TABLE mark (
     starred INTEGER NOT NULL,
     tags TEXT NOT NULL,                   -- a JSON array
     note TEXT,
-    title TEXT,                           -- in the stead of what its files say
+    title TEXT,                           -- overrides the title in its files
     hidden INTEGER NOT NULL               -- left out of lists unless asked for
 ) WITHOUT ROWID;
 """
@@ -331,15 +332,15 @@ END;
 
 _MOVED = """
 -- What a person said about folders: what happened in one, and below it, belongs to another today. Kept as marks are.
-CREATE TABLE moved (
+CREATE TABLE moved_folder (
     earlier TEXT PRIMARY KEY,
     today TEXT NOT NULL
 ) WITHOUT ROWID;
 """
 
 _BACKUPS = """
--- Copies of files from before the client changed them are files, too, of no session but `backup_of` one: whoever asks
--- for a session's files means its conversation. Backups with the same bytes share a piece.
+-- Copies of files from before the client changed them are files, too, of no session but `backup_of` one: queries for
+-- a session's files mean its conversation. Backups with the same bytes share a piece.
 ALTER TABLE file ADD COLUMN backup_of INTEGER REFERENCES session;
 CREATE INDEX file_by_backup_of ON file(backup_of, present) WHERE backup_of IS NOT NULL;
 """
@@ -388,7 +389,7 @@ ALTER TABLE file ADD COLUMN has_talk INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX file_without_talk ON file(session, kind) WHERE has_talk = 0;
 """
 # The last walk that an earlier version remembers has no backups in it: without it, the next sync walks again.
-_LOOK_AGAIN = "DELETE FROM seen;"
+_LOOK_AGAIN = "DELETE FROM source_state;"
 
 # The owner of a response in several files used to depend on the order of import, later on file keys alone. Without
 # the note of its prices, the next command that may write prices the whole archive again and settles every such response
@@ -407,7 +408,7 @@ CREATE TABLE machine (
 _PLACES = """
 -- Other places that hold what a file holds, or the beginning of it: another folder, user, mount or machine. A session
 -- is its content: rows, words and bytes are those of the file, and are there once.
-CREATE TABLE place (
+CREATE TABLE file_copy (
     key TEXT PRIMARY KEY,                 -- digest of machine and path; pieces may carry it from when it was a file
     file INTEGER NOT NULL REFERENCES file,
     machine TEXT NOT NULL,
@@ -417,7 +418,7 @@ CREATE TABLE place (
     present INTEGER NOT NULL DEFAULT 1,
     vanished INTEGER
 ) WITHOUT ROWID;
-CREATE INDEX place_by_file ON place(file);
+CREATE INDEX file_copy_by_file ON file_copy(file);
 """
 
 _EXTRACTORS = """
@@ -446,12 +447,12 @@ CREATE TABLE result_waits (
 
 
 _PARTLY_INDEXED = """
--- Texts of which the index may not have every word: images, long blobs and colours are left out of it. Who looks for a
--- pattern reads these, whatever the index says.
+-- Texts of which the index may not have every word: images, long blobs and colours are left out of it. Regex search
+-- always reads these.
 CREATE TABLE partly_indexed (
     block INTEGER PRIMARY KEY
 );
--- Every word of the index, for who looks for letters inside of words: FTS5 finds them by their beginnings alone, and
+-- Every word of the index, for searches for letters inside of words: FTS5 finds them by their beginnings alone, and
 -- reads all that it has to list them. Made when it is first needed; gone as soon as one of its blocks is.
 CREATE TABLE term_list (
     first INTEGER NOT NULL, last INTEGER NOT NULL,   -- of the blocks whose words these are
@@ -509,7 +510,7 @@ ALTER TABLE friction ADD COLUMN spent_last INTEGER;
 """
 
 _SEARCHABLE = """
--- What the full-text index says to whoever goes through it: which texts there are. The texts are in the safe.
+-- Makes the full-text index browsable: which texts there are. The texts are in the safe.
 CREATE VIEW searchable AS
 SELECT id, NULL AS result, NULL AS tool, NULL AS text, NULL AS thinking, NULL AS prompt, NULL AS title FROM block;
 """
@@ -640,13 +641,13 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
 
 NAMES = {
     "file": ("source", "path"),
-    "place": ("source", "path"),
+    "file_copy": ("source", "path"),
     "session": ("uuid", "folder"),
-    "client_said": ("session",),
+    "client_total": ("session",),
     "mark": ("session",),
     "mark_change": ("session",),
-    "moved": ("earlier", "today"),
-    "label": ("session",),
+    "moved_folder": ("earlier", "today"),
+    "moment_verdict": ("session",),
 }
 """Columns with names from the file system: text, or bytes if a name is not UTF-8. Their type in a STRICT table is
 ANY."""
@@ -655,16 +656,16 @@ CHECKS = {
     "machine": "is_own IN (0, 1)",
     "file": "generation >= 1 AND min(taken, indexed, lines, malformed) >= 0 AND present IN (0, 1, 2)",
     "piece": "generation >= 1 AND min(start, length, pack, offset, stored) >= 0 AND length(sha256) = 32",
-    "place": "present IN (0, 1)",
+    "file_copy": "present IN (0, 1)",
     "prompt": "min(offset, part, length) >= 0 AND is_copy IN (0, 1)",
     "thought": "min(offset, part, length, characters) >= 0 AND state BETWEEN 0 AND 3 AND is_copy IN (0, 1)",
     "request": "min(input, output, cache_read, cache_write_5m, cache_write_1h, web_searches, web_fetches, rows) >= 0"
     " AND is_sidechain IN (0, 1) AND is_abandoned IN (0, 1) AND doubt IN (0, 1, 2) AND is_shared IN (0, 1)",
     "copied": "min(web_searches, rows) >= 0 AND doubt IN (0, 1, 2) AND files >= 2",
-    "client_said": "source IN ('cost-state', 'result', 'statusline')",
+    "client_total": "source IN ('cost-state', 'result', 'statusline')",
     "mark": "starred IN (0, 1) AND hidden IN (0, 1)",
     "friction": "confidence BETWEEN 0 AND 1 AND cause IN ('agent', 'environment', 'prompt')",
-    "outcome": "min(commits, pushes, pull_requests, todos_done, todos_open) >= 0"
+    "session_end": "min(commits, pushes, pull_requests, todos_done, todos_open) >= 0"
     " AND ended IN ('answered', 'interrupted', 'failed', 'unanswered')",
     "block": f"min(offset, length, part) >= 0 AND field BETWEEN 0 AND {len(FIELDS) - 1}",
     "result_waits": "last >= first",

@@ -198,8 +198,8 @@ _CONDITIONS = {
     "git_branches": "keeps_git_branches(session.git_branches)",
     "title": "keeps_title(ifnull((SELECT mark.title FROM mark WHERE mark.session = session.uuid), session.title))",
     "written": f"{_WRITTEN} <= keeps_written({_PATH}) AND {_PRESENT}",
-    "file": """EXISTS (SELECT 1 FROM file LEFT JOIN place ON place.file = file.id
-        WHERE file.session = session.id AND (keeps_file(file.path) OR keeps_file(place.path)))""",
+    "file": """EXISTS (SELECT 1 FROM file LEFT JOIN file_copy ON file_copy.file = file.id
+        WHERE file.session = session.id AND (keeps_file(file.path) OR keeps_file(file_copy.path)))""",
     "tool": _OF_CALLS.format("keeps_tool(tool_call.name)"),
     "touched": _OF_CALLS.format("tool_call.path IS NOT NULL AND keeps_touched(tool_call.path)"),
 }
@@ -408,12 +408,12 @@ def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[S
 
 def _other_places(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, tuple[OtherPlace, ...]]:
     """Other places by session; few sessions have any."""
-    if connection.execute("SELECT 1 FROM place LIMIT 1").fetchone() is None:
+    if connection.execute("SELECT 1 FROM file_copy LIMIT 1").fetchone() is None:
         return {}
     rows = connection.execute(
-        f"""SELECT file.session, ifnull(machine.label, place.machine), place.path, place.present
-            FROM file JOIN place ON place.file = file.id LEFT JOIN machine ON machine.id = place.machine
-            WHERE file.session IN ({integers(ids)}) ORDER BY place.path"""  # noqa: S608  integers
+        f"""SELECT file.session, ifnull(machine.label, file_copy.machine), file_copy.path, file_copy.present
+            FROM file JOIN file_copy ON file_copy.file = file.id LEFT JOIN machine ON machine.id = file_copy.machine
+            WHERE file.session IN ({integers(ids)}) ORDER BY file_copy.path"""  # noqa: S608  integers
     )
     found: dict[int, list[OtherPlace]] = {}
     for session, machine, path, present in rows:
@@ -534,11 +534,11 @@ def copied_parts(connection: sqlite3.Connection, sessions: Sequence[int]) -> dic
     # A response in several files of a session counts once, by the copy with the most output, as in the session's row.
     rows = connection.execute(
         f"""SELECT ours, session.uuid, sum(each.nanodollars) FROM (
-                SELECT file.session AS ours, theirs.session AS home, request.nanodollars, max(request.output)
-                FROM {_OF_SOME if is_few else _OF_ALL} CROSS JOIN file AS theirs ON theirs.id = copied.home
+                SELECT file.session AS ours, theirs.session AS owner, request.nanodollars, max(request.output)
+                FROM {_OF_SOME if is_few else _OF_ALL} CROSS JOIN file AS theirs ON theirs.id = copied.owner
                 WHERE file.session <> theirs.session AND {chosen} GROUP BY file.session, request.key
-            ) AS each JOIN session ON session.id = home
-            GROUP BY ours, home ORDER BY session.started, home"""  # noqa: S608  our own text, and integers
+            ) AS each JOIN session ON session.id = owner
+            GROUP BY ours, owner ORDER BY session.started, owner"""  # noqa: S608  our own text, and integers
     )
     found: dict[int, CopiedFrom] = {}
     for number, uuid, money in rows:
@@ -558,12 +558,12 @@ def moves(connection: sqlite3.Connection) -> Moves:
 
 
 def move_rows(connection: sqlite3.Connection) -> list[MoveRow]:
-    return connection.execute("SELECT earlier, today FROM moved ORDER BY earlier").fetchall()
+    return connection.execute("SELECT earlier, today FROM moved_folder ORDER BY earlier").fetchall()
 
 
 def keep_moves(connection: sqlite3.Connection, rows: Iterable[MoveRow]) -> None:
     """Call it inside a transaction."""
-    connection.executemany("INSERT OR REPLACE INTO moved (earlier, today) VALUES (?, ?)", rows)
+    connection.executemany("INSERT OR REPLACE INTO moved_folder (earlier, today) VALUES (?, ?)", rows)
 
 
 def put_move(connection: sqlite3.Connection, old: str, new: str) -> None:
@@ -573,7 +573,7 @@ def put_move(connection: sqlite3.Connection, old: str, new: str) -> None:
 
 def take_move(connection: sqlite3.Connection, old: str) -> bool:
     """Removes a move and returns whether there was one; call it inside a transaction."""
-    return connection.execute("DELETE FROM moved WHERE earlier = ?", (stored_path(old),)).rowcount > 0
+    return connection.execute("DELETE FROM moved_folder WHERE earlier = ?", (stored_path(old),)).rowcount > 0
 
 
 def forget_moves(connection: sqlite3.Connection, project: str | None) -> None:

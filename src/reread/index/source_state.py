@@ -41,7 +41,7 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
     rows = connection.execute(
         """SELECT path, size, mtime_ns FROM file
            WHERE machine = ? AND present = 1 AND (backup_of IS NULL OR mtime_ns > ?)
-           UNION SELECT path, size, mtime_ns FROM place WHERE machine = ? AND present = 1 ORDER BY mtime_ns DESC""",
+           UNION SELECT path, size, mtime_ns FROM file_copy WHERE machine = ? AND present = 1 ORDER BY mtime_ns DESC""",
         (machine, time.time_ns() - _GROWING_NS, machine),
     )
     states = {os.fsencode(path): _packed(_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}
@@ -75,17 +75,17 @@ def _packed(size: int, mtime_ns: int) -> bytes:
 
 
 def _keep(connection: sqlite3.Connection, machine: str, paths: Iterable[bytes], states: bytes) -> None:
-    connection.execute("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", (machine, b"\0".join(paths), states))
+    connection.execute("INSERT OR REPLACE INTO source_state VALUES (?, ?, ?)", (machine, b"\0".join(paths), states))
 
 
 def look_again(connection: sqlite3.Connection) -> None:
     """Makes the next sync walk, whatever the last one found."""
-    connection.execute("DELETE FROM seen")
+    connection.execute("DELETE FROM source_state")
 
 
 def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes], Sequence[int], Sequence[int]]:
     """Paths, sizes and times, in the same order; empty if no walk was finished."""
-    row = connection.execute("SELECT paths, states FROM seen WHERE machine = ?", (machine,)).fetchone()
+    row = connection.execute("SELECT paths, states FROM source_state WHERE machine = ?", (machine,)).fetchone()
     if row is None or not row[1]:
         return [], (), ()
     paths = row[0].split(b"\0")

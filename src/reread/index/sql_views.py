@@ -203,14 +203,14 @@ RESPONSES = ReadableView(
     "responses",
     "every response of the API once, with its tokens and what it cost",
     (
-        *(_SESSION, _PROJECT, _AGENT, _time("response"), Column("model", "circumstance.model")),
+        *(_SESSION, _PROJECT, _AGENT, _time("response"), Column("model", "context.model")),
         *(Column(f"{name}_tokens", f"response.{name}", type="INTEGER") for name in _TOKENS),
         Column("web_searches", "response.web_searches", type="INTEGER"),
         Column("dollars", _dollars("response.nanodollars"), type="REAL"),
         *(Column("message", "response.key", "the id of its message"), _FILE),
     ),
-    """FROM response JOIN circumstance ON circumstance.id = response.circumstance
-    JOIN file ON file.id = response.home JOIN session ON session.id = file.session""",
+    """FROM response JOIN context ON context.id = response.context
+    JOIN file ON file.id = response.owner JOIN session ON session.id = file.session""",
 )
 TEXTS = ReadableView(
     "texts",
@@ -275,7 +275,7 @@ class LineReader:
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
         self._connection = connection
         self._kept = SafeReader(connection, safe)
-        self._homes: dict[str, int] | None = None
+        self._owners: dict[str, int] | None = None
         self._line = lru_cache(maxsize=_LINES)(self._read)
 
     def kept_text(
@@ -308,10 +308,10 @@ class LineReader:
         """Whether a line is a model's and this file owns it; summaries by the client are in the same field."""
         if not isinstance(record, Assistant):
             return False
-        if self._homes is None:
-            self._homes = dict(self._connection.execute("SELECT key, home FROM copied"))
+        if self._owners is None:
+            self._owners = dict(self._connection.execute("SELECT key, owner FROM copied"))
         message = record.message.id if record.message is not None else None
-        return message is None or self._homes.get(message, file) == file
+        return message is None or self._owners.get(message, file) == file
 
 
 @lru_cache(maxsize=_LINES)

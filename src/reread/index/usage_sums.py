@@ -50,7 +50,7 @@ def _added_up(condition: str = "1") -> str:
     """The cells of responses that meet a condition, as SQL."""
     parts = (
         f"""SELECT {IN_QUARTER}, ifnull(model, ''), {SUMS}
-            FROM {part} AS response JOIN circumstance ON circumstance.id = response.circumstance
+            FROM {part} AS response JOIN context ON context.id = response.context
             WHERE {condition} GROUP BY 1, 2"""  # noqa: S608  our own text
         for part in PARTS
     )
@@ -130,7 +130,7 @@ def refresh(connection: sqlite3.Connection, changed: Collection[int] | None) -> 
         connection.execute("INSERT INTO note VALUES ('usage_cells', 'as of the last sync')")
 
 
-_IN_ONE_QUARTER = """time >= :start AND time < :start + 900000 AND home IN (
+_IN_ONE_QUARTER = """time >= :start AND time < :start + 900000 AND owner IN (
     SELECT id FROM file WHERE last_request >= :start AND first_request < :start + 900000
 )"""
 
@@ -145,17 +145,17 @@ def _refresh_some(connection: sqlite3.Connection, changed: Collection[int]) -> N
         )
 
 
-Dimension = Literal["quarter", "home", "all"]
-_DIMENSIONS: dict[Dimension, str] = {"quarter": IN_QUARTER, "home": "home", "all": "0"}
+Dimension = Literal["quarter", "owner", "all"]
+_DIMENSIONS: dict[Dimension, str] = {"quarter": IN_QUARTER, "owner": "owner", "all": "0"}
 
 
-def circumstances(connection: sqlite3.Connection) -> dict[int, RequestContext]:
+def contexts(connection: sqlite3.Connection) -> dict[int, RequestContext]:
     names = RequestContext.__struct_fields__
-    rows = connection.execute(f"SELECT id, {', '.join(names)} FROM circumstance")  # noqa: S608  our own names
-    return {number: _circumstance(dict(zip(names, values, strict=True))) for number, *values in rows}
+    rows = connection.execute(f"SELECT id, {', '.join(names)} FROM context")  # noqa: S608  our own names
+    return {number: _context(dict(zip(names, values, strict=True))) for number, *values in rows}
 
 
-def _circumstance(values: dict[str, Any]) -> RequestContext:
+def _context(values: dict[str, Any]) -> RequestContext:
     values["tools"] = tuple(msgspec.json.decode(values["tools"] or "[]"))
     return RequestContext(**values)
 
@@ -163,13 +163,13 @@ def _circumstance(values: dict[str, Any]) -> RequestContext:
 class ResponseFilter(Struct, frozen=True, kw_only=True):
     """Which responses to select.
 
-    `where` has the circumstances that may be a response's place, `how` those that may be its own, `homes` the files
+    `where` has the contexts that may be a response's owner's, `how` those that may be its own, `owners` the files
     that may own it; times are in milliseconds.
     """
 
     where: Collection[int] | None = None
     how: Collection[int] | None = None
-    homes: Collection[int] | None = None
+    owners: Collection[int] | None = None
     since: int | None = None
     until: int | None = None
 
@@ -177,9 +177,9 @@ class ResponseFilter(Struct, frozen=True, kw_only=True):
     def condition(self) -> str:
         """As SQL over `response`; integers only."""
         conditions = [
-            None if self.where is None else f"place IN ({_integers(self.where)})",
-            None if self.how is None else f"circumstance IN ({_integers(self.how)})",
-            None if self.homes is None else f"home IN ({_integers(self.homes)})",
+            None if self.where is None else f"owner_context IN ({_integers(self.where)})",
+            None if self.how is None else f"context IN ({_integers(self.how)})",
+            None if self.owners is None else f"owner IN ({_integers(self.owners)})",
             None if self.since is None else f"time >= {self.since:d}",
             None if self.until is None else f"time < {self.until:d}",
         ]
@@ -189,17 +189,17 @@ class ResponseFilter(Struct, frozen=True, kw_only=True):
 def grouped(
     connection: sqlite3.Connection, dimension: Dimension, choice: ResponseFilter, *, is_recorded: bool = False
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows of dimension, circumstance, place, is_sidechain, is_abandoned and the columns of `SUMS`.
+    """Rows of dimension, context, owner's context, is_sidechain, is_abandoned and the columns of `SUMS`.
 
-    By quarter or home, circumstances are grouped by model alone and one of them represents all of its model. With
+    By quarter or owner, contexts are grouped by model alone and one of them represents all of its model. With
     `is_recorded`, money is what the client wrote into the lines, not what the prices give.
     """
     sums = SUMS.replace("nanodollars", "recorded") if is_recorded else SUMS
-    alike = "circumstance, place" if dimension == "all" else "how.model"
+    alike = "context, owner_context" if dimension == "all" else "how.model"
     for part in PARTS:
         yield from connection.execute(
-            f"""SELECT {_DIMENSIONS[dimension]}, min(circumstance), min(place), is_sidechain, is_abandoned, {sums}
-                FROM {part} AS response JOIN circumstance AS how ON how.id = response.circumstance
+            f"""SELECT {_DIMENSIONS[dimension]}, min(context), min(owner_context), is_sidechain, is_abandoned, {sums}
+                FROM {part} AS response JOIN context AS how ON how.id = response.context
                 WHERE {choice.condition} GROUP BY 1, {alike}, is_sidechain, is_abandoned"""  # noqa: S608  our own names
         )
 
@@ -225,7 +225,7 @@ def spent_by_project(
                 f"""SELECT place.project, {SUMS} FROM {part} AS response JOIN (
                         SELECT file.id AS file, whose.project AS project
                         FROM ({chosen}) AS whose JOIN file ON file.session = whose.id
-                    ) AS place ON place.file = response.home GROUP BY 1""",  # noqa: S608
+                    ) AS place ON place.file = response.owner GROUP BY 1""",  # noqa: S608
                 values,
             )
             for project, *sums in rows:
@@ -236,7 +236,7 @@ def _integers(values: Collection[int]) -> str:
     return ", ".join(str(int(value)) for value in values)
 
 
-def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
+def owners(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
     """By file: the id of its session, and whether it is an agent's transcript."""
     rows = connection.execute(
         "SELECT file.id, session.uuid, file.kind = 'subagent' FROM file JOIN session ON session.id = file.session"
@@ -275,10 +275,10 @@ def lines_read(connection: sqlite3.Connection) -> tuple[int, int]:
     return lines or 0, malformed or 0
 
 
-CacheDimension = Literal["quarter", "home", "project", "all"]
+CacheDimension = Literal["quarter", "owner", "project", "all"]
 _CACHE_DIMENSIONS: dict[CacheDimension, str] = {
     "quarter": IN_QUARTER,
-    "home": "home",
+    "owner": "owner",
     "project": "kept.project",
     "all": "0",
 }
@@ -289,12 +289,12 @@ CACHE_SUMS = """sum(saved), count(rebuilt), ifnull(sum(rebuilt), 0), sum(premium
 _CAUSE = """CASE WHEN cause <> 'unknown' THEN cause WHEN cause IS NOT NULL THEN ifnull((
         SELECT 'resumed_or_forked' FROM (
             SELECT before.key FROM request AS before
-            WHERE before.file = response.home AND before.time < response.time
+            WHERE before.file = response.owner AND before.time < response.time
             ORDER BY before.time DESC LIMIT 1
         ) AS last
             JOIN copied ON copied.key = last.key
-            JOIN file AS theirs ON theirs.id = copied.home
-            JOIN file AS ours ON ours.id = response.home
+            JOIN file AS theirs ON theirs.id = copied.owner
+            JOIN file AS ours ON ours.id = response.owner
         WHERE response.files = 1 AND theirs.session IS NOT ours.session
     ), cause) END"""
 """The first response after those copied from another session is the first one after a resume or fork."""
@@ -306,10 +306,10 @@ def cache_grouped(
     """Rows of dimension, model, cause of a rebuild, whether the API told it, the columns of `SUMS` and `CACHE_SUMS`."""
     for part in PARTS:
         yield from connection.execute(
-            f"""SELECT {_CACHE_DIMENSIONS[dimension]}, counted.model, {_CAUSE}, is_told, {SUMS}, {CACHE_SUMS}
+            f"""SELECT {_CACHE_DIMENSIONS[dimension]}, counted.model, {_CAUSE}, by_api, {SUMS}, {CACHE_SUMS}
                 FROM {part} AS response
-                    JOIN circumstance AS counted ON counted.id = response.circumstance
-                    JOIN circumstance AS kept ON kept.id = response.place
+                    JOIN context AS counted ON counted.id = response.context
+                    JOIN context AS kept ON kept.id = response.owner_context
                 WHERE {choice.condition} GROUP BY 1, 2, 3, 4"""  # noqa: S608  our own names, integers
         )
 
@@ -318,7 +318,7 @@ def made_elsewhere(connection: sqlite3.Connection, session: int) -> frozenset[st
     """Keys of the responses in a session's files that another session owns."""
     rows = connection.execute(
         """SELECT request.key FROM file JOIN request ON request.file = file.id JOIN copied ON copied.key = request.key
-           WHERE file.session = ? AND copied.home NOT IN (SELECT id FROM file WHERE session = ?)""",
+           WHERE file.session = ? AND copied.owner NOT IN (SELECT id FROM file WHERE session = ?)""",
         (session, session),
     )
     return frozenset(key for (key,) in rows)
@@ -326,7 +326,7 @@ def made_elsewhere(connection: sqlite3.Connection, session: int) -> frozenset[st
 
 UNPRICED = """
     SELECT model, count(*), sum(input + output + cache_read + cache_write_5m + cache_write_1h) AS tokens
-    FROM response JOIN circumstance ON circumstance.id = response.circumstance
+    FROM response JOIN context ON context.id = response.context
     WHERE nanodollars IS NULL GROUP BY model ORDER BY tokens DESC, model
 """
 

@@ -50,21 +50,21 @@ def matching(noted: Sequence[Noted], expression: str) -> list[Noted]:
 
 
 def put_label(connection: sqlite3.Connection, uuid: str, kind: str, session: str | bytes, now: int) -> None:
-    connection.execute("INSERT OR REPLACE INTO label VALUES (?, ?, ?, ?)", (uuid, kind, session, now))
+    connection.execute("INSERT OR REPLACE INTO moment_verdict VALUES (?, ?, ?, ?)", (uuid, kind, session, now))
 
 
 def take_label(connection: sqlite3.Connection, uuid: str, kind: str) -> None:
     """Removes the labels of a line; with a kind, only those for that kind or for all kinds."""
-    connection.execute("DELETE FROM label WHERE uuid = ? AND (? = '' OR kind IN (?, ''))", (uuid, kind, kind))
+    connection.execute("DELETE FROM moment_verdict WHERE uuid = ? AND (? = '' OR kind IN (?, ''))", (uuid, kind, kind))
 
 
 def labels(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    return connection.execute("SELECT uuid, kind, session, at FROM label").fetchall()
+    return connection.execute("SELECT uuid, kind, session, at FROM moment_verdict").fetchall()
 
 
 def keep_labels(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
     """Call it inside a transaction."""
-    connection.executemany("INSERT OR REPLACE INTO label VALUES (?, ?, ?, ?)", rows)
+    connection.executemany("INSERT OR REPLACE INTO moment_verdict VALUES (?, ?, ?, ?)", rows)
 
 
 COPY = "marks.json"

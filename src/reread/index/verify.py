@@ -250,7 +250,8 @@ def _is_kept(connection: sqlite3.Connection, kept: SafeReader, header: PieceHead
     row = connection.execute(
         """SELECT id, ? FROM file WHERE key = ?
            UNION ALL
-           SELECT file.id, file.generation FROM place JOIN file ON file.id = place.file WHERE place.key = ?""",
+           SELECT file.id, file.generation FROM file_copy JOIN file ON file.id = file_copy.file
+           WHERE file_copy.key = ?""",
         (header.generation, header.file, header.file),
     ).fetchone()
     if row is None or not header.length:
@@ -337,12 +338,12 @@ _TYPES = {
 _TIMES = ("time", "started", "ended", "began", "at", "vanished", "five_hour_resets", "seven_day_resets")
 _AGES = f"BETWEEN {EARLIEST} AND {LATEST}"
 _LISTS = (
-    *(("session", "versions"), ("session", "models"), ("session", "git_branches"), ("circumstance", "tools")),
+    *(("session", "versions"), ("session", "models"), ("session", "git_branches"), ("context", "tools")),
     *(("mark", "tags"), ("machine", "names")),
 )
 _LIST = "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) WHERE type <> 'text')"
-_OBJECTS = (("client_said", "models"), ("friction", "details"))
-_PACKED = {("seen", "states"): "length(states) % 16 = 0"}
+_OBJECTS = (("client_total", "models"), ("friction", "details"))
+_PACKED = {("source_state", "states"): "length(states) % 16 = 0"}
 _ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {
     ("file", "kind"): tuple(map(str, sources.FileKind)),
 }
@@ -354,15 +355,15 @@ _TABLES = (
         "tool_call",
         "prompt",
         "thought",
-        "circumstance",
+        "context",
         "request",
         "copied",
         "usage_cell",
         "note",
-        "seen",
     ),
-    *("client_said", "forgotten", "friction", "outcome", "instruction_change", "label", "block", "mark", "moved"),
-    *("machine", "place", "secret", "secret_scan", "result_waits", "closed_part", "partly_indexed", "term_list"),
+    *("source_state", "client_total", "forgotten", "friction", "session_end", "instruction_change", "moment_verdict"),
+    *("block", "mark", "moved_folder", "machine", "file_copy", "secret", "secret_scan", "result_waits", "closed_part"),
+    *("partly_indexed", "term_list"),
 )
 
 
@@ -379,7 +380,7 @@ def damage_of(connection: sqlite3.Connection) -> list[str]:
 def _unsound(connection: sqlite3.Connection) -> dict[str, None]:
     bad = [table for table in _TABLES if _bad(connection, table)]
     bad += [row[0] for row in connection.execute("PRAGMA foreign_key_check")]
-    outcomes = connection.execute("SELECT prompted, material FROM outcome")
+    outcomes = connection.execute("SELECT prompted, material FROM session_end")
     bad += ["outcome" for prompted, material in outcomes if not (are_prompts(prompted) and is_material(material))]
     return dict.fromkeys(bad)
 

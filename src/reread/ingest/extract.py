@@ -471,7 +471,7 @@ class ExtractedRows(NamedTuple):
     malformed: int = 0
     withdrawn: Sequence[int] = ()
     calls: Sequence[CallRow] = ()
-    circumstances: Sequence[RequestContext] = ()
+    contexts: Sequence[RequestContext] = ()
     responses: Sequence[Response] = ()
     client_totals: Sequence[ClientTotalRow] = ()
     client_totals_of: str = ""
@@ -621,7 +621,7 @@ def _file_batch(job: FileJob, rows: ExtractedRows, new: _NewBytes) -> FileBatch:
         blocks=rows.blocks,
         withdrawn=list(rows.withdrawn),
         calls=list(rows.calls),
-        circumstances=list(rows.circumstances),
+        contexts=list(rows.contexts),
         responses=list(rows.responses),
         client_totals=list(rows.client_totals),
         client_totals_of=rows.client_totals_of,

@@ -446,6 +446,6 @@ def _responses(job: _RecountJob) -> list[dict[str, tuple[object, ...]]]:
 
 def _counts_by_key(rows: ExtractedRows) -> dict[str, tuple[object, ...]]:
     return {
-        row.key: (rows.circumstances[row.circumstance].model, *(getattr(row, name) for name in read.COUNTED))
+        row.key: (rows.contexts[row.context].model, *(getattr(row, name) for name in read.COUNTED))
         for row in rows.responses
     }

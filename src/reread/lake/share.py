@@ -209,9 +209,7 @@ _COPIED = (
 
 def _requests(job: FileJob, rows: ExtractedRows, content: bytes, options: ShareOptions) -> Iterator[Row]:
     times = [each.time for each in rows.responses if each.time is not None]
-    contexts = [
-        {**_named(msgspec.structs.asdict(each), options), "context": _digest(each)} for each in rows.circumstances
-    ]
+    contexts = [{**_named(msgspec.structs.asdict(each), options), "context": _digest(each)} for each in rows.contexts]
     ours = {
         "file": job.key,
         "head": digest(content[:EDGE]).hex(),
@@ -220,7 +218,7 @@ def _requests(job: FileJob, rows: ExtractedRows, content: bytes, options: ShareO
         "is_agent_file": job.file.kind is FileKind.SUBAGENT,
     }
     for each in rows.responses:
-        yield ours | contexts[each.circumstance] | {name: getattr(each, name) for name in _COPIED}
+        yield ours | contexts[each.context] | {name: getattr(each, name) for name in _COPIED}
 
 
 def _digest(context: RequestContext) -> str:

@@ -32,7 +32,7 @@ from reread.index.places import role_of
 from reread.index.read import FileFigures, figures_by_session, file_by_id, files_of
 from reread.index.sessions import sessions_by_id
 from reread.index.text_index import folded, indexable
-from reread.index.usage_sums import circumstances
+from reread.index.usage_sums import contexts
 from reread.ingest import Progress, Report
 from reread.records import Record, User, decode
 from reread.sessions.speaker import Speaker, kind_of
@@ -155,9 +155,9 @@ class Parcels:
         connection, row = self.archive.connection, each.stored.row
         responses = responses_in_session(connection, each.stored.id)
         numbers: dict[int, int] = {}
-        places = [numbers.setdefault(response.circumstance, len(numbers)) for response in responses]
+        places = [numbers.setdefault(response.context, len(numbers)) for response in responses]
         if self._contexts is None or not numbers.keys() <= self._contexts.keys():
-            self._contexts = circumstances(connection)
+            self._contexts = contexts(connection)
         raw = sorted({name for response in responses if (name := without_secrets(response.model))})
         named = [(name, self.archive.prices.model(name)) for name in raw]
         stands = [self._place(number, self._contexts[context]) for context, number in numbers.items()]

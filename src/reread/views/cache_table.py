@@ -73,7 +73,7 @@ def _rebuilt_document(caching: Caching) -> Document:
 def _cause_document(cause: RebuildCause) -> Document:
     return {
         "cause": cause.name,
-        "source": reported_or_inferred(is_told=cause.is_told),
+        "source": reported_or_inferred(by_api=cause.by_api),
         **_rebuilt_document(cause.caching),
     }
 
@@ -100,7 +100,7 @@ def _session_document(session: SessionCaching) -> Document:
                 "rebuilt_tokens": each.tokens,
                 "premium_usd": dollars(nano(each.nanodollars)),
                 "cause": each.cause,
-                "source": reported_or_inferred(is_told=each.is_told),
+                "source": reported_or_inferred(by_api=each.by_api),
             }
             for each in session.rebuilds
         ],
@@ -114,8 +114,8 @@ def _session_document(session: SessionCaching) -> Document:
     }
 
 
-def reported_or_inferred(*, is_told: bool) -> str:
-    return "told" if is_told else "inferred"
+def reported_or_inferred(*, by_api: bool) -> str:
+    return "told" if by_api else "inferred"
 
 
 def cache_lines(report: CacheReport, view: View) -> Iterator[str]:
@@ -198,7 +198,7 @@ def _causes(report: CacheReport, view: View) -> Iterator[str]:
     yield ""
     rows = [("why the cache was rebuilt", "as", "rebuilds", "tokens", "premium")]
     rows += [
-        (cause_words(each.name), reported_or_inferred(is_told=each.is_told), *_rebuilt(each.caching))
+        (cause_words(each.name), reported_or_inferred(by_api=each.by_api), *_rebuilt(each.caching))
         for each in report.causes
     ]
     lines = table(rows, view.width, flexible=0, right=(2, 3, 4), dispensable=(3, 1, 2), least=_LEAST_CAUSE)
@@ -239,7 +239,7 @@ def _rebuild_rows(rebuilds: Iterable[FoundRebuild], view: View) -> Iterator[tupl
         yield (
             when(each.time, view.timezone) + one_line(agent),
             cause_words(each.cause),
-            reported_or_inferred(is_told=each.is_told),
+            reported_or_inferred(by_api=each.by_api),
             tokens(each.prompt_tokens),
             tokens(each.tokens),
             money(nano(each.nanodollars), is_partial=each.nanodollars is None),
