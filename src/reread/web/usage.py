@@ -322,7 +322,7 @@ def _beside(site: pages.Site, chosen: UsageFilters, sheet: Sheet) -> dict[str, A
         "projects_chart": pages.drawn(projects_chart(projects), replace(sheet, links=links)) if projects.rows else "",
         "cache": cache,
         "cache_rows": [
-            (cause_words(each.name), reported_or_inferred(is_told=each.is_told), each.caching) for each in cache.causes
+            (cause_words(each.name), reported_or_inferred(by_api=each.by_api), each.caching) for each in cache.causes
         ],
         "premium": money(nano(cache.caching.premium), is_partial=cache.caching.unpriced_rebuilds > 0),
         "money": money,
