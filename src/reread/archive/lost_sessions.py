@@ -89,9 +89,8 @@ def search_lost(
 ) -> list[LostSession]:
     """Lost sessions whose summary or first prompt matches."""
     if is_regex:
-        with BoundedPattern(query) as bounded:
-            tried = bounded.try_each(each.text for each in lost)
-            return [each for each, answer in zip(lost, tried, strict=False) if answer.is_found]
+        tried = BoundedPattern(query).try_each(each.text for each in lost)
+        return [each for each, answer in zip(lost, tried, strict=False) if answer.is_found]
     noted = [Noted(each.text, (number,)) for number, each in enumerate(lost)]
     # All a lost session has is its title, so a search in other fields, such as prompts, covers it too.
     expression = parse(query, fields | {Field.TITLE}).match

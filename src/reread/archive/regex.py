@@ -1,9 +1,7 @@
 """Matches a regular expression against many texts, with a limit on the time that each text may take.
 
-A pattern like `(a+)+$` takes more than a lifetime on forty letters, and nothing in Python can interrupt it from another
-thread. So a pattern that may be slow runs in a process of its own, which is killed when a text takes too long. Patterns
-that repeat nothing, or only repeat one letter a fixed number of times or at their very end, cannot be slow and run
-here, because starting a process takes as long as searching some thousand texts.
+A pattern like `(a|aa)+$` takes more than a lifetime on sixty letters, and Python's own `re` cannot be interrupted, so
+the package `regex` matches, which stops itself. `re` only takes patterns apart.
 
 If every match must contain certain words, the index is asked for texts with those words first; texts that are not fully
 indexed are tried in any case. Many texts are read and tried on all processors: a share says where they are in the safe.
@@ -12,19 +10,16 @@ indexed are tried in any case. Many texts are read and tried on all processors: 
 from __future__ import annotations
 
 import re
-import struct
-import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from types import TracebackType
-from typing import IO, NamedTuple, Self
+from typing import NamedTuple
 from zlib import adler32, crc32
 
 from reread import lazy
-from reread.errors import SafeDamaged
+from reread.errors import BadInput, SafeDamaged, printable
 from reread.features.search_text import Field
 from reread.index.read import FileBlocks, Match, Possible, StoredPiece
 from reread.index.safe_reader import IN_ORDER, SafeLines
@@ -37,79 +32,20 @@ from .search_language import FIELDS, regex
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import pickle
-    import queue
-    import subprocess
-    import threading
+
+    import regex as bounded_re
 
     from reread.index.words import TermList
 else:  # not needed to search for words
     pickle = lazy.module("pickle")
-    queue = lazy.module("queue")
-    subprocess = lazy.module("subprocess")
-    threading = lazy.module("threading")
+    bounded_re = lazy.module("regex")
 
 PATIENCE = 1.0
 """Seconds that one text may take."""
 MOST_SKIPPED = 20
 """How many texts may take too long before the search stops: by then the pattern is at fault, not the texts."""
 MOST_SPANS = 50
-BATCH = 200
-_REPEATS = re.compile(r"[*+{]")
-_FIXED = re.compile(r"(?<=[^)])\{(\d{1,2})\}")
-_AT_THE_END = re.compile(r"(?<=[^)\\])[*+]\Z")
-_MOST_FIXED = 100
-"""The most letters that fixed counts may add up to; this many take half a second on a text of a megabyte."""
 _MOST_OPTIONS = 8
-_COUNT = struct.Struct("<i")
-_START = 10.0
-"""Seconds that the process may take to start, on a heavily loaded machine."""
-
-_PAUSE = 0.05
-"""Seconds for which the process collects its answers: sending each one singly takes as long as finding it."""
-
-_ALONE = 10
-"""Seconds on one text after which the process ends itself: by then its parent must be gone, or it would have been
-killed."""
-
-_WORKER = """
-import re, signal, struct
-from time import monotonic
-count = struct.Struct("<i")
-source, sink = open(0, "rb"), open(1, "wb")
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-alarm = getattr(signal, "alarm", abs)
-def texts():
-    while True:
-        head = source.read(4)
-        if len(head) < 4:
-            return
-        yield source.read(count.unpack(head)[0]).decode("utf-8", "surrogatepass")
-said = texts()
-pattern, most, pause = re.compile(next(said), re.MULTILINE), int(next(said)), float(next(said))
-alone = int(next(said))
-sink.write(count.pack(0))
-sink.flush()
-for number in said:
-    batch = [next(said) for _ in range(int(number))]
-    due = monotonic() + pause
-    for text in batch:
-        alarm(alone)
-        found = None
-        spans = []
-        for found in pattern.finditer(text):
-            if found.end() > found.start():
-                spans += found.span()
-                if len(spans) >= 2 * most:
-                    break
-        sink.write(count.pack(-1 if found is None else len(spans)) + b"".join(map(count.pack, spans)))
-        if monotonic() >= due:
-            sink.flush()
-            due = monotonic() + pause
-    alarm(0)
-    sink.flush()
-"""
-
-
 _SHORTEST = 3
 _ONE = re.compile(r"\\.|\[\^?\]?(?:[^]\\]|\\.)*+\]|.", re.DOTALL)
 """A character, an escaped one, or a class."""
@@ -410,12 +346,9 @@ class BoundedPattern:
 
     def __init__(self, pattern: str, patience: float = PATIENCE) -> None:
         self.pattern = pattern
-        self._compiled = regex(pattern)
+        flags = regex(pattern).flags
+        self._compiled = _bounded(pattern)
         self._patience = patience
-        self._is_quick = _is_quick(pattern)
-        self._worker: _Worker | None = None
-        self._pause = _PAUSE
-        flags = self._compiled.flags
         self._is_caseless = bool(flags & re.IGNORECASE)
         runs = required_runs(pattern, is_caseless=self._is_caseless)
         self._needles = [[_needle(run) for run in sorted(row, key=_certainty, reverse=True)] for row in runs]
@@ -425,14 +358,6 @@ class BoundedPattern:
         """Words to ask the index for, which ignores case. Empty for an ASCII pattern, to which words end elsewhere."""
         self.skipped = 0
         """How many texts took too long."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def has_given_up(self) -> bool:
@@ -458,110 +383,31 @@ class BoundedPattern:
 
     def try_each(self, texts: Iterable[str]) -> Iterator[Tried]:
         """One answer for each text, in order; fewer if it gave up."""
-        if self._is_quick:
-            yield from (_tried(self._compiled, text) for text in texts)
-            return
-        every = iter(texts)
-        try:
-            while (batch := list(islice(every, BATCH))) and not self.has_given_up:
-                yield from self._try_batch(batch)
-        except BaseException:  # the worker's remaining answers would be taken for those to other texts
-            self.close()
-            raise
-
-    def close(self) -> None:
-        if self._worker is not None:
-            self._worker.end()
-            self._worker = None
-
-    def _try_batch(self, batch: Sequence[str]) -> Iterator[Tried]:
-        while batch and not self.has_given_up:
-            self._worker = self._worker or _Worker(self._compiled.pattern, self._pause)
-            self._worker.send(batch)
-            done = 0
-            while done < len(batch) and (answer := self._worker.receive(self._patience)) is not None:
-                done += 1
-                yield answer
-            batch = batch[done:]
-            if not batch:
+        for text in texts:
+            if self.has_given_up:
                 return
-            self.close()
-            if self._pause:  # the worker may have held back answers: try again, sending each one at once
-                self._pause = 0.0
-                continue
-            batch = batch[1:]
+            yield self._try(text)
+
+    def _try(self, text: str) -> Tried:
+        is_found, spans = False, []
+        try:
+            for match in self._compiled.finditer(text, timeout=self._patience):
+                is_found = True
+                if match.end() > match.start():
+                    spans.append(match.span())
+                    if len(spans) == MOST_SPANS:
+                        break
+        except TimeoutError:
             self.skipped += 1
-            yield Tried(is_found=False, took_too_long=True)
+            return Tried(is_found=False, took_too_long=True)
+        return Tried(is_found, tuple(spans))
 
 
-def _is_quick(pattern: str) -> bool:
-    """Whether the pattern is fast on any text: without choices, there is no backtracking."""
-    once = _AT_THE_END.sub("", _FIXED.sub("", pattern))
-    if _REPEATS.search(once):
-        return False
-    if once == pattern:
-        return pattern.count("?") <= _MOST_OPTIONS
-    return "?" not in pattern and sum(map(int, _FIXED.findall(pattern))) <= _MOST_FIXED
-
-
-def _tried(compiled: re.Pattern[str], text: str) -> Tried:
-    is_found, spans = False, []
-    for match in compiled.finditer(text):
-        is_found = True
-        if match.end() > match.start():
-            spans.append(match.span())
-            if len(spans) == MOST_SPANS:
-                break
-    return Tried(is_found, tuple(spans))
-
-
-class _Worker:
-    """A process that tries one pattern on texts; it receives them in batches and answers in order."""
-
-    def __init__(self, pattern: str, pause: float) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        self._answers: queue.SimpleQueue[Tried | None] = queue.SimpleQueue()
-        assert self._process.stdin is not None and self._process.stdout is not None  # noqa: S101  both are pipes
-        self._input: IO[bytes] = self._process.stdin
-        self._listener = threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True)
-        self._listener.start()
-        self._write([pattern, str(MOST_SPANS), str(pause), str(_ALONE)])
-        self.receive(_START)
-
-    def send(self, batch: Sequence[str]) -> None:
-        """Sends texts. The process reads the whole batch before it tries any, so neither side blocks the other."""
-        self._write([str(len(batch)), *batch])
-
-    def receive(self, seconds: float) -> Tried | None:
-        """The next answer; None if there is none in time."""
-        try:
-            return self._answers.get(timeout=seconds)
-        except queue.Empty:
-            return None
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._input.close()
-        self._listener.join()
-
-    def _write(self, texts: Iterable[str]) -> None:
-        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        try:
-            self._input.write(b"".join(_COUNT.pack(len(each)) + each for each in encoded))
-            self._input.flush()
-        except OSError:  # the process is gone and will not answer
-            self._answers.put(None)
-
-    def _hear(self, output: IO[bytes]) -> None:
-        with output:
-            while len(head := output.read(_COUNT.size)) == _COUNT.size:
-                (number,) = _COUNT.unpack(head)
-                numbers = struct.unpack(f"<{max(0, number)}i", output.read(_COUNT.size * max(0, number)))
-                self._answers.put(Tried(number >= 0, tuple(zip(numbers[::2], numbers[1::2], strict=True))))
-        self._answers.put(None)
+def _bounded(pattern: str) -> bounded_re.Pattern[str]:
+    try:
+        return bounded_re.compile(pattern, bounded_re.MULTILINE)
+    except bounded_re.error as error:
+        raise BadInput(f"{printable(pattern)!r} is not a regular expression: {error}") from error
 
 
 SHARE, SHARE_OF_POSSIBLE = 1_500, 300
@@ -666,8 +512,7 @@ def try_shares(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[
 
 def _on_all_processors(together: Sequence[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
     def work(numbers: Iterator[int]) -> dict[int, ShareTried]:
-        with BoundedPattern(bounded.pattern) as own:
-            return _in_turn(together, numbers, own)
+        return _in_turn(together, numbers, BoundedPattern(bounded.pattern))
 
     answers: dict[int, ShareTried] = {}
     for part in share_out(len(together), work, pickle.dumps, pickle.loads):

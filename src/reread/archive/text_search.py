@@ -569,12 +569,12 @@ class ArchiveText:
         """
         chosen, scope, most = chosen_fields(fields), make_filter(base, filters, timezone), positive(limit, "limit")
         if is_regex:  # this reads the texts themselves
-            with BoundedPattern(_checked_query(query)) as bounded:
-                if needs_terms(bounded.words):
-                    self._list_terms()
-                searcher = self._searcher(now)
-                with snapshot(self._archive.connection):
-                    return searcher.scan(bounded, chosen, scope, most)
+            bounded = BoundedPattern(_checked_query(query))
+            if needs_terms(bounded.words):
+                self._list_terms()
+            searcher = self._searcher(now)
+            with snapshot(self._archive.connection):
+                return searcher.scan(bounded, chosen, scope, most)
         is_about_results = Field.RESULT in parse(_checked_query(query), chosen).fields
         if is_about_results:
             self.index_waiting(self._waiting(scope), report)
