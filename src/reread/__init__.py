@@ -32,7 +32,8 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
         UnknownSession,
         WorkerLost,
     )
-    from .live.client import Client, Hook, HostTool, query
+    from .live.client import Client, query
+    from .live.host import Hook, HostTool
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
     from .live.transport import ClientOptions, thinking_budget
@@ -50,8 +51,8 @@ _HOME = {
     "ClientRefused": ".errors",
     "Deny": ".live.outgoing",
     "Filter": ".archive.filters",
-    "Hook": ".live.client",
-    "HostTool": ".live.client",
+    "Hook": ".live.host",
+    "HostTool": ".live.host",
     "Stream": ".live.protocol",
     "query": ".live.client",
     "thinking_budget": ".live.transport",

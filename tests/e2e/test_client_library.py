@@ -143,6 +143,32 @@ def test_an_interrupt_while_thinking_keeps_what_was_thought(scratch: Scratch) ->
     assert [event.is_error for event in only(TurnResult, found)] == [True, False]
 
 
+def test_a_turn_left_at_any_event_is_no_part_of_the_next(scratch: Scratch) -> None:
+    async def until_left(client: reread.Client, number: int) -> bool:
+        seen = 0
+        async for event in client.turn(f"mock:bash(echo {number})"):
+            seen += 1
+            if isinstance(event, Permission):
+                await client.allow(event)
+            if seen == number:
+                return False
+        return True
+
+    async def leaving(client: reread.Client) -> list[list[str]]:
+        said: list[list[str]] = []
+        is_whole = False
+        while not is_whole:
+            is_whole = await until_left(client, len(said) + 1)
+            said.append([event.text for event in only(Text, await turn(client, f"mock:text(after {len(said)})"))])
+        return said
+
+    said = talk(scratch, leaving)
+    assert len(said) > 10
+    assert [[text.rpartition(": ")[2] for text in each] for each in said] == [
+        [f"after {number}"] for number in range(len(said))
+    ]
+
+
 def test_the_thinking_budget_changes_between_turns(scratch: Scratch) -> None:
     async def changing(client: reread.Client) -> None:
         await turn(client, "mock:text(a)")

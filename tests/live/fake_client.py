@@ -106,6 +106,49 @@ def exits_at_once() -> None:
     sys.exit(1)
 
 
+def can_be_left_anywhere() -> None:
+    """At the prompt `all`, a whole turn at once; at a number, so many of its frames, then nothing until interrupted; at
+    `background`, a task that goes on until it is stopped."""
+    init()
+    task = {"session_id": SESSION, "task_id": "t1", "tool_use_id": "toolu_1"}
+    is_open = False
+    for number, frame in enumerate(heard()):
+        if frame["type"] == "control_request":
+            answer(frame)
+            if frame["request"]["subtype"] == "stop_task":
+                say({"type": "system", "subtype": "task_notification", "status": "stopped", **task})
+            elif is_open:
+                is_open = False
+                result("interrupted", subtype="error_during_execution", is_error=True)
+        elif prompt_text(frame) == "background":
+            say({"type": "system", "subtype": "task_started", "description": "Look", **task})
+            result("started")
+        elif prompt_text(frame) in ("two", "three"):
+            assistant(f"You said {prompt_text(frame)}", number)
+            result()
+        else:
+            frames = list(_a_turn(number))
+            is_open = prompt_text(frame) != "all"
+            for each in frames[: int(prompt_text(frame))] if is_open else frames:
+                say(each)
+            if not is_open:
+                result()
+
+
+def _a_turn(number: int) -> Iterator[Json]:
+    yield {"type": "system", "subtype": "status", "status": "requesting", "session_id": SESSION}
+    for event in (
+        {"type": "message_start", "message": {"id": f"msg_{number}", "role": "assistant", "model": "claude-opus-4-8"}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "fir"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "st"}},
+    ):
+        yield {"type": "stream_event", "session_id": SESSION, "event": event}
+    message = {"id": f"msg_{number}", "role": "assistant", "content": [{"type": "text", "text": "first"}]}
+    yield {"type": "assistant", "session_id": SESSION, "uuid": f"uuid-{number}", "message": message}
+    yield {"type": "system", "subtype": "status", "status": None, "session_id": SESSION}
+
+
 def fails_the_turn() -> None:
     init()
     next(heard())
@@ -338,6 +381,7 @@ WAYS: dict[str, Callable[[], None]] = {
         dies,
         echoes,
         exits_at_once,
+        can_be_left_anywhere,
         fails_the_turn,
         floods,
         goes_on_at_the_end_of_input,

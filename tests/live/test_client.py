@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, Unpack, get_type_hints
@@ -19,12 +19,13 @@ import reread
 from live.fake_client import CLEARED, SESSION
 from live.faking import HURRY, fake
 from reread import Allow, BadInput, Client, ClientError, ClientOptions, ClientRefused, Deny, Hook, HostTool, SourceError
-from reread.live import events, transport
+from reread.live import events, running_turn, transport
 from reread.live.capture import read_capture, replay
 from reread.live.client import ClientArguments
 from reread.live.events import Event
 from reread.live.transport import Patience, Start, child_environment, program
 from reread.records import decode
+from reread.sessions import Session
 
 T = TypeVar("T")
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to ignore")
@@ -352,7 +353,7 @@ def test_questions_that_nobody_can_answer_are_not_left_open() -> None:
 
 
 def test_a_turn_lasts_until_the_background_has_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "GRACE", 3600.0)  # what is over needs none of it
+    monkeypatch.setattr(running_turn, "GRACE", 3600.0)  # what is over needs none of it
     assert results(talk("works_in_the_background", one_turn)) == ["started", "the agent found it"]
 
 
@@ -363,6 +364,119 @@ def test_what_is_left_of_an_earlier_turn_does_not_end_the_next() -> None:
         return [event async for event in client.turn("two")]
 
     assert texts(talk("echoes", leaving)) == ["You said one", "You said two"]
+
+
+# Turns that are left early
+
+STEPS = 7
+"""Frames of `can_be_left_anywhere` before its result."""
+
+
+async def _break(turn: AsyncIterator[Event], number: int) -> None:
+    seen = 0
+    async for _ in turn:
+        seen += 1
+        if seen == number:
+            break
+
+
+async def _raise(turn: AsyncIterator[Event], number: int) -> None:
+    seen = 0
+    async for _ in turn:
+        seen += 1
+        if seen == number:
+            raise TimeoutError
+
+
+async def _wrapped(turn: AsyncIterator[Event], number: int) -> None:
+    """In a generator of the caller's own, which the event loop closes a moment after the `break`."""
+
+    async def inner() -> AsyncIterator[Event]:
+        async for event in turn:
+            yield event
+
+    await _break(inner(), number)
+
+
+async def _cancel(turn: AsyncIterator[Event], number: int) -> None:
+    reached = asyncio.Event()
+
+    async def reading() -> None:
+        seen = 0
+        async for _ in turn:
+            seen += 1
+            if seen == number:
+                reached.set()
+        reached.set()
+
+    task = asyncio.create_task(reading())
+    await reached.wait()
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize("leave", [_break, _raise, _wrapped, _cancel])
+@pytest.mark.parametrize("number", range(1, STEPS + 2))
+def test_a_turn_left_at_any_event_is_no_part_of_the_next(leave: Any, number: int) -> None:
+    async def leaving(client: Client) -> list[list[str]]:
+        with suppress(TimeoutError):
+            await leave(client.turn("all"), number)
+        return [texts([event async for event in client.turn(prompt)]) for prompt in ("two", "three")]
+
+    assert talk("can_be_left_anywhere", leaving) == [["You said two"], ["You said three"]]
+
+
+@pytest.mark.parametrize("frames", range(STEPS))
+def test_a_time_out_at_any_frame_interrupts_the_turn(frames: int) -> None:
+    """The client says so many frames and would then say nothing for ever."""
+
+    async def leaving(client: Client) -> tuple[list[str], Session]:
+        try:
+            async with asyncio.timeout(0.05):
+                async for _ in client.turn(str(frames)):
+                    pass
+        except TimeoutError:
+            second = [event async for event in client.turn("two")]
+        return texts(second), client.session
+
+    said, session = talk("can_be_left_anywhere", leaving)
+    assert said == ["You said two"]
+    assert [turn.prompt.text for turn in session.turns if turn.prompt] == [str(frames), "two"]
+
+
+def test_a_time_out_while_the_prompt_is_sent_leaves_the_turn_too() -> None:
+    async def leaving(client: Client) -> list[str]:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0):
+                async for _ in client.turn("all"):
+                    pass
+        return texts([event async for event in client.turn("two")])
+
+    assert talk("can_be_left_anywhere", leaving) == ["You said two"]
+
+
+def test_two_turns_at_once_are_refused_and_the_first_goes_on() -> None:
+    async def both(client: Client) -> list[str]:
+        found = []
+        async for event in client.turn("one"):
+            found.append(event)
+            with pytest.raises(BadInput, match="a turn is open"):
+                await anext(client.turn("two"))
+        return texts(found)
+
+    assert talk("echoes", both) == ["You said one"]
+
+
+def test_what_a_left_turn_started_in_the_background_is_stopped() -> None:
+    async def leaving(client: Client) -> list[str]:
+        turn = client.turn("background")
+        async for event in turn:
+            if isinstance(event, events.TurnResult):
+                await turn.aclose()
+        return texts([event async for event in client.turn("two")])
+
+    assert talk("can_be_left_anywhere", leaving) == ["You said two"]
 
 
 # Hooks

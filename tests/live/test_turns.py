@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from reread.live.events import Event, Notice, Prompt, Text, TextDelta, TurnResult
-from reread.live.transport import GRACE, Delivery, RunningTurn
+from reread.live.running_turn import GRACE, RunningTurn
+from reread.live.transport import Delivery
 from reread.records import Unknown
 
 PROMPT = Prompt(text="hello", uuid="u1")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import json
 import os
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,6 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack
 from uuid import uuid4
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.errors import BadInput, ClientError, ClientRefused, SourceError
@@ -37,8 +36,10 @@ from .events import (
     UnknownFrame,
     Withdrawn,
 )
+from .host import Hook, Hooks, HostTool, HostTools
 from .outgoing import Allow, Decision, Deny
 from .protocol import Stream, answered_permission
+from .running_turn import RunningTurn, is_request
 from .transport import (
     PATIENT,
     ClientOptions,
@@ -46,7 +47,6 @@ from .transport import (
     Mailbox,
     Patience,
     Program,
-    RunningTurn,
     Start,
     Transport,
     child_environment,
@@ -55,124 +55,8 @@ from .transport import (
     unhurried,
 )
 
-Callback = Callable[[Any], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]
-"""Gets the hook's input (`tool_name`, `tool_input`, ...) and returns the answer; None means "go on"."""
-
-
 OnPermission = Callable[[Permission], Decision | Awaitable[Decision | None] | None]
 """Decides about a tool, a question or a plan; None leaves the decision to the loop over the events."""
-
-
-class Hook(Struct, frozen=True):
-    """A function, plain or async, that the client calls at an event such as `PreToolUse`."""
-
-    callback: Callback
-    matcher: str | None = None
-    """Which tools, in the syntax of the client's settings; None for all."""
-    timeout: float | None = None
-    """Seconds after which the client goes on without an answer."""
-
-
-class Hooks:
-    """The hooks of a run, by the ids that the client calls them with."""
-
-    def __init__(self, hooks: Mapping[str, Sequence[Hook]]) -> None:
-        self._callbacks: dict[str, Callback] = {}
-        self._announced = {event: [self._announce(hook) for hook in wanted] for event, wanted in hooks.items()}
-
-    def __bool__(self) -> bool:
-        return bool(self._callbacks)
-
-    @property
-    def announced(self) -> dict[str, list[dict[str, Any]]]:
-        """The hooks in the form that `initialize` needs."""
-        return self._announced
-
-    async def answer(self, callback: HookCallback) -> Mapping[str, Any]:
-        """Calls the hook and returns its answer. Raises what the hook raises, and LookupError if the id is unknown."""
-        if callback.callback not in self._callbacks:
-            raise LookupError(f"there is no hook {callback.callback!r}")
-        reply = self._callbacks[callback.callback](callback.input)
-        return (await reply if inspect.isawaitable(reply) else reply) or {}
-
-    def _announce(self, hook: Hook) -> dict[str, Any]:
-        id = f"hook-{len(self._callbacks)}"  # noqa: A001
-        self._callbacks[id] = hook.callback
-        matcher = {"matcher": hook.matcher, "hookCallbackIds": [id]}
-        return matcher if hook.timeout is None else {**matcher, "timeout": hook.timeout}
-
-
-class HostTool(Struct, frozen=True):
-    """A function of this process, plain or async, that the model can call as `mcp__host__NAME`."""
-
-    name: str
-    description: str
-    run: Callable[[Any], Any]
-    """Gets the input; returns text, or an MCP result with its own `content`. The model is shown any exception."""
-    input_schema: Mapping[str, Any] = {}
-    """JSON Schema of the input."""
-
-
-TOOL_SERVER = "host"
-"""The name under which the client knows the tools of this process."""
-_NO_SUCH_METHOD = -32601
-_BAD_PARAMS = -32602
-
-
-class HostTools:
-    """The host tools of a run. The client calls them by MCP messages inside control requests."""
-
-    def __init__(self, tools: Sequence[HostTool]) -> None:
-        self._tools = {tool.name: tool for tool in tools}
-
-    def __bool__(self) -> bool:
-        return bool(self._tools)
-
-    @property
-    def arguments(self) -> list[str]:
-        """The flags that announce the tools to the client."""
-        servers = {"mcpServers": {TOOL_SERVER: {"type": "sdk", "name": TOOL_SERVER}}}
-        return [f"--mcp-config={json.dumps(servers)}"] if self._tools else []
-
-    async def answer(self, data: Any) -> dict[str, Any]:
-        """The answer to one `mcp_message`."""
-        message = data.get("message") if isinstance(data, dict) else None
-        asked = message if isinstance(message, dict) else {}
-        params = asked.get("params")
-        reply = await self._reply_to(str(asked.get("method")), params if isinstance(params, dict) else {})
-        return {"mcp_response": {"jsonrpc": "2.0", "id": asked.get("id"), **reply}}
-
-    async def _reply_to(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        if method == "initialize":
-            known = {"name": TOOL_SERVER, "version": "1"}
-            version = params.get("protocolVersion") or "2025-06-18"
-            return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": known}}
-        if method == "tools/list":
-            return {"result": {"tools": [_described(tool) for tool in self._tools.values()]}}
-        if method == "tools/call":
-            tool = self._tools.get(str(params.get("name")))
-            if tool is None:
-                return {"error": {"code": _BAD_PARAMS, "message": f"there is no tool {params.get('name')!r}"}}
-            return {"result": await _called(tool, params.get("arguments") or {})}
-        if method == "ping" or method.startswith("notifications/"):
-            return {"result": {}}
-        return {"error": {"code": _NO_SUCH_METHOD, "message": f"{method!r} is not known here"}}
-
-
-def _described(tool: HostTool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "inputSchema": {"type": "object", **tool.input_schema}}
-
-
-async def _called(tool: HostTool, given: Any) -> dict[str, Any]:
-    try:
-        came = tool.run(given)
-        came = await came if inspect.isawaitable(came) else came
-        if isinstance(came, Mapping) and "content" in came:
-            return dict(came)
-        text = came if isinstance(came, str) else json.dumps(came, ensure_ascii=False, default=str)
-    except Exception as error:  # noqa: BLE001  any error becomes the result of the model's call
-        return {"content": [{"type": "text", "text": f"{type(error).__name__}: {error}"}], "isError": True}
-    return {"content": [{"type": "text", "text": text}]}
 
 
 Policy = Literal["ask", "allow", "deny"]
@@ -282,6 +166,8 @@ class Client:
         self._permissions: dict[str, tuple[str, ToolPermission]] = {}
         self._asked: dict[str, asyncio.Future[ControlAnswer]] = {}
         self._errands = Errands()
+        self._open_turn: weakref.ref[TurnEvents] | None = None
+        self._leaving: asyncio.Task[None] | None = None
         self._transport: Transport | None = None
         self._reader: asyncio.Task[None] | None = None
         self._is_answering = False
@@ -376,35 +262,88 @@ class Client:
         """The next event. If the client ended badly, raises ClientError once after the last event."""
         if self._reader is None:
             raise BadInput(NOT_STARTED)
+        await self._when_left()
         delivery = await self._mailbox.take()
         if delivery is not None:
             return delivery.event
         failure, self._failure = self._failure, None
         raise failure or StopAsyncIteration
 
-    async def turn(self, text: str, images: Sequence[Picture] = ()) -> AsyncIterator[Event]:
+    def turn(self, text: str, images: Sequence[Picture] = ()) -> TurnEvents:
         """Sends a prompt and yields events until it is answered and nothing works in the background.
 
-        It assumes that no other prompt is open: leave the loop early only after an `interrupt`.
+        A loop that is left early, by `break`, an exception, a time-out or a cancelled task, interrupts the turn; the
+        next one begins when that has ended. One turn at a time: a second loop raises BadInput (`send` queues a prompt).
         """
-        turn = RunningTurn(await self.send(text, images))
-        while not turn.is_done:
+        return TurnEvents(self, text, images)
+
+    async def _begin(self, events: TurnEvents, text: str, images: Sequence[Picture]) -> RunningTurn:
+        """Sends the prompt of a turn once the turn before is over."""
+        uuid = str(uuid4())
+        line = outgoing.prompt(text, [_image(picture) for picture in images], uuid=uuid)
+        self._running()
+        for _ in range(_CLOSING_STEPS):
+            if self._is_in_turn():
+                await asyncio.sleep(0)
+        if self._is_in_turn():
+            raise BadInput("a turn is open: finish its loop, or leave it, before the next one; `send` queues a prompt")
+        self._open_turn = weakref.ref(events)
+        await self._when_left()
+        events.turn = turn = RunningTurn(uuid)
+        self._is_answering = True
+        await self._say(line)
+        return turn
+
+    def _is_in_turn(self) -> bool:
+        open_turn = self._open_turn() if self._open_turn is not None else None
+        return open_turn is not None and not open_turn.is_over
+
+    async def _when_left(self) -> None:
+        """Waits until a turn that was left early has ended."""
+        if self._leaving is not None:
+            await asyncio.shield(self._leaving)
+
+    async def _next_of(self, turn: RunningTurn) -> Event | None:
+        """The next event of a turn; None after its last."""
+        if turn.is_done:
+            return None
+        try:
+            async with asyncio.timeout(turn.grace):
+                delivery = await self._mailbox.take()
+        except TimeoutError:
+            return None
+        if delivery is None:
+            if self._failure is not None:
+                raise self._failure
+            return None
+        turn.saw(delivery)
+        return delivery.event
+
+    def _leave(self, turn: RunningTurn) -> None:
+        if not (turn.is_done or self._is_closing or self._reader is None or self._reader.done()):
+            self._leaving = asyncio.create_task(_suppressing_the_end(self._drain(turn)))
+
+    async def _drain(self, turn: RunningTurn) -> None:
+        """Stops a turn and drops the rest of its events."""
+        await self._stop(turn)
+        while (event := await self._next_of(turn)) is not None:
+            if is_request(event):  # it was interrupted before it had begun
+                await self._stop(turn)
+
+    async def _stop(self, turn: RunningTurn) -> None:
+        with contextlib.suppress(ClientRefused):
+            await self.interrupt()
+        for task in sorted(self._stream.open_tasks):
             try:
-                async with asyncio.timeout(turn.grace):
-                    delivery = await self._mailbox.take()
-            except TimeoutError:
-                return
-            if delivery is None:
-                if self._failure is not None:
-                    raise self._failure
-                return
-            turn.saw(delivery)
-            yield delivery.event
+                await self.stop_task(task)
+            except ClientRefused:
+                turn.waits_for_tasks = False  # no way to end them
 
     # Requests to the client
 
     async def send(self, text: str, images: Sequence[Picture] = ()) -> str:
         """Sends a prompt and returns the uuid that its line will have in the transcript. A busy client queues it."""
+        await self._when_left()
         uuid = str(uuid4())
         line = outgoing.prompt(text, [_image(picture) for picture in images], uuid=uuid)
         self._is_answering = True
@@ -642,6 +581,53 @@ class Client:
         stderr = self._transport.stderr[-SHOWN_LINES:] if self._transport is not None else ()
         code = self.exit_code
         return ClientError(what if code is None else f"{what} (exit code {code})", code, stderr)
+
+
+_CLOSING_STEPS = 4
+"""Steps of the event loop in which it closes an async generator, around a turn, that was left by `break`."""
+
+
+class TurnEvents:
+    """The events of one prompt, which is sent when the first is asked for."""
+
+    def __init__(self, client: Client, text: str, images: Sequence[Picture]) -> None:
+        self._client = client
+        self._prompt = text, images
+        self.turn: RunningTurn | None = None
+        self.is_over = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        if self.is_over:
+            raise StopAsyncIteration
+        try:
+            event = await self._client._next_of(self.turn or await self._client._begin(self, *self._prompt))
+        except BaseException:
+            self._leave()
+            raise
+        if event is None:
+            self.is_over = True
+            raise StopAsyncIteration
+        return event
+
+    async def aclose(self) -> None:
+        """Leaves the turn, and returns when it has ended."""
+        self._leave()
+        await self._client._when_left()
+
+    def _leave(self) -> None:
+        if not self.is_over:
+            self.is_over = True
+            if self.turn is not None:
+                self._client._leave(self.turn)
+
+    def __del__(self) -> None:
+        """Leaves the turn when its loop was left: nothing else tells of a `break`."""
+        with contextlib.suppress(RuntimeError):  # the event loop has ended, and the client with it
+            asyncio.get_running_loop()
+            self._leave()
 
 
 async def query(prompt: str, images: Sequence[Picture] = (), **client: Unpack[ClientArguments]) -> AsyncIterator[Event]:

@@ -1,0 +1,127 @@
+"""What this process offers to a client: hooks that it calls, and tools that its model can call."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from .events import HookCallback
+
+Callback = Callable[[Any], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]
+"""Gets the hook's input (`tool_name`, `tool_input`, ...) and returns the answer; None means "go on"."""
+
+
+class Hook(Struct, frozen=True):
+    """A function, plain or async, that the client calls at an event such as `PreToolUse`."""
+
+    callback: Callback
+    matcher: str | None = None
+    """Which tools, in the syntax of the client's settings; None for all."""
+    timeout: float | None = None
+    """Seconds after which the client goes on without an answer."""
+
+
+class Hooks:
+    """The hooks of a run, by the ids that the client calls them with."""
+
+    def __init__(self, hooks: Mapping[str, Sequence[Hook]]) -> None:
+        self._callbacks: dict[str, Callback] = {}
+        self._announced = {event: [self._announce(hook) for hook in wanted] for event, wanted in hooks.items()}
+
+    def __bool__(self) -> bool:
+        return bool(self._callbacks)
+
+    @property
+    def announced(self) -> dict[str, list[dict[str, Any]]]:
+        """The hooks in the form that `initialize` needs."""
+        return self._announced
+
+    async def answer(self, callback: HookCallback) -> Mapping[str, Any]:
+        """Calls the hook and returns its answer. Raises what the hook raises, and LookupError if the id is unknown."""
+        if callback.callback not in self._callbacks:
+            raise LookupError(f"there is no hook {callback.callback!r}")
+        reply = self._callbacks[callback.callback](callback.input)
+        return (await reply if inspect.isawaitable(reply) else reply) or {}
+
+    def _announce(self, hook: Hook) -> dict[str, Any]:
+        id = f"hook-{len(self._callbacks)}"  # noqa: A001
+        self._callbacks[id] = hook.callback
+        matcher = {"matcher": hook.matcher, "hookCallbackIds": [id]}
+        return matcher if hook.timeout is None else {**matcher, "timeout": hook.timeout}
+
+
+class HostTool(Struct, frozen=True):
+    """A function of this process, plain or async, that the model can call as `mcp__host__NAME`."""
+
+    name: str
+    description: str
+    run: Callable[[Any], Any]
+    """Gets the input; returns text, or an MCP result with its own `content`. The model is shown any exception."""
+    input_schema: Mapping[str, Any] = {}
+    """JSON Schema of the input."""
+
+
+TOOL_SERVER = "host"
+"""The name under which the client knows the tools of this process."""
+_NO_SUCH_METHOD = -32601
+_BAD_PARAMS = -32602
+
+
+class HostTools:
+    """The host tools of a run. The client calls them by MCP messages inside control requests."""
+
+    def __init__(self, tools: Sequence[HostTool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+
+    def __bool__(self) -> bool:
+        return bool(self._tools)
+
+    @property
+    def arguments(self) -> list[str]:
+        """The flags that announce the tools to the client."""
+        servers = {"mcpServers": {TOOL_SERVER: {"type": "sdk", "name": TOOL_SERVER}}}
+        return [f"--mcp-config={json.dumps(servers)}"] if self._tools else []
+
+    async def answer(self, data: Any) -> dict[str, Any]:
+        """The answer to one `mcp_message`."""
+        message = data.get("message") if isinstance(data, dict) else None
+        asked = message if isinstance(message, dict) else {}
+        params = asked.get("params")
+        reply = await self._reply_to(str(asked.get("method")), params if isinstance(params, dict) else {})
+        return {"mcp_response": {"jsonrpc": "2.0", "id": asked.get("id"), **reply}}
+
+    async def _reply_to(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        if method == "initialize":
+            known = {"name": TOOL_SERVER, "version": "1"}
+            version = params.get("protocolVersion") or "2025-06-18"
+            return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": known}}
+        if method == "tools/list":
+            return {"result": {"tools": [_described(tool) for tool in self._tools.values()]}}
+        if method == "tools/call":
+            tool = self._tools.get(str(params.get("name")))
+            if tool is None:
+                return {"error": {"code": _BAD_PARAMS, "message": f"there is no tool {params.get('name')!r}"}}
+            return {"result": await _called(tool, params.get("arguments") or {})}
+        if method == "ping" or method.startswith("notifications/"):
+            return {"result": {}}
+        return {"error": {"code": _NO_SUCH_METHOD, "message": f"{method!r} is not known here"}}
+
+
+def _described(tool: HostTool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "inputSchema": {"type": "object", **tool.input_schema}}
+
+
+async def _called(tool: HostTool, given: Any) -> dict[str, Any]:
+    try:
+        came = tool.run(given)
+        came = await came if inspect.isawaitable(came) else came
+        if isinstance(came, Mapping) and "content" in came:
+            return dict(came)
+        text = came if isinstance(came, str) else json.dumps(came, ensure_ascii=False, default=str)
+    except Exception as error:  # noqa: BLE001  any error becomes the result of the model's call
+        return {"content": [{"type": "text", "text": f"{type(error).__name__}: {error}"}], "isError": True}
+    return {"content": [{"type": "text", "text": text}]}
