@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from reread.billing import Prices
 from reread.errors import BadInput, RereadError, SafeDamaged, printable
-from reread.home import make_private, sync_folder, write_durably
+from reread.home import make_home, make_private, sync_folder, write_durably
 from reread.index import custody, read
 from reread.index.backup_files import full_piece, shared_digest
 from reread.index.database import remove_set_aside, transaction
@@ -688,5 +688,5 @@ def own_store(home: Path) -> str | None:
 
 
 def remember_own_store(home: Path, address: str) -> None:
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_home(home)
     _remember(home, {**_remembered(home), "own_store": address})

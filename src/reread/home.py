@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 
-from reread.errors import BadInput
+from reread.errors import BadInput, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,9 +74,39 @@ def is_same_file(one: Path, other: Path) -> bool:
     return found is not None and found == identity_of(other)
 
 
+_OF_AN_ARCHIVE = (
+    *("applied.jsonl", "asked", "budgets.json", "exchange", "exchange.json", "hook.log", "machine.json", "marks.json"),
+    *("prices.json", "reread.db", "safe", "web-server.json", "web-token", "wire"),
+)
+"""One of these, or its name with something after a dot, is in every archive's folder that is not empty."""
+_OF_NOBODY = frozenset({"lost+found", ".DS_Store", "desktop.ini"})
+"""What file systems and file managers put into empty folders."""
+
+
+def make_home(home: Path) -> None:
+    """Makes the archive's folder, which no other user may enter; one that was there keeps its rights.
+
+    Raises BadInput as `refuse_foreign` does, and OSError if it cannot be made.
+    """
+    refuse_foreign(home)
+    make_private(home)
+
+
+def refuse_foreign(home: Path) -> None:
+    """Raises BadInput if a folder holds other things and no archive, or belongs to somebody else who lets us write."""
+    try:
+        names, owner = set(os.listdir(home)) - _OF_NOBODY, home.stat().st_uid  # noqa: PTH208  no paths are needed
+    except OSError:  # none yet, or whoever makes something in it says what is wrong
+        return
+    if hasattr(os, "geteuid") and owner != os.geteuid() and os.access(home, os.W_OK):
+        raise BadInput(f"{printable(str(home))}: belongs to another user; choose a folder of your own for the archive")
+    if names and not any(f"{name}.".startswith(f"{own}.") for name in names for own in _OF_AN_ARCHIVE):
+        raise BadInput(f"{printable(str(home))}: holds other things and no archive; choose an empty or a new folder")
+
+
 def make_private(folder: Path) -> None:
     """Makes a folder and its missing parents for this user alone, even if the umask removes the user's own rights."""
-    for missing in [path for path in (*reversed(folder.parents), folder) if not path.exists()]:
+    for missing in [path for path in (*reversed(folder.parents), folder) if not path.is_dir()]:
         missing.mkdir(mode=0o700, exist_ok=True)
         missing.chmod(0o700)
         sync_folder(missing.parent)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from reread import lazy
 from reread.errors import BadInput, ReadOnlyArchive, SafeBusy
+from reread.home import refuse_foreign
 from reread.index import client_totals, meta
 from reread.index.database import FILE_NAME, connect, file_number, is_only_readable
 
@@ -154,6 +155,7 @@ class ArchiveBase:
     def locked(self, patience: float = LOCK_SECONDS) -> Iterator[None]:
         """Holds the lock for writing. If the database was replaced while waiting for the lock, the old one is closed:
         anything written to it would be lost."""
+        refuse_foreign(self.home)
         with safe.lock(self.home / "safe", timeout=patience):
             if self.is_open and self._file != file_number(self.home):
                 self.close()

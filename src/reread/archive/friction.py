@@ -125,8 +125,8 @@ class ArchiveFriction:
         home = self._archive.home
         plan.file.write(plan.change)
         noted = {"path": str(plan.file.path), "at": datetime.now(UTC).isoformat()}
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (home / _APPLIED).open("a", encoding="utf-8") as notes:
+        number = os.open(home / _APPLIED, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(number, "a", encoding="utf-8") as notes:  # noqa: PTH123  a descriptor, no path
             notes.write(json.dumps(noted) + "\n")
 
     def applied(self) -> tuple[tuple[str, datetime], ...]:

@@ -10,6 +10,7 @@ import sqlite3
 import time
 from itertools import chain
 
+from reread.home import make_home
 from reread.index import client_totals
 
 TYPE_CHECKING = False
@@ -66,7 +67,9 @@ def write_limits(home: str, limits: Mapping[str, int]) -> None:
     """Writes the file completely or not at all. Raises OSError."""
     import json
 
-    os.makedirs(home, mode=0o700, exist_ok=True)  # noqa: PTH103  the same
+    from pathlib import Path  # a status line goes without
+
+    make_home(Path(home))
     path = os.path.join(home, FILE)  # noqa: PTH118
     part = f"{path}.{os.getpid()}.part"
     with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:

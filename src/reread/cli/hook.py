@@ -12,6 +12,7 @@ from pathlib import Path
 from reread import lazy, views
 from reread.config import expanded, make_config
 from reread.errors import BadInput, printable
+from reread.home import make_home
 
 from . import options
 from .main import word_first
@@ -110,13 +111,13 @@ def note(home: Path, what: str) -> None:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     path = home / LOG
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_home(home)
         if path.exists() and path.stat().st_size > MOST_LOG_BYTES:
             path.write_text("".join(f"{line}\n" for line in noted(home)[-KEPT_LINES:]), "utf-8")
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with open(number, "ab") as file:  # noqa: PTH123  a descriptor, no path
             file.write(f"{now} {printable(what)}\n".encode())
-    except OSError:
+    except (OSError, BadInput):
         return
 
 

@@ -8,6 +8,7 @@ import sys
 
 from reread import lazy
 from reread.errors import BadInput, RereadError
+from reread.home import refuse_foreign
 
 from . import options
 from .session_source import bare_archive, freshen
@@ -87,6 +88,8 @@ def run_run(arguments: list[str]) -> int:
     prompt = _read_prompt() if is_from_stdin else args.prompt
     if args.resume:
         _find_session(args, config)
+    if not args.no_capture:
+        refuse_foreign(config.home)
     code = run_loop.talk(args, config, prompt, theirs, can_answer=not is_from_stdin)
     import_run(config)
     return code

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import NoneType
 
 from reread.errors import NewerArchive, StoreError
+from reread.home import make_home
 
 from .schema import IN_SCHEMA, MIGRATIONS, create
 
@@ -18,16 +19,6 @@ FILE_NAME = "reread.db"
 BUSY_MS = 30_000
 """How long a writer waits for another before it gives up."""
 _LEAST_ROOM = 1 << 17
-
-
-def make_home(home: Path) -> None:
-    """Makes the archive's folder, which no other user may enter."""
-    try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.name == "posix" and home.stat().st_mode & 0o077:
-            home.chmod(0o700)
-    except OSError as error:
-        raise StoreError(f"{home}: cannot be made ({error.strerror or error})") from error
 
 
 def is_only_readable(home: Path) -> bool:
@@ -43,7 +34,6 @@ def connect(home: Path, *, read_only: bool = False, name: str = FILE_NAME) -> sq
     """A connection to the archive below `home`, migrated unless it is read-only."""
     path = home / name
     if not read_only:
-        make_home(home)
         _make_private(path)
     connection = None
     try:
@@ -68,11 +58,14 @@ def connect(home: Path, *, read_only: bool = False, name: str = FILE_NAME) -> sq
 
 def _make_private(path: Path) -> None:
     """Creates the database with mode 600: SQLite would use the umask. Its log files take over this mode."""
+    made = path.parent
     try:
+        make_home(made)
+        made = path
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
-        raise StoreError(f"{path}: cannot be made ({error.strerror or error})") from error
+        raise StoreError(f"{made}: cannot be made ({error.strerror or error})") from error
 
 
 def _reason(error: sqlite3.Error, home: Path) -> str:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from reread.errors import BadInput
+from reread.home import make_home
 
 from .guard import KEY_HEADER, Credentials
 
@@ -34,7 +35,7 @@ def kept_token(home: Path, *, is_new: bool = False) -> str:
     """The token of this archive; made on first use, or if `is_new`."""
     path = home / TOKEN_FILE
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_home(home)
         found = "" if is_new else _read(path)
         if _TOKEN.fullmatch(found):
             if os.name == "posix":
