@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import reread
 from cli.running import Run
+from trees import traces
 
 Json = dict[str, Any]
 CLOCK = "/home/ann/lantern/src/lantern/clock.py"
@@ -75,3 +77,58 @@ def test_the_session_in_the_readme_is_that_of_the_demonstration(run: Run) -> Non
     shown = run("show", "@last", "--source", samples, "--timezone", "UTC").out.splitlines()
     assert len(excerpt) > 20
     assert [line for line in excerpt if line not in shown] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "retro apply 1 --yes",
+        "retro --yes apply 1",
+        "retro --ask-claude --yes",
+        "hook install --settings=FOLDER/settings.json --yes",
+        "push FOLDER",
+        "pull FOLDER",
+        "team init postgresql:///x --yes",
+        "lake build --lake FOLDER",
+    ],
+)
+def test_nothing_of_the_demonstration_touches_what_is_not_its_own(run: Run, tmp_path: Path, command: str) -> None:
+    home = tmp_path / "home"
+    (home / ".claude").mkdir()
+    for name in ("CLAUDE.md", "settings.json"):
+        (home / ".claude" / name).write_text("{}")
+    (tmp_path / "shared").mkdir()
+    before = traces(tmp_path)
+    ran = run("demo", *command.replace("FOLDER", str(tmp_path / "shared")).split())
+    assert (ran.code, ran.out) == (2, "")
+    assert "is not part of the demonstration: " in ran.err
+    assert traces(tmp_path) == before
+
+
+def test_the_demonstration_changes_settings_of_its_own(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "home" / ".claude").mkdir()
+    before = traces(tmp_path)
+    assert run("demo", "hook", "install", "--yes").code == 0
+    assert run("demo", "hook", "remove", "--yes").code == 0
+    assert traces(tmp_path) == before
+
+
+def test_the_demonstration_asks_no_store_and_reads_no_settings(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A rule of one's own that says what a sample suggests would take the suggestion away."""
+    suggested = run("demo", "retro", "--suggestions").out
+    (tmp_path / "home" / ".claude").mkdir()
+    (tmp_path / "home" / ".claude" / "CLAUDE.md").write_text(suggested)
+    monkeypatch.setenv("REREAD_STORE", "postgresql://127.0.0.1:1/none")
+    monkeypatch.setenv("REREAD_PRICES", str(tmp_path / "none.json"))
+    ran = run("demo", "retro", "--suggestions")
+    assert (ran.code, ran.out) == (0, suggested)
+    assert os.environ["REREAD_STORE"], "what is left out is there again afterwards"
+
+
+def test_the_demonstration_in_the_browser_starts_no_client(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Any] = []
+    monkeypatch.setattr("reread.web.server.serve", lambda settings, *_, **__: served.append(settings))
+    assert run("demo", "serve", "--no-browser").code == 0
+    assert [settings.may_run for settings in served] == [False]

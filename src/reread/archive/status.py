@@ -66,7 +66,6 @@ def read_limits(home: str) -> dict[str, int]:
 def write_limits(home: str, limits: Mapping[str, int]) -> None:
     """Writes the file completely or not at all. Raises OSError."""
     import json
-
     from pathlib import Path  # a status line goes without
 
     make_home(Path(home))

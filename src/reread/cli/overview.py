@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from importlib import resources
 from itertools import islice
@@ -25,7 +25,7 @@ from .session_source import ProgressBar, cleanup_days_of, freshen, is_straight, 
 from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from reread.archive import Archive, Progress, UsageReport
     from reread.config import Config
@@ -175,9 +175,8 @@ def run_demo(arguments: list[str]) -> int:
     if arguments and arguments[0] in ("-h", "--help"):
         options.print_text(USAGE)
         return 0
-    if arguments and arguments[0] == "run":
-        raise BadInput("there is nothing to demonstrate without Claude Code itself; see `reread run --help`")
-    with TemporaryDirectory(prefix="reread-demo-") as folder:
+    _refuse_what_leaves(arguments)
+    with TemporaryDirectory(prefix="reread-demo-") as folder, _own_environment(Path(folder, "sample")):
         place, home = Path(folder, "sample"), Path(folder, "home")
         _lay_out(place, datetime.now(UTC))
         _fill(place, home)
@@ -185,6 +184,8 @@ def run_demo(arguments: list[str]) -> int:
         if arguments:
             if arguments[0] == "statusline":
                 scratch = scratch[2:]  # the command reads no sources
+            if arguments[0] == "serve":
+                scratch = [*scratch, "--no-allow-run"]
             code = main.run([*arguments, *scratch])
             if sys.stdout.isatty() and code == 0:
                 tell("run the commands shown here as `reread demo COMMAND`")
@@ -194,6 +195,46 @@ def run_demo(arguments: list[str]) -> int:
         code = main.run(["show", "@last", *scratch])
         options.print_lines(["", "The same in your browser: reread demo serve"])
         return code
+
+
+_LEAVING_WITH = {
+    "retro": ("apply", "--ask-claude"),
+    "summary": ("--ask-claude",),
+    "hook": ("--settings",),
+}
+"""Words with which a command leaves the demonstration."""
+_LEAVING = {
+    "run": "there is nothing to demonstrate without Claude Code itself",
+    "push": "it sends sessions elsewhere, and the samples are nobody's",
+    "pull": "it brings sessions from elsewhere, and the demonstration keeps none",
+    "team": "it changes the store of a team",
+    "lake": "it writes tables, and the samples are nobody's",
+}
+"""Commands that read or write what is not the demonstration's, with the reason why they are refused in it."""
+
+
+def _refuse_what_leaves(arguments: list[str]) -> None:
+    name = arguments[0] if arguments else ""
+    if name in _LEAVING:
+        raise BadInput(f"`reread {name}` is not part of the demonstration: {_LEAVING[name]}")
+    words = {word.partition("=")[0] for word in arguments}
+    for word in _LEAVING_WITH.get(name, ()):
+        if word in words:
+            raise BadInput(f"`{name} {word}` is not part of the demonstration: it would leave the samples")
+
+
+@contextmanager
+def _own_environment(place: Path) -> Iterator[None]:
+    """Leaves out what would lead a command to the person's own settings, prices or store."""
+    before = dict(os.environ)
+    for name in ("REREAD_HOME", "REREAD_STORE", "REREAD_PRICES"):
+        os.environ.pop(name, None)
+    os.environ["CLAUDE_CONFIG_DIR"] = str(place)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _fill(place: Path, home: Path) -> None:

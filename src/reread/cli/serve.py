@@ -55,7 +55,9 @@ def serve_parser() -> options.Parser:
     made.add_argument("--no-browser", action="store_true", help="print the address only")
     made.add_argument("--claude", metavar="PATH", help="the client to run (default: `claude` on PATH)")
     made.add_argument(
-        "--allow-run", action="store_true", help="allow running clients even if other machines can connect"
+        "--allow-run",
+        action=argparse.BooleanOptionalAction,
+        help="allow running clients, or not (default: only if no other machine can connect)",
     )
     options.add_prices(made)
     return made
@@ -71,7 +73,7 @@ def run_serve(arguments: list[str]) -> int:
     if not args.host.isprintable() or not args.host:
         raise BadInput(f"--host {args.host!r} is not an address")
     terminal = server.Terminal(announce=_announce_to_phone if args.lan else _announce, complain=tell_lines)
-    may_run = args.allow_run or guard.is_loopback(args.host)
+    may_run = guard.is_loopback(args.host) if args.allow_run is None else args.allow_run
     with _settings(config) as found:
         settings = found._replace(claude=args.claude, may_run=may_run, captures=config.home / "wire")
         shown = server.lan_address() if args.lan else ""
