@@ -43,50 +43,6 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "Allow": ".live.outgoing",
-    "Client": ".live.client",
-    "ClientError": ".errors",
-    "ClientOptions": ".live.transport",
-    "ClientRefused": ".errors",
-    "Deny": ".live.outgoing",
-    "Filter": ".archive.filters",
-    "Hook": ".live.host",
-    "HostTool": ".live.host",
-    "Stream": ".live.protocol",
-    "query": ".live.client",
-    "thinking_budget": ".live.transport",
-    "AmbiguousSession": ".errors",
-    "Archive": ".archive.archive",
-    "BadInput": ".errors",
-    "RereadError": ".errors",
-    "SourceError": ".errors",
-    "NewerArchive": ".errors",
-    "NoWords": ".errors",
-    "ReadOnlyArchive": ".errors",
-    "RefusedBackup": ".errors",
-    "SafeBusy": ".errors",
-    "SafeDamaged": ".errors",
-    "SafeError": ".errors",
-    "SafeFull": ".errors",
-    "StoreError": ".errors",
-    "UnknownSession": ".errors",
-    "WorkerLost": ".errors",
-    "LoadedSession": ".loading",
-    "load": ".archive.archive",
-    "read": ".loading",
-    "Record": ".records",
-    "Unknown": ".records",
-    "decode": ".records",
-    "Session": ".sessions",
-    "SessionBuilder": ".sessions",
-    "Subagent": ".sessions",
-    "Tokens": ".sessions",
-    "follow": ".loading",
-    "open": ".archive.archive:open_archive",
-}
-"""Where each public name is defined. Names are imported on first use, so `import reread` alone costs nothing."""
-
 __all__ = [
     "Allow",
     "AmbiguousSession",
@@ -132,7 +88,7 @@ __all__ = [
 ]
 
 
-__getattr__ = fetcher(__name__, _HOME)
+__getattr__ = fetcher(__name__)
 
 
 def __dir__() -> list[str]:

@@ -16,40 +16,49 @@ from types import ModuleType
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import CodeType
     from typing import AnyStr
 
 
-def fetcher(
-    module: str,
-    homes: "Mapping[str, str]",
-    renamed: "Mapping[str, str] | None" = None,
-    modules: "Collection[str]" = (),
-) -> "Callable[[str], object]":
-    """A `__getattr__` for a module. `homes` has where each name is defined: `room.file`, or `room.file:its_name_there`.
-
-    `renamed` maps names of the previous release to their replacements; using one warns. `modules` are the modules of a
-    package: after `from reread import views`, `views.numbers.count` imports `views.numbers` on first use.
-    """
+def fetcher(package: str) -> "Callable[[str], object]":
+    """A `__getattr__` for a package: imports on first use what its `if TYPE_CHECKING:` block imports, which it reads
+    in the source. With Python 3.15 that block can become `lazy from ... import ...`."""
+    homes: dict[str, tuple[str, str]] = {}
 
     def fetch(name: str) -> object:
-        if renamed is not None and name in renamed:
-            import warnings
-
-            warnings.warn(f"{module}.{name} is now {renamed[name]}", DeprecationWarning, stacklevel=2)
-            return getattr(sys.modules[module], renamed[name])
-        if name not in homes and name not in modules:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        if name in modules:
-            return import_module(f"{module}.{name}")
-        home, _, called = homes[name].partition(":")
-        value = getattr(import_module(home, module), called or name)
-        setattr(sys.modules[module], name, value)  # the next use costs nothing
+        if not homes:
+            homes.update(_imports_for_types(package))
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home, called = homes[name]
+        if home == ".":
+            return import_module(f"{package}.{called}")
+        value = getattr(import_module(home, package), called)
+        setattr(sys.modules[package], name, value)  # the next use costs nothing
         return value
 
     return fetch
+
+
+def _imports_for_types(package: str) -> "Iterator[tuple[str, tuple[str, str]]]":
+    """Each name that the indented `from ... import` lines of a package bring, with the module and the name there."""
+    loader = getattr(sys.modules[package].__spec__, "loader", None)
+    source = loader.get_source(package) if loader is not None else None
+    if source is None:
+        raise ImportError(f"{package} is installed without its source, which says where its names are")
+    home = ""
+    for line in source.splitlines():
+        names = line.partition("#")[0].strip()
+        if line.startswith("    from "):
+            home, _, names = names[len("from ") :].partition(" import ")
+        elif not line.startswith("        "):
+            home = ""
+        for each in names.strip("()").split(",") if home else ():
+            called, _, name = each.strip().partition(" as ")
+            if called:
+                yield name or called, (home, called)
 
 
 if TYPE_CHECKING or sys.version_info >= (3, 14):

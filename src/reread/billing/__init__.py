@@ -16,46 +16,5 @@ if TYPE_CHECKING:
     from .report import Tokens, total
     from .response import Doubt, Response
 
-_HOME = {
-    "Component": ".cost",
-    "Derivation": ".cost",
-    "Doubt": ".response",
-    "Factor": ".cost",
-    "LongContext": ".price_table",
-    "Model": ".price_table",
-    "ModelPrices": ".prices",
-    "Origin": ".price_table",
-    "PerMillion": ".price_table",
-    "Prices": ".prices",
-    "Rated": ".cost",
-    "Response": ".response",
-    "Row": ".price_table",
-    "SERVICE_TIER_UNPRICED": ".cost",
-    "Tokens": ".report",
-    "load_prices": ".prices",
-    "packaged_prices": ".prices",
-    "total": ".report",
-}
 
-__all__ = [
-    "SERVICE_TIER_UNPRICED",
-    "Component",
-    "Derivation",
-    "Doubt",
-    "Factor",
-    "LongContext",
-    "Model",
-    "ModelPrices",
-    "Origin",
-    "PerMillion",
-    "Prices",
-    "Rated",
-    "Response",
-    "Row",
-    "Tokens",
-    "load_prices",
-    "packaged_prices",
-    "total",
-]
-
-__getattr__ = fetcher(__name__, _HOME)
+__getattr__ = fetcher(__name__)

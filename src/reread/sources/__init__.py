@@ -23,33 +23,5 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .tail import AppendedLine, Reset, SessionTail, Tail, follow, pace
 
-_FOLLOWING = ("AppendedLine", "Reset", "SessionTail", "Tail", "follow", "pace")
 
-__all__ = [
-    "AppendedLine",
-    "FileKind",
-    "Line",
-    "Reset",
-    "SessionFiles",
-    "SessionTail",
-    "SourceFile",
-    "Tail",
-    "find",
-    "follow",
-    "group",
-    "in_order",
-    "looks_binary",
-    "matches_project_folder",
-    "opens_array",
-    "pace",
-    "place",
-    "project_folder_name",
-    "read",
-    "read_array",
-    "read_lines",
-    "split",
-    "split_lines",
-    "strays_beside",
-]
-
-__getattr__ = fetcher(__name__, dict.fromkeys(_FOLLOWING, ".tail"))
+__getattr__ = fetcher(__name__)

@@ -32,29 +32,5 @@ if TYPE_CHECKING:
         values,
     )
 
-__all__ = [
-    "cache_table",
-    "calls",
-    "cost_lines",
-    "file_tables",
-    "hits",
-    "mark_list",
-    "markdown",
-    "mcp_text",
-    "numbers",
-    "permissions",
-    "price_table",
-    "reports",
-    "retro_report",
-    "screen",
-    "secret_list",
-    "session_json",
-    "session_list",
-    "summary",
-    "terminal",
-    "text",
-    "usage_table",
-    "values",
-]
 
-__getattr__ = fetcher(__name__, {}, modules=__all__)
+__getattr__ = fetcher(__name__)

@@ -27,58 +27,5 @@ if TYPE_CHECKING:
     from .suggestions import Suggestion, SuggestionKind, suggest
     from .tool_errors import ErrorClass
 
-_HOME = {
-    "AskedPrompt": ".patterns",
-    "Cause": ".scene",
-    "InstructionEdit": ".refusals",
-    "CountedPhrase": ".patterns",
-    "DETECTORS": ".detectors",
-    "Detector": ".scene",
-    "ErrorClass": ".tool_errors",
-    "Moment": ".scene",
-    "Findings": ".detectors",
-    "FrictionKind": ".scene",
-    "Loss": ".scene",
-    "Material": ".patterns",
-    "PatternMoment": ".patterns",
-    "SessionOutcome": ".refusals",
-    "RepeatedPattern": ".patterns",
-    "PatternKind": ".patterns",
-    "Rule": ".patterns",
-    "Suggestion": ".suggestions",
-    "SuggestionKind": ".suggestions",
-    "find": ".detectors",
-    "find_events": ".detectors",
-    "find_patterns": ".patterns",
-    "kind_meanings": ".detectors",
-    "suggest": ".suggestions",
-}
 
-__all__ = [
-    "DETECTORS",
-    "AskedPrompt",
-    "Cause",
-    "CountedPhrase",
-    "Detector",
-    "ErrorClass",
-    "Findings",
-    "FrictionKind",
-    "InstructionEdit",
-    "Loss",
-    "Material",
-    "Moment",
-    "PatternKind",
-    "PatternMoment",
-    "RepeatedPattern",
-    "Rule",
-    "SessionOutcome",
-    "Suggestion",
-    "SuggestionKind",
-    "find",
-    "find_events",
-    "find_patterns",
-    "kind_meanings",
-    "suggest",
-]
-
-__getattr__ = fetcher(__name__, _HOME)
+__getattr__ = fetcher(__name__)
