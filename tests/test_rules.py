@@ -117,7 +117,7 @@ def loaded_by_warm(command: str, folder: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("command", "heavy"),
     [
-        ("sync", {"msgspec", "typing", "json", "decimal", "hashlib", "shutil", "threading", "reread.sources"}),
+        ("sync", {"msgspec", "json", "decimal", "hashlib", "shutil", "threading", "reread.sources"}),
         ("list", {"msgspec", "hashlib", "shutil", "threading", "reread.sources", "reread.records", "reread.live"}),
         ("list", {"reread.views.mark_list"}),
         ("show @last", {"reread.live", "asyncio", "jinja2", "markdown_it", "pygments", "reread.features.secrets"}),
@@ -140,7 +140,7 @@ def test_a_session_that_grew_is_taken_in_without_what_other_commands_need(tmp_pa
     script = f"from reread.cli.main import main\nsys.argv[1:] = {['sync', *options]}\nmain()"
     needless = {"reread.exchange", "reread.index.carry_over", "random", "importlib.resources"}
     needless |= {"reread.features.friction.detectors", "reread.features.friction.scene", "reread.sources.tail", "queue"}
-    needless |= {"reread.archive.filters", "reread.archive.listing", "signal", "typing_extensions", "inspect"}
+    needless |= {"reread.archive.filters", "reread.archive.listing", "signal"}
     needless &= loaded_by(script) - loaded_by("")
     assert not needless, f"a sync of a few lines should not import {', '.join(sorted(needless))}"
 

@@ -1,5 +1,5 @@
-"""Keeps start-up quick: names, whole modules and regular expressions that are made on first use, named tuples and typed
-dicts without `typing`, and code that is compiled once.
+"""Keeps start-up quick: names, whole modules and regular expressions that are made on first use, and code that is
+compiled once.
 
 A lazy module is declared once, at the top of a file, where type checkers see an import:
 
@@ -59,36 +59,6 @@ def _imports_for_types(package: str) -> "Iterator[tuple[str, tuple[str, str]]]":
             called, _, name = each.strip().partition(" as ")
             if called:
                 yield name or called, (home, called)
-
-
-if TYPE_CHECKING or sys.version_info >= (3, 14):
-    from typing import NamedTuple as NamedTuple
-    from typing import TypedDict as TypedDict
-else:
-    from collections import namedtuple
-
-    class _NamedTuples(type):
-        """Makes the classes that `typing` makes, without compiling the annotation of every field."""
-
-        def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object]) -> type:
-            if not bases:
-                return super().__new__(cls, name, bases, namespace)
-            fields = namespace.get("__annotations__", {})
-            defaults = [namespace[field] for field in fields if field in namespace]
-            made = namedtuple(name, fields, defaults=defaults, module=namespace["__module__"])
-            for each, value in namespace.items():
-                if each not in fields:
-                    setattr(made, each, value)
-            return made
-
-    class NamedTuple(metaclass=_NamedTuples):
-        """Like that of `typing`, but made in a third of the time: a small sync makes thirty."""
-
-    class TypedDict(dict):
-        """For modules that need nothing else from `typing`, which takes 3 ms to load."""
-
-        def __init_subclass__(cls, *, total: bool) -> None:
-            cls.__annotations__ = getattr(cls.__base__, "__annotations__", {}) | cls.__annotations__
 
 
 class _Waiting(ModuleType):

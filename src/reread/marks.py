@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from reread import lazy
 from reread.errors import BadInput, printable
-from reread.lazy import NamedTuple
 
 
 class Mark(NamedTuple):

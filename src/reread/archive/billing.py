@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -16,7 +16,6 @@ from reread.index import client_totals, source_state, usage_sums
 from reread.index.database import snapshot
 from reread.index.meta import as_path
 from reread.index.usage_sums import own_money
-from reread.lazy import NamedTuple
 from reread.times import moment
 
 from . import usage_report

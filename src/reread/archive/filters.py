@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from fnmatch import fnmatch
 from os import PathLike, fspath
+from typing import NamedTuple, TypedDict
 
 from reread import lazy
 from reread.config import zone_called
 from reread.errors import BadInput, printable
-from reread.lazy import NamedTuple, TypedDict
 from reread.marks import NO_MOVES, Moves, tag_name
 from reread.times import in_zone
 

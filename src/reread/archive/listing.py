@@ -12,6 +12,7 @@ from fnmatch import fnmatch
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
+from typing import NamedTuple
 
 from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
@@ -39,7 +40,6 @@ from reread.index.sessions import (
     unfinished_since,
 )
 from reread.index.sessions import ids_called as session_ids_called
-from reread.lazy import NamedTuple
 from reread.marks import NO_MARK, NO_MOVES, Moves
 
 from .filters import Filter

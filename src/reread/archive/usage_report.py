@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +21,6 @@ from reread.errors import BadInput
 from reread.index import client_totals, usage_sums
 from reread.index import usage_sums as ledger
 from reread.index.sessions import moves
-from reread.lazy import NamedTuple
 from reread.times import in_zone, moment
 
 from .filters import Filter

@@ -11,14 +11,13 @@ from fractions import Fraction
 from functools import cache, cached_property, lru_cache
 from math import lcm
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.errors import BadInput, printable
-from reread.lazy import NamedTuple
 
 from .cost import NANODOLLARS, SERVICE_TIER_UNPRICED, Component, Derivation, Factor, Rated, Rates, half_up
 from .price_table import (

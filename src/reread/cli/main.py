@@ -6,7 +6,6 @@ It uses plain tables, because the general help and finding a command must not wa
 from __future__ import annotations
 
 import atexit
-import gc
 import os
 import sys
 from importlib import import_module
@@ -185,12 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command, by default that of the process's arguments; returns the exit code."""
     if arguments is None:
         sys.excepthook = _print_fault
-        sys.meta_path.insert(0, _WithoutExtensions)
-        try:
-            code = main(sys.argv[1:])
-        finally:
-            # At its end the interpreter would look for cycles in all live objects: 4 ms of a sync, 13 ms of a search.
-            gc.freeze()
+        code = main(sys.argv[1:])
         if "pyarrow" in sys.modules or _leaves_nothing_to_do():
             _end_now(code)
         return code
@@ -277,17 +271,6 @@ def spelled_like(word: str, words: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(word, words, n=1, cutoff=0.65)), None)
 
 
-class _WithoutExtensions:
-    """Hides `typing_extensions` from msgspec, which imports it if installed. Since 3.11 `typing` has all that msgspec
-    needs, and the import costs 14 ms with `inspect`, `ast` and `tokenize`, a fifth of a `list`."""
-
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        half = sys.modules.get("msgspec") if name == "typing_extensions" else None
-        if half is not None and not hasattr(half, "Struct"):  # msgspec is half imported: it is asking
-            raise ModuleNotFoundError(name=name)
-
-
 def _leaves_nothing_to_do() -> bool:
     """Whether this process was started for this one command and has no threads or `atexit` functions left to finish."""
     main, threading = sys.modules["__main__"], sys.modules.get("threading")
@@ -298,9 +281,9 @@ def _leaves_nothing_to_do() -> bool:
 
 
 def _end_now(code: int) -> None:
-    """Exits without the interpreter's shutdown, which takes 4 ms of each command to take apart the loaded modules.
-    Threads of Arrow and Delta that use the interpreter during shutdown also abort the process after all was written
-    (seen once in a few hundred commands)."""
+    """Exits without the interpreter's shutdown, a fifth of a search: it looks for cycles in all live objects and takes
+    the loaded modules apart. Threads of Arrow and Delta that use the interpreter during shutdown also abort the process
+    after all was written (seen once in a few hundred commands)."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from operator import itemgetter
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from reread.billing import Doubt, Prices
-from reread.lazy import NamedTuple
 from reread.records import Assistant, Attachment, MicrocompactBoundary, Record, RedactedThinking, Thinking, User
 from reread.sessions import Conversation, Request, Session
 from reread.times import EARLIEST, milliseconds

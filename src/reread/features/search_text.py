@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from typing import NamedTuple
 
-from reread.lazy import NamedTuple
 from reread.records import (
     AiTitle,
     Assistant,

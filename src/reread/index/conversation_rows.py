@@ -10,9 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
-from typing import Any
-
-from reread.lazy import NamedTuple
+from typing import Any, NamedTuple
 
 from .meta import as_path
 from .rows import CallRow, PromptRow, ThoughtRow

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import msgspec
 from msgspec.structs import astuple, replace
@@ -15,7 +15,6 @@ from msgspec.structs import astuple, replace
 from reread import lazy, records, sessions
 from reread.billing import Prices
 from reread.billing.response import ADVISOR, Response, nearness, settle, settle_advice, settle_all
-from reread.lazy import NamedTuple
 
 from . import meta
 from .database import transaction

@@ -6,11 +6,11 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from reread import lazy
 from reread.errors import StoreError
 from reread.home import this_machine, write_durably
-from reread.lazy import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from reread import lazy
-from reread.lazy import NamedTuple
 
 from .meta import EXTRACTOR, FIELDS, RESULT, as_path, stored_path
 from .rows import FileRow

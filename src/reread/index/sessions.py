@@ -7,11 +7,11 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 from zlib import crc32
 
 from reread import lazy
 from reread.billing.money import in_dollars
-from reread.lazy import NamedTuple
 from reread.marks import NO_MARK, Mark, Moves, below
 from reread.times import moment
 

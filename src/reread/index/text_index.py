@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import chain, islice
 from operator import add
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from reread import lazy
 from reread.features.search_text import texts_of
-from reread.lazy import NamedTuple
 from reread.records import ProgressLine, Record, decode
 
 from .meta import FIELDS

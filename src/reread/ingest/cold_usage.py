@@ -13,7 +13,7 @@ from io import FileIO
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -27,7 +27,6 @@ from reread.index import read as reading
 from reread.index.ledger import quarter, responses_elsewhere
 from reread.index.meta import EDGE, digest, machine_names
 from reread.index.rows import FileKeys
-from reread.lazy import NamedTuple
 from reread.sources import FileKind, SourceFile, opens_array
 from reread.workers import in_shares, is_alone, is_safe_to_fork, share_out, worker_pool
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from io import BytesIO
 from itertools import starmap
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -43,7 +43,6 @@ from reread.index.rows import (
 )
 from reread.index.sessions import StoredSession, sessions
 from reread.index.text_index import indexable_bytes
-from reread.lazy import NamedTuple
 from reread.loading import DISK, FileReader, load_session, records_of
 from reread.records import (
     AgentProgress,

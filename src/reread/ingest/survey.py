@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +22,6 @@ from reread.index.meta import edges, machine_names, session_mark
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, FileKeys, FileRow
 from reread.index.sessions import names_by_id
-from reread.lazy import NamedTuple
 from reread.loading import DISK, FileReader, OrphanAgentFiles, has_own_name, ids_of
 from reread.safe.safe import Safe
 from reread.sessions import Session

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
@@ -39,9 +37,6 @@ from reread.marks import NO_MOVES
 
 from .delta import FILE_PERSON, UNASSIGNED, DeltaLake
 from .tables import BUILD, FRICTION_DAY, MOMENT, MONTH, REQUEST, RESPONSE, SESSION, TABLES, USAGE_DAY, WORDS, LakeTable
-
-# A command ends with its objects frozen, to skip the search for cycles; DuckDB 2.0 would report them all as leaks.
-atexit.register(gc.unfreeze)
 
 NEAR = "is_sidechain, time IS NULL, time, began IS NULL, began, coalesce(epoch_ms(ended), 0), head, file"
 """The order of `billing.response.nearness`; a test compares the two."""

@@ -7,13 +7,12 @@ import re
 from datetime import UTC, datetime
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Raw, Struct
 
 from reread import lazy
-from reread.lazy import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from reread import lazy
-from reread.lazy import NamedTuple
 from reread.records import (
     AiTitle,
     Attachment,

@@ -14,13 +14,13 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from reread import lazy
 from reread.errors import RefusedBackup, SourceError
 from reread.home import changed_at, whole_path
-from reread.lazy import NamedTuple
 
 from .lines import looks_binary, opens_array, read_head, source_error
 

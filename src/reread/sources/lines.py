@@ -7,13 +7,12 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
 import msgspec
 
 from reread import lazy
 from reread.errors import SourceError
-from reread.lazy import NamedTuple
 
 __all__ = [
     "HEAD",

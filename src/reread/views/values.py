@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
+from typing import NamedTuple
 
 from reread import lazy
-from reread.lazy import NamedTuple
 from reread.times import in_zone
 
 from .text import OBEYED, Style
