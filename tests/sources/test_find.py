@@ -216,7 +216,10 @@ def test_fifos_and_sockets_are_passed_by(tmp_path: Path, monkeypatch: pytest.Mon
     assert problems == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege here")
+needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege here")
+
+
+@needs_links
 def test_links_are_followed_but_nothing_comes_twice(tmp_path: Path) -> None:
     real = write(tmp_path / "real" / "a.jsonl")
     write(tmp_path / "elsewhere" / "b.jsonl")
@@ -233,6 +236,73 @@ def test_links_are_followed_but_nothing_comes_twice(tmp_path: Path) -> None:
         top / "3-out" / "b.jsonl",
     ]
     assert [problem.path for problem in problems] == [top / "5-itself.jsonl"]
+
+
+def linked(link: Path, target: Path) -> Path:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(target, target_is_directory=True)
+    return link
+
+
+@needs_links
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_link_above_the_source_is_told_and_not_followed(tmp_path: Path, depth: int) -> None:
+    write(tmp_path / "private.jsonl")
+    source = tmp_path / "home" / ".claude"
+    inside = write(source / "projects" / "-home" / "a.jsonl")
+    link = linked(source / "projects" / "-link", source.parents[depth - 1])
+    problems: list[SourceError] = []
+    assert [file.path for file in find(source, problems=problems)] == [inside]
+    assert [problem.path for problem in problems] == [link]
+    assert "leads above the source" in str(problems[0])
+
+
+@needs_links
+def test_a_source_that_is_a_link_has_the_folders_of_both_its_names_above_it(tmp_path: Path) -> None:
+    inside = write(tmp_path / "disk" / "claude" / "a.jsonl")
+    source = linked(tmp_path / "home" / ".claude", inside.parent)
+    links = [linked(inside.parent / name, tmp_path / name) for name in ("disk", "home")]
+    problems: list[SourceError] = []
+    assert [file.path for file in find(source, problems=problems)] == [source / "a.jsonl"]
+    assert [problem.path.name for problem in problems] == [link.name for link in links]
+
+
+@needs_links
+def test_a_link_to_the_root_ends_at_once(tmp_path: Path) -> None:
+    linked(tmp_path / "projects" / "-root", Path("/"))
+    folders: dict[Path, int] = {}
+    assert list(find(tmp_path, problems=[], folders=folders)) == []
+    assert set(folders) == {tmp_path, tmp_path / "projects"}
+
+
+@needs_links
+def test_a_link_to_a_tree_that_is_not_the_clients_is_followed_only_so_far(tmp_path: Path) -> None:
+    for number in range(700):
+        (tmp_path / "disk" / f"{number:03}" / "lib").mkdir(parents=True)
+    write(tmp_path / "disk" / "999" / "a.jsonl")
+    link = linked(tmp_path / "source" / "-disk", tmp_path / "disk")
+    linked(link / "000" / "again", tmp_path / "disk" / "999" / "..")
+    problems: list[SourceError] = []
+    folders: dict[Path, int] = {}
+    assert list(find(tmp_path / "source", problems=problems, folders=folders)) == []
+    assert [problem.path for problem in problems] == [link]
+    assert "not followed further" in str(problems[0])
+    assert 500 < len(folders) < 510
+
+
+@needs_links
+def test_projects_on_another_disk_are_followed_however_many_they_are(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "disk" / "claude-projects"
+    for number in range(300):
+        session = f"{number:08}-1111-4222-8333-000000000000"
+        write(elsewhere / "-home" / f"{session}.jsonl")
+        write(elsewhere / "-home" / session / "subagents" / "agent-a.jsonl")
+        (elsewhere / "-home" / session / "tool-results").mkdir()
+        (elsewhere / "-home" / session / "memory").mkdir()
+    linked(tmp_path / ".claude" / "projects", elsewhere)
+    problems: list[SourceError] = []
+    assert len(list(find(tmp_path / ".claude", problems=problems))) == 600
+    assert problems == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only here may a name be any bytes")

@@ -19,8 +19,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from reread import lazy
-from reread.errors import RefusedBackup, SourceError
-from reread.home import changed_at, whole_path
+from reread.errors import RefusedBackup, SourceError, printable
+from reread.home import changed_at, identity_of, whole_path
 
 from .lines import looks_binary, opens_array, read_head, source_error
 
@@ -181,9 +181,11 @@ def find(
 ) -> Iterator[SourceFile]:
     """The files of a config directory, a folder of any kind, or one file, in a stable order.
 
-    Each regular file comes once, however many links lead to it; a folder's own files come before its subfolders. What
-    cannot be read is added to `problems` and skipped; the folders walked are added to `folders` with the time each last
-    changed. Raises SourceError, before the first file is asked for, if the source itself cannot be read.
+    Each regular file comes once, however many links lead to it; a folder's own files come before its subfolders. A link
+    to a folder is followed as far as files of the client's are found, and never to a folder above the source. What
+    cannot be read or is not followed is added to `problems` and skipped; the folders walked are added to `folders` with
+    the time each last changed. Raises SourceError, before the first file is asked for, if the source itself cannot be
+    read.
     """
     source = whole_path(source)
     try:
@@ -208,6 +210,32 @@ def _source_file(path: Path | str, where: SourcePlace, status: os.stat_result) -
     return SourceFile(str(path), *where, status.st_size, changed_at(status))
 
 
+_BARREN = 500
+"""So many folders without a file of the client's may be walked beyond a link."""
+_BARREN_PER_FILE = 4
+"""And so many for each such file: the folder of a session has up to four folders without one."""
+
+
+class _Linked:
+    """What a link to a folder led to so far."""
+
+    def __init__(self, link: Path) -> None:
+        self.link = link
+        self._barren = self._files = 0
+
+    def add(self, files: int) -> None:
+        self._files += files
+        self._barren += not files
+
+    @property
+    def is_over(self) -> bool:
+        return self._barren > _BARREN + _BARREN_PER_FILE * self._files
+
+
+def _linked(entry: os.DirEntry[str]) -> _Linked | None:
+    return _Linked(Path(entry.path)) if _is_link(entry) else None
+
+
 class _Walk:
     """One walk: what it has found, so that no link leads there again, and what it could not read."""
 
@@ -215,6 +243,9 @@ class _Walk:
         self._problems = problems
         self._times = folders
         self._met: dict[int, set[int | str]] = {}
+        self._above: set[tuple[int, int] | None] = set()
+        self._ended: set[Path] = set()
+        """The links that led to too many folders without a file of the client's."""
 
     def session_or_folder(self, top: Path) -> Iterator[SourceFile]:
         trunk = top.parent / f"{top.name}.jsonl"
@@ -223,17 +254,44 @@ class _Walk:
         yield from self._folders(top)
 
     def _folders(self, top: Path) -> Iterator[SourceFile]:
-        waiting = [top]
+        self._above = {identity_of(folder) for place in (top, top.resolve()) for folder in place.parents} - {None}
+        waiting: list[tuple[Path, _Linked | None]] = [(top, None)]
         while waiting:
-            folder = waiting.pop()
+            folder, linked = waiting.pop()
+            if linked is not None and self._is_over(linked):
+                continue
             entries = self._entries(folder)
             is_config = is_config_folder(folder, {entry.name for entry in entries})
             if is_config:
                 entries = [entry for entry in entries if entry.name in (*_CONFIG_FILES, *_CONFIG_FOLDERS)]
             files = [entry.path for entry in entries if not _is_folder(entry)]
-            yield from self._files(files, is_config=is_config)
-            below = [Path(entry.path) for entry in entries if _is_folder(entry) and entry.name not in _SKIPPED]
-            waiting.extend(reversed(below))
+            found = 0
+            for file in self._files(files, is_config=is_config):
+                found += 1
+                yield file
+            if linked is not None:
+                linked.add(found)
+            below = [each for each in entries if _is_folder(each) and each.name not in _SKIPPED]
+            below = [each for each in below if not self._leads_above(each)]
+            waiting.extend((Path(each.path), linked or _linked(each)) for each in reversed(below))
+
+    def _leads_above(self, entry: os.DirEntry[str]) -> bool:
+        link = Path(entry.path)
+        if not _is_link(entry) or identity_of(link) not in self._above:
+            return False
+        reason = f"leads above the source, to {printable(str(link.resolve()))}; it is not followed"
+        self._problems.append(SourceError(link, reason))
+        return True
+
+    def _is_over(self, linked: _Linked) -> bool:
+        if linked.is_over and linked.link not in self._ended:
+            self._ended.add(linked.link)
+            where = printable(str(linked.link.resolve()))
+            reason = (
+                f"leads to {where}, where few folders are Claude Code's; not followed further (name it as a source)"
+            )
+            self._problems.append(SourceError(linked.link, reason))
+        return linked.is_over
 
     def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
         """The entries of a folder by name; links last, so that a file is listed where it really is."""
@@ -298,6 +356,11 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # a link to itself: reported when the file is looked at
         return False
+
+
+def _is_link(entry: os.DirEntry[str]) -> bool:
+    """Junctions are the links to folders that Windows makes without a privilege; Python knows them since 3.12."""
+    return entry.is_symlink() or bool(getattr(entry, "is_junction", bool)())
 
 
 def is_config_folder(folder: Path, names: set[str]) -> bool:
