@@ -25,6 +25,7 @@ from reread.billing.price_table import find_model
 from reread.errors import BadInput, ClientError, printable
 
 from .events import Event
+from .shim import behind_shim, refuse_batch_file
 
 Program = str | PathLike[str] | Sequence[str]
 """`claude`, its path, or a command that starts it."""
@@ -161,7 +162,7 @@ def program(claude: Program | None, environment: Mapping[str, str]) -> list[str]
     # On Windows npm installs `claude.cmd`; `which` tries such endings.
     found = shutil.which(wanted, path=environment.get("PATH"))
     if found is not None:
-        return [found]
+        return behind_shim(found, environment)
     if claude is None:
         raise ClientError(NOT_FOUND)
     raise ClientError(f"{wanted!r} is not a program that can be run; {NOT_FOUND}")
@@ -329,6 +330,8 @@ class Transport:
         patience: Patience = PATIENT,
     ) -> Transport:
         """Starts the child; `on_error` gets each line of stderr. Raises ClientError if it cannot be started."""
+        if sys.platform == "win32":
+            refuse_batch_file(command)
         try:
             process = await asyncio.create_subprocess_exec(
                 *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=CHUNK, cwd=cwd, env=environment, **_apart()
