@@ -137,7 +137,8 @@ def _url(args: argparse.Namespace, config: Config, urls: list[str]) -> str:
 def _init(args: argparse.Namespace, config: Config, url: str) -> int:
     prices = billing.load_prices(config.prices)
     question = (
-        f"make or update the schema `reread` and the role `reread_member` in {printable(stores.without_password(url))}?"
+        "make or update the schema `reread` and the role `reread_member`, and close the schema `public`, in"
+        f" {printable(stores.without_password(url))}?"
     )
     if not args.yes and not options.is_agreed(question):
         return 0

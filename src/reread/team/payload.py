@@ -25,7 +25,7 @@ from reread.archive.listing import passing_ids
 from reread.errors import RereadError, printable
 from reread.features.search_text import Field, texts_of
 from reread.index import custody
-from reread.index.ledger import asker, responses_in_session
+from reread.index.ledger import responses_in_session
 from reread.index.machines import machines
 from reread.index.meta import as_path, file_key
 from reread.index.places import role_of
@@ -257,7 +257,7 @@ def _numbers(row: SessionRow) -> Document:
 
 
 def _response_document(response: Response, place: Document) -> Document:
-    about = {"file": response.file, "key": response.key, "asked": asker(response.key), "place": place["number"]}
+    about = {"file": response.file, "key": response.key, "place": place["number"]}
     counts = {name: getattr(response, name) for name in _COUNTS}
     counts |= {name: without_secrets(counts[name]) for name in ("model", "speed", "geo", "tier")}
     counts |= {name: bool(counts[name]) for name in ("is_sidechain", "is_abandoned")}
@@ -618,11 +618,8 @@ def _send(store: Store, each: Waiting, made: dict[str, str], before: _There | No
         store.connection.execute("SELECT reread.lock_ledger()")
         if before is not None and _all_there(store, each.key).get(each.key) != before:
             return None
-        if "ledger" in made:
-            keys = store.one("SELECT reread.put_session(%s::jsonb)", (made["ledger"],))
-            if keys is None:
-                return False
-            store.settle(keys)
+        if "ledger" in made and not store.one("SELECT reread.put_session(%s::jsonb)", (made["ledger"],)):
+            return False
         if "text" in made and not store.one("SELECT reread.put_text(%s::jsonb)", (made["text"],)):
             return False
         return "content" not in made or bool(store.one("SELECT reread.put_content(%s::jsonb)", (made["content"],)))

@@ -1,7 +1,8 @@
 -- A team's store. Every statement can be repeated: `reread team init` runs all of them again.
 --
 -- Members only read, under row level security. All writes go through functions of the store's owner, which record the
--- caller's name. Times are milliseconds since 1970 in UTC, money is whole nano-dollars.
+-- caller's name. Times are milliseconds since 1970 in UTC, money is whole nano-dollars. The end of this file gives every
+-- function its search path, so that none can be led to objects of its caller.
 
 CREATE SCHEMA IF NOT EXISTS reread;
 SET LOCAL search_path = reread, pg_temp;
@@ -9,6 +10,15 @@ SET LOCAL search_path = reread, pg_temp;
 DO $$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'reread_member') THEN
         CREATE ROLE reread_member NOLOGIN;
+    END IF;
+END $$;
+
+-- Functions of earlier versions that took or gave something else.
+DROP FUNCTION IF EXISTS search(text, bigint, bigint, integer);
+DROP FUNCTION IF EXISTS cost(response), price(response), copies(text[]), settle(text[], jsonb);
+DO $$ BEGIN
+    IF pg_get_function_result(to_regprocedure('reread.put_session(jsonb)')) = 'text[]' THEN
+        DROP FUNCTION put_session(jsonb), forget(text);
     END IF;
 END $$;
 
@@ -182,7 +192,7 @@ CREATE OR REPLACE FUNCTION is_owner() RETURNS boolean LANGUAGE sql STABLE AS $$
 $$;
 
 CREATE OR REPLACE FUNCTION teams(with_text boolean) RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
     WITH own AS (
         SELECT member.team FROM member JOIN pg_roles ON rolname = role
         WHERE pg_has_role(caller(), pg_roles.oid, 'MEMBER') AND (sees_text OR NOT with_text)
@@ -201,7 +211,7 @@ $$;
 -- The longest matching pattern decides. If none matches, a session stays where it is, and a new one goes to the
 -- person's own team if they have exactly one.
 CREATE OR REPLACE FUNCTION team_of(project text, who text, present text) RETURNS text
-LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
+LANGUAGE sql STABLE AS $$
     SELECT coalesce(
         (SELECT team FROM assignment WHERE is_called(team_of.project, pattern)
          ORDER BY length(pattern) DESC, pattern LIMIT 1),
@@ -219,7 +229,7 @@ $$;
 
 -- Whether one copy of a session (`whole`) contains each file of another (`part`), or a file that begins with it.
 CREATE OR REPLACE FUNCTION holds(whole bigint, part bigint) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
+LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM file WHERE session = part AND kind <> 'capture') AND NOT EXISTS (
         SELECT FROM file AS one WHERE one.session = part AND one.kind <> 'capture' AND NOT EXISTS (
             SELECT FROM file AS other WHERE other.session = whole AND other.role = one.role
@@ -230,7 +240,7 @@ $$;
 
 -- Of copies of one session that contain the same, the fullest counts; gives the copies for which that changed.
 CREATE OR REPLACE FUNCTION fold_copies(named text) RETURNS SETOF bigint
-LANGUAGE plpgsql SET search_path = reread, pg_temp AS $$
+LANGUAGE plpgsql AS $$
 DECLARE each record; kept bigint[] := '{}'; counts boolean;
 BEGIN
     FOR each IN
@@ -250,16 +260,21 @@ CREATE OR REPLACE FUNCTION mark_of(named text) RETURNS text LANGUAGE sql IMMUTAB
     SELECT encode(sha256(convert_to(named, 'UTF8')), 'hex')
 $$;
 
--- Stores one session: all of it, replacing what was pushed before, or only what has changed. Gives the keys of the
--- responses that must be settled again; NULL if the session was forgotten.
-CREATE OR REPLACE FUNCTION put_session(parcel jsonb) RETURNS text[]
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off AS $$
+-- The response that a key belongs to: for an advisor's call the one that asked it, else itself.
+CREATE OR REPLACE FUNCTION asker(key text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT split_part(key, '#advisor:', 1)
+$$;
+
+-- Stores one session, all of it, replacing what was pushed before, or only what has changed, and settles its responses.
+-- False if the session was forgotten.
+CREATE OR REPLACE FUNCTION put_session(parcel jsonb) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET enable_seqscan = off AS $$
 DECLARE
     who text := caller(); is_whole boolean := coalesce((parcel->>'is_whole')::boolean, true);
     stays session%ROWTYPE; number bigint; keys text[]; changed bigint[];
 BEGIN
     PERFORM lock_ledger();
-    IF EXISTS (SELECT FROM forgotten WHERE session = mark_of(parcel->>'uuid')) THEN RETURN NULL; END IF;
+    IF EXISTS (SELECT FROM forgotten WHERE session = mark_of(parcel->>'uuid')) THEN RETURN false; END IF;
     INSERT INTO machine VALUES (parcel->>'machine', who, parcel->>'label')
         ON CONFLICT (id, person) DO UPDATE SET label = excluded.label;
     INSERT INTO model_name SELECT raw, model, region
@@ -303,10 +318,10 @@ BEGIN
             ended bigint, lines bigint, malformed bigint, size bigint, marks text)
         ON CONFLICT DO NOTHING;
     INSERT INTO told
-        SELECT file.id, sent.key, asked, sent.time, model, speed, geo, tier, input, output, cache_read, cache_write_5m,
+        SELECT file.id, sent.key, asker(sent.key), sent.time, model, speed, geo, tier, input, output, cache_read, cache_write_5m,
             cache_write_1h, web_searches, is_sidechain, is_abandoned, doubt, sent.rows,
             place.project, place.git_branch, place.agent, place.skill, coalesce(place.tools, '{}'), circumstance, digest
-        FROM jsonb_to_recordset(parcel->'told') AS sent(file text, key text, asked text, time bigint, model text,
+        FROM jsonb_to_recordset(parcel->'told') AS sent(file text, key text, time bigint, model text,
             speed text, geo text, tier text, input bigint, output bigint, cache_read bigint, cache_write_5m bigint,
             cache_write_1h bigint, web_searches bigint, is_sidechain boolean, is_abandoned boolean, doubt smallint,
             rows bigint, place integer, digest text)
@@ -316,131 +331,111 @@ BEGIN
     SELECT array_agg(number_of) INTO changed FROM fold_copies(parcel->>'uuid') AS number_of;
     SELECT array_agg(DISTINCT again) INTO keys FROM (
         SELECT unnest(keys) AS again
-        UNION ALL SELECT asked FROM jsonb_to_recordset(parcel->'told') AS sent(asked text)
+        UNION ALL SELECT asker(sent.key) FROM jsonb_to_recordset(parcel->'told') AS sent(key text)
         UNION ALL SELECT asked FROM told JOIN file ON file.id = told.file WHERE file.session = ANY (changed)
         UNION ALL SELECT told.asked FROM told JOIN file ON file.id = told.file
         WHERE file.session = number AND NOT is_whole
             AND EXISTS (SELECT FROM response WHERE response.key = told.asked AND response.files > 1)
     ) AS all_of_them;
-    RETURN coalesce(keys, '{}');
+    PERFORM settle(keys);
+    RETURN true;
 END $$;
 
 -- What the store has of one of the caller's sessions, as digests: see `payload.Known`.
 CREATE OR REPLACE FUNCTION known_files(named text) RETURNS TABLE (file text, marks bigint, digest text, told jsonb)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
     SELECT file.key, length(file.marks), md5(file.marks),
         coalesce((SELECT jsonb_object_agg(told.key, told.digest) FROM told WHERE told.file = file.id), '{}')
     FROM file JOIN session ON session.id = file.session WHERE person = caller() AND session.key = named
 $$;
 
 CREATE OR REPLACE FUNCTION known_lines(named text) RETURNS TABLE (agent text, "position" integer, digest text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
     SELECT agent, position, md5(line) FROM text
     WHERE session = (SELECT id FROM session WHERE person = caller() AND key = named)
 $$;
 
 CREATE OR REPLACE FUNCTION known_parts(named text) RETURNS TABLE (name text, part integer, size bigint, digest text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
     SELECT DISTINCT ON (name) name, part, size, digest FROM content
     WHERE session = (SELECT id FROM session WHERE person = caller() AND key = named) AND digest IS NOT NULL
     ORDER BY name, part DESC
 $$;
 
--- The copies of responses that several files report, which are passed to `billing.response.settle`.
-CREATE OR REPLACE FUNCTION copies(keys text[]) RETURNS TABLE (
-    id bigint, file text, key text, head text, began bigint, ended bigint, "time" bigint, is_sidechain boolean,
-    output bigint, web_searches bigint, doubt smallint, rows bigint
-)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off AS $$
-    SELECT id, file, key, head, began, ended, "time", is_sidechain, output, web_searches, doubt, rows FROM (
-        SELECT file.id, file.key || ' ' || person, told.key, head, began, ended, told.time, told.is_sidechain,
-            told.output, told.web_searches, told.doubt, told.rows, count(*) OVER (PARTITION BY told.key) AS number
+-- Cost by the rate card: the newest row that had begun, the tier of the whole prompt, rounded half up once per kind of
+-- token. A view is planned once with the query that asks it, and is four times as fast as a function that is called for
+-- every response.
+CREATE OR REPLACE VIEW priced AS
+    SELECT used.key, (
+        SELECT (CASE WHEN used.input = 0 THEN 0 ELSE div(2 * used.input * held.input * n + d, 2 * d) END
+            + CASE WHEN used.output = 0 THEN 0 ELSE div(2 * used.output * held.output * n + d, 2 * d) END
+            + CASE WHEN used.cache_read = 0 THEN 0 ELSE div(2 * used.cache_read * held.cache_read * n + d, 2 * d) END
+            + CASE WHEN used.cache_write_5m = 0 THEN 0
+                ELSE div(2 * used.cache_write_5m * held.cache_write_5m * n + d, 2 * d) END
+            + CASE WHEN used.cache_write_1h = 0 THEN 0
+                ELSE div(2 * used.cache_write_1h * held.cache_write_1h * n + d, 2 * d) END
+            + used.web_searches * (SELECT value::numeric FROM reread.note WHERE name = 'nanodollars_per_search'))::bigint
+        FROM (
+            SELECT rate.*, rate.per * coalesce(speed.denominator, 1) * coalesce(geo.denominator, 1)
+                    * coalesce(region.denominator, 1) * coalesce(tier.denominator, 1) AS d,
+                coalesce(speed.numerator, 1) * coalesce(geo.numerator, 1) * coalesce(region.numerator, 1)
+                    * coalesce(tier.numerator, 1) AS n
+            FROM reread.model_name JOIN reread.rate ON rate.model = model_name.model
+                LEFT JOIN reread.multiplier AS speed
+                    ON speed.kind = 'speed' AND speed.name = used.speed AND speed.model = rate.model
+                LEFT JOIN reread.multiplier AS geo ON geo.kind = 'geo' AND geo.name = used.geo AND geo.model = rate.model
+                LEFT JOIN reread.multiplier AS region
+                    ON region.kind = 'region' AND region.name = model_name.region AND region.model = rate.model
+                LEFT JOIN reread.multiplier AS tier ON tier.kind = 'tier' AND tier.name = used.tier AND tier.model = rate.model
+            WHERE raw = used.model
+                AND (used.time IS NULL OR from_date IS NULL
+                    OR from_date::date - date '1970-01-01' <= floor(used.time / 86400000.0))
+                AND (above_prompt_tokens IS NULL
+                    OR above_prompt_tokens < used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h)
+            ORDER BY coalesce(from_date, '') DESC, coalesce(above_prompt_tokens, 0) DESC LIMIT 1
+        ) AS held
+    ) AS nanodollars
+    FROM reread.response AS used;
+
+-- Settles responses again from all their copies, as `billing.response.settle` does: see there for the order. Only the
+-- functions that change copies call it, so nobody decides which copy counts.
+CREATE OR REPLACE FUNCTION settle(keys text[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $$
+BEGIN
+    DELETE FROM response WHERE asked = ANY (keys);
+    WITH near AS (
+        SELECT told.*, row_number() OVER (
+            PARTITION BY told.key ORDER BY told.is_sidechain, told.time IS NULL, told.time, began IS NULL, began,
+                coalesce(ended, 0), head COLLATE "C", (file.key || ' ' || person) COLLATE "C"
+        ) AS nearness
         FROM told JOIN file ON file.id = told.file JOIN session ON session.id = file.session
         WHERE told.asked = ANY (keys) AND told.key = told.asked AND is_counted
-    ) AS found(id, file, key, head, began, ended, "time", is_sidechain, output, web_searches, doubt, rows, number)
-    WHERE number > 1
-$$;
-ALTER FUNCTION copies(text[]) ROWS 100;
-
--- Cost by the rate card: the newest row that had begun, the tier of the whole prompt, rounded half up once per kind of
--- token. A function that returns a table and has no settings is inlined into the query and planned once, which is four
--- times as fast as one that is called for every response.
-DROP FUNCTION IF EXISTS cost(response);
-CREATE OR REPLACE FUNCTION price(used response) RETURNS TABLE (nanodollars bigint) LANGUAGE sql STABLE AS $$
-    SELECT (CASE WHEN used.input = 0 THEN 0 ELSE div(2 * used.input * held.input * n + d, 2 * d) END
-        + CASE WHEN used.output = 0 THEN 0 ELSE div(2 * used.output * held.output * n + d, 2 * d) END
-        + CASE WHEN used.cache_read = 0 THEN 0 ELSE div(2 * used.cache_read * held.cache_read * n + d, 2 * d) END
-        + CASE WHEN used.cache_write_5m = 0 THEN 0
-            ELSE div(2 * used.cache_write_5m * held.cache_write_5m * n + d, 2 * d) END
-        + CASE WHEN used.cache_write_1h = 0 THEN 0
-            ELSE div(2 * used.cache_write_1h * held.cache_write_1h * n + d, 2 * d) END
-        + used.web_searches * (SELECT value::numeric FROM reread.note WHERE name = 'nanodollars_per_search'))::bigint
-    FROM (
-        SELECT rate.*, rate.per * coalesce(speed.denominator, 1) * coalesce(geo.denominator, 1)
-                * coalesce(region.denominator, 1) * coalesce(tier.denominator, 1) AS d,
-            coalesce(speed.numerator, 1) * coalesce(geo.numerator, 1) * coalesce(region.numerator, 1)
-                * coalesce(tier.numerator, 1) AS n
-        FROM reread.model_name JOIN reread.rate ON rate.model = model_name.model
-            LEFT JOIN reread.multiplier AS speed
-                ON speed.kind = 'speed' AND speed.name = used.speed AND speed.model = rate.model
-            LEFT JOIN reread.multiplier AS geo ON geo.kind = 'geo' AND geo.name = used.geo AND geo.model = rate.model
-            LEFT JOIN reread.multiplier AS region
-                ON region.kind = 'region' AND region.name = model_name.region AND region.model = rate.model
-            LEFT JOIN reread.multiplier AS tier ON tier.kind = 'tier' AND tier.name = used.tier AND tier.model = rate.model
-        WHERE raw = used.model
-            AND (used.time IS NULL OR from_date IS NULL
-                OR from_date::date - date '1970-01-01' <= floor(used.time / 86400000.0))
-            AND (above_prompt_tokens IS NULL
-                OR above_prompt_tokens < used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h)
-        ORDER BY coalesce(from_date, '') DESC, coalesce(above_prompt_tokens, 0) DESC LIMIT 1
-    ) AS held
-$$;
-
--- Writes the settled responses. `decided` has, for each that several files report, the owner's file and the one that
--- counts.
-CREATE OR REPLACE FUNCTION settle(keys text[], decided jsonb) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off AS $$
-BEGIN
-    PERFORM lock_ledger();
-    DELETE FROM response WHERE asked = ANY (keys);
-    WITH copy AS (
-        SELECT told.* FROM told JOIN file ON file.id = told.file JOIN session ON session.id = file.session
-        WHERE told.asked = ANY (keys) AND told.key = told.asked AND is_counted
+    ), copy AS (
+        SELECT near.*, row_number() OVER (PARTITION BY key ORDER BY output DESC, nearness) AS fullness FROM near
     ), known AS (
-        SELECT key, count(*) AS files, max(web_searches) AS web_searches, min(doubt) AS doubt, sum(rows) AS rows,
-            min(file) AS one
+        SELECT key, count(*) AS files, max(web_searches) AS web_searches, min(doubt) AS doubt, sum(rows) AS rows
         FROM copy GROUP BY key
-    ), chosen AS (
-        SELECT known.*, CASE WHEN files = 1 THEN one ELSE said.owner END AS owner,
-            CASE WHEN files = 1 THEN one ELSE said.counted END AS counted
-        FROM known LEFT JOIN jsonb_to_recordset(decided) AS said(key text, owner bigint, counted bigint) USING (key)
     )
     INSERT INTO response
-        SELECT part.key, part.asked, session.id, person, team, machine, uuid, chosen.owner, chosen.counted,
+        SELECT part.key, part.asked, session.id, person, team, machine, uuid, owned.file, counted.file,
             file.kind = 'subagent', owned.is_sidechain, owned.is_abandoned, owned.time,
             part.model, part.speed, part.geo, part.tier,
             part.input, part.output, part.cache_read, part.cache_write_5m, part.cache_write_1h,
-            CASE WHEN part.key = part.asked THEN chosen.web_searches ELSE part.web_searches END,
-            CASE WHEN part.key = part.asked THEN chosen.doubt ELSE part.doubt END,
-            CASE WHEN part.key = part.asked THEN chosen.rows ELSE part.rows END, chosen.files, NULL,
+            CASE WHEN part.key = part.asked THEN known.web_searches ELSE part.web_searches END,
+            CASE WHEN part.key = part.asked THEN known.doubt ELSE part.doubt END,
+            CASE WHEN part.key = part.asked THEN known.rows ELSE part.rows END, known.files, NULL,
             owned.project, owned.git_branch, owned.agent, owned.skill, part.tools,
             part.circumstance, owned.circumstance
-        FROM chosen JOIN copy AS owned ON owned.file = chosen.owner AND owned.key = chosen.key
-            JOIN told AS part ON part.file = chosen.counted AND part.asked = chosen.key
-            JOIN file ON file.id = chosen.owner JOIN session ON session.id = file.session;
-    IF EXISTS (
-        SELECT FROM told JOIN file ON file.id = told.file JOIN session ON session.id = file.session
-        WHERE told.asked = ANY (keys) AND told.key = told.asked AND is_counted
-            AND NOT EXISTS (SELECT FROM response WHERE response.key = told.key)
-    ) THEN
-        RAISE EXCEPTION 'a response that several files tell was not decided';
-    END IF;
-    UPDATE response SET nanodollars = (SELECT held.nanodollars FROM price(response) AS held) WHERE asked = ANY (keys);
+        FROM known JOIN copy AS owned ON owned.key = known.key AND owned.nearness = 1
+            JOIN copy AS counted ON counted.key = known.key AND counted.fullness = 1
+            JOIN told AS part ON part.file = counted.file AND part.asked = known.key
+            JOIN file ON file.id = owned.file JOIN session ON session.id = file.session;
+    UPDATE response SET nanodollars = priced.nanodollars FROM priced
+        WHERE priced.key = response.key AND response.asked = ANY (keys);
 END $$;
 
 -- Creates the partitions by month that text or content of these times need.
 CREATE OR REPLACE FUNCTION make_months(parent text, times bigint[]) RETURNS void
-LANGUAGE plpgsql SET search_path = reread, pg_temp AS $$
+LANGUAGE plpgsql AS $$
 DECLARE month timestamptz; name text;
 BEGIN
     FOR month IN
@@ -449,29 +444,29 @@ BEGIN
     LOOP
         name := parent || to_char(month AT TIME ZONE 'UTC', '_YYYY_MM');
         IF to_regclass('reread.' || name) IS NULL THEN
-            EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%s) TO (%s)', name, parent,
+            EXECUTE format('CREATE TABLE reread.%I PARTITION OF reread.%I FOR VALUES FROM (%s) TO (%s)', name, parent,
                 (extract(epoch FROM month) * 1000)::bigint,
                 (extract(epoch FROM ((month AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC') * 1000)::bigint);
-            EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+            EXECUTE format('ALTER TABLE reread.%I ENABLE ROW LEVEL SECURITY', name);
         END IF;
     END LOOP;
 END $$;
 
 -- Text from before this time is not kept; NULL if all is kept.
-CREATE OR REPLACE FUNCTION kept_since() RETURNS bigint LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
+CREATE OR REPLACE FUNCTION kept_since() RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (extract(epoch FROM now() - value::integer * interval '1 day') * 1000)::bigint
     FROM note WHERE name = 'retain_days'
 $$;
 
 -- When a session ended, or if that is unknown, when it was pushed. Titles and other rows without a time of their own
 -- count as this old.
-CREATE OR REPLACE FUNCTION ended(whose session) RETURNS bigint LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
+CREATE OR REPLACE FUNCTION ended(whose session) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT coalesce((whose.numbers->>'ended')::bigint, (extract(epoch FROM whose.pushed) * 1000)::bigint)
 $$;
 
 -- Deletes text that is too old: whole months at once, and rows in the month where the limit is.
 CREATE OR REPLACE FUNCTION retire() RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE since bigint := kept_since(); part record; gone bigint := 0;
 BEGIN
     IF since IS NULL THEN RETURN 0; END IF;
@@ -483,7 +478,7 @@ BEGIN
             AND extract(epoch FROM (to_date(right(child.relname, 7), 'YYYY_MM') + interval '1 month')
                 AT TIME ZONE 'UTC') * 1000 <= since
     LOOP
-        EXECUTE format('DROP TABLE %I', part.relname);
+        EXECUTE format('DROP TABLE reread.%I', part.relname);
         gone := gone + 1;
     END LOOP;
     DELETE FROM text WHERE time < since;
@@ -496,7 +491,7 @@ END $$;
 
 -- Stores the lines of a session, replacing all that were there or only those that changed.
 CREATE OR REPLACE FUNCTION put_text(parcel jsonb) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE whose session%ROWTYPE;
 BEGIN
     PERFORM lock_ledger();
@@ -524,7 +519,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION put_content(parcel jsonb) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE whose session%ROWTYPE; ended bigint := (parcel->>'ended')::bigint;
 BEGIN
     PERFORM lock_ledger();
@@ -553,11 +548,10 @@ END $$;
 
 -- Takes the newest `most` lines that match, and returns the `best` of them by a cheap rank; the caller ranks those by
 -- their text. The weights are half of those in `search_language`, which go beyond 1.
-DROP FUNCTION IF EXISTS search(text, bigint, bigint, integer);
 CREATE OR REPLACE FUNCTION search(
     query text, since bigint, until bigint, among bigint[], most integer, best integer, now_ms bigint
 ) RETURNS TABLE (session bigint, agent text, uuid text, "time" bigint, line text, total bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET enable_seqscan = off SET jit = off AS $$
 DECLARE who text := caller(); own text[] := ARRAY(SELECT teams(true)); sees_all boolean := is_owner();
 BEGIN
     RETURN QUERY WITH hit AS MATERIALIZED (
@@ -581,7 +575,7 @@ END $$;
 -- Whether the caller may read a session's text; notes that they did. Called in a sub-select, which runs once and not
 -- for every line.
 CREATE OR REPLACE FUNCTION note_reading(wanted bigint) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE whose session%ROWTYPE;
 BEGIN
     SELECT * INTO whose FROM session WHERE id = wanted
@@ -593,30 +587,29 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION lines_of(wanted bigint) RETURNS TABLE (agent text, line text)
-LANGUAGE sql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE sql SECURITY DEFINER AS $$
     SELECT agent, line FROM text WHERE session = (SELECT wanted WHERE note_reading(wanted))
     ORDER BY agent COLLATE "C" NULLS FIRST, position
 $$;
 
 CREATE OR REPLACE FUNCTION content_of(wanted bigint)
 RETURNS TABLE (name text, kind text, agent text, workflow text, body bytea)
-LANGUAGE sql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+LANGUAGE sql SECURITY DEFINER AS $$
     SELECT name, kind, agent, workflow, string_agg(body, '' ORDER BY part) FROM content
     WHERE session = (SELECT wanted WHERE note_reading(wanted)) GROUP BY name, kind, agent, workflow ORDER BY name
 $$;
 
 -- -- forgetting, and who belongs where
 
--- Removes every copy of a session and remembers that; gives the keys to settle again, or NULL if the caller may not
--- forget it.
-CREATE OR REPLACE FUNCTION forget(named text) RETURNS text[]
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+-- Removes every copy of a session and remembers that; false if the caller may not forget it.
+CREATE OR REPLACE FUNCTION forget(named text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE keys text[]; gone bigint[];
 BEGIN
     PERFORM lock_ledger();
     SELECT array_agg(id) INTO gone FROM session WHERE uuid = named;
     IF gone IS NULL OR NOT is_owner() AND EXISTS (SELECT FROM session WHERE uuid = named AND person <> caller()) THEN
-        RETURN NULL;
+        RETURN false;
     END IF;
     SELECT coalesce(array_agg(DISTINCT asked), '{}') INTO keys
         FROM told JOIN file ON file.id = told.file WHERE file.session = ANY (gone);
@@ -625,12 +618,13 @@ BEGIN
     DELETE FROM content WHERE session = ANY (gone);
     DELETE FROM session WHERE id = ANY (gone);
     INSERT INTO forgotten VALUES (mark_of(named), caller()) ON CONFLICT DO NOTHING;
-    RETURN keys;
+    PERFORM settle(keys);
+    RETURN true;
 END $$;
 
 -- After a change of members or assignments: moves every session, and everything that belongs to it, to its team now.
 CREATE OR REPLACE FUNCTION assign_teams() RETURNS bigint
-LANGUAGE plpgsql SET search_path = reread, pg_temp AS $$
+LANGUAGE plpgsql AS $$
 DECLARE moved bigint;
 BEGIN
     PERFORM lock_ledger();
@@ -674,9 +668,20 @@ BEGIN
     END LOOP;
 END $$;
 
+-- Functions find objects of the catalogue and of this schema alone, whatever their caller's path is; every one of them,
+-- also those without rights of their own, since a policy or another function may call it.
+DO $$
+DECLARE each regprocedure;
+BEGIN
+    FOR each IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'reread'::regnamespace LOOP
+        EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, reread, pg_temp', each);
+    END LOOP;
+END $$;
+
 GRANT USAGE ON SCHEMA reread TO reread_member;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA reread FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION lock_ledger(), caller(), is_owner(), teams(boolean), kept_since(), put_session(jsonb),
-    known_files(text), known_lines(text), known_parts(text), copies(text[]),
-    settle(text[], jsonb), put_text(jsonb), put_content(jsonb), retire(), search(text, bigint, bigint, bigint[], integer, integer, bigint),
-    lines_of(bigint), content_of(bigint), forget(text) TO reread_member;
+REVOKE ALL ON ALL TABLES IN SCHEMA reread FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA reread FROM PUBLIC, reread_member;
+GRANT EXECUTE ON FUNCTION lock_ledger(), caller(), teams(boolean), kept_since(), put_session(jsonb), known_files(text),
+    known_lines(text), known_parts(text), put_text(jsonb), put_content(jsonb), retire(),
+    search(text, bigint, bigint, bigint[], integer, integer, bigint), lines_of(bigint), content_of(bigint), forget(text)
+    TO reread_member;

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, LiteralString
 from msgspec import Struct
 
 from reread import lazy
-from reread.billing.response import Response, settle, settle_all
+from reread.billing.response import Response, settle_all
 from reread.errors import BadInput, RereadError, printable
 
 if TYPE_CHECKING:
@@ -25,9 +25,10 @@ else:
     sql = lazy.module("psycopg.sql")
     json_types = lazy.module("psycopg.types.json")
 
-VERSION = 2
+VERSION = 3
 """The version of tables and functions. Increase it with every change of what a client may send or ask; a client refuses
 any other version."""
+_OLDEST_SERVER = 140_000
 _SCHEMES = ("postgresql://", "postgres://")
 _PASSWORD = re.compile(r"^(postgres(?:ql)?://[^:/@]*):[^/]*@")
 """Follows PostgreSQL's own reading of an address, where a password may contain characters that end a host elsewhere."""
@@ -101,8 +102,9 @@ class Store:
             self.connection: psycopg.Connection[Any] = _psycopg().connect(
                 url, autocommit=True, connect_timeout=10, application_name="reread"
             )
-            # Compiling a query takes half a second, and answering it milliseconds.
-            self.connection.execute("SET jit = off")
+            # Compiling a query takes half a second, and answering it milliseconds. Nobody's objects stand before those
+            # of the catalogue, since who may create some could have this role run them.
+            self.connection.execute("SET jit = off; SET search_path = pg_catalog, pg_temp")
             self.role = str(self.one("SELECT current_user"))
         if not is_new:
             self._check()
@@ -146,22 +148,6 @@ class Store:
         found = self.one("SELECT value FROM reread.note WHERE name = %s", (name,))
         return None if found is None else str(found)
 
-    def settle(self, keys: Sequence[str]) -> None:
-        """Settles responses again, inside the caller's transaction, which must hold the ledger's lock."""
-        if not keys:
-            return
-        copies: dict[str, list[Response]] = {}
-        files: dict[str, int] = {}
-        rows = self.connection.execute("SELECT * FROM reread.copies(%s)", (list(keys),))
-        for file, name, key, head, began, ended, time, is_sidechain, output, web_searches, doubt, lines in rows:
-            files[name] = file
-            counts = {"output": output, "web_searches": web_searches, "doubt": doubt, "rows": lines}
-            about = {"head": head, "began": began, "ended": ended, "time": time, "is_sidechain": is_sidechain}
-            copies.setdefault(key, []).append(Response(key=key, file=name, **about, **counts))
-        settled = [(key, settle(several)) for key, several in copies.items()]
-        decided = [{"key": key, "owner": files[each.owner], "counted": files[each.file]} for key, each in settled]
-        self.connection.execute("SELECT reread.settle(%s, %s)", (list(keys), as_json(decided)))
-
 
 def as_json(value: object) -> Any:
     return json_types.Jsonb(value)
@@ -174,14 +160,30 @@ def initialise(store: Store, prices: Prices) -> None:
     """Creates tables, functions, rules and prices. On an existing store it brings them up to date and calculates all
     costs again."""
     schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
+    if store.connection.info.server_version < _OLDEST_SERVER:
+        raise BadInput(f"a store needs PostgreSQL {_OLDEST_SERVER // 10_000} or newer; update {store.address} first")
     with database_errors(), store.connection.transaction():
         store.connection.execute("SELECT pg_advisory_xact_lock(7824361)")
         if store.one("SELECT to_regclass('reread.note')::text") is not None:
             store.version()
         store.connection.execute(schema.encode())
+        _close_public(store)
         store.connection.execute("INSERT INTO reread.note VALUES ('salt', %s) ON CONFLICT DO NOTHING", (token_hex(16),))
         _write_note(store, "version", str(VERSION))
         _write_prices(store, prices)
+
+
+def _close_public(store: Store) -> None:
+    """Lets nobody create objects in schema `public`, as every member may in databases made before PostgreSQL 15. Raises
+    BadInput if that is not this role's to do."""
+    if store.one("SELECT to_regnamespace('public')") is None:
+        return
+    store.connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    if store.one("SELECT has_schema_privilege('public', 'public', 'CREATE')"):
+        raise BadInput(
+            f"everybody may create objects in schema public of {store.address}, and that is not yours to end; an"
+            " administrator of the server has to run `REVOKE CREATE ON SCHEMA public FROM PUBLIC` there first"
+        )
 
 
 def _write_note(store: Store, name: str, value: str) -> None:
@@ -203,11 +205,8 @@ def _write_prices(store: Store, prices: Prices) -> None:
         raw = [name for (name,) in cursor.execute("SELECT raw FROM reread.model_name").fetchall()]
         meant = [(found and found.name, found and found.region, name) for name in raw for found in [prices.model(name)]]
         cursor.executemany("UPDATE reread.model_name SET model = %s, region = %s WHERE raw = %s", meant)
-        cursor.execute("SET LOCAL search_path = reread, pg_temp")
         cursor.execute(
-            """UPDATE response SET nanodollars = priced.nanodollars
-               FROM (SELECT used.key, (SELECT held.nanodollars FROM price(used) AS held) FROM response AS used)
-                    AS priced(key, nanodollars)
+            """UPDATE reread.response SET nanodollars = priced.nanodollars FROM reread.priced
                WHERE response.key = priced.key AND response.nanodollars IS DISTINCT FROM priced.nanodollars"""
         )
 
@@ -273,10 +272,8 @@ def forget(store: Store, name: str) -> str:
     the store."""
     named = found_session(store, name)
     with database_errors(), store.connection.transaction():
-        keys = store.one("SELECT reread.forget(%s)", (named,))
-        if keys is None:
+        if not store.one("SELECT reread.forget(%s)", (named,)):
             raise StoreRefused(f"{named} is not yours alone to forget; ask the store's owner")
-        store.settle(keys)
     return named
 
 
