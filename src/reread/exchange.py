@@ -27,6 +27,7 @@ from reread.home import make_home, make_private, sync_folder, write_durably
 from reread.index import custody, read
 from reread.index.backup_files import full_piece, shared_digest
 from reread.index.database import remove_set_aside, transaction
+from reread.index.gate import KEY, safe_gate, sentences, unknown_kind
 from reread.index.machine_file import Machine
 from reread.index.machines import learn_machine
 from reread.index.meta import session_mark
@@ -48,7 +49,7 @@ from reread.index.user_data import (
 )
 from reread.index.verify import unnamed_pieces
 from reread.ingest import Report
-from reread.ingest.adopt import adopt, adopt_tail
+from reread.ingest.adopt import admitted, adopt, adopt_tail
 from reread.ingest.survey import remove_waiting
 from reread.safe.packs import Pack, PackFolder, PackWriter, walk
 from reread.safe.pieces import Damage, FoundPiece, PieceHeader, decode, encode, encode_piece, seal
@@ -60,8 +61,7 @@ PACK_LIMIT = 64 << 20
 """Smaller than the packs of the safe, because tools that sync folders transfer whole files."""
 _PART = ".part"
 _MACHINE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_WINDOWS = re.compile(r"[A-Za-z]:\\|\\\\")
-"""How absolute paths begin there: with a drive, or with a server, as those of WSL do."""
+_OF_ANOTHER = "they are not of the machine whose folder they are in"
 
 PieceName = tuple[str, int, int, str]
 """Identifies a piece in any folder: file, generation, start, and its digest or the place or digest it stands for."""
@@ -456,11 +456,13 @@ def _read(own: Path) -> _Incoming:
 class _InSafe:
     """What the safe has: its pieces, how far each file reaches, and the digests of all bytes that backups may share."""
 
-    def __init__(self, safe: Safe) -> None:
-        self.names: set[PieceName] = set()
+    def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
+        self.gate = safe_gate(connection)
+        passed = self.gate.sort((found.header, found.place) for found in safe.scan() if isinstance(found, FoundPiece))
+        self.names: set[PieceName] = {name_of(header) for header, _ in passed.left_out}
         self._ends: dict[tuple[str, int], int] = {}
         self._bytes: set[str] = set()
-        headers = [found.header for found in safe.scan() if isinstance(found, FoundPiece)]
+        headers = [header for header, _ in passed.pieces]
         for header in sorted(headers, key=lambda each: shared_digest(each) is not None):
             if shared_digest(header) is None or self.has_before(header):
                 self.add(header)
@@ -483,7 +485,7 @@ class _InSafe:
 def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[_Incoming], problems: list[str]) -> int:
     """Appends to the safe what it lacks; gives how many bytes of files that is."""
     forgotten = set(read.forgotten(connection))
-    known = _InSafe(safe)
+    known = _InSafe(connection, safe)
     size = 0
     for each in others:
         try:
@@ -492,61 +494,67 @@ def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[_Incoming
             problems.append(str(problem))
             continue
         before = -1
+        left_out: dict[PieceName, tuple[PieceHeader, str]] = {}
+        torn: list[str] = []
         # Again as long as that gives more: after a forget, a later pack may have what an earlier one continues.
         while waiting and len(known.names) > before:
-            before = len(known.names)
-            left: dict[int, Path] = {}
-            for number, path in waiting.items():
-                taken, is_whole = _take_pack(safe, path, number, each.own.name, forgotten, known)
-                size += taken
-                if not is_whole:
-                    left[number] = path
-            waiting = left
-        for path in waiting.values() if not each.problems else ():
-            reason = f"{path.name} is not whole; the rest comes with a later pull, or after `push --full` there"
+            before, torn = len(known.names), []
+            for number, path in list(waiting.items()):
+                taken = _take_pack(safe, path, number, each.own.name, forgotten, known)
+                size += taken.size
+                left_out |= {name_of(header): (header, why) for header, why in taken.left_out}
+                if not taken.is_whole:
+                    torn.append(path.name)
+                elif not any(why == KEY for _, why in taken.left_out):
+                    del waiting[number]
+        shown = [(header, why) for name, (header, why) in left_out.items() if why != KEY or name not in known.names]
+        problems += sentences([(replace(header, machine=each.label), why) for header, why in shown], {})
+        for name in torn if not each.problems else ():
+            reason = f"{name} is not whole; the rest comes with a later pull, or after `push --full` there"
             problems.append(f"{printable(each.label)}: {reason}")
     safe.flush()
     return size
 
 
-def _take_pack(
-    safe: Safe, path: Path, number: int, machine: str, forgotten: Set[str], known: _InSafe
-) -> tuple[int, bool]:
-    """Appends the new pieces of one pack; gives their bytes, and whether the pack was complete. A piece that continues
-    or refers to one that has not arrived yet is left for later, so files in the safe never have holes."""
+class _PackTaken(NamedTuple):
+    size: int
+    """Bytes of its new pieces."""
+    is_whole: bool
+    left_out: list[tuple[PieceHeader, str]]
+    """What the gate does not admit, with the reasons; and what is kept for a version that knows what it is."""
+
+
+def _take_pack(safe: Safe, path: Path, number: int, machine: str, forgotten: Set[str], known: _InSafe) -> _PackTaken:
+    """Appends the new pieces of one pack. A piece that continues or refers to one that has not arrived yet is left for
+    later, so files in the safe never have holes."""
     size, is_whole = 0, True
+    left_out: list[tuple[PieceHeader, str]] = []
     try:
         with Pack(path, number) as pack:
             for found in pack.pieces():
                 if isinstance(found, Damage):
                     is_whole = False
                     continue
-                header = found.header
-                if name_of(header) in known.names or header.machine != machine or _is_forgotten(header, forgotten):
+                if name_of(found.header) in known.names:
+                    continue
+                header = known.gate.admit(found.header) if found.header.machine == machine else _OF_ANOTHER
+                if isinstance(header, str):
+                    left_out.append((found.header, header))
+                    continue
+                if _is_forgotten(header, forgotten):
                     continue
                 proved = pack.read(found.place)
                 if isinstance(proved, Damage) or not known.has_before(header):
                     is_whole = False
                     continue
-                safe.append(_here(header), proved[1])
+                if (unknown := unknown_kind(header)) is not None:
+                    left_out.append((header, unknown))
+                safe.append(header, proved[1])
                 known.add(header)
                 size += header.length
     except OSError:
-        return size, False
-    return size, is_whole
-
-
-def _here(header: PieceHeader) -> PieceHeader:
-    """The header with a Windows path in forward slashes, unless this is Windows."""
-    if not _WINDOWS.match(header.path) or isinstance(Path(), _windows_path()):
-        return header
-    return replace(header, path=header.path.replace("\\", "/"), source=header.source.replace("\\", "/"))
-
-
-def _windows_path() -> type:
-    from pathlib import PureWindowsPath
-
-    return PureWindowsPath
+        is_whole = False
+    return _PackTaken(size, is_whole, left_out)
 
 
 def _adopt_own_ways(connection: sqlite3.Connection, safe: Safe, machine: Machine, price_file: Path | None) -> None:
@@ -554,9 +562,9 @@ def _adopt_own_ways(connection: sqlite3.Connection, safe: Safe, machine: Machine
     one."""
     places = {key for key, _ in known_keys(connection)}
     theirs = [
-        (found.header, found.place)
-        for found in safe.scan()
-        if isinstance(found, FoundPiece) and found.header.machine != machine.id and found.file in places
+        piece
+        for piece in admitted(connection, safe.scan()).pieces
+        if piece[0].machine != machine.id and piece[0].file in places
     ]
     grown = {header.file for header, _ in unnamed_pieces(connection, safe, theirs)}
     if grown:

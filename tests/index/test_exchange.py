@@ -13,80 +13,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from exchanging import BACKUP, FEW, FIRST, MORE, SECOND, SHARED, Desk, exchange_all, files_below
 from histories import write_backups
 from reread import exchange
-from reread.archive import Archive, Progress, UsageReport, model_answers
+from reread.archive import Archive, Progress, model_answers
 from reread.archive.filters import Filter
 from reread.archive.model_answers import ModelAnswer
-from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
+from reread.index.meta import file_key
 from reread.safe.packs import Pack
 from reread.safe.pieces import Damage, encode_piece, seal
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_usage
 from trees import append, everything, generate
-
-FIRST = "0a1b2c3d-1111-4222-8333-444455556666"
-SECOND = "1b2c3d4e-2222-4333-8444-555566667777"
-SHARED = "2c3d4e5f-3333-4444-8555-666677778888"
-BACKUP = "848ba454848ee7c8@v1"
-FEW = (a_prompt("the pangolin"), a_reply("yes", usage=a_usage(output=3)))
-MORE = (*FEW, a_prompt("the axolotl"), a_reply("no", usage=a_usage(output=5)))
-
-
-class Desk:
-    """A machine: its sources and its archive, which has an id of its own."""
-
-    def __init__(self, root: Path, name: str) -> None:
-        self.root, self.name = root / name, name
-        self.claude, self.more = self.root / "claude", self.root / "more"
-        self.projects = self.claude / "projects"
-        self.folder = root / "shared"
-        self.projects.mkdir(parents=True)
-        self.more.mkdir()
-        self.folder.mkdir(exist_ok=True)
-        with self.open() as archive:
-            self.id = archive.label_machine(name).id
-
-    @property
-    def own(self) -> Path:
-        return self.folder / self.id
-
-    @property
-    def packs(self) -> list[Path]:
-        return sorted(self.own.glob("*.pack"))
-
-    def open(self) -> Archive:
-        return Archive(self.root / "home", [self.claude, self.more])
-
-    def push(self, *, full: bool = False) -> exchange.Pushed:
-        with self.open() as archive:
-            archive.sync()
-            return archive.safe.push(self.folder, full=full)
-
-    def pull(self) -> exchange.Pulled:
-        with self.open() as archive:
-            return archive.safe.pull(self.folder)
-
-    def names(self) -> list[str]:
-        with self.open() as archive:
-            return sorted(each.id for each in archive.sessions())
-
-    def usage(self) -> UsageReport:
-        with self.open() as archive:
-            return archive.usage("day")
-
-    def found(self, word: str) -> int:
-        with self.open() as archive:
-            return archive.search(word, ALL_FIELDS).total
-
-    def backup(self, session: str) -> bytes | None:
-        with self.open() as archive:
-            return archive.kept_backups()(session, BACKUP)
-
-    def assert_whole(self) -> None:
-        with self.open() as archive:
-            proof = archive.safe.verify(deep=True)
-            assert (proof.damaged, proof.unnamed, proof.adopted) == ([], [], 0)
 
 
 @pytest.fixture
@@ -104,17 +42,6 @@ def laptop(tmp_path: Path) -> Desk:
     made = Desk(tmp_path, "laptop")
     a_session(a_prompt("the iguana"), a_reply("leaves", usage=a_usage(output=9)), id=SECOND).write(made.projects)
     return made
-
-
-def exchange_all(*machines: Desk) -> None:
-    for each in machines:
-        each.push()
-    for each in machines:
-        each.pull()
-
-
-def files_below(folder: Path) -> dict[Path, bytes]:
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_workers_take_what_one_process_takes(
@@ -579,7 +506,8 @@ def test_sessions_of_a_windows_machine_are_read_as_any_other(
         assert not isinstance(piece, Damage)
         header, raw = piece
         path, source = (f"{root}{text}".replace("/", "\\") for text in (header.path, header.source))
-        content += encode_piece(*seal(replace(header, path=path, source=source), raw))
+        key = file_key(desk.id, path)
+        content += encode_piece(*seal(replace(header, file=key, path=path, source=source), raw))
     pack.write_bytes(content)
     laptop.pull()
     assert laptop.names() == [FIRST]

@@ -247,6 +247,7 @@ class ArchiveSafe:
 
     def _upgrade(self, report: Report | None) -> None:
         """Brings rows that an older version made up to what this version makes of the same bytes."""
+        adopting.adopt_known_kinds(self._archive.connection, self._archive.packs, self._archive.price_file)
         self._fold_copies()
         self._renew(report)
 

@@ -160,6 +160,7 @@ def _verify(arguments: list[str]) -> int:
         "pieces_adopted": proof.adopted,
         "pieces_unnamed": len(proof.unnamed),
         "bytes_unnamed": proof.unnamed_bytes,
+        "left_out": proof.left_out,
         "results_waiting": proof.results_waiting,
     }
     options.show_answer(args, config, lambda: document, lambda view: _proof_lines(proof, view))
@@ -180,6 +181,7 @@ def _proof_lines(proof: Verified, view: View) -> list[str]:
     if proof.unnamed:
         unnamed = f"{count(len(proof.unnamed), 'piece')} of the safe ({size(proof.unnamed_bytes)})"
         lines.append(f"{unnamed} {_are(len(proof.unnamed))} named by no row")
+    lines += proof.left_out
     if proof.results_waiting:
         lines.append(results_waiting(proof.results_waiting))
     damaged = [f"  {printable(damage)}" for damage in proof.damaged]

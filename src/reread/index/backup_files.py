@@ -21,7 +21,7 @@ from .meta import as_path, stored_path
 from .rows import FileRow
 from .safe_reader import SafeReader
 
-_SAME = "same"
+SAME = "same"
 """In the header of a piece without bytes: the hash of the piece that has them."""
 _DIGEST = lazy.pattern("[0-9a-f]{64}")
 
@@ -47,27 +47,27 @@ class KnownPieces:
 
 def standing_for(header: PieceHeader) -> tuple[PieceHeader, bytes]:
     """A piece without bytes that refers to kept bytes with the hash in this header."""
-    return seal(replace(header, more={**header.more, _SAME: header.sha256}), b"")
+    return seal(replace(header, more={**header.more, SAME: header.sha256}), b"")
 
 
 def full_piece(header: PieceHeader) -> PieceHeader:
     """The header for a piece with bytes of its own, made from that of a piece that referred to shared ones."""
-    return replace(header, more={name: value for name, value in header.more.items() if name != _SAME})
+    return replace(header, more={name: value for name, value in header.more.items() if name != SAME})
 
 
 def shared_digest(header: PieceHeader) -> str | None:
     """The hash of the bytes that a piece refers to; None if it has its own."""
-    same = header.more.get(_SAME)
+    same = header.more.get(SAME)
     return same if isinstance(same, str) and _DIGEST.fullmatch(same) else None
 
 
 def resolved(pieces: Sequence[tuple[PieceHeader, PiecePlace]]) -> list[tuple[PieceHeader, PiecePlace]]:
     """Pieces from the packs, where those without bytes get the place of the bytes they refer to, or are left out."""
     backups = [(header, place) for header, place in pieces if header.kind == FileKind.BACKUP]
-    full = {header.sha256: (header, place) for header, place in backups if _SAME not in header.more}
+    full = {header.sha256: (header, place) for header, place in backups if SAME not in header.more}
     found = []
     for header, place in pieces:
-        same = header.more.get(_SAME)
+        same = header.more.get(SAME)
         if same is None:
             found.append((header, place))
         elif same in full:

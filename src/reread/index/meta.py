@@ -36,6 +36,8 @@ LEFT_OUT = "left_out"
 SECRETS = "secrets"
 """The key of the digests by which this archive recognises a secret that it has seen before."""
 BEGUN, DONE = "begun", "done"
+UNKNOWN_KINDS = "unknown_kinds"
+"""Kinds of pieces in the safe that the version which took them did not know, divided by newlines."""
 FIRST = "first"
 """Noted if the safe was empty when this index took its first pieces: then this index took every piece in it."""
 ORDER = "order"
@@ -112,6 +114,15 @@ def keep_renewed(connection: sqlite3.Connection) -> None:
 def is_half_made(connection: sqlite3.Connection) -> bool:
     """Whether a rebuild was begun and not finished."""
     return read_note(connection, REBUILD) == BEGUN
+
+
+def unknown_kinds(connection: sqlite3.Connection) -> set[str]:
+    return set(filter(None, (read_note(connection, UNKNOWN_KINDS) or "").split("\n")))
+
+
+def keep_unknown_kinds(connection: sqlite3.Connection, kinds: set[str]) -> None:
+    if kinds != unknown_kinds(connection):
+        write_note(connection, UNKNOWN_KINDS, "\n".join(sorted(kinds)))
 
 
 def last_order(connection: sqlite3.Connection) -> int:

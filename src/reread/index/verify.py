@@ -25,7 +25,9 @@ from . import meta
 from .backup_files import shared_digest
 from .database import transaction
 from .findings import are_prompts, is_material
+from .gate import Sorted, safe_gate, sentences, unknown_kind
 from .ledger import TOLD, SessionSums, asker, copies_of, session_sums, settled_rows
+from .machines import machines, shown_names
 from .meta import as_path
 from .places import PLACE
 from .safe_reader import LOST, Piece, SafeReader
@@ -124,6 +126,8 @@ class Verified(Struct, frozen=True, kw_only=True):
     damaged: list[str]
     unnamed: list[Piece] = []
     """Whole pieces whose bytes no row of the index names."""
+    left_out: list[str] = []
+    """A sentence for each reason why pieces of other machines are kept and not believed."""
     mended: int = 0
     """Rows whose piece was found elsewhere in the safe and that were corrected."""
     adopted: int = 0
@@ -162,6 +166,8 @@ def verify(
     is_damaged = bool(damaged)
     proved: _Places = {}
     unnamed: list[Piece] = []
+    doubtful: list[Piece] = []
+    gate = None if is_damaged else safe_gate(connection)
     size = mended = files = done = 0
     stored = sum(safe.packs().values())
     for found in safe.verify():
@@ -173,8 +179,14 @@ def verify(
         if found.header is not None:
             proved[found.place.pack, found.place.offset] = found.header.sha256
             size += found.header.length
-            if not is_damaged:  # rows of a damaged index prove nothing about the safe, and may be of any type
-                unnamed += unnamed_pieces(connection, safe, [(found.header, found.place)])
+            if gate is not None:  # rows of a damaged index prove nothing about the safe, and may be of any type
+                piece = (found.header, found.place)
+                if isinstance(gate.admit(found.header), str) or unknown_kind(found.header):
+                    doubtful.append(piece)
+                else:
+                    unnamed += unnamed_pieces(connection, safe, [piece])
+    passed = gate.sort(doubtful) if gate is not None else Sorted([], [])
+    unnamed += unnamed_pieces(connection, safe, passed.pieces)
     try:
         if not is_damaged:
             missing = list(_missing_bytes(connection, proved))
@@ -191,6 +203,7 @@ def verify(
         stored_bytes=stored,
         damaged=list(dict.fromkeys(damaged)),
         unnamed=unnamed,
+        left_out=sentences(passed.left_out, shown_names(machines(connection))) if passed.left_out else [],
         mended=mended,
         is_index_sound=not is_damaged,
     )

@@ -18,6 +18,7 @@ from reread.errors import SafeDamaged
 from reread.index import meta, read
 from reread.index.backup_files import KnownPieces, history_folders, resolved, shared_digest
 from reread.index.database import transaction
+from reread.index.gate import Sorted, is_known, safe_gate, unknown_kind
 from reread.index.machines import id_by_name
 from reread.index.places import MOVED, PLACE, Original, adopt_places, known_keys, move_session, role_of
 from reread.index.rows import FileRow
@@ -26,12 +27,12 @@ from reread.index.session_files import DiskAndSafe
 from reread.index.source_state import look_again
 from reread.index.verify import unnamed_pieces
 from reread.index.write import StoreWriter
-from reread.safe.safe import FoundPiece, PieceHeader, Safe
+from reread.safe.safe import Damage, FoundPiece, PieceHeader, Safe
 from reread.sources import FileKind, place
 from reread.sources.find import folder_of
 
 from . import Report
-from .rebuild import Held, Kept, backup_jobs, is_part, located, session_jobs
+from .rebuild import Held, Kept, backup_jobs, count_own_order, is_part, located, session_jobs
 from .survey import FileJob
 
 Name = tuple[str, int, int, str]
@@ -65,16 +66,30 @@ def adopt_tail(
     connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None
 ) -> int:
     """Adopts whole pieces behind the end of what was acknowledged; returns how many. The caller holds the lock."""
-    behind = [
-        (found.header, found.place)
-        for found in safe.scan(*read.acknowledged_end(connection))
-        if isinstance(found, FoundPiece)
-    ]
-    meta.count_order(connection, max((order_of(header) for header, _ in behind), default=0))
+    passed = admitted(connection, safe.scan(*read.acknowledged_end(connection)))
+    behind = passed.pieces
+    unknown = {header.kind for header, _ in passed.left_out if unknown_kind(header)}
+    meta.keep_unknown_kinds(connection, meta.unknown_kinds(connection) | unknown)
+    count_own_order(connection, [header for header, _ in behind])
     adopted = adopt(connection, safe, list(unnamed_pieces(connection, safe, behind)), prices, report)
     _adopt_moves(connection, [header for header, _ in behind if MOVED in header.more])
     _adopt_places(connection, [header for header, _ in behind if PLACE in header.more])
     return len(adopted)
+
+
+def adopt_known_kinds(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None) -> int:
+    """Adopts pieces that an older version had to leave out, because it did not know what they are; returns how many."""
+    known = {kind for kind in meta.unknown_kinds(connection) if is_known(kind)}
+    if not known:
+        return 0
+    pieces = [each for each in admitted(connection, safe.scan()).pieces if each[0].kind in known]
+    adopted = adopt(connection, safe, list(unnamed_pieces(connection, safe, pieces)), prices)
+    meta.keep_unknown_kinds(connection, meta.unknown_kinds(connection) - known)
+    return len(adopted)
+
+
+def admitted(connection: sqlite3.Connection, found: Iterable[FoundPiece | Damage]) -> Sorted:
+    return safe_gate(connection).sort((each.header, each.place) for each in found if isinstance(each, FoundPiece))
 
 
 def _adopt_moves(connection: sqlite3.Connection, headers: Iterable[PieceHeader]) -> None:
@@ -109,6 +124,7 @@ def adopt(
 
     Forgotten files stay forgotten, copies stay copies, and pieces that contradict those with rows get none.
     """
+    pieces = safe_gate(connection).sort(pieces).pieces if pieces else []
     ids = id_by_name(connection) if pieces else {}
     passed = set(read.forgotten(connection)) | {key for key, _ in known_keys(connection)} if pieces else set()
     by_file: dict[str, list[Piece]] = {}

@@ -20,7 +20,8 @@ from reread.billing import load_prices
 from reread.errors import SafeDamaged, printable
 from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
-from reread.index.machines import id_by_name
+from reread.index.gate import safe_gate, unknown_kind
+from reread.index.machines import id_by_name, kept_machine
 from reread.index.places import MOVED, PLACE, adopt_places
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, SessionBatch
@@ -82,13 +83,14 @@ def rebuild(
 
     Every piece is proved first: damaged pieces are left out, and do not keep the others out.
     """
-    found, places = _kept(safe)
+    pieces = [(found.header, found.place) for found in safe.verify() if found.header is not None]
+    passed = safe_gate(connection).sort(pieces)
+    meta.keep_unknown_kinds(connection, {header.kind for header, _ in passed.left_out if unknown_kind(header)})
+    found, places = _kept(safe, passed.pieces)
     ids = id_by_name(connection)
     kept = _with_ids(found, ids)
     _gather(kept.values())
-    meta.count_order(
-        connection, max((order_of(each) for entry in kept.values() for each, _ in entry.pieces), default=0)
-    )
+    count_own_order(connection, [header for header, _ in passed.pieces])
     files = SessionFileReader(connection, safe)
     for machine_name in sorted({entry.last.machine for entry in kept.values()}):
         writer = StoreWriter(connection, safe, machine_name, load_prices(prices))
@@ -101,6 +103,13 @@ def rebuild(
         writer.close_books()
     adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in places])
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
+
+
+def count_own_order(connection: sqlite3.Connection, headers: Sequence[PieceHeader]) -> None:
+    """Stores the number of the last sync of this machine; what another machine says of its own is nothing to it."""
+    own = kept_machine(connection)
+    names = {own.id, *own.names} if own is not None else set()
+    meta.count_order(connection, max((order_of(each) for each in headers if each.machine in names), default=0))
 
 
 def _work_of(size: int) -> int:
@@ -217,10 +226,9 @@ def _renewed(job: SessionJob) -> Packed:
     return packed(SessionBatch(session=None, files=[]) if disk.has_losses else batch, job.size)
 
 
-def _kept(safe: Safe) -> tuple[dict[str, Kept], list[PieceHeader]]:
+def _kept(safe: Safe, pieces: Sequence[Piece]) -> tuple[dict[str, Kept], list[PieceHeader]]:
     """Files by key, and the headers of their other places."""
     kept: dict[str, Kept] = {}
-    pieces = [(found.header, found.place) for found in safe.verify() if found.header is not None]
     places = [header for header, _ in pieces if PLACE in header.more]
     for header, place_ in resolved([piece for piece in pieces if PLACE not in piece[0].more]):
         kept.setdefault(header.file, Kept(header, [])).pieces.append((header, place_))
