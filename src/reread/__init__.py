@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
         WorkerLost,
     )
     from .live.client import Client, query
-    from .live.host import Hook, HostTool
+    from .live.host import Hook, HookEventInput, HostTool
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
     from .live.transport import ClientOptions, thinking_budget
@@ -55,6 +55,7 @@ __all__ = [
     "Deny",
     "Filter",
     "Hook",
+    "HookEventInput",
     "HostTool",
     "LoadedSession",
     "NewerArchive",

@@ -238,7 +238,7 @@ def uses_the_hosts_tools() -> None:
     init()
     frames = heard()
     for number, message in enumerate(json.loads(prompt_text(next(frames)))):
-        ask(f"t{number}", "mcp_message", server_name="host", message=message)
+        ask(f"t{number}", "mcp_message", **message)
         assistant(json.dumps(next(frames)["response"]), number)
     result()
     list(frames)

@@ -23,6 +23,7 @@ from reread.live import events, running_turn, transport
 from reread.live.capture import read_capture, replay
 from reread.live.client import ClientArguments
 from reread.live.events import Event
+from reread.live.host import HostTools
 from reread.live.transport import Patience, Start, child_environment, program
 from reread.records import decode
 from reread.sessions import Session
@@ -106,7 +107,7 @@ def test_images_are_sent_as_bytes_or_by_path(tmp_path: Path) -> None:
             {"behavior": "allow", "updatedInput": {"command": "ls", "answers": {"Which?": "Blue"}}},
         ),
         (lambda client, asked: client.decide(asked, Allow()), {"behavior": "allow", "updatedInput": {"command": "ls"}}),
-        (lambda client, asked: client.decide(asked, Deny(reason="no")), {"behavior": "deny", "message": "no"}),
+        (lambda client, asked: client.decide(asked, Deny("no")), {"behavior": "deny", "message": "no"}),
     ],
 )
 def test_permissions_are_answered_from_inside_the_loop(
@@ -264,12 +265,14 @@ TOOLS = [
     HostTool("whole", "Gives a result.", lambda _: {"content": [], "isError": True}),
     HostTool("keyed", "Gives a value whose names are none.", lambda _: {(1, 2): 3}),
     HostTool("unsayable", "Gives what is no JSON.", lambda _: {"content": [object()]}),
+    HostTool("weather", "Tells of another place.", lambda _: "snow", server="mars"),
 ]
 
 
-def tool_answers(*messages: dict[str, Any]) -> list[Any]:
+def tool_answers(*messages: dict[str, Any], server: str = "host") -> list[Any]:
     async def turn(client: Client) -> list[Event]:
-        return [event async for event in client.turn(json.dumps(messages))]
+        asked = [{"server_name": server, "message": message} for message in messages]
+        return [event async for event in client.turn(json.dumps(asked))]
 
     return [json.loads(text) for text in texts(talk("uses_the_hosts_tools", turn, tools=TOOLS))]
 
@@ -306,6 +309,15 @@ def test_the_tools_of_this_process_introduce_themselves() -> None:
         "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
     }
     assert other["error"]["code"] == -32601
+
+
+def test_each_tool_belongs_to_its_server() -> None:
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "weather", "arguments": {}}}
+    [on_mars], [nowhere] = tool_answers(call, server="mars"), tool_answers(call, server="pluto")
+    assert on_mars["response"]["mcp_response"]["result"]["content"][0]["text"] == "snow"
+    assert "no tool 'weather'" in nowhere["response"]["mcp_response"]["error"]["message"]
+    (flag,) = HostTools(TOOLS).arguments
+    assert list(json.loads(flag.removeprefix("--mcp-config="))["mcpServers"]) == ["host", "mars"]
 
 
 def test_a_query_takes_what_a_client_takes_by_type_as_well() -> None:
@@ -497,6 +509,22 @@ def test_hooks_are_called_and_their_word_is_passed_on() -> None:
     found = talk("calls_hooks", one_turn, hooks=hooks)
     assert seen == [{"tool_name": "Bash"}, {"tool_name": "Read"}]
     assert [json.loads(text)["response"] for text in texts(found)] == [{"decision": "block"}, {}]
+
+
+def test_a_hook_of_the_official_sdk_works_unchanged() -> None:
+    async def theirs(told: reread.HookEventInput, call: str | None, context: Any) -> dict[str, Any]:
+        assert (call, context) == (None, {"signal": None})
+        return {"continue_": False, "stopReason": f"no {told['tool_name']}"}
+
+    def later(_: reread.HookEventInput) -> dict[str, Any]:
+        return {"async_": True, "asyncTimeout": 5}
+
+    hooks = {"PreToolUse": [Hook(theirs, matcher="Bash"), Hook(later, matcher="Read")]}
+    found = talk("calls_hooks", one_turn, hooks=hooks)
+    assert [json.loads(text)["response"] for text in texts(found)] == [
+        {"continue": False, "stopReason": "no Bash"},
+        {"async": True, "asyncTimeout": 5},
+    ]
 
 
 def test_a_hook_that_fails_is_answered_told_and_remembered() -> None:
@@ -796,7 +824,7 @@ def test_the_child_does_not_know_that_it_runs_inside_another(monkeypatch: pytest
         return told
 
     told = talk("tells_how_it_was_started", asking, model="opus", arguments=["--max-turns", "3"])
-    assert told["environment"] == {"CLAUDECODE": None, "CLAUDE_CODE_ENTRYPOINT": "sdk-py"}
+    assert told["environment"] == {"CLAUDECODE": None, "CLAUDE_CODE_ENTRYPOINT": "reread"}
     assert told["group"], "Ctrl-C at the terminal is for us"
     assert told["arguments"][-4:] == ["--model", "opus", "--max-turns", "3"]
 
@@ -843,6 +871,7 @@ def test_options_become_flags_that_no_value_can_break_out_of(tmp_path: Path) -> 
         setting_sources=["user", "project"],
         agents={"reviewer": {"description": "Reviews", "prompt": "Review."}},
         output_schema={"type": "object"},
+        resume_session_at="11111111-2222-4333-8444-555555555555",
         betas=["one", "two"],
         flags={"debug-file": "/tmp/log", "brief": None},
     )
@@ -861,6 +890,7 @@ def test_options_become_flags_that_no_value_can_break_out_of(tmp_path: Path) -> 
         "--setting-sources=user,project",
         '--agents={"reviewer": {"description": "Reviews", "prompt": "Review."}}',
         '--json-schema={"type": "object"}',
+        "--resume-session-at=11111111-2222-4333-8444-555555555555",
         "--betas=one,two",
         f"--add-dir={tmp_path}",
         "--add-dir=/srv",

@@ -431,6 +431,18 @@ class TestTheRest:
         assert found.is_error is failed
         assert str(found.cost_usd) == "0.0173012"
 
+    def test_dollars_have_at_most_nine_decimals(self) -> None:
+        costs = (0.1 + 0.2, 1e-12, 0.000000001)
+        lines = [frames.frame("result", subtype="success", is_error=False, total_cost_usd=each) for each in costs]
+        found = only(events.TurnResult, events_of(*lines))
+        assert [f"{each.cost_usd:f}" for each in found] == ["0.3", "0", "0.000000001"]
+
+    def test_a_result_has_its_structured_output_and_its_frame(self) -> None:
+        line = frames.frame("result", subtype="success", structured_output={"name": "x"}, user_message_uuids=["u1"])
+        (found,) = only(events.TurnResult, events_of(line))
+        assert (found.structured_output, found.prompts) == ({"name": "x"}, ("u1",))
+        assert found.record is not None and found.record.raw == line.strip()
+
     def test_the_cost_of_a_turn_is_what_came_on_top_of_the_run_before(self) -> None:
         costs = (0.01, 0.035, 0.035, None, 0.04, 0.001)
         lines = [frames.frame("result", subtype="success", is_error=False, total_cost_usd=each) for each in costs]

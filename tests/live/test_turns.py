@@ -72,3 +72,9 @@ def test_words_of_an_agent_do_not_make_the_conversation_busy() -> None:
 
 def test_the_result_of_older_work_is_not_the_answer() -> None:
     assert state(LATER) == "waits"
+
+
+def test_a_prompt_may_be_answered_in_a_turn_that_the_background_began() -> None:
+    began = {"kind": "task-notification"}
+    assert state(REQUEST, TurnResult(is_error=False, origin=began, prompts=("u1",))) == "done"
+    assert state(REQUEST, TurnResult(is_error=False, origin=began, prompts=("u2",))) == "waits"

@@ -275,6 +275,12 @@ class TurnResult(Event, tag="result", frozen=True, kw_only=True):
     errors: tuple[Any, ...] = ()
     denials: tuple[Any, ...] = ()
     origin: Any = None
+    prompts: tuple[str, ...] = ()
+    """The uuids of the prompts that the turn took in; clients before 2.1.325 do not name them."""
+    structured_output: Any = None
+    """The answer by `ClientOptions.output_schema`."""
+    record: Record | None = None
+    """The frame."""
 
 
 class UnknownFrame(Event, tag="unknown", frozen=True, kw_only=True):

@@ -5,14 +5,51 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from msgspec import Struct
 
 from .events import HookCallback
 
-Callback = Callable[[Any], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]
-"""Gets the hook's input (`tool_name`, `tool_input`, ...) and returns the answer; None means "go on"."""
+
+class HookEventInput(TypedDict, total=False):
+    """What the client tells a hook. The first three are always there; which others depends on `hook_event_name`."""
+
+    session_id: Required[str]
+    cwd: Required[str]
+    hook_event_name: Required[str]
+    transcript_path: str
+    permission_mode: str
+    prompt_id: str
+    agent_id: str
+    agent_type: str
+    agent_transcript_path: str
+    tool_name: str
+    tool_input: dict[str, Any]
+    tool_use_id: str
+    tool_response: Any
+    duration_ms: int
+    error: str
+    is_interrupt: bool
+    permission_suggestions: list[Any]
+    prompt: str
+    message: str
+    title: str
+    notification_type: str
+    stop_hook_active: bool
+    last_assistant_message: str
+    trigger: str
+    custom_instructions: str | None
+    source: str
+    reason: str
+
+
+HookAnswer = Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None
+Callback = Callable[[Any], HookAnswer] | Callable[[Any, Any, Any], HookAnswer]
+"""Gets a `HookEventInput` and returns the answer; None means "go on". Of three parameters, as in the official SDK, the
+second is the id of the call, the third is empty."""
+_PYTHON_NAMES = {"continue_": "continue", "async_": "async"}
+"""How the official SDK writes two keys of an answer, because they are keywords of Python."""
 
 
 class Hook(Struct, frozen=True):
@@ -44,8 +81,11 @@ class Hooks:
         """Calls the hook and returns its answer. Raises what the hook raises, and LookupError if the id is unknown."""
         if callback.callback not in self._callbacks:
             raise LookupError(f"there is no hook {callback.callback!r}")
-        reply = self._callbacks[callback.callback](callback.input)
-        return (await reply if inspect.isawaitable(reply) else reply) or {}
+        function: Any = self._callbacks[callback.callback]
+        more = (callback.id, {"signal": None}) if _takes_three(function) else ()
+        reply = function(callback.input, *more)
+        answer = (await reply if inspect.isawaitable(reply) else reply) or {}
+        return {_PYTHON_NAMES.get(name, name): value for name, value in answer.items()}
 
     def _announce(self, hook: Hook) -> dict[str, Any]:
         id = f"hook-{len(self._callbacks)}"  # noqa: A001
@@ -54,8 +94,16 @@ class Hooks:
         return matcher if hook.timeout is None else {**matcher, "timeout": hook.timeout}
 
 
+def _takes_three(function: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(function).bind(None, None, None)
+    except (TypeError, ValueError):  # ValueError: a function of C without a signature
+        return False
+    return True
+
+
 class HostTool(Struct, frozen=True):
-    """A function of this process, plain or async, that the model can call as `mcp__host__NAME`."""
+    """A function of this process, plain or async, that the model can call as `mcp__SERVER__NAME`."""
 
     name: str
     description: str
@@ -63,10 +111,10 @@ class HostTool(Struct, frozen=True):
     """Gets the input; returns text, or an MCP result with its own `content`. The model is shown any exception."""
     input_schema: Mapping[str, Any] = {}
     """JSON Schema of the input."""
+    server: str = "host"
+    """The name of the MCP server that the tool belongs to."""
 
 
-TOOL_SERVER = "host"
-"""The name under which the client knows the tools of this process."""
 _NO_SUCH_METHOD = -32601
 _BAD_PARAMS = -32602
 
@@ -75,34 +123,38 @@ class HostTools:
     """The host tools of a run. The client calls them by MCP messages inside control requests."""
 
     def __init__(self, tools: Sequence[HostTool]) -> None:
-        self._tools = {tool.name: tool for tool in tools}
+        self._servers: dict[str, dict[str, HostTool]] = {}
+        for tool in tools:
+            self._servers.setdefault(tool.server, {})[tool.name] = tool
 
     def __bool__(self) -> bool:
-        return bool(self._tools)
+        return bool(self._servers)
 
     @property
     def arguments(self) -> list[str]:
         """The flags that announce the tools to the client."""
-        servers = {"mcpServers": {TOOL_SERVER: {"type": "sdk", "name": TOOL_SERVER}}}
-        return [f"--mcp-config={json.dumps(servers)}"] if self._tools else []
+        servers = {"mcpServers": {name: {"type": "sdk", "name": name} for name in self._servers}}
+        return [f"--mcp-config={json.dumps(servers)}"] if self._servers else []
 
     async def answer(self, data: Any) -> dict[str, Any]:
         """The answer to one `mcp_message`."""
-        message = data.get("message") if isinstance(data, dict) else None
+        told = data if isinstance(data, dict) else {}
+        message, server = told.get("message"), str(told.get("server_name"))
         asked = message if isinstance(message, dict) else {}
         params = asked.get("params")
-        reply = await self._reply_to(str(asked.get("method")), params if isinstance(params, dict) else {})
+        reply = await self._reply_to(server, str(asked.get("method")), params if isinstance(params, dict) else {})
         return {"mcp_response": {"jsonrpc": "2.0", "id": asked.get("id"), **reply}}
 
-    async def _reply_to(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def _reply_to(self, server: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        tools = self._servers.get(server, {})
         if method == "initialize":
-            known = {"name": TOOL_SERVER, "version": "1"}
             version = params.get("protocolVersion") or "2025-06-18"
-            return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": known}}
+            about = {"name": server, "version": "1"}
+            return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}}
         if method == "tools/list":
-            return {"result": {"tools": [_described(tool) for tool in self._tools.values()]}}
+            return {"result": {"tools": [_described(tool) for tool in tools.values()]}}
         if method == "tools/call":
-            tool = self._tools.get(str(params.get("name")))
+            tool = tools.get(str(params.get("name")))
             if tool is None:
                 return {"error": {"code": _BAD_PARAMS, "message": f"there is no tool {params.get('name')!r}"}}
             return {"result": await _called(tool, params.get("arguments") or {})}

@@ -15,7 +15,7 @@ IMAGE_TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": 
 """Image types that the API accepts, by the first bytes of a file."""
 
 
-class Allow(Struct, frozen=True, kw_only=True):
+class Allow(Struct, frozen=True):
     """Lets a tool run, with the model's input or another."""
 
     input: Any = None
@@ -24,7 +24,7 @@ class Allow(Struct, frozen=True, kw_only=True):
     """The client's suggestions to apply from now on."""
 
 
-class Deny(Struct, frozen=True, kw_only=True):
+class Deny(Struct, frozen=True):
     """Refuses a tool; the model sees the reason."""
 
     reason: str = ""

@@ -629,7 +629,7 @@ class Stream:
             self._builder.add(frame)
         yield from self._thread(frame, None).withdraw("error")
         subtype = frame.subtype or ""
-        cost = Decimal(str(frame.total_cost_usd)) if frame.total_cost_usd is not None else None
+        cost = _dollars(frame.total_cost_usd) if frame.total_cost_usd is not None else None
         yield events.TurnResult(
             **self._where(frame),
             # Up to 2.1.50 the result of an interrupted turn claims to be no error.
@@ -646,6 +646,9 @@ class Stream:
             errors=tuple(frame.errors or ()),
             denials=tuple(frame.permission_denials or ()),
             origin=parse_or_none(frame.origin),
+            prompts=_prompts(frame),
+            structured_output=parse_or_none(frame.structured_output),
+            record=frame,
         )
 
     def _since(self, cost: Decimal | None) -> Decimal | None:
@@ -663,6 +666,18 @@ class Stream:
         else:
             event = self._questions.void(frame, self.session)
         yield event if event is not None else self._unknown(frame)
+
+
+def _prompts(frame: Result) -> tuple[str, ...]:
+    named = parse_or_none(frame.user_message_uuids)
+    uuids = [*(named if isinstance(named, list) else ()), frame.user_message_uuid]
+    return tuple(dict.fromkeys(uuid for uuid in uuids if isinstance(uuid, str)))
+
+
+def _dollars(told: float) -> Decimal:
+    """At most nine decimals: the client adds up floats, so that it says 0.025500000000000002."""
+    exact = Decimal(str(told))
+    return exact if int(exact.as_tuple().exponent) >= -9 else round(exact, 9).normalize()
 
 
 def _begun(event: MessageStart, frame: StreamEvent) -> StreamedMessage:

@@ -45,7 +45,8 @@ class RunningTurn:
             self._is_news_left = True
         self._has_open_tasks = delivery.has_open_tasks
         if isinstance(event, events.TurnResult):
-            self._is_answered = self._is_answered or event.origin is None
+            # A prompt may be answered within a turn that the background began; 2.1.325 names the prompts.
+            self._is_answered = self._is_answered or event.origin is None or self._uuid in event.prompts
             self._is_working = False
         elif is_request(event):
             self._is_working = True

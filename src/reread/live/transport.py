@@ -32,8 +32,8 @@ Program = str | PathLike[str] | Sequence[str]
 
 SPEAKS_STREAM_JSON = ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
 ASKS_ON_STDIO = ("--permission-prompt-tool", "stdio")
-HOST = "sdk-py"
-"""The entry point that transcripts name. The clients seen (2.1.197, 2.1.325) treat it like `sdk-ts`."""
+HOST = "reread"
+"""The entry point that transcripts name: the host that started the client."""
 NOT_FOUND = (
     "Claude Code was not found: install it with `npm install -g @anthropic-ai/claude-code`, "
     "or say where it is with `--claude PATH`"
@@ -74,7 +74,9 @@ class ClientOptions(Struct, frozen=True, kw_only=True):
     agents: Mapping[str, Mapping[str, Any]] | None = None
     """Subagents by name, each with `description` and `prompt`."""
     output_schema: Mapping[str, Any] | None = None
-    """A JSON Schema for the answer."""
+    """A JSON Schema for the answer, which is then `TurnResult.structured_output`."""
+    resume_session_at: str | None = None
+    """With `Client(resume=)`: the uuid of the last message to keep; what followed it is left out."""
     betas: Sequence[str] = ()
     flags: Mapping[str, str | None] = {}
     """Any other flags of the client, by name without `--`; None for a flag without a value."""
@@ -96,6 +98,7 @@ class ClientOptions(Struct, frozen=True, kw_only=True):
             "setting-sources": None if self.setting_sources is None else ",".join(self.setting_sources),
             "agents": _document(self.agents),
             "json-schema": _document(self.output_schema),
+            "resume-session-at": self.resume_session_at,
             "betas": ",".join(self.betas) or None,
         }
         return [

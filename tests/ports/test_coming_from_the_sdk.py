@@ -1,0 +1,36 @@
+"""The ports of docs/coming-from-the-sdk.md print what the page says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs" / "coming-from-the-sdk.md").read_text("utf-8")
+PORTS = re.findall(r"^## \d+\. (.+?)\n(.*?)(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
+CLIENT = Path(__file__).with_name("scripted_client.py")
+BLOCK = re.compile(r"```(?:python)?\n(.*?)```", re.DOTALL)
+
+
+def test_there_are_ten_of_them() -> None:
+    assert len(PORTS) == 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is found on PATH as a script")
+@pytest.mark.parametrize(("title", "text"), PORTS, ids=[title for title, _ in PORTS])
+def test_a_port_prints_what_the_page_says(title: str, text: str, tmp_path: Path) -> None:
+    theirs, ours, printed = BLOCK.findall(text)
+    compile(theirs, f"the SDK's {title}", "exec")
+    claude = tmp_path / "claude"
+    claude.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{CLIENT}" "$@"\n')
+    claude.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    program = f"{ours}\nimport asyncio\nasyncio.run(main())\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment, timeout=60
+    )
+    assert (done.stdout.strip(), done.stderr) == (printed.strip(), "")
