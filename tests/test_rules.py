@@ -46,11 +46,6 @@ def test_every_command_has_a_module_and_help_with_examples(name: str, capsys: py
     assert f"reread {name}" in examples, f"add an example to the help of `reread {name}`"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_is_in_the_readme(name: str) -> None:
-    assert f"reread {name}" in (ROOT / "README.md").read_text("utf-8"), f"describe `reread {name}` in README.md"
-
-
 def test_every_command_is_in_the_general_help(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
