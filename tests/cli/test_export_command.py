@@ -242,3 +242,24 @@ def test_an_obsidian_note_has_properties_links_and_callouts(kept: Kept) -> None:
     assert "[[lantern]]" in body
     assert "> [!abstract]- ✗ Task" in body
     assert "<details>" not in body
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+@pytest.mark.parametrize("form", ["html", "markdown", "json", "jsonl", "sqlite"])
+def test_an_export_is_for_this_user_alone_unless_its_rights_were_given(kept: Kept, tmp_path: Path, form: str) -> None:
+    before = os.umask(0o022)
+    try:
+        target = tmp_path / "out"
+        assert kept("export", LANTERN, "--format", form, "-o", target).code == 0
+        assert target.stat().st_mode & 0o777 == 0o600
+        target.chmod(0o644)
+        assert kept("export", LANTERN, "--format", form, "-o", target).code == 0
+        assert target.stat().st_mode & 0o777 == 0o644
+        if form == "html":
+            assert kept("export", "-o", tmp_path / "many").code == 0
+            folder = tmp_path / "many"
+            assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+            assert folder.stat().st_mode & 0o777 == 0o700
+    finally:
+        os.umask(before)
+    assert [path.name for path in tmp_path.glob(".out.*")] == []

@@ -16,6 +16,7 @@ from reread import archive as archives
 from reread import lazy
 from reread.config import expanded
 from reread.errors import BadInput, printable
+from reread.home import make_private
 from reread.sessions import Session
 from reread.views.numbers import count, money
 
@@ -428,7 +429,7 @@ def _made(archive: Archive, job: _FolderJob) -> Made:
 
 def _put(made: list[Made], waiting: Path, folder: Path, index: bytes | None, suffix: str) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
     except OSError as error:
         raise BadInput(f"{printable(str(folder))} cannot be made: {error.strerror}") from error
     for each in made:
@@ -482,9 +483,11 @@ def _index(made: list[Made], exporter: Exporter) -> bytes | None:
         ]
         return index_page(title, rows).encode("utf-8", "replace")
     if exporter.suffix == ".md":
-        from reread.views.text import inline_markdown
+        from reread.views.text import inline_markdown, without_templates
 
-        lines = [f"- [{inline_markdown(each.title)}]({each.name}) · {' · '.join(each.facts)}" for each in made]
+        titles = [without_templates(inline_markdown(each.title)) for each in made]
+        facts = [f"({each.name}) · {' · '.join(each.facts)}" for each in made]
+        lines = [f"- [{title}]{fact}" for title, fact in zip(titles, facts, strict=True)]
         return "\n".join([f"# {inline_markdown(title)}", "", *lines, ""]).encode("utf-8", "replace")
     return None
 

@@ -153,7 +153,10 @@ def run_restore(arguments: list[str]) -> int:
     if traced.history.last is None:
         tell("only parts of it are known; gaps are marked in brackets")
     if to is not None:
-        to.write_bytes(content.to_bytes())
+        with os.fdopen(
+            os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600), "wb"
+        ) as file:
+            file.write(content.to_bytes())
     if args.json:
         options.print_json(_document(traced, content, to))
     elif to is not None:

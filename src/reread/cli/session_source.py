@@ -369,13 +369,18 @@ def _is_device(path: Path) -> bool:
 
 @contextmanager
 def made_whole(path: Path) -> Iterator[Path]:
-    """A temporary file that replaces the file if all goes well; until then the earlier file stays."""
+    """A temporary file, empty and for this user alone, that replaces the file if all goes well; until then the earlier
+    file stays, and its rights are kept."""
     if _is_device(path):
         raise BadInput(f"{printable(str(path))} is not a file")
     place = path.resolve()  # replaces what a link points to, not the link
     unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         try:
+            unfinished.unlink(missing_ok=True)
+            os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            if place.exists():
+                unfinished.chmod(place.stat().st_mode & 0o777)
             yield unfinished
             if unfinished.exists():
                 unfinished.replace(place)
