@@ -455,6 +455,16 @@ def test_sql_answers_as_a_table_as_json_and_as_csv(kept: Kept) -> None:
     ]
 
 
+def test_no_text_of_csv_is_a_formula_and_numbers_stay_numbers(kept: Kept) -> None:
+    texts = ["=1+1", "+x", "-x", "@x", "\t=x", "\r=x", " =x", "\x01=x", "\uff1dx", "-1.5", "a=b", "2-1"]
+    query = f"SELECT {', '.join(f'char({chr(44).join(str(ord(each)) for each in text)})' for text in texts)}, -5, -0.5"
+    [_, row] = csv.reader(io.StringIO(kept("sql", f'{query}, 1 AS "=x"', "--csv").out, newline=""))
+    guarded = ["'=1+1", "'+x", "'-x", "'@x", "'\t=x", "'=x", "' =x", "'=x", "'\uff1dx"]
+    assert row == [*guarded, "'-1.5", "a=b", "2-1", "-5", "-0.5", "1"]
+    [header, _] = csv.reader(io.StringIO(kept("sql", 'SELECT 1 AS "=x"', "--csv").out))
+    assert header == ["'=x"]
+
+
 def test_rows_with_more_columns_than_fit_are_shown_one_below_the_other(kept: Kept) -> None:
     lines = kept("sql", "SELECT * FROM session ORDER BY uuid").out.splitlines()
     assert lines[0].startswith("─── 1 ──")

@@ -154,7 +154,8 @@ def sql_parser() -> options.Parser:
     made.add_argument(
         "--csv",
         action="store_true",
-        help="print CSV with a header; control characters are left out (--json keeps them)",
+        help="print CSV with a header; control characters are left out, and a text that begins like a formula gets an"
+        " apostrophe before it (--json keeps all as it is)",
     )
     return made
 
@@ -192,9 +193,13 @@ def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([views.session_list.json_value(value) for value in row] for row in rows)
+    writer.writerow(map(views.text.csv_text, columns))
+    writer.writerows([_csv_value(value) for value in row] for row in rows)
     return text.getvalue()
+
+
+def _csv_value(value: object) -> object:
+    return views.text.csv_text(value) if isinstance(value, str) else views.session_list.json_value(value)
 
 
 def table_lines(columns: Sequence[str], rows: Sequence[Sequence[object]], view: View) -> Iterator[str]:

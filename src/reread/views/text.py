@@ -77,17 +77,32 @@ def without_controls(text: str) -> str:
     return _OBEYED.sub("", text)
 
 
+_FORMULA = lazy.pattern(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+
+
+def csv_text(text: str) -> str:
+    """A text for a cell of CSV. A spreadsheet would run `=cmd|...`, and texts come from anyone: an apostrophe makes it
+    text."""
+    text = without_controls(text)
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
 def one_line(text: str) -> str:
     """A text on one line: harmless, with single spaces."""
     return " ".join(harmless(text).split())
 
 
-_MARKDOWN_SIGN = lazy.pattern(r"[\\`*_\[\]<>]")
+_MARKDOWN_SIGN = lazy.pattern(r"[\\`*_\[\]<>]|~(?=~~)")
 
 
 def inline_markdown(text: str) -> str:
     """A text as one line of Markdown, escaped."""
     return _MARKDOWN_SIGN.sub(r"\\\g<0>", one_line(text))
+
+
+def without_templates(line: str) -> str:
+    """A line of a note for Obsidian: Templater runs what follows `<%` anywhere in a file, even in code."""
+    return line.replace("<%", "< %")
 
 
 def printed(line: str) -> str:

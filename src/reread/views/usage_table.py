@@ -18,7 +18,7 @@ from reread.archive.usage_report import Accounting, FiveHourBlock, ModelUse, Usa
 from reread.billing.report import Tokens
 
 from .numbers import count, money, nano, percent, tokens
-from .text import harmless, one_line, shorten, shorten_path, table, wrap
+from .text import csv_text, harmless, one_line, shorten, shorten_path, table, wrap
 from .values import Document, View, dollars, tokens_document, utc, when
 
 if TYPE_CHECKING:
@@ -172,15 +172,9 @@ def usage_csv(report: UsageReport, *, breakdown: bool, reconciliation: Reconcili
         parts = [(each.model or "", each.tokens) for each in row.models] if breakdown else [(None, row.tokens)]
         for model, used in parts:
             values = (*tokens_document(used).values(), *reconciled_document(row.key, reconciliation).values())
-            named = [] if model is None else [_csv_name(model)]
-            writer.writerow([_csv_name(key), *named, *("" if value is None else value for value in values)])
+            named = [] if model is None else [csv_text(harmless(model))]
+            writer.writerow([csv_text(harmless(key)), *named, *("" if value is None else value for value in values)])
     return "".join(lines)
-
-
-def _csv_name(name: str) -> str:
-    """A spreadsheet would run `=cmd|...`, and names such as branches come from anyone: an apostrophe makes it text."""
-    text = harmless(name)
-    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
 def usage_lines(
