@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ from .calls import MARKS, ending, summary, tool_label, without_error_tags
 from .numbers import count, duration, money, tokens
 from .summary import asked_heading, asked_lines, front_matter_lines, link_lines
 from .terminal import WITHDRAWN
-from .text import harmless, inline_markdown, one_line, shorten, tabbed
+from .text import harmless, inline_markdown, one_line, shorten, tabbed, without_templates
 from .values import View, utc
 
 LONGEST_OUTPUT = 20_000
@@ -51,6 +52,25 @@ _NAMES_ASTRAY = re.compile(
     r"^([\s>]*(?:(?:[-*+]|\d+[.)])\s+)?\[[^\]]*\]:)\s*<?\s*(?:javascript|vbscript|data|file):\S*", re.IGNORECASE
 )
 """A link reference definition (`[name]: address`) with an unsafe address."""
+
+
+_NAMED_FENCE = re.compile(r"([\s>]*(?:(?:[-*+]|\d+[.)])[\s>]+)*(?:`{3,}|~{3,})\s*)([^\s`~]+)")
+_INLINE_QUERY = re.compile(r"(`[\s\ufeff]*)(\$?=)")
+_BEGINS_AS_QUERY = re.compile(r"^([\s>\ufeff]*)(\$?=)")
+_SHOWN_LANGUAGES = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        asm awk bash bat c c# c++ clojure cmake cmd conf console cpp cs csharp css csv dart diff docker
+        dockerfile elixir erlang fish fortran fsharp go golang graphql groovy haskell hcl html http ini java
+        javascript jinja js json json5 jsonc jsonl jsx julia kotlin kt latex less log lua make makefile markdown
+        mathematica matlab md mermaid nginx nix objc objectivec ocaml patch perl php plain plaintext powershell
+        proto protobuf ps1 py python r rb rs ruby rust sass scala scss sh shell sql svelte swift tcl terraform
+        tex text toml ts tsx txt typescript vb vim vue xml yaml yml zig zsh
+        """,
+    )
+)
+"""Languages of a fence that Obsidian only colours or draws. Others may belong to a plugin, which runs the content."""
 
 
 class MarkdownOptions(NamedTuple):
@@ -83,11 +103,15 @@ def markdown_lines(session: Session, options: MarkdownOptions) -> Iterator[str]:
 
 def obsidian_lines(session: Session, about: SessionSummary, options: MarkdownOptions, view: View) -> Iterator[str]:
     """The session as a note: properties first, then links to the project, the day and the files, then the session."""
+    yield from map(without_templates, _note_lines(session, about, options._replace(is_obsidian=True), view))
+
+
+def _note_lines(session: Session, about: SessionSummary, options: MarkdownOptions, view: View) -> Iterator[str]:
     yield from front_matter_lines(about, view)
     yield ""
     yield f"# {inline_markdown(session.title)}"
     yield from link_lines(about, view)
-    yield from _body(session, options._replace(is_obsidian=True))
+    yield from _body(session, options)
 
 
 def _body(session: Session, options: MarkdownOptions) -> Iterator[str]:
@@ -125,7 +149,7 @@ class MarkdownWriter:
     def prompt(self, prompt: PromptBlock, index: int, level: int) -> Iterator[str]:
         pictures = f" · {count(prompt.images, 'image')}" if prompt.images else ""
         yield from ("", f"{'#' * level} {index}. You · {_moment(prompt.place.time)}{pictures}", "")
-        yield from quoted(prompt.text or "(no text)")
+        yield from quoted(prompt.text or "(no text)", is_obsidian=self.options.is_obsidian)
 
     def result(self, result: ResultBlock) -> Iterator[str]:
         used = result.usage.tokens
@@ -137,12 +161,14 @@ class MarkdownWriter:
     def words(self, words: WordsBlock) -> Iterator[str]:
         if words.text.strip():
             mark = WITHDRAWN.get(words.withdrawn or "", "").strip()
-            yield from ("", *([f"*{inline_markdown(mark)}*", ""] if mark else []), *spoken(words.text))
+            said = spoken(words.text, is_obsidian=self.options.is_obsidian)
+            yield from ("", *([f"*{inline_markdown(mark)}*", ""] if mark else []), *said)
 
     def thinking(self, thought: ThinkingBlock) -> Iterator[str]:
         if self.options.thinking and thought.text.strip():
             mark = WITHDRAWN.get(thought.withdrawn or "", "")
-            yield from self.fold(f"{mark}thinking: {shorten(thought.text[:400], 80)}", quoted(thought.text.strip()))
+            thoughts = quoted(thought.text.strip(), is_obsidian=self.options.is_obsidian)
+            yield from self.fold(f"{mark}thinking: {shorten(thought.text[:400], 80)}", thoughts)
 
     def notice(self, notice: NoticeBlock) -> Iterator[str]:
         yield from ("", f"*{inline_markdown(notice.labelled)}*")
@@ -210,27 +236,32 @@ def fenced(text: str, language: str = "text") -> list[str]:
     return [f"{fence}{language}", *clean.split("\n"), fence]
 
 
-def quoted(text: str) -> list[str]:
+def quoted(text: str, *, is_obsidian: bool = False) -> list[str]:
     """Text as a quotation, made safe by `spoken`."""
-    return [f"> {line}".rstrip() for line in spoken(text)]
+    return [f"> {line}".rstrip() for line in spoken(text, is_obsidian=is_obsidian)]
 
 
-def asked_markdown(answer: ModelAnswer, view: View) -> Iterator[str]:
+def asked_markdown(answer: ModelAnswer, view: View, *, is_obsidian: bool = False) -> Iterator[str]:
     """A model's answer about the evidence, quoted so that its headings do not mix with the document's."""
     yield ""
     yield f"## {inline_markdown(asked_heading(answer, view))}"
     yield ""
-    yield from quoted(answer.text)
+    yield from quoted(answer.text, is_obsidian=is_obsidian)
+
+
+def _asked_note(answer: ModelAnswer, view: View) -> Iterator[str]:
+    yield from map(without_templates, asked_markdown(answer, view, is_obsidian=True))
 
 
 def asked_as(form: str) -> Callable[[ModelAnswer, View], Iterator[str]]:
-    return asked_lines if form == "text" else asked_markdown
+    return {"text": asked_lines, "obsidian": _asked_note}.get(form, asked_markdown)
 
 
-def spoken(text: str) -> list[str]:
+def spoken(text: str, *, is_obsidian: bool = False) -> list[str]:
     """Markdown as the model wrote it, made safe: open fences are closed, tags are shown as text, images become links,
-    and links to scripts, data or files lose their address."""
+    and links to scripts, data or files lose their address. For Obsidian, nothing is left that its plugins would run."""
     made: list[str] = []
+    unrun = partial(_unrun, is_obsidian=is_obsidian)
     fence, indent = "", ""
     is_code = is_open = False
     for line in tabbed(text).strip("\n").split("\n"):
@@ -240,18 +271,31 @@ def spoken(text: str) -> list[str]:
             fence = ""
         mark = _FENCE.match(line[len(indent) :] if fence else line)
         if fence:
-            made.append(line if is_code else _plain(line)[0])
+            made.append(line if is_code else unrun(_plain(line)[0], is_open=True))
             is_end = mark is not None and mark[3].startswith(fence) and not line.strip().strip(fence[0])
             fence = "" if is_end else fence
         elif mark is not None:
             # Behind a paragraph, `2.` begins no list, and what follows is no code.
             fence, indent, is_code, is_open = mark[3], " " * len(mark[1]), mark[2] is None, False
-            made.append(line)
+            made.append(unrun(line))
         else:
             shown, has_tick = _plain(line, is_open)
-            made.append(shown)
+            made.append(unrun(shown, is_open=is_open))
             is_open = bool(line.strip()) and (is_open or has_tick)
     return [*made, indent + fence] if fence else made
+
+
+def _unrun(line: str, *, is_obsidian: bool, is_open: bool = False) -> str:
+    """A line outside code for Obsidian. The fence of a language that a plugin might run becomes one of text; a
+    backslash before the `=` or `$=` of an inline query makes it none. `is_open`: a code span may go on in this line."""
+    if not is_obsidian:
+        return line
+    fence = _NAMED_FENCE.match(line)
+    if fence is not None and fence[2].lower() not in _SHOWN_LANGUAGES:
+        line = f"{fence[1]}text {line[fence.end(1) :]}"
+    if is_open:
+        line = _BEGINS_AS_QUERY.sub(r"\1\\\2", line)
+    return _INLINE_QUERY.sub(r"\1\\\2", line)
 
 
 def _plain(line: str, is_open: bool = False) -> tuple[str, bool]:

@@ -14,7 +14,7 @@ from .calls import shown_path
 from .file_tables import decision_document
 from .numbers import count, duration, money, tokens
 from .session_list import last_part
-from .text import hanging, harmless, inline_markdown, shorten, wrap
+from .text import hanging, harmless, inline_markdown, shorten, without_templates, wrap
 from .values import Document, View, dollars, utc, when
 
 _MOST = 20
@@ -147,6 +147,11 @@ def markdown_lines(summary: SessionSummary, view: View) -> Iterator[str]:
 
 
 def obsidian_lines(summary: SessionSummary, view: View) -> Iterator[str]:
+    """A note whose text nothing of Obsidian's runs."""
+    yield from map(without_templates, _note_lines(summary, view))
+
+
+def _note_lines(summary: SessionSummary, view: View) -> Iterator[str]:
     """Front matter, then the summary, with links to the project, the day and the files."""
     yield from front_matter_lines(summary, view)
     yield ""
@@ -351,7 +356,7 @@ def _yaml(value: object) -> str:
 
 def _link(name: str) -> str:
     """`[[src/retry.py]]`, without the characters that have a meaning in a link."""
-    clean = " ".join(re.sub(r"[\[\]|#^]", " ", harmless(name)).split())
+    clean = " ".join(re.sub(r"[\[\]|#^`]", " ", harmless(name)).split())
     return f"[[{clean}]]" if clean else ""
 
 
