@@ -25,9 +25,9 @@ from .test_exact_over_the_team import PEOPLE, split
 from .test_teams_apart import IDS, NOW
 
 TABLES = {
-    "session": """person, key, team, uuid, project, is_counted, digest, text_digest, content_digest, title,
-                      numbers::text
-                  FROM reread.session""",
+    "session": """person, key, team, uuid, project, is_counted, session.digest, has_text, title.digest, content_digest,
+                      title, numbers::text
+                  FROM reread.session LEFT JOIN reread.title ON title.session = session.id""",
     "file": """session.key, person, file.key, role, kind, head, began, ended, lines, malformed, size, marks
                FROM reread.file JOIN reread.session ON session.id = file.session""",
     "told": """session.key, person, file.key, told.* FROM reread.told JOIN reread.file ON file.id = told.file
@@ -83,12 +83,14 @@ def test_what_was_sent_in_pieces_is_what_one_push_would_have_made(
         assert bodies(store) == bodies(other)
 
 
-def bodies(store: Store) -> list[str]:
-    rows = store.rows("SELECT id FROM reread.session ORDER BY person, key")
-    return [
-        repr([(name, _unpacked(body)) for name, *_, body in store.rows("SELECT * FROM reread.content_of(%s)", row)])
-        for row in rows
-    ]
+def bodies(store: Store) -> list[tuple[str, bytes]]:
+    rows = store.rows(
+        """SELECT name, string_agg(body, '' ORDER BY part)
+           FROM reread.content JOIN reread.session ON session.id = content.session
+           GROUP BY session.person, session.key, name ORDER BY session.person, session.key, name"""
+    )
+    assert rows
+    return [(name, _unpacked(body)) for name, body in rows]
 
 
 class Growing(NamedTuple):
@@ -153,7 +155,7 @@ def test_a_session_that_another_push_changed_meanwhile_is_sent_whole(
     def interrupted(store: Store, *arguments: object) -> object:
         found = known(store, *arguments)  # type: ignore[arg-type]
         with team.store("owner") as other:
-            other.connection.execute("UPDATE reread.session SET digest = 'x', text_digest = '1.x'")
+            other.connection.execute("UPDATE reread.session SET digest = 'x'; UPDATE reread.title SET digest = '1.x'")
             other.connection.execute("DELETE FROM reread.text WHERE position > 3")
         return found
 

@@ -31,7 +31,7 @@ from .conftest import Team
 from .postgres import Server
 from .test_exact_over_the_team import PEOPLE, split
 
-HALVES = "SELECT count(*) FROM reread.session WHERE text_digest IS NULL OR content_digest IS NULL"
+HALVES = "SELECT count(*) FROM reread.session WHERE NOT has_text OR content_digest IS NULL"
 
 
 @pytest.fixture

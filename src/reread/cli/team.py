@@ -242,7 +242,8 @@ def _audit(args: argparse.Namespace, config: Config, url: str) -> int:
             {"at": views.values.utc(at), "reader": reader, "person": person, "how": how, "session": session}
             for at, reader, person, how, session in stores.audit(store, 1_000)
         ]
-    lines = [f"{row['at']}  {row['reader']} read text of {row['person']} ({row['how']})" for row in rows]
+    unnoted = "others, and undid the note of whose it was"
+    lines = [f"{row['at']}  {row['reader']} read text of {row['person'] or unnoted} ({row['how']})" for row in rows]
     document = {"schema": "reread.team_audit/1", "readings": rows}
     options.show_answer(args, config, lambda: document, lambda _: lines or ["nobody has read text of others"])
     return 0

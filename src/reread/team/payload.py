@@ -592,7 +592,8 @@ def _known(store: Store, each: Waiting, there: _There | None, parts: list[str], 
 
 def _all_there(store: Store, only: str | None = None) -> dict[str, _There]:
     rows = store.rows(
-        """SELECT key, digest, text_digest, content_digest FROM reread.session
+        """SELECT key, session.digest, title.digest, content_digest
+           FROM reread.session LEFT JOIN reread.title ON title.session = session.id
            WHERE person = reread.caller() AND (%s::text IS NULL OR key = %s)""",
         (only, only),
     )

@@ -46,7 +46,7 @@ from reread.sources.find import project_folder_name
 from reread.times import milliseconds, moment
 
 from .payload import NOT_SENT, words
-from .store import Store, database_errors, found_session
+from .store import Store, as_json, database_errors, found_session
 
 if TYPE_CHECKING:
     from reread.records import Record
@@ -178,7 +178,7 @@ def _with_projects(store: Store, report: UsageReport) -> UsageReport:
     about = {
         uuid: (title, project)
         for uuid, title, project in store.rows(
-            "SELECT uuid, title, project FROM reread.session ORDER BY is_counted, project IS NOT NULL, key"
+            f"SELECT uuid, {_TITLE}, project FROM reread.session ORDER BY is_counted, project IS NOT NULL, key"  # noqa: S608
         )
     }
     rows = [replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key else row for row in report.rows]
@@ -188,7 +188,8 @@ def _with_projects(store: Store, report: UsageReport) -> UsageReport:
 # -- sessions
 
 _SHORTEST_ID = 4
-_SESSION = "session.id, uuid, project, title, numbers, person, team, text_digest, content_digest"
+_TITLE: LiteralString = "(SELECT title FROM reread.title WHERE title.session = session.id)"
+_SESSION: LiteralString = f"session.id, uuid, project, {_TITLE}, numbers, person, team, has_text, content_digest"
 
 
 class TeamSession(NamedTuple):
@@ -207,7 +208,7 @@ class TeamSession(NamedTuple):
 
 def _team_session(row: Sequence[Any]) -> TeamSession:
     stored = _stored(row)
-    pushed = "all" if row[8] is not None else "text" if row[7] is not None else "ledger"
+    pushed = "all" if row[8] is not None else "text" if row[7] else "ledger"
     return TeamSession(Listed(stored, None, stored.row.project or ""), row[5], row[6], pushed)
 
 
@@ -263,20 +264,20 @@ def session(store: Store, name: str) -> tuple[Session, TeamSession]:
     named = _named(store, name)
     rows = store.rows(
         f"""SELECT {_SESSION} FROM reread.session WHERE uuid = %s
-            ORDER BY content_digest IS NULL, text_digest IS NULL, is_counted DESC, id""",  # noqa: S608
+            ORDER BY content_digest IS NULL, NOT has_text, is_counted DESC, id""",  # noqa: S608
         (named,),
     )
     number, project, person = rows[0][0], rows[0][2], rows[0][5]
     about = _team_session(rows[0])
-    content = store.rows("SELECT * FROM reread.content_of(%s)", (number,))
+    ticket = _ticket(store, {"session": number})
+    content = store.rows("SELECT * FROM reread.content_of(%s, %s)", (number, ticket))
     if content:
         return _from_content(named, content), about
-    lines = store.rows("SELECT agent, line FROM reread.lines_of(%s)", (number,))
+    lines = store.rows("SELECT agent, line FROM reread.lines_of(%s, %s)", (number, ticket))
     if not lines:
-        was_sent = rows[0][7] is not None
         why = (
             "its text is no longer kept, or not for your role to read"
-            if was_sent
+            if rows[0][7]
             else f"{person} pushed its ledger alone (`reread push --what text` would send it)"
         )
         raise BadInput(f"there is no text of {named} in the store: {why}")
@@ -284,6 +285,12 @@ def session(store: Store, name: str) -> tuple[Session, TeamSession]:
     for agent, line in lines:
         builder.add(decode(_with_project(line, project).encode()), agent)
     return builder.session(), about
+
+
+def _ticket(store: Store, wanted: dict[str, Any]) -> int | None:
+    """For text of others, committed before anything is read; None where none is needed, or would help."""
+    [(ticket,)] = store.rows("SELECT reread.ask(%s)", (as_json(wanted),))
+    return None if ticket is None else int(ticket)
 
 
 def _named(store: Store, name: str) -> str:
@@ -417,10 +424,10 @@ def search(
     among = None
     if filters.project or filters.model or filters.machine or filters.git_branch or filters.tool:
         among = [each.listed.stored.id for each in _all_copies(store, filters._replace(since=None, until=None))]
-    rows = store.rows(
-        "SELECT * FROM reread.search(%s, %s, %s, %s, %s, %s, %s)",
-        (as_tsquery(terms.match), since, until, among, _MOST_LINES, limit + _MORE_LINES, milliseconds(now)),
-    )
+    wanted = {"query": as_tsquery(terms.match), "since": since, "until": until, "among": among}
+    wanted |= {"most": _MOST_LINES, "best": limit + _MORE_LINES, "now_ms": milliseconds(now)}
+    ticket = _ticket(store, wanted)
+    rows = store.rows("SELECT * FROM reread.search(%s, %s)", (ticket, as_json(wanted)))
     known = _by_number(store, {row[0] for row in rows})
     beyond = rows[0][-1] - len(rows) if rows else 0
     hits: list[tuple[float, Hit]] = []
@@ -445,7 +452,7 @@ def _by_number(store: Store, numbers: Collection[int]) -> dict[int, StoredSessio
 
 def without_text(store: Store) -> int:
     """How many sessions were pushed without text, so that they cannot be searched or shown."""
-    [(number,)] = store.rows("SELECT count(*) FROM reread.session WHERE is_counted AND text_digest IS NULL")
+    [(number,)] = store.rows("SELECT count(*) FROM reread.session WHERE is_counted AND NOT has_text")
     return int(number)
 
 
@@ -469,7 +476,7 @@ def write_sources(store: Store, folder: Path, only: Sequence[str] | None = None)
     gives how many. Of several copies of a session it writes the fullest that was pushed."""
     rows = store.rows(
         f"""SELECT {_SESSION} FROM reread.session
-            WHERE text_digest IS NOT NULL AND (%s::text[] IS NULL OR uuid = ANY (%s))
+            WHERE has_text AND (%s::text[] IS NULL OR uuid = ANY (%s))
             ORDER BY uuid, content_digest IS NULL, is_counted DESC, id""",  # noqa: S608  our own names
         (only, only),
     )
@@ -483,8 +490,9 @@ def write_sources(store: Store, folder: Path, only: Sequence[str] | None = None)
 def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
     number, uuid, project = row[:3]
     place = folder / "projects" / (project_folder_name(project or "unknown") or "unknown")
+    ticket = _ticket(store, {"session": number})
     if row[8] is not None:
-        content = store.rows("SELECT * FROM reread.content_of(%s)", (number,))
+        content = store.rows("SELECT * FROM reread.content_of(%s, %s)", (number, ticket))
         for name, *_, body in content:
             target = place / name
             if ".." not in Path(name).parts and target.resolve().is_relative_to(place.resolve()):
@@ -492,7 +500,7 @@ def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
                 target.write_bytes(_unpacked(body))
         return bool(content)
     parts: dict[str | None, list[str]] = {}
-    for agent, line in store.rows("SELECT agent, line FROM reread.lines_of(%s)", (number,)):
+    for agent, line in store.rows("SELECT agent, line FROM reread.lines_of(%s, %s)", (number, ticket)):
         parts.setdefault(agent, []).append(_with_project(line, project))
     for agent, lines in parts.items():
         name = re.sub(r"[^\w.-]", "_", agent or "")

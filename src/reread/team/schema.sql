@@ -21,6 +21,8 @@ DO $$ BEGIN
         DROP FUNCTION put_session(jsonb), forget(text);
     END IF;
 END $$;
+DROP FUNCTION IF EXISTS search(text, bigint, bigint, bigint[], integer, integer, bigint), lines_of(bigint),
+    content_of(bigint), note_reading(bigint);
 
 -- Facts about the store itself, such as its version.
 CREATE TABLE IF NOT EXISTS note (name text PRIMARY KEY, value text NOT NULL);
@@ -54,14 +56,30 @@ CREATE TABLE IF NOT EXISTS session (
     project text,                         -- a name or a digest, as the person chose
     is_counted boolean NOT NULL DEFAULT true,   -- false if another copy contains everything that this one does
     digest text NOT NULL,                 -- of what was last sent; if it is the same, nothing is sent
-    text_digest text,
+    has_text boolean NOT NULL DEFAULT false,
     content_digest text,
-    title text,                           -- only with text
     numbers jsonb NOT NULL,
     pushed timestamptz NOT NULL DEFAULT now(),
     UNIQUE (person, key)
 );
 CREATE INDEX IF NOT EXISTS session_by_uuid ON session(uuid);
+
+-- Titles are words, so they are seen by those who see text; and the digest of a text would tell who guesses its title.
+CREATE TABLE IF NOT EXISTS title (
+    session bigint PRIMARY KEY REFERENCES session ON DELETE CASCADE,
+    digest text NOT NULL,                 -- of the text that was last sent with it
+    title text                            -- NULL: no longer kept
+);
+DO $$ BEGIN
+    IF EXISTS (
+        SELECT FROM pg_attribute WHERE attrelid = 'session'::regclass AND attname = 'text_digest' AND NOT attisdropped
+    ) THEN
+        ALTER TABLE session ADD COLUMN has_text boolean NOT NULL DEFAULT false;
+        INSERT INTO title SELECT id, text_digest, title FROM session WHERE text_digest IS NOT NULL;
+        UPDATE session SET has_text = true WHERE text_digest IS NOT NULL;
+        ALTER TABLE session DROP COLUMN text_digest, DROP COLUMN title;
+    END IF;
+END $$;
 
 CREATE TABLE IF NOT EXISTS file (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -173,12 +191,58 @@ CREATE TABLE IF NOT EXISTS forgotten (session text PRIMARY KEY, person text NOT 
 
 -- Who read whose text.
 CREATE TABLE IF NOT EXISTS audit (
-    at timestamptz NOT NULL DEFAULT now(),
+    at timestamptz NOT NULL,
     reader text NOT NULL,
-    person text NOT NULL,
+    person text,                          -- NULL: a search that was begun, and the note of whose text it found undone
     how text NOT NULL,                    -- search or show
     session text                          -- the one that was shown
 );
+ALTER TABLE audit ALTER at SET DEFAULT clock_timestamp(), ALTER person DROP NOT NULL;
+-- A row that was made before the reading is the ticket for it.
+ALTER TABLE audit ADD COLUMN IF NOT EXISTS ticket bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY;
+ALTER TABLE audit ADD COLUMN IF NOT EXISTS asked text;       -- digest of what it is for
+ALTER TABLE audit ADD COLUMN IF NOT EXISTS made_in xid8;     -- the transaction that made it
+ALTER TABLE audit ADD COLUMN IF NOT EXISTS teams text[];     -- whose text such a search may find
+
+-- -- what the planner may know. EXPLAIN tells members its estimates, which are made of statistics over rows of everybody.
+
+-- Ends the statistics of columns that say who did or wrote what, and forgets what they were: a change of type does that,
+-- and one to the same type does nothing else.
+CREATE OR REPLACE FUNCTION leave_unmeasured(place regclass) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE each record;
+BEGIN
+    FOR each IN
+        SELECT attname AS name, format_type(atttypid, atttypmod) AS type, EXISTS (
+            SELECT FROM pg_stats WHERE schemaname = 'reread' AND pg_stats.attname = pg_attribute.attname
+                AND to_regclass(format('reread.%I', tablename)) IN (SELECT place UNION SELECT relid FROM pg_partition_tree(place))
+        ) AS is_measured
+        FROM pg_attribute WHERE attrelid = place AND NOT attisdropped AND attname IN ('person', 'reader', 'team', 'project',
+            'git_branch', 'agent', 'skill', 'tools', 'model', 'machine', 'label', 'numbers', 'title', 'line', 'words', 'name',
+            'body')
+    LOOP
+        EXECUTE format('ALTER TABLE %s ALTER %I SET STATISTICS 0', place, each.name);
+        IF each.is_measured THEN
+            EXECUTE format('ALTER TABLE %s ALTER %I TYPE %s', place, each.name, each.type);
+        END IF;
+    END LOOP;
+END $$;
+
+-- Columns that a view or a policy names cannot be changed; both are made again below.
+DROP VIEW IF EXISTS priced;
+DO $$
+DECLARE each record;
+BEGIN
+    FOR each IN SELECT tablename, policyname FROM pg_policies WHERE schemaname = 'reread' LOOP
+        EXECUTE format('DROP POLICY %I ON %I', each.policyname, each.tablename);
+    END LOOP;
+    FOR each IN
+        SELECT oid::regclass AS place FROM pg_class
+        WHERE relnamespace = 'reread'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+            AND relname NOT IN ('note', 'rate', 'multiplier', 'model_name')   -- which everybody reads
+    LOOP
+        PERFORM leave_unmeasured(each.place);
+    END LOOP;
+END $$;
 
 -- -- who is asking
 
@@ -365,7 +429,7 @@ $$;
 -- Cost by the rate card: the newest row that had begun, the tier of the whole prompt, rounded half up once per kind of
 -- token. A view is planned once with the query that asks it, and is four times as fast as a function that is called for
 -- every response.
-CREATE OR REPLACE VIEW priced AS
+CREATE VIEW priced AS
     SELECT used.key, (
         SELECT (CASE WHEN used.input = 0 THEN 0 ELSE div(2 * used.input * held.input * n + d, 2 * d) END
             + CASE WHEN used.output = 0 THEN 0 ELSE div(2 * used.output * held.output * n + d, 2 * d) END
@@ -448,6 +512,7 @@ BEGIN
                 (extract(epoch FROM month) * 1000)::bigint,
                 (extract(epoch FROM ((month AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC') * 1000)::bigint);
             EXECUTE format('ALTER TABLE reread.%I ENABLE ROW LEVEL SECURITY', name);
+            PERFORM leave_unmeasured(format('reread.%I', name));
         END IF;
     END LOOP;
 END $$;
@@ -485,7 +550,8 @@ BEGIN
     DELETE FROM content WHERE time < since;
     DELETE FROM text USING session AS whose WHERE time IS NULL AND whose.id = session AND ended(whose) < since;
     DELETE FROM content USING session AS whose WHERE time IS NULL AND whose.id = session AND ended(whose) < since;
-    UPDATE session AS whose SET title = NULL WHERE title IS NOT NULL AND ended(whose) < since;
+    UPDATE title SET title = NULL FROM session AS whose
+        WHERE title IS NOT NULL AND whose.id = title.session AND ended(whose) < since;
     RETURN gone;
 END $$;
 
@@ -513,8 +579,10 @@ BEGIN
         FROM jsonb_to_recordset(parcel->'lines')
             AS sent(position integer, agent text, uuid text, time bigint, line text, words text)
         WHERE kept_since() IS NULL OR coalesce(sent.time, ended(whose)) >= kept_since();
-    UPDATE session SET title = CASE WHEN ended(whose) < kept_since() THEN NULL ELSE parcel->>'title' END,
-        text_digest = parcel->>'digest' WHERE id = whose.id;
+    UPDATE session SET has_text = true WHERE id = whose.id;
+    INSERT INTO title VALUES (
+        whose.id, parcel->>'digest', CASE WHEN ended(whose) < kept_since() THEN NULL ELSE parcel->>'title' END
+    ) ON CONFLICT (session) DO UPDATE SET digest = excluded.digest, title = excluded.title;
     RETURN true;
 END $$;
 
@@ -543,60 +611,108 @@ BEGIN
     RETURN true;
 END $$;
 
--- -- reading text: row level security would prevent PostgreSQL from using the text index, so these functions filter
--- by team themselves
+-- -- reading text of others. What is noted in the transaction that reads goes with its rollback, so a reading needs a
+-- ticket: a row of the audit that was committed before. A ticket is for one question, so that asking it again tells
+-- nothing else.
+
+-- Whether the caller may read the text of a session.
+CREATE OR REPLACE FUNCTION may_read(whose session) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT whose.person = caller() OR coalesce(whose.team, '*') = ANY (ARRAY(SELECT teams(true))) OR is_owner()
+$$;
+
+-- Gives a ticket for what is wanted: `{"session": ...}`, or what `search` takes. NULL where none is needed, or would help.
+CREATE OR REPLACE FUNCTION ask(wanted jsonb) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE who text := caller(); whose session%ROWTYPE; among text[]; number bigint;
+BEGIN
+    IF wanted ? 'session' THEN
+        SELECT * INTO whose FROM session WHERE id = (wanted->>'session')::bigint;
+        IF whose.id IS NULL OR whose.person = who OR NOT may_read(whose)
+            OR NOT whose.has_text AND whose.content_digest IS NULL
+        THEN RETURN NULL; END IF;
+    ELSE
+        among := CASE WHEN is_owner() THEN ARRAY['*'] ELSE ARRAY(SELECT teams(true)) END;
+        IF among = '{}' THEN RETURN NULL; END IF;
+    END IF;
+    INSERT INTO audit (reader, person, how, session, asked, made_in, teams)
+        VALUES (who, whose.person, CASE WHEN whose.id IS NULL THEN 'search' ELSE 'show' END, whose.uuid,
+                md5(wanted::text), pg_current_xact_id(), among)
+        RETURNING ticket INTO number;
+    RAISE LOG 'reread: % asks to read %, ticket %', who, coalesce(whose.person || ' ' || whose.uuid, 'what a search finds'), number;
+    RETURN number;
+END $$;
+
+-- Raises an exception if a ticket is not for this question, or not yet committed.
+CREATE OR REPLACE FUNCTION check_ticket(number bigint, wanted jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM audit WHERE ticket = number AND reader = caller() AND asked = md5(wanted::text)
+            AND made_in IS DISTINCT FROM pg_current_xact_id_if_assigned() AND at > clock_timestamp() - interval '10 minutes'
+    ) THEN
+        RAISE EXCEPTION 'text of others is read with a ticket, which `reread.ask` gives in a transaction before this one';
+    END IF;
+    RAISE LOG 'reread: % reads with ticket %', caller(), number;
+END $$;
 
 -- Takes the newest `most` lines that match, and returns the `best` of them by a cheap rank; the caller ranks those by
--- their text. The weights are half of those in `search_language`, which go beyond 1.
-CREATE OR REPLACE FUNCTION search(
-    query text, since bigint, until bigint, among bigint[], most integer, best integer, now_ms bigint
-) RETURNS TABLE (session bigint, agent text, uuid text, "time" bigint, line text, total bigint)
+-- their text. The weights are half of those in `search_language`, which go beyond 1. Row level security would prevent
+-- PostgreSQL from using the text index, so this filters by team itself; without a ticket it finds the caller's own.
+CREATE OR REPLACE FUNCTION search(ticket bigint, wanted jsonb)
+RETURNS TABLE (session bigint, agent text, uuid text, "time" bigint, line text, total bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET enable_seqscan = off SET jit = off AS $$
-DECLARE who text := caller(); own text[] := ARRAY(SELECT teams(true)); sees_all boolean := is_owner();
+DECLARE
+    who text := caller(); own text[] := '{}'; sees_all boolean := false; query tsquery := (wanted->>'query')::tsquery;
+    since bigint := wanted->>'since'; until bigint := wanted->>'until'; now_ms bigint := wanted->>'now_ms';
+    among bigint[] := CASE WHEN jsonb_typeof(wanted->'among') = 'array'
+        THEN ARRAY(SELECT each::bigint FROM jsonb_array_elements_text(wanted->'among') AS each) END;
 BEGIN
+    IF ticket IS NOT NULL THEN
+        PERFORM check_ticket(ticket, wanted);
+        own := ARRAY(SELECT teams(true));
+        sees_all := is_owner();
+    END IF;
     RETURN QUERY WITH hit AS MATERIALIZED (
         SELECT hits.*, count(*) OVER () AS number FROM text AS hits
-        WHERE hits.words @@ query::tsquery AND (coalesce(hits.team, '*') = ANY (own) OR hits.person = who OR sees_all)
-            AND (search.since IS NULL OR hits.time >= search.since)
-            AND (search.until IS NULL OR hits.time < search.until)
-            AND (search.among IS NULL OR hits.session = ANY (search.among))
-        ORDER BY hits.time DESC NULLS LAST, hits.session, hits.position LIMIT most
+        WHERE hits.words @@ query AND (coalesce(hits.team, '*') = ANY (own) OR hits.person = who OR sees_all)
+            AND (since IS NULL OR hits.time >= since)
+            AND (until IS NULL OR hits.time < until)
+            AND (among IS NULL OR hits.session = ANY (among))
+        ORDER BY hits.time DESC NULLS LAST, hits.session, hits.position LIMIT (wanted->>'most')::integer
     ), shown AS MATERIALIZED (
-        SELECT * FROM hit ORDER BY ts_rank('{0.5, 0.6, 0.75, 1}', hit.words, query::tsquery, 1)
+        SELECT * FROM hit ORDER BY ts_rank('{0.5, 0.6, 0.75, 1}', hit.words, query, 1)
             * greatest(0.3, power(0.5, greatest(now_ms - coalesce(hit.time, 0), 0) / 5184000000.0)) DESC,
-            hit.time DESC NULLS LAST, hit.session, hit.position LIMIT best
+            hit.time DESC NULLS LAST, hit.session, hit.position LIMIT (wanted->>'best')::integer
     ), noted AS (
         INSERT INTO audit (reader, person, how)
         SELECT DISTINCT who, shown.person, 'search' FROM shown WHERE shown.person <> who
     )
     SELECT shown.session, shown.agent, shown.uuid, shown.time, shown.line, shown.number FROM shown;
+    DELETE FROM audit WHERE audit.ticket = search.ticket;   -- whose text was found is noted now
 END $$;
 
--- Whether the caller may read a session's text; notes that they did. Called in a sub-select, which runs once and not
--- for every line.
-CREATE OR REPLACE FUNCTION note_reading(wanted bigint) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER AS $$
+-- Whether the caller may read a session's text with this ticket. Called in a sub-select, which runs once and not for
+-- every line.
+CREATE OR REPLACE FUNCTION is_admitted(wanted bigint, ticket bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE whose session%ROWTYPE;
 BEGIN
-    SELECT * INTO whose FROM session WHERE id = wanted
-        AND (coalesce(team, '*') = ANY (ARRAY(SELECT teams(true))) OR person = caller() OR is_owner());
-    IF whose.id IS NOT NULL AND whose.person <> caller() THEN
-        INSERT INTO audit (reader, person, how, session) VALUES (caller(), whose.person, 'show', whose.uuid);
-    END IF;
-    RETURN whose.id IS NOT NULL;
+    SELECT * INTO whose FROM session WHERE id = wanted;
+    IF whose.person = caller() THEN RETURN true; END IF;
+    IF ticket IS NULL OR whose.id IS NULL OR NOT may_read(whose) THEN RETURN false; END IF;
+    PERFORM check_ticket(ticket, jsonb_build_object('session', wanted));
+    RETURN true;
 END $$;
 
-CREATE OR REPLACE FUNCTION lines_of(wanted bigint) RETURNS TABLE (agent text, line text)
+CREATE OR REPLACE FUNCTION lines_of(wanted bigint, ticket bigint) RETURNS TABLE (agent text, line text)
 LANGUAGE sql SECURITY DEFINER AS $$
-    SELECT agent, line FROM text WHERE session = (SELECT wanted WHERE note_reading(wanted))
+    SELECT agent, line FROM text WHERE session = (SELECT wanted WHERE is_admitted(wanted, ticket))
     ORDER BY agent COLLATE "C" NULLS FIRST, position
 $$;
 
-CREATE OR REPLACE FUNCTION content_of(wanted bigint)
+CREATE OR REPLACE FUNCTION content_of(wanted bigint, ticket bigint)
 RETURNS TABLE (name text, kind text, agent text, workflow text, body bytea)
 LANGUAGE sql SECURITY DEFINER AS $$
     SELECT name, kind, agent, workflow, string_agg(body, '' ORDER BY part) FROM content
-    WHERE session = (SELECT wanted WHERE note_reading(wanted)) GROUP BY name, kind, agent, workflow ORDER BY name
+    WHERE session = (SELECT wanted WHERE is_admitted(wanted, ticket))
+    GROUP BY name, kind, agent, workflow ORDER BY name
 $$;
 
 -- -- forgetting, and who belongs where
@@ -655,14 +771,20 @@ BEGIN
         ('told', 'EXISTS (SELECT FROM reread.file WHERE file.id = told.file)'),
         ('response', 'person = (SELECT reread.caller()) OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('rate', 'true'), ('multiplier', 'true'), ('model_name', 'true'),
-        -- Text of others is readable only through `search`, `lines_of` and `content_of`, which note who read it.
+        -- Text of others is readable only through `search`, `lines_of` and `content_of`, with a ticket.
         ('text', 'person = (SELECT reread.caller())'),
         ('content', 'person = (SELECT reread.caller())'),
         ('forgotten', 'person = (SELECT reread.caller())'),
-        ('audit', 'reader = (SELECT reread.caller()) OR person = (SELECT reread.caller())')
+        -- What the table `session` shows is asked first, by its own rule.
+        ('title', 'EXISTS (
+            SELECT FROM reread.session WHERE session.id = title.session AND (person = (SELECT reread.caller())
+                OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(true))))
+        )'),
+        -- A search that may have found anything concerns everybody whose text it could have found.
+        ('audit', 'reader = (SELECT reread.caller()) OR person = (SELECT reread.caller())
+            OR person IS NULL AND (''*'' = ANY (teams) OR teams && ARRAY(SELECT reread.teams(false)))')
     ) AS rule(name, condition) LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', each.name);
-        EXECUTE format('DROP POLICY IF EXISTS seen ON %I', each.name);
         EXECUTE format('CREATE POLICY seen ON %I FOR SELECT TO reread_member USING (%s)', each.name, each.condition);
         EXECUTE format('GRANT SELECT ON %I TO reread_member', each.name);
     END LOOP;
@@ -683,5 +805,5 @@ REVOKE ALL ON ALL TABLES IN SCHEMA reread FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA reread FROM PUBLIC, reread_member;
 GRANT EXECUTE ON FUNCTION lock_ledger(), caller(), teams(boolean), kept_since(), put_session(jsonb), known_files(text),
     known_lines(text), known_parts(text), put_text(jsonb), put_content(jsonb), retire(),
-    search(text, bigint, bigint, bigint[], integer, integer, bigint), lines_of(bigint), content_of(bigint), forget(text)
+    ask(jsonb), search(bigint, jsonb), lines_of(bigint, bigint), content_of(bigint, bigint), forget(text)
     TO reread_member;

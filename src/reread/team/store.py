@@ -312,7 +312,7 @@ def status(store: Store) -> StoreStatus:
     # Equivalent to `ended` and `kept_since`, written out because a member may not call `ended`.
     [counts] = store.rows(
         """SELECT count(*), count(DISTINCT person),
-                  count(text_digest) FILTER (WHERE is_kept), count(content_digest) FILTER (WHERE is_kept),
+                  count(*) FILTER (WHERE has_text AND is_kept), count(content_digest) FILTER (WHERE is_kept),
                   (SELECT count(*) FROM reread.response), pg_database_size(current_database()),
                   (SELECT count(*) FROM pg_inherits WHERE inhparent = 'reread.text'::regclass) - 1
            FROM reread.session, LATERAL (
