@@ -107,7 +107,12 @@ def refuse_foreign(home: Path) -> None:
 def make_private(folder: Path) -> None:
     """Makes a folder and its missing parents for this user alone, even if the umask removes the user's own rights."""
     for missing in [path for path in (*reversed(folder.parents), folder) if not path.is_dir()]:
-        missing.mkdir(mode=0o700, exist_ok=True)
+        try:
+            missing.mkdir(mode=0o700)
+        except FileExistsError:  # made meanwhile; the rights of what is there are not ours to change
+            if not missing.is_dir():
+                raise
+            continue
         missing.chmod(0o700)
         sync_folder(missing.parent)
 

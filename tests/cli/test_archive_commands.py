@@ -251,10 +251,10 @@ def test_an_intact_archive_is_proved(kept: Kept) -> None:
     kept("sync")
     document = kept.json("archive", "verify")
     counted = ["responses_recounted", "rows_mended", "pieces_adopted", "pieces_unnamed", "bytes_unnamed"]
-    counted += ["results_waiting"]
+    counted += ["results_waiting", "pieces_left_out"]
     assert list(document) == ["schema", "ok", "files", "bytes", "stored_bytes", "damaged", *counted]
     assert document["responses_recounted"] > 0
-    assert [document[name] for name in counted[1:]] == [0, 0, 0, 0, 0]
+    assert [document[name] for name in counted[1:]] == [0, 0, 0, 0, 0, []]
     assert document["schema"] == "reread.verify/1"
     assert (document["ok"], document["damaged"]) == (True, [])
     # settings.json is kept too

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,35 @@ def test_a_piece_that_claims_more_than_a_piece_can_have_is_never_unpacked(desk: 
     (problem,) = laptop.pull().problems
     assert "beyond what is possible" in problem
     assert laptop.names() == [FIRST]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_rows_of_an_older_version_lead_nowhere_when_a_session_is_restored(
+    desk: Desk, laptop: Desk, tmp_path: Path
+) -> None:
+    exchange_all(desk, laptop)
+    victim, to = tmp_path / "victim", tmp_path / "deep" / "to"
+    victim.mkdir()
+    victim.chmod(0o755)
+    with laptop.open() as archive:
+        number = archive.find(FIRST).id
+        for kind, path in (
+            ("tool_result", f"{desk.projects}/-p/{FIRST}/tool-results/../../../../victim/keys"),
+            ("backup", f"/{FIRST}/x"),
+            ("backup", f"/file-history/../{FIRST}"),
+            ("capture", "/wire/../x.wire"),
+        ):
+            of = (None, number) if kind == "backup" else (number, None)
+            archive.connection.execute(
+                """INSERT INTO file (key, machine, source, path, kind, session, backup_of)
+                   VALUES (?, ?, '/s', ?, ?, ?, ?)""",
+                (path, desk.id, path, kind, *of),
+            )
+        archive.connection.commit()
+        targets = archive.safe.restore_targets(FIRST, to)
+        done = archive.safe.restore(FIRST, to)
+    assert all(path.is_relative_to(to) for path in targets)
+    assert len(done.damaged) == 4
+    assert [path.name for path in tmp_path.joinpath("deep").iterdir()] == ["to"]
+    assert (list(victim.iterdir()), victim.stat().st_mode & 0o777) == ([], 0o755)
+    assert [path.name for path in to.rglob("*") if path.is_file()] == [f"{FIRST}.jsonl"]

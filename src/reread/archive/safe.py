@@ -220,8 +220,7 @@ class ArchiveSafe:
     def restore_targets(self, session: SessionName, to: str | Path) -> list[Path]:
         """Where `restore` would write."""
         stored = self._archive.find(session)
-        rows = custody.kept_files(self._archive.connection, stored)
-        return [_folder(to) / custody.below(row, stored) for row in rows]
+        return custody.restore_targets(self._archive.connection, stored, _folder(to))
 
     def rebuild(self, report: Report | None = None) -> int:
         """Makes a new index from the safe alone and keeps the old database next to it. Gives the number of sessions."""

@@ -160,8 +160,8 @@ def _verify(arguments: list[str]) -> int:
         "pieces_adopted": proof.adopted,
         "pieces_unnamed": len(proof.unnamed),
         "bytes_unnamed": proof.unnamed_bytes,
-        "left_out": proof.left_out,
         "results_waiting": proof.results_waiting,
+        "pieces_left_out": proof.left_out,
     }
     options.show_answer(args, config, lambda: document, lambda view: _proof_lines(proof, view))
     return 0 if proof.ok else EXIT_DAMAGE

@@ -16,6 +16,7 @@ from reread import archive as archives
 from reread import lazy
 from reread.config import expanded
 from reread.errors import BadInput, printable
+from reread.foreign_files import path_below
 from reread.home import make_private
 from reread.sessions import Session
 from reread.views.numbers import count, money
@@ -433,7 +434,7 @@ def _put(made: list[Made], waiting: Path, folder: Path, index: bytes | None, suf
     except OSError as error:
         raise BadInput(f"{printable(str(folder))} cannot be made: {error.strerror}") from error
     for each in made:
-        write_whole(folder / each.name, (waiting / each.name).read_bytes())
+        write_whole(path_below(folder, each.name), (waiting / each.name).read_bytes())
     if index is not None:
         write_whole(folder / f"index{suffix}", index)
 

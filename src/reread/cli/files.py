@@ -9,6 +9,7 @@ from pathlib import Path
 from reread import lazy, views
 from reread.config import expanded
 from reread.errors import BadInput, printable
+from reread.foreign_files import path_below
 
 from . import options
 from .contents import chosen_branches
@@ -172,7 +173,7 @@ def _target(args: argparse.Namespace, traced: Traced, config: Config, archive: A
         return None
     to = expanded(args.to)
     if to.is_dir():
-        to = to / traced.history.path.replace("\\", "/").rpartition("/")[2]
+        to = path_below(to, traced.history.path.replace("\\", "/").rpartition("/")[2])
     known = [Path(source) for source in archive.known_sources()]
     inside = [source for source in config.sources if is_below(to, source)]
     inside += [source for source in known if is_protected(to, source)]

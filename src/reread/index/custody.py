@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
+import errno
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from reread.billing import Prices
-from reread.errors import SafeDamaged, SafeError, StoreError, printable
-from reread.safe.packs import make_private
+from reread.errors import BadInput, SafeDamaged, SafeError, StoreError, printable
+from reread.foreign_files import names_below, path_below, read_regular, write_below
 from reread.safe.safe import Damage, PieceHeader, PiecePlace, Rewrite, Safe
 from reread.sources import place
 
@@ -173,23 +174,36 @@ def restore(
     StoreError, before anything is written, if a file exists already with other bytes: an old state must not replace a
     newer one.
     """
-    rows = {to / below(row, session): row for row in kept_files(connection, session)}
-    for target, row in rows.items():
+    rows: dict[Path, tuple[Path, FileRow]] = {}
+    damaged: list[str] = []
+    for row in kept_files(connection, session):
+        try:
+            name = below(row, session)
+            rows[path_below(to, name)] = name, row
+        except BadInput as problem:
+            damaged.append(f"{printable(row.location)}: {problem}")
+    for target, (_, row) in rows.items():
         if _differs(target, files.left_of(row, _existing_generation(row, generation)).content):
             raise StoreError(f"{printable(str(target))}: is there already, and different; restore into another folder")
     size = 0
-    damaged: list[str] = []
-    for target, row in rows.items():
+    for target, (name, row) in rows.items():
         content, lost = files.left_of(row, _existing_generation(row, generation))
         damaged += [f"{printable(str(target))}: {damage}" for damage in lost]
         try:
-            make_private(target.parent)
-            _write(target, content)
-            os.utime(target, ns=(row.mtime_ns, row.mtime_ns))
+            write_below(to, name, content, mtime_ns=row.mtime_ns)
         except OSError as error:
             raise StoreError(f"{printable(str(target))}: cannot be written ({error.strerror or error})") from error
         size += len(content)
     return Restored(files=list(rows), bytes=size, damaged=damaged)
+
+
+def restore_targets(connection: sqlite3.Connection, session: StoredSession, to: Path) -> list[Path]:
+    """Where `restore` would write."""
+    found: list[Path] = []
+    for row in kept_files(connection, session):
+        with suppress(BadInput):
+            found.append(path_below(to, below(row, session)))
+    return found
 
 
 def kept_files(connection: sqlite3.Connection, session: StoredSession) -> list[FileRow]:
@@ -203,24 +217,28 @@ def _existing_generation(row: FileRow, generation: int | None) -> int:
 
 def _differs(target: Path, content: bytes) -> bool:
     try:
-        return target.read_bytes() != content
+        return read_regular(target, len(content)) != content
     except FileNotFoundError:
         return False
     except OSError as error:
+        if error.errno in (errno.EFBIG, errno.ELOOP):
+            return True
         raise StoreError(f"{printable(str(target))}: cannot be written ({error.strerror or error})") from error
-
-
-def _write(target: Path, content: bytes) -> None:
-    target.touch(mode=0o600)
-    target.write_bytes(content)
 
 
 def below(row: FileRow, session: StoredSession) -> Path:
     """A file's path relative to the folder of its session; a capture is put with the session's own files.
 
     Backups are put in a folder next to these, as they were in one next to `projects`. A file that did not come along
-    when the session moved is put where it was below the session's earlier folder.
+    when the session moved is put where it was below the session's earlier folder. Raises BadInput for a path that leads
+    elsewhere, as one of another machine may.
     """
+    name = _below(row, session)
+    names_below(name)
+    return name
+
+
+def _below(row: FileRow, session: StoredSession) -> Path:
     folder = Path(session.row.folder)
     if row.kind == "backup":
         return Path(*row.path.parts[-3:])

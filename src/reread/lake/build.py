@@ -233,7 +233,7 @@ def write_share(task: ShareTask) -> ShareDone:
         for month in pc.unique(rows[MONTH]).to_pylist():
             part = rows.filter(pc.equal(rows[MONTH], month)).drop_columns([MONTH])
             path = f"{MONTH}={month}/part-{name}.parquet"
-            size = write_parquet(part, f"{task.lake}/{table}/{path}")
+            size = write_parquet(part, task.lake, f"{table}/{path}")
             files.append(WrittenFile(table, path, size, part.num_rows, month))
     return ShareDone(
         files=files,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -15,6 +14,7 @@ from pyarrow import fs
 from reread import sources
 from reread.config import expanded
 from reread.errors import BadInput, SourceError
+from reread.foreign_files import write_below
 from reread.index.meta import file_key
 from reread.loading import INDEX, FileReader, records_of
 from reread.records import Record
@@ -211,19 +211,16 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error).partition("\n")[0]
 
 
-def write_parquet(table: pa.Table, uri: str) -> int:
-    """Writes a file of a table, completely or not at all; gives its size. Writing the same name again is harmless,
-    because the name determines the content."""
-    system, name = _opened(uri)
+def write_parquet(table: pa.Table, lake: str, path: str) -> int:
+    """Writes a file of a table below the lake, completely or not at all; gives its size. Writing the same name again is
+    harmless, because the name determines the content."""
     made = pa.BufferOutputStream()
     pq.write_table(table, made, compression="zstd", write_page_checksum=True)
     raw = made.getvalue()
-    if is_remote(uri):
+    if is_remote(lake):
+        system, name = _opened(f"{lake}/{path}")
         with system.open_output_stream(name) as target:
             target.write(raw)
         return int(raw.size)
-    Path(uri).parent.mkdir(parents=True, exist_ok=True)
-    passing = f"{uri}.{os.getpid()}.part"  # so that two workers that make the same file do not collide
-    Path(passing).write_bytes(raw)
-    Path(passing).replace(uri)
+    write_below(Path(lake), path, raw, is_private=False)
     return int(raw.size)

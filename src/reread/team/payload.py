@@ -211,11 +211,12 @@ class Parcels:
 
     def content(self, each: Waiting, known: Known = NOTHING) -> Document:
         """All bytes of the session's own files that the archive has."""
-        rows = files_of(self.archive.connection, each.stored.id)
+        rows = {
+            _slashed(custody.below(row, each.stored)): row for row in files_of(self.archive.connection, each.stored.id)
+        }
         files = []
-        for row in rows:
+        for name, row in rows.items():
             about = {name: getattr(row, name) for name in ("kind", "agent", "workflow")}
-            name = _slashed(custody.below(row, each.stored))
             part = _part(self.archive.reader.bytes_of(row), (known.parts or {}).get(name))
             files += [{"name": name, **about, **part}] if part is not None else []
         return _clean(
@@ -224,7 +225,7 @@ class Parcels:
                 "digest": each.digest,
                 "is_whole": known.parts is None,
                 "ended": milliseconds(each.stored.ended),
-                "names": [_slashed(custody.below(row, each.stored)) for row in rows],
+                "names": list(rows),
                 "files": files,
             }
         )

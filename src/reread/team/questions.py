@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
@@ -34,6 +35,7 @@ from reread.billing import packaged_prices
 from reread.billing.report import Sums, shares
 from reread.errors import BadInput, printable
 from reread.features.search_text import Field, texts_of
+from reread.foreign_files import write_below
 from reread.index.machine_file import Machine
 from reread.index.machines import ids_called, shown_names
 from reread.index.sessions import SessionRow, StoredSession
@@ -494,19 +496,16 @@ def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
     if row[8] is not None:
         content = store.rows("SELECT * FROM reread.content_of(%s, %s)", (number, ticket))
         for name, *_, body in content:
-            target = place / name
-            if ".." not in Path(name).parts and target.resolve().is_relative_to(place.resolve()):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(_unpacked(body))
+            with suppress(BadInput):  # a name that leads elsewhere
+                write_below(place, name, _unpacked(body), is_private=False)
         return bool(content)
     parts: dict[str | None, list[str]] = {}
     for agent, line in store.rows("SELECT agent, line FROM reread.lines_of(%s, %s)", (number, ticket)):
         parts.setdefault(agent, []).append(_with_project(line, project))
     for agent, lines in parts.items():
         name = re.sub(r"[^\w.-]", "_", agent or "")
-        target = place / (f"{uuid}/subagents/agent-{name}.jsonl" if agent is not None else f"{uuid}.jsonl")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        target = f"{uuid}/subagents/agent-{name}.jsonl" if agent is not None else f"{uuid}.jsonl"
+        write_below(place, target, "".join(f"{line}\n" for line in lines).encode(), is_private=False)
     return bool(parts)
 
 
