@@ -177,7 +177,7 @@ def test_an_unfinished_last_line_is_in_the_safe_but_not_in_the_index(tmp_path: P
     batch = batch_of(taken(tmp_path), "transcript")
     start = len(transcript.bytes) - len(transcript.lines[-1]) - 1
     assert (batch.taken, batch.indexed) == (len(transcript.bytes) - 9, start)
-    assert (batch.malformed, batch.lines) == (1, len(transcript.lines))
+    assert (batch.rows.malformed, batch.rows.lines) == (1, len(transcript.lines))
     with an_archive(tmp_path) as archive:
         archive.sync()
         assert archive.search("iguana").total == 0
@@ -208,7 +208,7 @@ def test_a_malformed_line_is_counted_and_hides_none_of_its_neighbours(tmp_path: 
     path = transcript.write(tmp_path / "projects")
     path.write_bytes(b"\n".join([*lines[:3], b'{"type":"user",,,', *lines[3:]]) + b"\n")
     batch = batch_of(taken(tmp_path), "transcript")
-    assert (batch.malformed, batch.lines) == (1, len(lines) + 1)
+    assert (batch.rows.malformed, batch.rows.lines) == (1, len(lines) + 1)
     assert len(texts(batch, path.read_bytes())) == 8
 
 
@@ -225,7 +225,7 @@ def test_two_objects_on_a_line_are_two_blocks(tmp_path: Path) -> None:
     path.write_bytes(first + second + b"\n" + third + b"\n")
     batch = batch_of(taken(tmp_path), "transcript")
     assert texts(batch, path.read_bytes()) == [("prompt", f"the {word}") for word in ("alpaca", "iguana", "lemur")]
-    assert batch.lines == 2
+    assert batch.rows.lines == 2
 
 
 def test_a_second_object_on_a_line_caught_half_written_is_indexed_when_it_is_whole(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_second_object_on_a_line_caught_half_written_is_indexed_when_it_is_who
 def test_a_response_is_one_request_however_many_lines_show_it(tmp_path: Path) -> None:
     reply = a_reply(a_thought("hm"), "yes", id="msg_1", usage=[a_usage(50, 2), a_usage(50, 400, cache_read=7)])
     a_session(a_prompt("go"), reply, id=ID).write(tmp_path / "projects")
-    [request] = batch_of(taken(tmp_path), "transcript").responses
+    [request] = batch_of(taken(tmp_path), "transcript").rows.responses
     assert (request.key, request.rows, request.is_sidechain) == ("msg_1", 2, False)
     assert (request.input, request.output, request.cache_read) == (50, 400, 7)
 
@@ -256,9 +256,9 @@ def test_an_advisor_is_a_request_of_its_own_beside_the_one_that_asked_it(tmp_pat
         tmp_path / "projects"
     )
     batch = batch_of(taken(tmp_path), "transcript")
-    models = [batch.contexts[row.context].model for row in batch.responses]
+    models = [batch.rows.contexts[row.context].model for row in batch.rows.responses]
     assert [
-        (row.key, model, row.output, row.nanodollars) for row, model in zip(batch.responses, models, strict=True)
+        (row.key, model, row.output, row.nanodollars) for row, model in zip(batch.rows.responses, models, strict=True)
     ] == [
         ("msg_1", "claude-sonnet-5", 50, 700_000),
         ("msg_1#advisor:1", "claude-opus-5", 300, 27_500_000),
@@ -269,7 +269,7 @@ def test_requests_of_an_agent_are_its_files_and_marked(tmp_path: Path) -> None:
     agent = a_subagent(a_prompt("b"), a_reply("done", id="msg_side"), id="abc")
     a_session(a_prompt("go"), a_reply("yes", id="msg_main"), agent, id=ID).write(tmp_path / "projects")
     batch = taken(tmp_path)
-    found = {kind: batch_of(batch, kind).responses for kind in ("transcript", "subagent")}
+    found = {kind: batch_of(batch, kind).rows.responses for kind in ("transcript", "subagent")}
     assert [(row.key, row.is_sidechain) for row in found["transcript"]] == [("msg_main", False)]
     assert [(row.key, row.is_sidechain) for row in found["subagent"]] == [("msg_side", True)]
     assert batch_of(batch, "subagent").agent == "abc"
@@ -283,7 +283,7 @@ def test_calls_carry_how_they_ended_and_the_file_they_name(tmp_path: Path) -> No
         a_reply(a_tool_call("Bash", {"command": "ls"}, id="toolu_2")),
         id=ID,
     ).write(tmp_path / "projects")
-    calls = batch_of(taken(tmp_path), "transcript").calls
+    calls = batch_of(taken(tmp_path), "transcript").rows.calls
     assert [(call.id, call.name, call.status, call.seconds, call.path) for call in calls] == [
         ("toolu_1", "Read", "error", 1.0, "/x/y.py"),
         ("toolu_2", "Bash", "missing", None, None),

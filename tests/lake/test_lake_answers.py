@@ -149,7 +149,7 @@ copies = st.lists(
 
 
 def by_sql(told: list[Response]) -> dict[str, tuple[Any, ...]]:
-    fields = [name for name in REQUEST.columns if name in Response.__struct_fields__]
+    fields = [name for name in REQUEST.columns if name in Response.__struct_fields__ and name != "context"]
     rows = [{name: getattr(each, name) for name in fields} | {"session": each.file} for each in told]
     with LakeAnswers({"request": arrow_table(REQUEST, rows)}, packaged_prices()) as answers:
         found = answers.sql(

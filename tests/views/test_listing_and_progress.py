@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from reread.archive.listing import Listed
-from reread.index.sessions import SessionRow, StoredSession
+from reread.index.sessions import StoredSession
+from reread.rows import SessionRow
 from reread.views.numbers import size
 from reread.views.session_list import fate, last_part, marks, unique
 from reread.views.text import bar_line, cells, plain_line

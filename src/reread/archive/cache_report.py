@@ -18,10 +18,11 @@ from reread.features.activity import throughput
 from reread.features.cache_rebuilds import chains
 from reread.index import usage_sums
 from reread.index import usage_sums as ledger
-from reread.index.ledger import quarter, response_rows
-from reread.index.rows import RequestContext
+from reread.index.ledger import quarter
 from reread.index.sessions import moves
 from reread.records import Unknown
+from reread.rows.model import RequestContext
+from reread.rows.responses import response_rows
 from reread.sessions import Session, scope_of
 
 from .filters import Filter
@@ -279,16 +280,15 @@ def responses(session: Session, prices: Prices, copied: Collection[str] = ()) ->
     responses: list[Response] = []
     contexts: list[RequestContext] = []
     agents: dict[tuple[str, str], str | None] = {}
-    own_files = [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
-    for number, (name, conversation) in enumerate([(None, session), *own_files]):
+    for number, (name, conversation) in enumerate([(None, session), *session.agents_with_files.items()]):
         measured = chains(conversation, prices, copied)
         file = f"{number:09}"
         scope = scope_of(conversation.records)
         inline = {each.request.name_in(scope): chain.agent for chain in measured for each in chain.requests}
-        made = response_rows(conversation, file, prices, measured)
+        theirs, rows = response_rows(conversation, file, prices, measured)
         before = len(contexts)
-        contexts += made["contexts"]
-        for row in made["responses"]:
+        contexts += theirs
+        for row in rows:
             responses.append(replace(row, context=before + row.context, owner_context=before + row.owner_context))
             agents[file, row.key] = inline.get(row.key) or name
     found = sorted(settle_all(responses, prices.priced), key=lambda each: -1 if each.time is None else each.time)

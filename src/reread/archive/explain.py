@@ -27,9 +27,10 @@ from reread.sessions import Conversation, Request, Session, scope_of, with_final
 from .usage_report import ModelUse, shown_model
 
 if TYPE_CHECKING:
-    from reread.index.rows import FileRow, RequestContext
+    from reread.index.rows import FileRow
     from reread.index.session_files import SessionFileReader
     from reread.index.sessions import StoredSession
+    from reread.rows.model import RequestContext
 
 
 _KEPT = 8

@@ -27,7 +27,7 @@ from .filters import Filter
 
 if TYPE_CHECKING:
     from reread.billing import Prices
-    from reread.index.rows import RequestContext
+    from reread.rows.model import RequestContext
 
     from . import listing, status
 else:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reread.records.client_input import StatusLine
-
-    from .rows import ClientTotalRow
+    from reread.rows.model import ClientTotalRow
 
 
 _FILE_NAME = "reread.db"

@@ -9,26 +9,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from reread.rows.model import REDACTED, SIGNED, WITH_TEXT, CallRow, PromptRow, ThoughtRow
+
 from .meta import as_path
-from .rows import CallRow, PromptRow, ThoughtRow
 from .sessions import integers
 
 TABLES = ("tool_call", "prompt", "thought")
 _AT_ONCE = 400
-
-
-def digest_of(*facts: object) -> int:
-    """A 63-bit number that identifies a thing by these facts."""
-    content = "\0".join(map(str, facts)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(content, digest_size=8).digest(), "big") >> 1
-
-
-def call_digest(identity: tuple[object, ...] | None) -> int | None:
-    """The digest of a call, equal for all its copies; None for a call that cannot be distinguished from others."""
-    return None if identity is None else digest_of(*identity)
 
 
 def write_talk(
@@ -229,7 +218,7 @@ def thought_rows(
     connection: sqlite3.Connection, window: Window, min_length: int, limit: int | None
 ) -> tuple[list[TalkRow], int]:
     """The newest thoughts with a text of at least `min_length` characters, and the number of all."""
-    condition = f"{window.condition('thought')} AND state = {TOLD} AND characters >= {int(min_length)}"
+    condition = f"{window.condition('thought')} AND state = {WITH_TEXT} AND characters >= {int(min_length)}"
     return _talk_rows(connection, "thought", condition, limit)
 
 
@@ -277,14 +266,10 @@ def calls_of(connection: sqlite3.Connection, window: Window, name: str) -> list[
     return [FoundCall(call, bool(has_result), _talk_row(*place)) for call, has_result, *place in rows]
 
 
-TOLD, REDACTED, SIGNED, EMPTY = range(4)
-"""States of a thought: with its text; encrypted; without text but with a signature; empty."""
-
-
 def thought_counts(connection: sqlite3.Connection, window: Window, min_length: int) -> tuple[int, int, int]:
     """How many thoughts are too short, empty but signed, and redacted."""
     short, signed, redacted = connection.execute(
-        f"""SELECT count(*) FILTER (WHERE state = {TOLD} AND characters < ?),
+        f"""SELECT count(*) FILTER (WHERE state = {WITH_TEXT} AND characters < ?),
                    count(*) FILTER (WHERE state = {SIGNED}), count(*) FILTER (WHERE state = {REDACTED})
             FROM {_BY_FILE.format("thought")}
             WHERE file.session NOT NULL AND {window.condition("thought")}""",  # noqa: S608

@@ -15,21 +15,26 @@ from msgspec.structs import force_setattr
 
 from reread.decoders import msgpack_decoder
 from reread.features import friction  # lazy: its names are imported on use, and writing rows needs none of them
+from reread.rows.model import MomentRow, TypedPrompt
 from reread.safe.pieces import decompress, decompress_if_whole
 from reread.times import is_moment, moment
 
 from . import meta
-from .rows import FrictionBatch, FrictionRow
+from .rows import FrictionBatch
 from .sessions import integers
 
 PROMPTED = "<qI"
 """Time and CRC-32 of a prompt."""
 _PROMPTS = struct.Struct(PROMPTED)
 NO_TIME = -(1 << 62)
-_COLUMNS = FrictionRow.__struct_fields__
+_COLUMNS = MomentRow.__struct_fields__
 _NAMES = ", ".join(_COLUMNS)
 _TABLES = ("friction", "session_end", "instruction_change", "friction_waits")
 _INSERT = f"INSERT INTO friction (session, {_NAMES}) VALUES (?{', ?' * len(_COLUMNS)})"  # noqa: S608  our own names
+
+
+def packed_prompts(prompts: Iterable[TypedPrompt]) -> bytes:
+    return b"".join(_PROMPTS.pack(NO_TIME if each.time is None else each.time, each.mark) for each in prompts)
 
 
 def replace_friction(connection: sqlite3.Connection, session: int, batch: FrictionBatch) -> None:

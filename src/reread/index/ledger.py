@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from decimal import Decimal
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import astuple
 
-from reread import lazy, records, sessions
 from reread.billing import Prices
 from reread.billing.response import ADVISOR, Response, nearness, settle, settle_advice, settle_all
+from reread.rows.model import RequestContext
 
 from . import meta
 from .database import transaction
 from .meta import as_path, sought_path
-from .rows import FileBatch, RequestContext
+from .rows import FileBatch
 from .usage_sums import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, refresh
-
-# Reading the ledger needs none of these, and importing them takes as long as counting 8 MB of sources.
-if TYPE_CHECKING:
-    from reread.features import cache_rebuilds
-    from reread.features.cache_rebuilds import Chain, Measured
-    from reread.records import Assistant
-    from reread.sessions import Conversation, Request
-else:
-    cache_rebuilds = lazy.module("reread.features.cache_rebuilds")
 
 _NAMES = RequestContext.__struct_fields__
 
@@ -104,15 +94,15 @@ class Ledger:
 
     def replace(self, file: int, batch: FileBatch, *, is_new: bool = False) -> None:
         """Replaces the requests of a file by those it has now; rows that did not change stay untouched."""
-        numbers = [self._contexts.id_of(each) for each in batch.contexts]
-        rows = [(file, row.key, row.request_id, numbers[row.context], *_values(row)) for row in batch.responses]
+        numbers = [self._contexts.id_of(each) for each in batch.rows.contexts]
+        rows = [(file, row.key, row.request_id, numbers[row.context], *_values(row)) for row in batch.rows.responses]
         before = {} if is_new else self._rows_before(file, rows if batch.since else None)
         new = [row for row in rows if before.get(row[_KEY]) != row]
         gone = before.keys() - {row[_KEY] for row in rows}
         self._drop_rows(file, gone.union(row[_KEY] for row in new if row[_KEY] in before))
         self._connection.executemany(_INSERT, new)
         self._quarters.update(quarter(row[_TIME]) for row in new)
-        times = [row.time for row in batch.responses if row.time is not None]
+        times = [row.time for row in batch.rows.responses if row.time is not None]
         if batch.since:
             times += [time for time in self._span(file) if time is not None]
         is_elsewhere = self._move(file, (min(times, default=None), max(times, default=None)))
@@ -301,116 +291,6 @@ def _in_several_files(connection: sqlite3.Connection, files: Collection[int]) ->
             WHERE one.file IN ({numbers}) AND other.file <> one.file"""  # noqa: S608  integers
     )
     return [key for (key,) in rows]
-
-
-class ResponseRows(TypedDict):
-    contexts: list[RequestContext]
-    responses: list[Response]
-
-
-def response_rows(
-    conversation: Conversation,
-    file: str,
-    prices: Prices | None = None,
-    measured: Iterable[Chain] | None = None,
-    scope: str | None = None,
-) -> ResponseRows:
-    """Every response of the file with this key, and a row for each advisor it asked.
-
-    Prices, measurements and scope are those of the conversation unless they are given.
-    """
-    prices = prices if prices is not None else conversation.prices
-    left_behind = conversation.left_behind
-    found = cache_rebuilds.chains(conversation, prices) if measured is None else measured
-    by_key = {each.request.identity: each for chain in found for each in chain.requests}
-    numbers: dict[RequestContext, int] = {}
-    rows = []
-    scope = sessions.scope_of(conversation.records) if scope is None else scope
-    estimate = cache_rebuilds.thinking_estimate  # once: every access to a lazy module is an import
-    own = _own_agent(conversation)
-    for request, response in sessions.responses_in(file, conversation.requests, scope):
-        context = _context(request, response, _agent(request, own))
-        about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
-        about["context"] = about["owner_context"] = numbers.setdefault(context, len(numbers))
-        about["nanodollars"] = prices.cost(response, response.model, response.time)
-        if response.rows:
-            about |= _measured(by_key[request.identity])
-            about["thinking_estimate"] = estimate(request)
-        else:
-            about["saved"] = prices.savings(response, response.model, response.time)
-        rows.append(replace(response, **about))
-    return {"contexts": list(numbers), "responses": rows}
-
-
-def _own_agent(conversation: Conversation) -> str | None:
-    """The agent whose file this is, by its type or else the reason it ran; None for a session's own transcript."""
-    return conversation.type or conversation.kind.value if isinstance(conversation, sessions.Subagent) else None
-
-
-def _agent(request: Request, own: str | None) -> str | None:
-    """The agent that made a request: the name that the client recorded, else that of the file."""
-    if request.winner.attribution_agent is not None:
-        return request.winner.attribution_agent
-    return own or ("subagent" if request.is_sidechain else None)
-
-
-def agents_of(conversation: Conversation) -> frozenset[str | None]:
-    """The agents that made the requests of a conversation, as their rows name them."""
-    own = _own_agent(conversation)
-    return frozenset(_agent(request, own) for request in conversation.requests)
-
-
-def _context(request: Request, used: Response, agent: str | None) -> RequestContext:
-    row = request.winner
-    return RequestContext(
-        model=used.model,
-        version=row.version,
-        project=row.cwd,
-        git_branch=row.git_branch or None,  # outside a repository clients write an empty name
-        agent=agent,
-        skill=row.attribution_skill,
-        plugin=row.attribution_plugin,
-        mcp_server=row.attribution_mcp_server,
-        mcp_tool=row.attribution_mcp_tool,
-        tools=_tools(request.lines),
-        speed=used.speed,
-        geo=used.geo,
-        tier=used.tier,
-        stop_reason=request.stop_reason,
-    )
-
-
-def _tools(rows: tuple[Assistant, ...]) -> tuple[str, ...]:
-    wanted = records.ToolUse
-    names = {block.name for row in rows for block in row.blocks if type(block) is wanted and block.name}
-    return tuple(sorted(names))
-
-
-def _measured(about: Measured) -> dict[str, Any]:
-    request, rebuild = about.request, about.rebuild
-    usage = request.usage
-    details, served = usage.output_tokens_details, usage.server_tool_use
-    found = {
-        "saved": about.saved,
-        "thinking": details.thinking_tokens if details is not None else None,
-        "web_fetches": (served.web_fetch_requests or 0) if served is not None else 0,
-        "recorded": _recorded(request),
-    }
-    if rebuild is None:
-        return found
-    again = {"rebuilt": rebuild.tokens, "premium": rebuild.nanodollars, "cause": rebuild.cause}
-    return {**found, **again, "by_api": rebuild.by_api}
-
-
-def _recorded(request: Request) -> int | None:
-    """The cost that a 1.0.x client wrote into the line, in nano-dollars; None for an amount no response can cost."""
-    cost = request.winner.cost_usd
-    if cost is None or not 0 <= cost <= _DEAREST:
-        return None
-    return int(Decimal(str(cost)).scaleb(9).to_integral_value())
-
-
-_DEAREST = 1_000_000
 
 
 def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:

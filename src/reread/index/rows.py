@@ -8,10 +8,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from reread.billing.response import Response
+from reread.rows.model import FileRows, MomentRow
+from reread.rows.session_row import SessionRow
 
 from .meta import file_key
-from .sessions import SessionRow as SessionRow
 
 OWN = "wire"
 """The `source` of captures that reread made itself, wherever the archive's folder is."""
@@ -65,96 +65,10 @@ class BlockRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     text: bytes
 
 
-class CallRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
-    id: str
-    name: str
-    status: str
-    time: int | None
-    seconds: float | None
-    path: str | None
-    digest: int | None
-    """Equal for all copies of the call, in whatever file."""
-    offset: int
-    """Offset of its line."""
-    length: int
-    """Length of its line."""
-
-
-class PromptRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
-    offset: int
-    part: int
-    """Its number among the prompts of the same line, nearly always 0."""
-    length: int
-    time: int | None
-    digest: int | None
-
-
-class ThoughtRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
-    offset: int
-    part: int
-    """Its number among the thinking blocks of the line."""
-    length: int
-    time: int | None
-    state: int
-    """One of the states in `conversation_rows`: whether there is a text."""
-    characters: int
-    digest: int | None
-
-
-class RequestContext(Struct, frozen=True, kw_only=True):
-    """What many requests have in common: how and where they were made."""
-
-    model: str | None
-    version: str | None
-    project: str | None
-    git_branch: str | None
-    agent: str | None
-    skill: str | None
-    plugin: str | None
-    mcp_server: str | None
-    mcp_tool: str | None
-    tools: tuple[str, ...]
-    speed: str | None
-    geo: str | None
-    tier: str | None
-    stop_reason: str | None
-
-
-class ClientTotalRow(Struct, frozen=True, kw_only=True):
-    """The total cost that the client reported in a line of a file."""
-
-    source: str
-    began: int | None
-    time: int | None
-    first: int
-    """The first total reported in this count, in nano-dollars."""
-    nanodollars: int
-    models: dict[str, dict[str, int]] | None
-
-
-class FrictionRow(Struct, frozen=True, kw_only=True):
-    """A moment of friction."""
-
-    uuid: str | None
-    agent: str | None
-    kind: str
-    time: int | None
-    evidence: str
-    confidence: float
-    cause: str
-    about: str
-    seconds: float | None
-    tokens: int | None
-    nanodollars: int | None
-    details: str
-    spent_first: int | None
-    spent_last: int | None
-
-
 class FrictionBatch(Struct, frozen=True, kw_only=True):
     """Everything stored about a session for the retrospective."""
 
-    moments: list[FrictionRow]
+    moments: list[MomentRow]
     outcome: tuple[str | int | None, ...]
     """The fields of `features.friction.SessionOutcome`, in their order."""
     prompted: bytes
@@ -181,23 +95,14 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     """Its earlier rows describe an older generation and are deleted; the older bytes stay in the safe."""
     taken: int
     indexed: int
-    lines: int
-    malformed: int
     head: bytes
     tail: bytes
     pieces: list[PieceRow]
+    rows: FileRows
+    """Without texts, which are blocks here."""
     blocks: list[BlockRow]
-    withdrawn: list[int]
+    withdrawn: Sequence[int]
     """Offsets of indexed lines whose text a later line repeats, such as a prompt that was waiting in the queue."""
-    calls: list[CallRow]
-    contexts: list[RequestContext]
-    responses: list[Response]
-    """The `context` of each is an index into `contexts`."""
-    client_totals: list[ClientTotalRow]
-    client_totals_of: str = ""
-    """The session that the totals are about; empty for the one that the file belongs to."""
-    prompts: list[PromptRow] = []
-    thoughts: list[ThoughtRow] = []
     results_wait: bool = False
     """Whether the blocks of tool results have no words yet."""
     since: int = 0

@@ -593,9 +593,10 @@ def _add_talk(connection: Connection) -> None:
     _script(_TALK)(connection)
     if connection.execute("SELECT 1 FROM tool_call LIMIT 1").fetchone() is None:
         return
+    from reread.rows.of_session import call_digest
     from reread.sessions.calls import call_identity
 
-    from .conversation_rows import call_digest, mark_all_copies
+    from .conversation_rows import mark_all_copies
 
     connection.create_function("call_digest", 2, lambda name, time: call_digest(call_identity(name, time)))
     connection.execute("UPDATE tool_call SET digest = call_digest(id, time)")

@@ -13,6 +13,7 @@ from zlib import crc32
 from reread import lazy
 from reread.billing.money import in_dollars
 from reread.marks import NO_MARK, Mark, Moves, below
+from reread.rows.session_row import SessionRow
 from reread.times import moment
 
 from .meta import as_path, sought_path, stored_path
@@ -61,31 +62,6 @@ def keep_rows(connection: sqlite3.Connection, rows: Iterable[MarkRow]) -> None:
 def columns_of(session: str, mark: Mark) -> MarkRow:
     tags = json.dumps(mark.tags, ensure_ascii=False)
     return (stored_path(session), mark.starred, tags, mark.note, mark.title, mark.hidden)
-
-
-class SessionRow(NamedTuple):
-    uuid: str
-    folder: str
-    project: str | None
-    title: str
-    started: int | None
-    ended: int | None
-    versions: list[str]
-    models: list[str]
-    git_branches: list[str]
-    prompts: int
-    turns: int
-    requests: int
-    tool_calls: int
-    tool_errors: int
-    thoughts: int
-    output_tokens: int
-    nanodollars: int | None
-    unpriced_tokens: int
-    subagents: int
-    branches: int
-    compactions: int
-    bytes: int
 
 
 class OtherPlace(NamedTuple):

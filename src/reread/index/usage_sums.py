@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from reread import lazy
+from reread.rows.model import RequestContext
 
 from .database import transaction
 from .meta import as_path, sought_path
-from .rows import RequestContext
 from .sessions import SessionFilter
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from reread import lazy
 from reread.billing import Prices
 from reread.errors import SafeDamaged
 from reread.home import changed_at, fitting_time, identity
+from reread.rows.session_row import SessionRow
 from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.sources import SourceFile
 
@@ -28,7 +29,7 @@ from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
 from .ledger import Ledger
 from .meta import EXTRACTOR, RESULT, as_path, file_key, stored_path
-from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
+from .rows import OWN, FileBatch, PieceRow, SessionBatch
 from .source_state import UNREAD, look_again, remember, remember_grown
 from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING
 
@@ -121,9 +122,9 @@ class StoreWriter:
                         replace_client_totals(
                             self._connection,
                             row,
-                            stored_path(file.client_totals_of) or name,
+                            stored_path(file.rows.client_totals_of) or name,
                             self._machine,
-                            file.client_totals,
+                            file.rows.client_totals,
                         )
                     blocks.append((row, file))
                 if session is not None:
@@ -219,6 +220,8 @@ class StoreWriter:
             self._must_walk = True
         values = {
             **{name: getattr(file, name) for name in _FILE_COLUMNS},
+            "lines": file.rows.lines,
+            "malformed": file.rows.malformed,
             "mtime_ns": fitting_time(file.mtime_ns),  # the safe of an earlier version may hold another
             "path": stored_path(file.path),
             "source": stored_path(file.source),
@@ -266,7 +269,7 @@ class StoreWriter:
     def _facts(self, row: int, session: int | None, file: FileBatch, *, is_new: bool) -> None:
         if not is_new:
             self._copies.will_change(row)
-        talk = file.calls, file.prompts, file.thoughts
+        talk = file.rows.calls, file.rows.prompts, file.rows.thoughts
         write_talk(self._connection, row, session, *talk, since=file.since, is_new=is_new)
         self._copies.changed(row)
         self._ledger.replace(row, file, is_new=is_new)
@@ -446,8 +449,6 @@ _FILE_COLUMNS = (
     "generation",
     "taken",
     "indexed",
-    "lines",
-    "malformed",
     "head",
     "tail",
 )

@@ -15,6 +15,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -24,12 +25,11 @@ from msgspec.structs import replace
 from reread import sources
 from reread.billing import Prices
 from reread.decoders import msgpack_decoder
-from reread.features.cache_rebuilds import Walked, walked
+from reread.features.cache_rebuilds import Walked, chains, walked
 from reread.home import changed_at
 from reread.index import read
 from reread.index.meta import EXTRACTOR, file_key
 from reread.index.rows import FileRow
-from reread.index.sessions import SessionRow
 from reread.index.source_state import changed_states
 from reread.loading import has_own_name, records_of
 from reread.records import (
@@ -43,10 +43,11 @@ from reread.records import (
     Summary,
     ToolResult,
     ToolUse,
-    Unknown,
     User,
 )
-from reread.sessions import Session, Speaker, kind_of, scope_of
+from reread.rows.of_session import REPLAYING, is_malformed
+from reread.rows.session_row import SessionRow
+from reread.sessions import Conversation, Session, Speaker, kind_of, scope_of
 from reread.sessions.agents import AGENT_TOOLS
 from reread.sessions.session import SessionSourceFile
 from reread.sessions.titles import TitleParts, title_parts
@@ -159,9 +160,6 @@ _FAR = 400
 """How many lines from the end are searched for a place to cut."""
 _TRIES = 3
 """How many places are tried: each costs as much as reading the lines before it, apart from decoding."""
-REPLAYING = "1.0."
-"""Versions that wrote the history again, under new ids and times, whenever a session was resumed: lines they append can
-change what earlier lines amount to."""
 
 
 class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
@@ -193,6 +191,10 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
         known = frozenset(struct.unpack(f"<{len(self.ids) // _DIGEST}I", self.ids))
         names = (name for record in records for name in (*_ids(record), *traced_lines(record)))
         return any(_digest(name) in known for name in names)
+
+    def arguments_for(self, tail: Conversation) -> dict[str, Any]:
+        """How the responses of the lines behind this part are measured and named: as going on from it."""
+        return {"measured": chains(tail, tail.prices, after=self.walked), "scope": self.scope}
 
     def longer(self, more: ClosedPart) -> ClosedPart:
         """This part extended by the lines that follow, which are closed by now as well."""
@@ -336,7 +338,7 @@ def _is_known(part: ClosedPart, head: Session) -> bool:
     """Whether these lines identify the session and repeat no response; else other files or later lines are needed."""
     if part.row.project is None or part.row.started is None or part.names.own is None or head.records[0].offset:
         return False
-    conversations = (head, *(agent for agent in head.subagents if not agent.is_recorded_inline))
+    conversations = (head, *head.agents_with_files.values())
     identities = [request.identity for each in conversations for request in each.requests]
     return len(identities) == len(set(identities))
 
@@ -455,10 +457,6 @@ def _sets_the_end(record: Record) -> bool:
     if isinstance(record, LastPrompt):
         return record.leaf_uuid is not None
     return is_talk(record, kind_of(record) if isinstance(record, User) else None)
-
-
-def is_malformed(record: Record) -> bool:
-    return type(record) is Unknown and record.malformed
 
 
 _DIGEST = 4

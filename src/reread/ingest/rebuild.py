@@ -29,12 +29,14 @@ from reread.index.safe_reader import Piece, newest_pieces, order_of
 from reread.index.session_files import DiskAndSafe, KeptSession, SessionFileReader, kept_session, source_file
 from reread.index.write import StoreWriter
 from reread.loading import INDEX, FileReader, OrphanAgentFiles
+from reread.rows.model import FileRows
+from reread.rows.of_session import file_rows
 from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place
 from reread.workers import in_order_by_shares
 
 from . import Progress, Report
-from .extract import ExtractedRows, file_rows, take
+from .extract import take
 from .survey import Claims, FileJob, SessionJob, joined, kept_job
 from .sync import COMMIT_AFTER, SHARE, SMALLEST, Packed, packed, unpacked, weight_of
 
@@ -448,11 +450,12 @@ def _recount_job(
 def _responses(job: _RecountJob) -> list[dict[str, tuple[object, ...]]]:
     """Runs in a worker or in this process: the responses in each file; empty if bytes of the session are lost."""
     disk = job.session.disk()
-    rows = file_rows(job.changed, job.session.load(disk), disk, with_words=False)
+    session = job.session.load(disk)
+    rows = [file_rows(session, each.file, each.key, with_texts=False) for each in job.changed]
     return [] if disk.has_losses else [_counts_by_key(each) for each in rows]
 
 
-def _counts_by_key(rows: ExtractedRows) -> dict[str, tuple[object, ...]]:
+def _counts_by_key(rows: FileRows) -> dict[str, tuple[object, ...]]:
     return {
         row.key: (rows.contexts[row.context].model, *(getattr(row, name) for name in read.COUNTED))
         for row in rows.responses

@@ -32,8 +32,8 @@ from reread.billing import Prices
 from reread.billing.report import Sums, shares
 from reread.errors import BadInput
 from reread.features.activity import Rate
-from reread.index.rows import RequestContext
 from reread.marks import NO_MOVES
+from reread.rows import RequestContext
 
 from .delta import FILE_PERSON, UNASSIGNED, DeltaLake
 from .tables import BUILD, FRICTION_DAY, MOMENT, MONTH, REQUEST, RESPONSE, SESSION, TABLES, USAGE_DAY, WORDS, LakeTable

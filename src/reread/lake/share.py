@@ -11,29 +11,19 @@ from zlib import crc32
 import msgspec
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.billing import load_prices
 from reread.errors import SourceError
-from reread.features import friction
 from reread.features.secrets import Redactor, redacted_name, redacted_session
 from reread.features.secrets.shapes import EMAIL, USER
-from reread.index.findings import NO_TIME
 from reread.index.meta import EDGE, digest, session_mark
-from reread.index.rows import RequestContext, SessionRow
-from reread.ingest.extract import (
-    ExtractedRows,
-    conversation_in,
-    file_rows,
-    friction_row,
-    prompts_typed,
-    session_row,
-    texts_in,
-)
-from reread.ingest.survey import FileJob, SessionJob
+from reread.ingest.survey import name_of
 from reread.loading import FileReader, load_session
-from reread.sessions import Conversation, Session
+from reread.rows import FileRows, RequestContext, Rows, TextRow, rows_of
+from reread.rows.of_session import file_texts, output_text
+from reread.sessions import Session
 from reread.sources import FileKind, SessionFiles, SourceFile
-from reread.times import milliseconds
 
 from .storage import LakeReader, key_of, uri_of
 from .tables import CALL, FILE, MOMENTS, MONTH, REQUEST, SESSION, SHARED, WORDS, arrow_table, month_of
@@ -116,25 +106,25 @@ def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> di
     """The rows of one session, or its mark if it is too old. Raises SourceError if a file cannot be read."""
     contents = {file.path: reader.content(file) for file in job.all}
     session = load_session(job.files, job.strays, reader, load_prices(options.prices))
-    changed = [FileJob(file=file, key=key_of(file.path), source="", device=0, inode=0) for file in job.all]
-    session_job = SessionJob(files=job.files, strays=job.strays, of_others=job.of_others, changed=tuple(changed))
-    about = session_row(session, session_job)
+    has_text, has_ledger = options.what != "ledger", options.what != "text"
+    name = name_of(session, job.files, job.of_others)
+    rows = rows_of(session, job.all, name=name, with_texts=False, with_moments=has_ledger)
+    about = rows.session
     if options.before is not None and about.ended is not None and about.ended < options.before:
         return session_mark(about.uuid)
-    found = list(zip(changed, file_rows(changed, session, reader, with_words=False), strict=True))
     redactor = _redactor(options)
-    title, texts = (None, []) if options.what == "ledger" else _title_and_texts(changed, session, redactor, contents)
-    rows = {
-        SESSION.name: [{**_named(_session(job, about, title), options), **_friction(session, options, redactor)}],
-        FILE.name: [_file(each, rows, contents[each.file.path], reader) for each, rows in found],
-        REQUEST.name: [row for each, rows in found for row in _requests(each, rows, contents[each.file.path], options)],
-        CALL.name: [_named(row, options) for each, rows in found for row in _calls(each, rows)],
+    title, texts = _title_and_texts(job, session, redactor, contents) if has_text else (None, [])
+    found = [(file, of_file, contents[file.path]) for file, of_file in zip(job.all, rows.files, strict=True)]
+    row = {**about._asdict(), "key": job.key, "id": about.uuid, "title": title}
+    made = {
+        SESSION.name: [{**_named(row, options), **_friction(rows, options, redactor)}],
+        FILE.name: [_file(*each, reader) for each in found],
+        REQUEST.name: [row for each in found for row in _requests(*each, options)] if has_ledger else [],
+        CALL.name: [_named(row, options) for each in rows.files for row in _calls(each)] if has_ledger else [],
         WORDS.name: texts,
     }
-    if options.what == "text":
-        rows[REQUEST.name] = rows[CALL.name] = []
     ours = {"session": job.key, MONTH: month_of(about.started)}
-    return {name: [row | ours for row in new] for name, new in rows.items()}
+    return {name: [row | ours for row in new] for name, new in made.items()}
 
 
 _NAMES = (
@@ -156,38 +146,34 @@ def _named(row: Row, options: ShareOptions) -> Row:
     }
 
 
-def _session(job: ShareJob, about: SessionRow, title: str | None) -> Row:
-    return {**about._asdict(), "key": job.key, "id": about.uuid, "title": title}
-
-
 _FEW_BITS = 0xFFFF
 """How much of a digest of words is kept: enough to distinguish two in one millisecond, too little to test guesses."""
 
 
-def _friction(session: Session, options: ShareOptions, redactor: Redactor | None) -> Row:
+def _friction(rows: Rows, options: ShareOptions, redactor: Redactor | None) -> Row:
     """Prompts and moments of a session, with times in microseconds, and without words if the lake has no text."""
     if options.what == "text":
         return {"typed": [], "moments": []}
     found = []
-    for each in map(friction_row, friction.find_events(session, with_agents=True)):
+    for each in rows.moments:
         row = {**msgspec.structs.asdict(each), "mark": crc32(each.evidence.encode()) & _FEW_BITS}
-        row["time"] = None if each.time is None else each.time * 1000
+        row["time"] = _microseconds(each.time)
         for name in ("about", "evidence"):
             kept = None if options.what == "ledger" else row[name]
             row[name] = kept if redactor is None or kept is None else redactor.redact(kept)
         found.append({name: row[name] for name in _MOMENT_FIELDS})
-    typed = [
-        {"time": None if time == NO_TIME else time * 1000, "mark": number & _FEW_BITS}
-        for time, number in prompts_typed(session)
-    ]
+    typed = [{"time": _microseconds(each.time), "mark": each.mark & _FEW_BITS} for each in rows.typed]
     return {"typed": typed, "moments": found}
 
 
-def _file(job: FileJob, rows: ExtractedRows, content: bytes, reader: FileReader) -> Row:
-    file = job.file
+def _microseconds(time: int | None) -> int | None:
+    return None if time is None else time * 1000
+
+
+def _file(file: SourceFile, rows: FileRows, content: bytes, reader: FileReader) -> Row:
     is_told = file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
     return {
-        "key": job.key,
+        "key": key_of(file.path),
         "uri": uri_of(file.path),
         "kind": file.kind.value,
         "agent": file.agent,
@@ -207,15 +193,15 @@ _COPIED = (
 )
 
 
-def _requests(job: FileJob, rows: ExtractedRows, content: bytes, options: ShareOptions) -> Iterator[Row]:
+def _requests(file: SourceFile, rows: FileRows, content: bytes, options: ShareOptions) -> Iterator[Row]:
     times = [each.time for each in rows.responses if each.time is not None]
     contexts = [{**_named(msgspec.structs.asdict(each), options), "context": _digest(each)} for each in rows.contexts]
     ours = {
-        "file": job.key,
+        "file": key_of(file.path),
         "head": digest(content[:EDGE]).hex(),
         "began": min(times, default=None),
         "ended": max(times, default=None),
-        "is_agent_file": job.file.kind is FileKind.SUBAGENT,
+        "is_agent_file": file.kind is FileKind.SUBAGENT,
     }
     for each in rows.responses:
         yield ours | contexts[each.context] | {name: getattr(each, name) for name in _COPIED}
@@ -226,9 +212,9 @@ def _digest(context: RequestContext) -> str:
     return sha256("\0".join(values).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-def _calls(job: FileJob, rows: ExtractedRows) -> Iterator[Row]:
+def _calls(rows: FileRows) -> Iterator[Row]:
     for each in rows.calls:
-        yield {"file": job.key, **msgspec.structs.asdict(each)}
+        yield {"file": key_of(Path(rows.file)), **msgspec.structs.asdict(each)}
 
 
 def _redactor(options: ShareOptions) -> Redactor | None:
@@ -238,38 +224,21 @@ def _redactor(options: ShareOptions) -> Redactor | None:
 
 
 def _title_and_texts(
-    jobs: Sequence[FileJob], session: Session, redactor: Redactor | None, contents: dict[Path, bytes]
+    job: ShareJob, session: Session, redactor: Redactor | None, contents: dict[Path, bytes]
 ) -> tuple[str, list[Row]]:
     """The title and the texts, file by file. Secrets are learned from the whole session first, because a key that one
     line identifies may occur without its name in another."""
-    outputs = {
-        job.key: contents[job.file.path].decode("utf-8", "replace")
-        for job in jobs
-        if job.file.kind is FileKind.TOOL_RESULT
-    }
+    outputs = {file: output_text(file, contents[file.path]) for file in job.all if file.kind is FileKind.TOOL_RESULT}
     if redactor is not None:
-        redactor.learn_all(list(outputs.values()))
+        redactor.learn_all([each.text for each in outputs.values()])
         session = redacted_session(session, redactor)
-        outputs = {key: redactor.redact(text) for key, text in outputs.items()}
+        outputs = {file: replace(each, text=redactor.redact(each.text)) for file, each in outputs.items()}
     rows: list[Row] = []
-    for job in jobs:
-        talk = conversation_in(session, job.file)
-        if job.key in outputs:
-            about = {"field": "result", "time": job.file.mtime_ns // 10**6, "text": outputs[job.key]}
-            rows.append({"file": job.key, "position": 0, "part": 0, **about})
-        elif talk is not None:
-            rows += _texts(job, talk)
+    for file in job.all:
+        texts = [outputs[file]] if file in outputs else file_texts(session, file)
+        rows += [_text(file, each) for each in texts]
     return session.title, rows
 
 
-def _texts(job: FileJob, talk: Conversation) -> Iterator[Row]:
-    for record, part, (field, text) in texts_in(talk.records, talk):
-        yield {
-            "file": job.key,
-            "uuid": record.uuid,
-            "position": record.offset,
-            "part": part,
-            "field": field.value,
-            "time": milliseconds(record.time),
-            "text": text,
-        }
+def _text(file: SourceFile, text: TextRow) -> Row:
+    return {**msgspec.structs.asdict(text), "file": key_of(file.path), "position": text.offset}

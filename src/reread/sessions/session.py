@@ -120,6 +120,11 @@ class Session(Conversation):
         return tuple(sorted(agents, key=_started))
 
     @cached_property
+    def agents_with_files(self) -> Mapping[str, Subagent]:
+        """By id, the agents whose lines are not in the session's own file."""
+        return {agent.id: agent for agent in self.subagents if not agent.is_recorded_inline}
+
+    @cached_property
     def agents_by_call(self) -> Mapping[str, Subagent]:
         """Agents by the id of the tool call that started them."""
         return {agent.call.id: agent for agent in self.subagents if agent.call is not None and agent.call.id}

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.billing.response import Response
     from reread.features.secrets import redact, shapes
-    from reread.index.rows import RequestContext
-    from reread.index.sessions import SessionRow, StoredSession
+    from reread.index.sessions import StoredSession
+    from reread.rows import RequestContext, SessionRow
     from reread.sessions import Session
 else:
     redact = lazy.module("reread.features.secrets.redact")
@@ -326,8 +326,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def text_lines(session: Session, redactor: redact.Redactor) -> Iterator[Document]:
     """The lines of a session, each with only the fields that are sent, and redacted. The lines of agents in the
     session's own file are among its own."""
-    agents = (agent for agent in session.subagents if not agent.is_recorded_inline)
-    for agent, records in ((None, session.records), *((each.id, each.records) for each in agents)):
+    agents = session.agents_with_files.items()
+    for agent, records in ((None, session.records), *((name, each.records) for name, each in agents)):
         position = 0
         for record in records:
             kept = kept_line(record)

@@ -38,10 +38,11 @@ from reread.features.search_text import Field, texts_of
 from reread.foreign_files import write_below
 from reread.index.machine_file import Machine
 from reread.index.machines import ids_called, shown_names
-from reread.index.sessions import SessionRow, StoredSession
+from reread.index.sessions import StoredSession
 from reread.index.usage_sums import IN_QUARTER
 from reread.loading import FileReader, load_session, records_of
 from reread.records import decode
+from reread.rows import SessionRow
 from reread.sessions import SessionBuilder
 from reread.sources import FileKind, SessionFiles, SourceFile, split
 from reread.sources.find import project_folder_name

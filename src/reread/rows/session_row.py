@@ -1,0 +1,32 @@
+"""The row of a session. A plain named tuple in a module of its own: listing sessions loads nothing larger."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class SessionRow(NamedTuple):
+    """A session's description, and totals over all its files. Times are milliseconds since 1970 in UTC."""
+
+    uuid: str
+    folder: str
+    project: str | None
+    title: str
+    started: int | None
+    ended: int | None
+    versions: list[str]
+    models: list[str]
+    git_branches: list[str]
+    prompts: int
+    turns: int
+    requests: int
+    tool_calls: int
+    tool_errors: int
+    thoughts: int
+    output_tokens: int
+    nanodollars: int | None
+    unpriced_tokens: int
+    subagents: int
+    branches: int
+    compactions: int
+    bytes: int
