@@ -250,7 +250,7 @@ def test_an_answer_says_what_it_lacks_while_another_writes(tmp_path: Path, capsy
 def moments(archive: Archive) -> dict[str, list[object]]:
     """All that is kept of what went wrong, and of which sessions it is not known yet."""
     asked = "SELECT session.uuid, {0}.* FROM {0} JOIN session ON session.id = {0}.session ORDER BY 1, {0}.rowid"
-    tables = ("friction", "outcome", "instruction_change", "friction_waits")
+    tables = ("friction", "session_end", "instruction_change", "friction_waits")
     found = {table: archive.connection.execute(asked.format(table)).fetchall() for table in tables}
     return {table: [(uuid, *rest) for uuid, _, *rest in given] for table, given in found.items()}
 
@@ -307,7 +307,7 @@ def test_read_once_for_both_a_session_gives_the_words_and_moments_of_each_alone(
         both.finish()
         assert moments(both) == moments(apart)
         assert_same_index(both, apart)
-        assert (waiting(both), moments(both)["friction_waits"], len(moments(both)["outcome"])) == (0, [], 4)
+        assert (waiting(both), moments(both)["friction_waits"], len(moments(both)["session_end"])) == (0, [], 4)
         told = {term for term, *_ in words(both)}
         assert told >= {"gnuq", "gnus", "tapirq", "kuduq", "ibexq", "capturedq", "orphanedq"} or every
 
@@ -355,7 +355,7 @@ def test_what_was_asked_for_is_all_that_is_done(tmp_path: Path) -> None:
         archive.friction.in_session(ONE)
         archive.sync(told)
         assert phases[2:] == ["results and friction"]
-        assert (waiting(archive), len(moments(archive)["outcome"])) == (0, 2)
+        assert (waiting(archive), len(moments(archive)["session_end"])) == (0, 2)
 
 
 # -- what goes while it waits

@@ -5,12 +5,15 @@ A line is named by its file and the offset of its first byte, which stay the sam
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from reread.billing.response import Response
+from reread.errors import BadInput
 
 from .session_row import SessionRow
 
@@ -186,9 +189,7 @@ class Rows(Struct, frozen=True, kw_only=True):
 
     def to_arrow(self) -> dict[str, pa.Table]:
         """The rows as Arrow tables. Raises BadInput without the package `pyarrow`, which comes with `reread[lake]`."""
-        from . import arrow
-
-        return arrow.tables(self.to_dicts())
+        return _arrow_tables(self.to_dicts())
 
 
 FILE_COLUMNS = ("file", "kind", "agent", "lines", "malformed", "is_torn")
@@ -206,4 +207,44 @@ RESPONSE_COLUMNS = tuple(name for name in Response.__struct_fields__ if name not
 
 def _response(file: FileRows, row: Response) -> dict[str, Any]:
     context = asdict(file.contexts[row.context])
-    return {"file": file.file, **context, **{name: getattr(row, name) for name in RESPONSE_COLUMNS}}
+    values = {name: getattr(row, name) for name in RESPONSE_COLUMNS}
+    return {"file": file.file, **context, **values, "doubt": int(row.doubt)}
+
+
+def _arrow_tables(rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise BadInput("Arrow tables need the package pyarrow; install reread[lake]") from error
+    plain = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+
+    def schema(types: Mapping[str, Any]) -> Any:
+        return pa.schema(
+            [
+                (name, pa.list_(pa.string()) if get_origin(type_) in (list, tuple) else plain[type_])
+                for name, type_ in types.items()
+            ]
+        )
+
+    return {name: pa.Table.from_pylist(rows[name], schema=schema(types)) for name, types in _types().items()}
+
+
+def _types() -> dict[str, dict[str, Any]]:
+    """The types of the columns of each table, without None."""
+    response = _fields(RequestContext) | {name: _fields(Response)[name] for name in RESPONSE_COLUMNS}
+    return {
+        "session": _fields(SessionRow),
+        "file": {name: _fields(FileRows)[name] for name in FILE_COLUMNS},
+        "response": {"file": str, **response},
+        **{table: {"file": str, **_fields(kind)} for table, (_, kind) in IN_FILES.items()},
+        "moment": _fields(MomentRow),
+    }
+
+
+def _fields(kind: type) -> dict[str, Any]:
+    return {name: _without_none(type_) for name, type_ in get_type_hints(kind).items()}
+
+
+def _without_none(type_: Any) -> Any:
+    inside = [each for each in get_args(type_) if each is not NoneType]
+    return inside[0] if NoneType in get_args(type_) else type_
