@@ -43,6 +43,11 @@ def an_edit(path: str) -> list[Entry | ContentBlock]:
     ]
 
 
+def a_change(old: str, new: str) -> list[Entry | ContentBlock]:
+    given = {"file_path": "/home/ann/app/parser.py", "old_string": old, "new_string": new}
+    return [a_reply(a_tool_call("Edit", given)), a_tool_result("ok")]
+
+
 def troubled(name: str = ONE, *more: Entry | ContentBlock, cwd: str = "/home/ann/app") -> Transcript:
     """An error, a refusal with a rule, an interrupt and a correction; an agent with an error of its own."""
     return a_session(
@@ -51,8 +56,10 @@ def troubled(name: str = ONE, *more: Entry | ContentBlock, cwd: str = "/home/ann
         a_reply(a_tool_call("Bash", {"command": "rm -r build"})),
         a_tool_result(f"{REFUSED}the user said:\nno, keep the ibexq", is_error=True),
         a_prompt(f"{RULE} And go on with the parser in {name[:4]}."),
+        *a_change("old = names", "fresh = names()"),
         a_reply("Done, I rewrote it."),
         a_prompt(f"no, that is wrong, I said to keep the old oryxq names in {name[:4]}"),
+        *a_change("fresh = names()", "kept = names(old)"),
         a_reply("Sorry, changing it", a_tool_call("Task", {"prompt": "look"}, id="toolu_task")),
         a_subagent(
             a_prompt("look"),

@@ -14,6 +14,7 @@ from reread.testing import (
     a_reply,
     a_tool_call,
     a_tool_result,
+    a_usage,
     an_interrupt,
     build,
 )
@@ -41,6 +42,32 @@ def after_an_answer(
         a_reply(reply),
     )
     return corrections(session)
+
+
+def test_a_correction_costs_the_work_that_was_thrown_away_and_not_what_is_wished_next() -> None:
+    def said(answer: ContentBlock | str) -> Entry:
+        return a_reply(answer, model="claude-sonnet-4-5", usage=a_usage(100, 50))
+
+    def edited(old: str, new: str) -> list[Entry]:
+        given = {"file_path": "/app/page.css", "old_string": old, "new_string": new}
+        return [said(a_tool_call("Edit", given)), a_tool_result("updated")]
+
+    def cost(*after: Entry) -> int | None:
+        (event,) = corrections(
+            build(
+                a_prompt("change it"),
+                *edited(".page { columns: 1 }", ".page { columns: 3 }"),
+                said("Done."),
+                a_prompt("no, that's wrong, I said two columns"),
+                *after,
+                said("You're right, sorry."),
+            )
+        )
+        return event.loss.tokens
+
+    again = edited(".page { columns: 3 }", ".page { columns: 2 }")
+    wished = edited(".other { margin: 0px }", ".other { margin: 2px }")
+    assert (cost(*again, *wished, *wished), cost(*wished)) == (150, None)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def bash(command: str, output: str = "ok", *, failed: bool = False) -> list[Part
         ),
         ("Edit", {"file_path": "/a"}, "<tool_use_error>String to replace not found in file.", ErrorClass.EDIT_MISMATCH),
         ("Edit", {"file_path": "/a"}, "<tool_use_error>File has not been read yet.", ErrorClass.NOT_READ),
-        ("Write", {"file_path": "/a"}, "File has been modified since read, by a linter.", ErrorClass.NOT_READ),
+        ("Write", {"file_path": "/a"}, "File has been modified since read, by a linter.", ErrorClass.CONFLICT),
         ("Bash", {"command": "./run"}, "Exit code 126\nPermission denied", ErrorClass.PERMISSION),
         ("Write", {"file_path": "/a"}, "Claude requested permissions to write to /a", ErrorClass.PERMISSION),
         ("Bash", {"command": "npm run dev"}, "Command timed out after 2m 0.0s", ErrorClass.TIMEOUT),
@@ -72,6 +72,12 @@ def bash(command: str, output: str = "ok", *, failed: bool = False) -> list[Part
         ("Bash", {"command": "sh x"}, "x: line 1: syntax error near unexpected token `('", ErrorClass.BAD_ARGUMENTS),
         ("Read", {"file_path": "/a"}, "EISDIR: illegal operation on a directory, read", ErrorClass.BAD_ARGUMENTS),
         ("Bash", {"command": "gh api x"}, "Exit code 1\ngh: Not Found (HTTP 404)", ErrorClass.NOT_FOUND),
+        ("Bash", {"command": "x && tspec fmt --check"}, "Exit code 1\nok\nDiff in /a/b.rs:12:\n-a", ErrorClass.LINT),
+        ("Bash", {"command": "wsl foo"}, "Exit code 127\nb\0a\0s\0h\0: foo: command not found\n", ErrorClass.NOT_FOUND),
+        ("Bash", {"command": "flutter analyze"}, "Exit code 1\n3 issues found. (ran in 2.1s)", ErrorClass.LINT),
+        ("Bash", {"command": "gh x --json y"}, 'Exit code 1\nUnknown JSON field: "y"', ErrorClass.BAD_ARGUMENTS),
+        ("Bash", {"command": "curl -s http://x"}, "Exit code 7", ErrorClass.NETWORK),
+        ("Bash", {"command": "x | jq ."}, "Exit code 5\njq: parse error: Invalid numeric", ErrorClass.BAD_ARGUMENTS),
         # What a test prints is not what went wrong with it.
         ("Bash", {"command": "pytest"}, "Exit code 1\nPermission denied\n1 failed", ErrorClass.TEST_FAILURE),
     ],
@@ -162,3 +168,18 @@ def test_arguments_of_unexpected_types_are_no_reason_to_fail() -> None:
         *tool("Edit", {"file_path": None, "edits": "none"}, "no", failed=True),
     )
     assert [event.about for event in errors(session)] == ["other", "other"]
+
+
+def test_time_lost_has_no_wait_for_a_person_in_it() -> None:
+    """The edit stood open for over an hour until a person allowed it; the rest took six minutes and two seconds."""
+    session = build(
+        a_prompt("a", timestamp="2026-02-01T09:00:00Z"),
+        a_reply(a_tool_call("Bash", {"command": "make"}), timestamp="2026-02-01T09:00:01Z"),
+        a_tool_result("Exit code 2\nbroken", is_error=True, timestamp="2026-02-01T09:00:02Z"),
+        a_reply(a_tool_call("Edit", {"file_path": "/a"}), timestamp="2026-02-01T09:05:02Z"),
+        a_tool_result("ok", timestamp="2026-02-01T10:15:02Z"),
+        a_reply(a_tool_call("Bash", {"command": "make"}), timestamp="2026-02-01T10:16:02Z"),
+        a_tool_result("ok", timestamp="2026-02-01T10:16:04Z"),
+    )
+    (event,) = errors(session)
+    assert event.loss.seconds == 300 + 60 + 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,9 +24,10 @@ from reread.features.friction import (
     find_patterns,
     suggest,
 )
+from reread.features.friction.command_lines import lines_in, prefix_of
+from reread.features.friction.patterns import in_general
 from reread.features.friction.prompt_text import likeness, sketch
 from reread.features.friction.refusals import Stated
-from reread.features.friction.scene import prefix_of
 from reread.features.friction.suggestions import Basis
 from reread.sessions import Session
 from reread.testing import (
@@ -261,6 +263,48 @@ def test_a_workflow_of_many_sessions_becomes_a_skill_with_valid_front_matter() -
     assert suggestion.place == ".claude/skills/ruff-check-mypy-pytest-git/SKILL.md"
 
 
+def test_a_step_that_failed_behind_a_pipe_is_no_step_of_a_skill() -> None:
+    broken = tool("Bash", {"command": "rtk bun run test 2>&1 | tail -30"}, "error: unrecognized subcommand 'bun'")
+    found = sessions(*broken, *bash("bun run test", "bun run lint", "bun run build"), a_reply("ok"))
+    (pattern,) = patterns(found, PatternKind.WORKFLOW)
+    assert pattern.about == "bun run test > bun run lint > bun run build"
+    (failing,) = patterns(found, PatternKind.TOOL_ERROR)
+    assert (failing.count, failing.about) == (3, "bad_arguments rtk bun")
+
+
+COMMIT = """git commit -m "$(cat <<'EOF'
+feat: one && two
+
+- "a list"
+EOF
+)" """
+
+
+@pytest.mark.parametrize(
+    ("command", "lines"),
+    [
+        (f"git add -A && {COMMIT}", ["git add -A", "git commit -m <message>"]),
+        ('ssh desk "cd /srv && make \\"all\\"" 2>&1 | tail -3', ['ssh desk "cd /srv && make \\"all\\""']),
+        ("cd /app; pytest -q > out.txt; tail out.txt", ["cd /app", "pytest -q", "tail out.txt"]),
+        ("for n in 1 2; do make $n; done", []),
+        ("make || make again", []),
+        ('echo "never closed', []),
+    ],
+)
+def test_a_line_is_what_was_run_and_whole(command: str, lines: list[str]) -> None:
+    assert lines_in(command) == lines
+
+
+def test_a_skill_whose_steps_have_only_a_program_in_common_is_not_drafted() -> None:
+    found = [
+        find(a_session(a_prompt("go"), *bash(f"tspec {n} -p {n}", "git add a", f"git commit -m {n}"), id=n).build())
+        for n in ("build", "run", "fmt", "test")
+    ]
+    assert patterns(found, PatternKind.WORKFLOW)
+    assert not suggested(found, SuggestionKind.SKILL)
+    assert in_general(Counter(["git add a.py", "git add b.py", "git add c.py"])) == "git add <arguments>"
+
+
 def test_a_formatter_run_after_edits_becomes_a_hook() -> None:
     found = sessions(*edit("/a.py", "x", "y"), *bash("ruff format ."), a_reply("ok"))
     (suggestion,) = suggested(found, SuggestionKind.HOOK)
@@ -415,5 +459,22 @@ def test_the_outcome_tells_the_last_test_commits_and_what_is_left() -> None:
     assert (outcome.todos_done, outcome.todos_open, outcome.ended) == (1, 1, "answered")
 
 
+def last_test(command: str, output: str, *, failed: bool = False) -> str | None:
+    return find(work(*tool("Bash", {"command": command}, output, failed=failed))).outcome.last_test
+
+
 def test_a_pipe_does_not_hide_that_the_last_test_failed() -> None:
-    assert find(work(*tool("Bash", {"command": "pytest | tail"}, "2 failed"))).outcome.last_test == "failed"
+    assert last_test("pytest | tail", "2 failed") == "failed"
+
+
+def test_a_run_of_tests_that_found_none_or_never_started_is_none() -> None:
+    assert last_test("npx jest src/a", "No tests found, exiting with code 0") is None
+    assert last_test("cargo test nope", "test result: ok. 0 passed; 0 failed; 0 ignored; 391 filtered out") is None
+    assert last_test("rtk bun run test | tail", "error: unrecognized subcommand 'bun'") is None
+    assert last_test("jest", "Exit code 127\nbash: jest: command not found", failed=True) is None
+
+
+def test_a_runner_of_tests_is_known_by_what_it_prints() -> None:
+    assert last_test("flutter test", "00:02 +3: All tests passed!") == "passed"
+    assert last_test("tspec t | tail -3", "test result: FAILED. 3 passed; 1 failed; 0 ignored") == "failed"
+    assert last_test("cat log.txt", "test result: FAILED. 3 passed; 1 failed; 0 ignored") is None

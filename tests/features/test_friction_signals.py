@@ -77,7 +77,7 @@ def test_the_reason_a_person_gives_is_the_evidence_of_a_rejection() -> None:
         a_prompt("clean up"), *a_call("dropdb app", output=said, is_error=True, twin="User rejected tool use")
     )
     (event,) = of(FrictionKind.REJECTION, session)
-    assert (event.evidence, event.details["reason"]) == ("use the test database", "use the test database")
+    assert (event.evidence, event.details["reason"]) == ("dropdb app: use the test database", "use the test database")
 
 
 def test_feedback_in_its_own_field_is_the_reason_too() -> None:
@@ -85,7 +85,7 @@ def test_feedback_in_its_own_field_is_the_reason_too() -> None:
         a_prompt("clean up"),
         *a_call("dropdb app", output=REFUSED, is_error=True, toolDenialKind="user-rejected", userFeedback="not yet"),
     )
-    assert of(FrictionKind.REJECTION, session)[0].evidence == "not yet"
+    assert of(FrictionKind.REJECTION, session)[0].evidence == "dropdb app: not yet"
 
 
 def test_a_rule_that_says_no_lies_in_the_environment() -> None:

@@ -21,9 +21,11 @@ from reread.records import AiTitle, CustomTitle
 from reread.records.state import PrLink
 from reread.sessions import CallStatus, Said, Session, Speaker, Thought, ToolCall, Turn
 
+from .friction.call_results import tests_of
+from .friction.command_lines import is_commit, prefix_of
 from .friction.prompt_text import LONGEST_PROSE, prose_of, words_of
-from .friction.refusals import is_commit, refused_by, tests_of, why_refused
-from .friction.scene import SHELLS, DetectedCall, prefix_of
+from .friction.refusals import refused_by, why_refused
+from .friction.scene import SHELLS, DetectedCall
 from .tool_use import Decision, ToolCount, count_tools, decisions_of, twin_of
 
 _LONGEST = 240
@@ -407,17 +409,18 @@ def _commands(calls: list[ToolCall]) -> list[RunCommand]:
     runs: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     for call in calls:
-        name = prefix_of(DetectedCall(call).command) if call.name in SHELLS else ""
+        detected = DetectedCall(call)
+        name = prefix_of(detected.command) if detected.command else ""
         if name:
             runs[name] += 1
-            failed[name] += call.status is CallStatus.ERROR
+            failed[name] += not detected.worked
     return [RunCommand(name, count, failed[name]) for name, count in runs.most_common(_MOST_COMMANDS)]
 
 
 def _commits(session: Session) -> Iterator[Commit]:
     """Commits as git reported them; without a report, as the command has them."""
     for turn, call in _shell_calls(session):
-        if call.status is not CallStatus.OK or not is_commit(call.command):
+        if not call.worked or not is_commit(call.command):
             continue
         committed = _COMMITTED.findall(call.text)
         for branch, number, message in committed:
@@ -431,7 +434,7 @@ def _commits(session: Session) -> Iterator[Commit]:
 
 def _test_runs(session: Session) -> Iterator[RanTests]:
     for turn, call in _shell_calls(session):
-        outcome = tests_of(call) if call.status in (CallStatus.OK, CallStatus.ERROR) else None
+        outcome = tests_of(call.command, call.call) if call.status in (CallStatus.OK, CallStatus.ERROR) else None
         if outcome is not None:
             command = call.command.strip().partition("\n")[0]
             counts = _counts_in(call.text)

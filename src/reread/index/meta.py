@@ -21,14 +21,14 @@ REBUILD = "rebuild"
 """Whether a rebuild of this index has begun or is done; absent if it was never rebuilt."""
 FOLDED = "folded"
 """Whether copies that were imported as sessions of their own were looked for since; absent before the first look."""
-EXTRACTOR = 8
+EXTRACTOR = 9
 """Version of the code that makes rows and words of lines; files with rows of an older one are read again from the safe.
 
 2: rows without any id are named after the first line of their file. 3: words of agents known only from progress lines.
 4: what hooks do, tools that were stopped while they ran, the owner of a request that a fork copied. 5: words of unknown
 system lines and attachments, advisors at their own price. 6: prompts in the line of a tool's result. 7: denied calls in
 streams, how tests ended, and what is quoted of a failed call. 8: calls of
-gateways that give ids again."""
+gateways that give ids again. 9: calls that failed behind a pipe, lines that were run, and time without waiting."""
 _MADE_BY = "extractor"
 """The version that made all rows."""
 LEFT_OUT = "left_out"

@@ -19,6 +19,7 @@ from reread.records import Record
 from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
 
+from .command_lines import prefix_of
 from .cues import ANNOUNCED, CLAIMED, COMMITS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS, CueTable
 from .phrases import (
     ACKNOWLEDGED,
@@ -38,7 +39,19 @@ from .phrases import (
 )
 from .prompt_text import Paste, paste_of, prose_of, quoted_error, words_of
 from .refusals import is_by_person, is_from_hook
-from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, SceneStretch, prefix_of
+from .scene import (
+    EDITS,
+    NOTHING_KNOWN,
+    SHELLS,
+    Cause,
+    DetectedCall,
+    Detector,
+    FrictionKind,
+    Loss,
+    Moment,
+    Scene,
+    SceneStretch,
+)
 
 _LOOKED_AT = 700
 """A complaint comes early in a prompt; further down are reasons and new wishes."""
@@ -137,10 +150,28 @@ class Correction(Detector):
                     each.text,
                     Cause.PROMPT if is_slip else Cause.AGENT,
                     verdict.confidence,
-                    loss=replace(scene.spent.on(each.stretch.turn.records), seconds=None),
+                    loss=_thrown_away(scene, each.stretch),
                     after=each.after,
                     because="; ".join(verdict.because) or None,
                 )
+
+
+def _thrown_away(scene: Scene, stretch: SceneStretch) -> Loss:
+    """The cost of the work that a correction undid: of the requests before it that wrote what was written over then.
+
+    The turn that follows is no loss: most of it is what the person wishes next.
+    """
+    before = stretch.answered_before
+    if before is None:
+        return NOTHING_KNOWN
+    again = [call for call in stretch.calls if call.name in EDITS]
+    wasted = {call.message_id for call in _written(before.calls) if again and _is_same_lines([call], again)}
+    records = [call.record for call in before.calls if call.message_id in wasted]
+    return replace(scene.spent.on(records), seconds=None) if records else NOTHING_KNOWN
+
+
+def _written(calls: Sequence[DetectedCall]) -> list[DetectedCall]:
+    return [call for call in calls if call.name in EDITS and call.worked]
 
 
 _HEAD = 320
@@ -362,7 +393,7 @@ def _done_again(before: SceneStretch, calls: Sequence[DetectedCall]) -> Iterator
     edits = [call for call in calls if call.name in EDITS][:_MOST_EDITS]
     if edits:
         earlier = [*(before.answered_before.calls if before.answered_before is not None else ()), *before.calls]
-        written = [call for call in earlier if call.name in EDITS and call.status is CallStatus.OK][-_MOST_EDITS:]
+        written = _written(earlier)[-_MOST_EDITS:]
         paths = {call.path for call in written}
         again = [call for call in edits if call.path in paths]
         if again:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -17,18 +18,16 @@ from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
 
+from .command_lines import lines_in, prefix_of
 from .prompt_text import PackedSketches, Sketch, grouped, sketch_of_words, words_of
 from .refusals import is_by_person, is_from_hook, reason_given
 from .repeats import FEWEST_WORDS, decisions, rule_of, was_asked
-from .scene import EDITS, SHELLS, Cause, DetectedCall, FrictionKind, Moment, Scene, prefix_of, quote, steps_in
+from .scene import EDITS, SHELLS, Cause, DetectedCall, FrictionKind, Moment, Scene, quote
 
 MOST_CHAINS = 120
 MOST_LINES = 60
 _MOST_STEPS = 12
 _LONGEST_LINE = 160
-_PIPED = lazy.pattern(r"\s+(?:2>&1|2>|\||>>?|<)(?:\s|$)")
-"""What is done with an output is not part of the command."""
-_MESSAGE = lazy.pattern(r"(\s-a?m|\s--message|\s--title|\s--body)[ =](?:\"[^\"]*\"|'[^']*'|\S+)")
 _OF_THE_CLIENT = ("Unknown skill:", "Unknown slash command", "This session is being continued", "Operation stopped by")
 """Beginnings of prompts that the client writes in the person's name, besides those of hooks."""
 _EVERYDAY = frozenset(
@@ -122,7 +121,7 @@ class Material(Struct, frozen=True, kw_only=True):
 
 def material_of(scene: Scene) -> Material:
     """The material of a conversation, gathered in one pass over its calls and its prompts."""
-    steps = list(_steps(scene))
+    steps = _steps(scene)
     return Material(
         session=scene.session,
         project=scene.conversation.project,
@@ -132,7 +131,10 @@ def material_of(scene: Scene) -> Material:
         after_edits=_counted(_after_edits(scene.main_calls)),
         permissions=_permissions(scene),
         shell_lines=_counted(_shell_lines(scene)),
-        lines=tuple(replace(each, what=quote(each.what)) for each in _counted(_lines(scene), MOST_LINES)),
+        lines=tuple(
+            replace(each, what=quote(each.what))
+            for each in _counted([(step.line, step.uuid) for step in steps if step.line], MOST_LINES)
+        ),
         ran=_ran(scene),
     )
 
@@ -163,7 +165,7 @@ def _done(calls: list[DetectedCall], project: str | None) -> Iterator[str]:
 
     done: dict[str, None] = {}
     for call in calls:
-        if call.status is not CallStatus.OK or len(done) == _MOST_STEPS:
+        if not call.worked or len(done) == _MOST_STEPS:
             continue
         if call.name == "Read" and call.path:
             done[f"Read {here(call.path)}"] = None
@@ -209,32 +211,28 @@ def _is_rule(sentence: str) -> bool:
     return len(set(words_of(sentence))) >= _FEWEST_RULE_WORDS
 
 
-def _steps(scene: Scene) -> Iterator[tuple[str, str]]:
-    """Shell commands and MCP tools in order, without those that only look around, and without repeats in a row."""
-    last = ""
+class _Step(NamedTuple):
+    """A command that was run and worked, or a server's tool."""
+
+    name: str
+    line: str
+    """The line as it was run; empty for a tool."""
+    uuid: str
+
+
+def _steps(scene: Scene) -> list[_Step]:
+    """What was run and worked, in order, without what only looks around, and without repeats in a row."""
+    found: list[_Step] = []
     for call in scene.main_calls:
         uuid = call.record.uuid
-        if uuid is None or not (call.name in SHELLS or call.name.startswith("mcp__")):
+        is_tool = call.name.startswith("mcp__")
+        if uuid is None or not (call.command or is_tool) or not call.worked:
             continue
-        for step in steps_in(call.command) if call.name in SHELLS else [call.name]:
-            if step and step != last and step not in _TRIVIAL:
-                last = step
-                yield step, uuid
-
-
-def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
-    for call in scene.commands:
-        command = call.command
-        if call.status is not CallStatus.OK or call.record.uuid is None:
-            continue
-        if len(command) > _LONGEST_LINE or "\n" in command or "<<" in command or ";" in command:
-            continue
-        for part in command.split("&&") if "&&" in command else (command,):
-            step = prefix_of(part.strip())
-            if step and step not in _TRIVIAL:
-                line = _PIPED.split(part, 1)[0].strip()
-                may_have_message = "-m" in line or "-am" in line or "--" in line
-                yield _MESSAGE.sub(r"\1 <message>", line) if may_have_message else line, call.record.uuid
+        for line in lines_in(call.command) if call.command else ("",):
+            name = call.name if is_tool else prefix_of(line)
+            if name and name not in _TRIVIAL and not (found and found[-1].name == name):
+                found.append(_Step(name, line, uuid))
+    return found
 
 
 def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
@@ -244,7 +242,7 @@ def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
     first: dict[str, str] = {}
     for call in scene.commands:
         if call.record.uuid is not None and (step := prefix_of(call.command)):
-            counts = well if call.status is CallStatus.OK else failed
+            counts = well if call.worked else failed
             counts[step] = counts.get(step, 0) + 1
             first.setdefault(step, call.record.uuid)
     return tuple(
@@ -253,12 +251,12 @@ def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
     )[:MOST_LINES]
 
 
-def _chains(steps: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _chains(steps: list[_Step]) -> Iterator[tuple[str, str]]:
     for length in _CHAIN_LENGTHS:
         for start in range(len(steps) - length + 1):
-            names = [name for name, _ in steps[start : start + length]]
+            names = [step.name for step in steps[start : start + length]]
             if len(set(names)) == length:
-                yield " > ".join(names), steps[start][1]
+                yield " > ".join(names), steps[start].uuid
 
 
 def _after_edits(calls: list[DetectedCall]) -> Iterator[tuple[str, str]]:
@@ -470,8 +468,9 @@ class _Gathered:
         self.rules, self.prompts = _Utterances(), _Utterances()
         self.chains, self.after_edits = _PhraseTally(), _PhraseTally()
         self.permissions, self.shell_lines = _PhraseTally(), _PhraseTally()
-        self.lines: dict[str, Counter[str]] = {}
-        """Counts of whole command lines, by their step."""
+        self.lines: dict[tuple[str | None, str], Counter[str]] = {}
+        """Counts of whole command lines, by project and step."""
+        self.projects: dict[str, str | None] = {}
         self.ran: Counter[str] = Counter()
         for each in materials:
             self._add(each)
@@ -484,6 +483,7 @@ class _Gathered:
             self.prompts.add(_Utterance(session, asked.uuid, asked.time, asked.example, asked.steps), asked.sketch)
         if each.chains:  # most sessions have none of these, and there are very many sessions
             self.chains.add(session, each.chains)
+            self.projects[session] = each.project
         if each.after_edits:
             self.after_edits.add(session, each.after_edits)
         if each.permissions:
@@ -491,7 +491,7 @@ class _Gathered:
         if each.shell_lines:
             self.shell_lines.add(session, each.shell_lines)
         for line in each.lines:
-            self.lines.setdefault(prefix_of(line.what), Counter())[line.what] += line.count
+            self.lines.setdefault((each.project, prefix_of(line.what)), Counter())[line.what] += line.count
         for counted in each.ran:
             self.ran[counted.what] += counted.count
             if " " in counted.what:
@@ -512,7 +512,7 @@ def find_patterns(
         *instructions,
         *told_off.patterns(PatternKind.CORRECTION, _ALIKE_RULES, min(fewest, _FEWEST_CORRECTED)),
         *given.prompts.patterns(PatternKind.RE_ASK, _ALIKE_PROMPTS, fewest),
-        *(_with_lines(pattern, given.lines) for pattern in workflows),
+        *(_with_lines(pattern, given) for pattern in workflows),
         *given.after_edits.patterns(PatternKind.AFTER_EDIT, fewest),
         *given.permissions.patterns(PatternKind.PERMISSION, 1, fewest),
         *given.shell_lines.patterns(PatternKind.SHELL_LINE, 1, fewest),
@@ -536,24 +536,30 @@ def _steps_of(utterances: Sequence[_Utterance]) -> dict[str, str | int]:
     return {"steps": "\n".join(steps)} if steps else {}
 
 
-def _with_lines(pattern: RepeatedPattern, lines: Mapping[str, Counter[str]]) -> RepeatedPattern:
-    """The pattern with the command line of each step, if lines are known for all steps."""
+def _with_lines(pattern: RepeatedPattern, given: _Gathered) -> RepeatedPattern:
+    """The pattern with the command line of each step, if it belongs to one project and all lines are known."""
+    projects = {given.projects[session] for session in pattern.sessions}
     steps = pattern.about.split(" > ")
-    details = {f"step {number}": in_general(lines[step]) for number, step in enumerate(steps, 1) if step in lines}
-    return replace(pattern, details={**pattern.details, **details}) if len(details) == len(steps) else pattern
+    known = [in_general(given.lines.get((project, step), Counter())) for project in projects for step in steps]
+    if len(projects) > 1 or not all(known):
+        return pattern
+    return replace(pattern, details={f"step {number}": line for number, line in enumerate(known, 1)})
+
+
+_SHELL_WORD = lazy.pattern(r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\S)+")
 
 
 def in_general(lines: Counter[str]) -> str:
-    """One command line for many: the part after their common beginning becomes `<...>`."""
+    """One command line for many: what varies after their common beginning becomes `<arguments>`. Empty if they have
+    only the name of a program in common, which says nothing."""
+    if not lines:
+        return ""
     usual, count = lines.most_common(1)[0]
     if 2 * count > lines.total():
         return usual
-    parted = [line.split() for line in lines]
-    first = parted[0]
-    head = 0
-    while all(len(words) > head and words[head] == first[head] for words in parted) and head < len(first):
-        head += 1
-    return " ".join(first[:head]) + (" <...>" if any(len(words) > head for words in parted) else "")
+    parted = [_SHELL_WORD.findall(line) for line in lines]
+    head = [same[0] for same in takewhile(lambda words: len(set(words)) == 1, zip(*parted, strict=False))]
+    return f"{' '.join(head)} <arguments>" if len(head) > 1 else ""
 
 
 def _longest(patterns: Sequence[RepeatedPattern]) -> list[RepeatedPattern]:

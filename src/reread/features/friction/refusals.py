@@ -10,7 +10,6 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from reread import lazy
-from reread.features.edits.shell import without_heredocs
 from reread.records import Attachment, HookBlockingError, Record, StopHookSummary, User
 from reread.records.attachments import HookCancelled, HookNonBlockingError, HookStoppedContinuation
 from reread.records.state import PrLink
@@ -20,9 +19,13 @@ from reread.sessions import Speaker as Speaker
 from reread.sessions.calls import BY_PERSON
 from reread.sessions.speaker import PROMPT_BELOW, STOP_FEEDBACK
 
+from .call_results import tests_of
+from .command_lines import is_commit, is_pull_request, is_push
 from .prompt_text import words_of
-from .scene import EDITS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of, verdict_in
+from .scene import EDITS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of, quote, verdict_in
 
+_SUBJECT = 80
+"""Letters of a command or a path in a quote."""
 _FEEDBACK = lazy.pattern(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
 _ABORTED = "Permission prompt was aborted"
 _BY_HOOK = lazy.pattern(
@@ -133,13 +136,14 @@ class Rejection(Detector):
             if by not in ("person", "rule"):
                 continue
             reason = reason_given(call)
+            what = call.command or call.path or call.name
             yield scene.event(
                 self.kind,
                 call.proof,
-                reason or f"{call.name} was turned down by a {by}",
+                f"{quote(what)[:_SUBJECT]}: {reason or f'turned down by a {by}'}",
                 Cause.AGENT if by == "person" else Cause.ENVIRONMENT,
                 1.0,
-                about=call.name,
+                about=call.step if call.command else call.name,
                 by=by,
                 reason=reason[:500] or None,
             )
@@ -288,35 +292,6 @@ def statement_of(stated: Stated, rule: str) -> tuple[str, datetime | None] | Non
     return None
 
 
-_TEST = lazy.pattern(
-    r"\b(?:(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum)\b"
-    r"|(?<![\w.-])(?:go|cargo|dotnet|swift|mix|rake|make|just|mise|npm|pnpm|yarn|bun|deno|gradlew?|mvn|bazel)\s"
-    r".*\btest)"
-)
-_TEST_WORDS = ("test", "jest", "mocha", "tox", "nox", "cypress", "rspec", "playwright")
-_NO_TEST = lazy.pattern(
-    r"\s*(?:echo|printf|cat|ls|cd|mkdir|rm|mv|cp|touch|head|tail|sed|awk|grep|rg|find|which|type|git|gh|jj|export)\b"
-    r"|[\w -]*\b(?:install|add|remove|uninstall)\b"
-)
-"""Commands that only name a test runner: they read, move or install it."""
-_REPORTED = lazy.pattern(
-    r"\b\d+ (?:passed|failed|passing|failing|tests?|failures?|errors?)\b|^(?:ok|FAIL|PASS|---|not ok)\b|^Tests:"
-    r"|assert|test result",
-    re.MULTILINE | re.IGNORECASE,
-)
-"""What a test runner prints, in an output of several commands."""
-_COMMIT = lazy.pattern(
-    r"\b(?:git(?:\s+-[cC]\s+\S+|\s+--?\S+)*\s+commit|jj\s(?:-\S+\s+\S+\s+)*(?:commit|describe))(?![\w./-])"
-)
-_PUSH = lazy.pattern(r"\bgit(?:\s+-[cC]\s+\S+|\s+--?\S+)*\s+push(?![\w./-])")
-_PULL_REQUEST = lazy.pattern(r"\bgh pr create\b|\bglab mr create\b")
-_FAILED = lazy.pattern(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL\b|test result: FAILED", re.MULTILINE)
-_TEXT = lazy.pattern(r"\"(?<!sh -c \")(?<!sh -lc \")(?:\\.|[^\"\\])*\"|'(?<!sh -c ')(?<!sh -lc ')[^']*'", re.DOTALL)
-"""A quoted argument, except a script that a shell is given. The quote comes first, so that `re` can jump."""
-_BETWEEN = lazy.pattern(r"&&|\|\||[;|\n]")
-_LONGEST_COMMAND = 4000
-
-
 class SessionOutcome(Struct, frozen=True, kw_only=True):
     """Signs of success or failure; none of them is a verdict."""
 
@@ -340,12 +315,12 @@ def outcome_of(scene: Scene) -> SessionOutcome:
     last_test: tuple[DetectedCall, str] | None = None
     for call in scene.commands:
         command = call.command
-        tests = tests_of(call)
+        tests = tests_of(command, call.call)
         last_test = (call, tests) if tests is not None else last_test
-        if call.status is CallStatus.OK:
+        if call.worked:
             commits += [call] if is_commit(command) else []
-            pushes += "push" in command and any(map(_PUSH.search, commands_in(command)))
-            asked += "create" in command and any(map(_PULL_REQUEST.search, commands_in(command)))
+            pushes += is_push(command)
+            asked += is_pull_request(command)
     done, left = _todos(scene)
     links = {record.pr_url for record in scene.conversation.beside.get(PrLink, ()) if isinstance(record, PrLink)}
     return SessionOutcome(
@@ -359,40 +334,6 @@ def outcome_of(scene: Scene) -> SessionOutcome:
         todos_open=left,
         ended=_ended(scene),
     )
-
-
-def commands_in(command: str) -> list[str]:
-    """The commands of a shell line, without its quoted texts and here-documents: a message may name any program."""
-    bare = without_heredocs(command[:_LONGEST_COMMAND]).replace("\\\n", " ")
-    return [part for part in _BETWEEN.split(_TEXT.sub('""', bare)) if part.strip()]
-
-
-def is_commit(command: str) -> bool:
-    """Whether a shell line commits; `jj describe` names a commit."""
-    if "commit" not in command and "describe" not in command:
-        return False
-    return any(_COMMIT.search(part) is not None and "--dry-run" not in part for part in commands_in(command))
-
-
-def tests_of(call: DetectedCall) -> str | None:
-    """Whether the tests a command ran have `passed` or `failed`; None if it runs none, or failed before them.
-
-    A pipe hides the exit code, so the end of the output is also examined.
-    """
-    if not any(map(call.command.__contains__, _TEST_WORDS)):
-        return None
-    parts = commands_in(call.command)
-    place = next((n for n, part in enumerate(parts) if _TEST.search(part) and not _NO_TEST.match(part)), None)
-    if place is None:
-        return None
-    if call.status is CallStatus.OK:
-        return "failed" if _reports_failure(call.text[-1500:]) else "passed"
-    return "failed" if place == 0 or _REPORTED.search(call.text) is not None else None
-
-
-def _reports_failure(output: str) -> bool:
-    has_word = "fail" in output or "error" in output or "FAIL" in output  # most have none, and the pattern is slow
-    return has_word and _FAILED.search(output) is not None
 
 
 def _todos(scene: Scene) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
 
 from . import corrections
+from .command_lines import prefix_of
 from .refusals import refused_by
 from .scene import (
     EDITS,
@@ -26,7 +27,6 @@ from .scene import (
     Scene,
     SceneStretch,
     name_of,
-    prefix_of,
 )
 
 FEWEST_WORDS = 4
@@ -91,7 +91,7 @@ class Loop(Detector):
             covered = {place for run in runs for place in range(run.start, run.end)}
             for places in _failing(stretch.calls):
                 if not covered.intersection(places):
-                    yield self._failures(scene, [stretch.calls[place] for place in places])
+                    yield self._failures(scene, stretch.calls[places[0] : places[-1] + 1], len(places))
 
     def _run(self, scene: Scene, calls: Sequence[DetectedCall], run: _Run) -> Moment:
         once = calls[run.start : run.start + run.period]
@@ -103,20 +103,21 @@ class Loop(Detector):
             Cause.AGENT,
             0.8,
             about=steps,
-            loss=scene.spent.between(calls[run.start + run.period - 1], calls[run.end - 1]),
+            loss=scene.spent.between(calls[run.start + run.period - 1 : run.end]),
             repeats=run.repeats,
         )
 
-    def _failures(self, scene: Scene, calls: Sequence[DetectedCall]) -> Moment:
+    def _failures(self, scene: Scene, calls: Sequence[DetectedCall], times: int) -> Moment:
+        """`calls` are all from the first failure to the last."""
         return scene.event(
             self.kind,
             calls[0].record,
-            f"failed {len(calls)} times: {calls[0].step}",
+            f"failed {times} times: {calls[0].step}",
             Cause.AGENT,
             0.7,
             about=calls[0].step,
-            loss=scene.spent.between(calls[0], calls[-1]),
-            repeats=len(calls),
+            loss=scene.spent.between(calls),
+            repeats=times,
         )
 
 
@@ -166,12 +167,10 @@ def _failing(calls: Sequence[DetectedCall]) -> Iterator[list[int]]:
     """The places of each command that failed several times without a success between."""
     open_: dict[str, list[int]] = {}
     for place, call in enumerate(calls):
-        if call.status is CallStatus.OK and not open_:
-            continue
-        if call.name not in SHELLS:
-            continue
         command = call.command
-        if call.status is CallStatus.ERROR:
+        if not command or (call.worked and not open_):
+            continue
+        if not call.worked and call.status in (CallStatus.OK, CallStatus.ERROR):
             open_.setdefault(command, []).append(place)
         elif command in open_:
             places = open_.pop(command)
@@ -490,7 +489,7 @@ class Stall(Detector):
             Cause.PROMPT if is_of_person else Cause.ENVIRONMENT,
             0.6,
             about="waited_for_you" if is_of_person else "long_call",
-            loss=None if is_of_person else Loss(seconds=round(min(seconds, _LONGEST_WAIT), 3)),
+            loss=None if is_of_person or seconds > _LONGEST_WAIT else Loss(seconds=round(seconds, 3)),
             tool=call.name,
             waited=round(seconds),
         )

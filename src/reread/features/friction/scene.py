@@ -9,7 +9,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -21,6 +22,8 @@ from reread.sessions import MAIN, CallStatus, Conversation, Notice, Prompt, Said
 from reread.sessions import Speaker as Speaker
 from reread.times import milliseconds
 
+from .call_results import worked
+from .command_lines import prefix_of
 from .prompt_text import Sketch, prose_of, sketch_of_words, words_of
 
 LONGEST_QUOTE = 200
@@ -166,12 +169,14 @@ def verdict_in(output: str) -> str:
 
 EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 SHELLS = frozenset({"Bash", "PowerShell"})
+_SLOW = frozenset({"Task", "Agent", "TaskOutput", "BashOutput", "WebFetch", "WebSearch", "Workflow", "Monitor"})
 
 
 class Arguments(Struct, frozen=True, gc=False):
     """The arguments that show what a call is about; no others are decoded."""
 
     command: str | None = None
+    timeout: int | float | str | None = None
     file_path: str | None = None
     notebook_path: str | None = None
     path: str | None = None
@@ -207,13 +212,14 @@ def _piecewise(given: object) -> Arguments:
 class DetectedCall:
     """One tool call. Only a few arguments are decoded: a shell's at once, others on first use."""
 
-    __slots__ = ("_parsed", "call", "command", "name", "status")
+    __slots__ = ("_parsed", "_worked", "call", "command", "name", "status")
 
     def __init__(self, call: ToolCall) -> None:
         self.call = call
         self.name = call.name
         self.status: CallStatus = call.status
         self._parsed: Arguments | None = None
+        self._worked: bool | None = None
         self.command = (self.arguments.command or "") if self.name in SHELLS else ""
         """The shell command; empty for other tools."""
 
@@ -222,6 +228,12 @@ class DetectedCall:
         if self._parsed is None:
             self._parsed = _arguments(self.call)
         return self._parsed
+
+    @property
+    def worked(self) -> bool:
+        if self._worked is None:
+            self._worked = worked(self.command, self.call)
+        return self._worked
 
     @property
     def path(self) -> str:
@@ -260,69 +272,28 @@ class DetectedCall:
         return self.proof.time
 
     @property
+    def seconds(self) -> float:
+        return self.call.seconds or 0.0
+
+    @property
+    def longest(self) -> float:
+        """The seconds it can have taken by itself; 0 if a person decided on it."""
+        decision = getattr(self.proof, "permission_decision", None)
+        is_asked = decision is not None and (decision.source or "").startswith("user")
+        if is_asked or self.name in _BY_PERSON or self.status is CallStatus.REJECTED:
+            return 0.0
+        if self.name in SHELLS:
+            given = self.arguments.timeout
+            return max(_LONGEST_COMMAND, given / 1000) if isinstance(given, int | float) else _LONGEST_COMMAND
+        return _LONGEST_ANSWER if self.name.startswith("mcp__") or self.name in _SLOW else _AT_ONCE
+
+    @property
     def step(self) -> str:
         """`pytest`, `git commit`, `Edit dates.py`: a short name for a person to read."""
         if self.name in SHELLS:
             return prefix_of(self.command) or self.name
         name = name_of(self.path)
         return f"{self.name} {name}" if name else self.name
-
-
-_BEFORE_PROGRAM = lazy.pattern(
-    r"""\s*(?:(?:cd|pushd)\s+(?:"[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*   # cd somewhere &&
-    | [A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|(?:\$\([^()]*\)|[^\s;&])*)(?:\s*(?:&&|;)\s*|\s+)   # NAME=value
-    | \#[^\n]*\n | \\\n
-    | (?:sudo|time|nohup|command|exec|env)\s+(?=[\w./])
-    | timeout\s+(?:-\S+\s+)*\S+\s+
-    | \(\s*)""",
-    re.VERBOSE,
-)
-_WORD = lazy.pattern(r"[\w./@:+-]+")
-_SCRIPTED = frozenset({"python", "python3", "node", "ruby", "php"})
-_SCRIPTS = (".py", ".js", ".ts", ".rb", ".php")
-_HAVE_SUBCOMMANDS = """
-    git npm npx pnpm yarn bun deno cargo go docker kubectl terraform helm gh glab jj pip pip3 uv poetry pipenv hatch
-    nox tox make just mise rake bundle rails mix dotnet gradle gradlew mvn swift xcodebuild brew apt apt-get
-    systemctl aws
-    ruff biome gcloud az conda nix composer artisan flutter dart zig stack cabal lake rtk task turbo nx"""
-_WITH_SUBCOMMAND = _SCRIPTED | frozenset(_HAVE_SUBCOMMANDS.split())
-_TWO_DEEP = frozenset({"gh", "glab", "aws", "gcloud", "az"})
-_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "mise"})
-_WITH_VALUE = frozenset({"-C", "-R", "--prefix", "--cwd", "--filter", "--directory", "--manifest-path"})
-"""Options before a subcommand whose value is the next word."""
-
-
-@lru_cache(maxsize=8192)
-def prefix_of(command: str) -> str:
-    """`git commit` for `cd app && git commit -m "..."`: the part that a permission rule or an alias would name."""
-    line = command[:300].lstrip()
-    while line and (found := _BEFORE_PROGRAM.match(line)):
-        line = line[found.end() :]
-    words: list[str] = _WORD.findall(line[:120])
-    if not words:
-        return ""
-    program = words[0].rpartition("/")[2] or words[0]
-    if program not in _WITH_SUBCOMMAND:
-        return program
-    if program in _SCRIPTED and len(words) > 2 and words[1] == "-m":
-        return f"{program} -m {words[2]}"
-    if len(words) > 2 and words[1] in _WITH_VALUE:
-        del words[1:3]
-    rest = [word for word in words[1:5] if not word.startswith("-")]
-    if not rest:
-        return program
-    if program in _SCRIPTED:
-        return f"{program} {rest[0]}" if rest[0].endswith(_SCRIPTS) else program
-    taken = 2 if program in _TWO_DEEP or (rest[0] == "run" and program in _RUNNERS) else 1
-    return " ".join([program, *rest[:taken]])
-
-
-def steps_in(command: str) -> list[str]:
-    """The prefixes of all commands chained with `&&`. The content of a here-document is ignored."""
-    line = command[:600].partition("<<")[0]
-    return (
-        [step for part in line.split("&&") if (step := prefix_of(part.strip()))] if "&&" in line else [prefix_of(line)]
-    )
 
 
 def name_of(path: str) -> str:
@@ -535,10 +506,11 @@ class TurnCost:
         """Where the first line of each request begins."""
         return [rows[0].offset for _, rows in self._conversation.request_rows]
 
-    def between(self, first: DetectedCall, last: DetectedCall) -> Loss:
-        """The cost from the result of one call to the result of a later one: of the requests after the first call's."""
-        seconds = _seconds(first.ended, last.ended)
-        start, end = self._number(first.record), self._number(last.record)
+    def between(self, calls: Sequence[DetectedCall]) -> Loss:
+        """The cost from the result of the first of some calls that follow each other to the result of the last: of the
+        requests after the first call's, and of the time that was worked."""
+        seconds = seconds_at_work(calls)
+        start, end = self._number(calls[0].record), self._number(calls[-1].record)
         if not 0 <= start < end:
             return Loss(seconds=seconds)
         return self._sum(range(start + 1, end + 1), seconds)
@@ -546,8 +518,7 @@ class TurnCost:
     def on(self, records: Sequence[Record]) -> Loss:
         """The cost of all requests among these lines."""
         numbers = {self._number(record) for record in records if type(record) is Assistant} - {_NONE_BEFORE}
-        times = [time for record in (records[0], records[-1]) if (time := record.time) is not None] if records else []
-        return self._sum(numbers, _seconds(times[0], times[-1]) if len(times) > 1 else None)
+        return self._sum(numbers, _seconds_of(records))
 
     def after(self, record: Record, seconds: float | None) -> Loss:
         """The cost of the first request whose first line comes after this line of the file."""
@@ -590,8 +561,36 @@ def _stamp(time: datetime | int | None) -> int | None:
     return milliseconds(time) if isinstance(time, datetime) else time
 
 
-def _seconds(began: datetime | None, ended: datetime | None) -> float | None:
-    return None if began is None or ended is None else round(max(0.0, (ended - began).total_seconds()), 3)
+_LONGEST_ANSWER = 600.0
+"""Seconds after which the client gives up a request: a longer gap was a night, or a lid that was closed."""
+_LONGEST_COMMAND, _AT_ONCE = 120.0, 10.0
+"""Seconds after which a command is stopped unless it asks for more, and that reading a file takes at most."""
+_BY_PERSON = frozenset({"AskUserQuestion", "ExitPlanMode"})
+
+
+def seconds_at_work(calls: Sequence[DetectedCall]) -> float | None:
+    """The time from the end of the first call to the end of the last, without what was waited for a person.
+
+    Most clients do not write how long a permission was open, but no call and no answer can take longer than its limit:
+    what took longer waited, and counts nothing. None if the lines have no times.
+    """
+    before, total = calls[0].ended, 0.0
+    for call in calls[1:]:
+        began, ended = call.record.time, call.ended
+        if before is None or began is None or ended is None:
+            return None
+        answering, running = (began - before).total_seconds(), (ended - max(began, before)).total_seconds()
+        total += answering if 0.0 < answering <= _LONGEST_ANSWER else 0.0
+        total += running if running > 0.0 and call.seconds <= call.longest else 0.0
+        before = max(before, ended)
+    return None if before is None else round(total, 3)
+
+
+def _seconds_of(records: Sequence[Record]) -> float | None:
+    """The time of some lines that follow each other, without the gaps in which nobody can have worked."""
+    times = [time for record in records if (time := record.time) is not None]
+    gaps = [(after - time).total_seconds() for time, after in pairwise(times)]
+    return round(sum(gap for gap in gaps if 0.0 < gap <= _LONGEST_ANSWER), 3) if gaps else None
 
 
 class Detector(ABC):

@@ -271,9 +271,10 @@ def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     name = _slug(pattern.about.replace(" > ", " "))
     told = ", ".join(f"`{step}`" for step in steps)
     listed = "\n".join(f"{number}. `{line}`" for number, line in enumerate(lines, 1))
+    filled = "Fill in what stands in angle brackets. " if "<" in listed else ""
     draft = (
         f"---\nname: {name}\ndescription: Runs {told} in this order. Use it where these are due.\n---\n\n{listed}\n"
-        f"\nFill in what stands in angle brackets. Stop at the first step that fails and say what it printed."
+        f"\n{filled}Stop at the first step that fails and say what it printed."
     )
     title = f"Done in {len(pattern.sessions)} sessions: {told}"
     made = _made(SuggestionKind.SKILL, pattern, title, draft, f".claude/skills/{name}/SKILL.md")

@@ -9,6 +9,7 @@ from enum import StrEnum
 from reread import lazy
 from reread.sessions import CallStatus
 
+from .command_lines import prefix_of
 from .refusals import refused_by
 from .scene import (
     EDITS,
@@ -20,7 +21,6 @@ from .scene import (
     Moment,
     Scene,
     name_of,
-    prefix_of,
     verdict_in,
 )
 
@@ -87,7 +87,7 @@ _TESTER = lazy.pattern(
 )
 _LINTER = lazy.pattern(
     r"\b(?:golangci-lint|ruff|flake8|pylint|mypy|pyright|eslint|biome|stylelint|prettier|clippy|pre-commit|go vet"
-    rf"|shellcheck|black|isort|{_RUNNERS}(?:lint|check|typecheck|fmt|format)\w*)\b"
+    rf"|shellcheck|black|isort|knip|(?:flutter|dart) analyze|{_RUNNERS}(?:lint|check|typecheck|fmt|format)\w*)\b"
 )
 _COMPILER = lazy.pattern(
     r"\b(?:tsc|javac|rustc|gcc|g\+\+|clang|cmake|ninja|xcodebuild|webpack|vite build|rollup|make|gradlew?|mvn|go build"
@@ -105,6 +105,10 @@ _UNCOMPILED = (
     "undefined: ", " undefined (", "imported and not used", "declared and not used", "failed to solve",
     "redeclared in this block", "missing go.sum entry", "error ts", "error[e", "cannot find symbol",
 )  # fmt: skip
+_REFORMATS = lazy.pattern(
+    r"^diff in \S+:\d+:|\berror md\d{3}/|^would reformat |would have printed the following", re.MULTILINE
+)
+"""What a formatter or a linter prints, in a hook of a commit too, and what no other program does."""
 _LINTED = ("(ireturn)", "(exhaustive)", "(errcheck)", "(unused)", "(lint)", "[lint", "no-unused-vars")
 _OTHER_SIGNS = (
     (
@@ -112,7 +116,9 @@ _OTHER_SIGNS = (
         (
             "merge conflict", "conflict (content)", "fix conflicts", "already used by worktree", "index.lock",
             "could not write index", "would be overwritten", "non-fast-forward", "[rejected]", "already exists",
-            "is immutable", "address already in use", "eaddrinuse", "database is locked",
+            "is immutable", "address already in use", "eaddrinuse", "database is locked", "could not lock",
+            "device or resource busy", "non-tracking remote", "cherry-pick is now empty", "nothing to commit",
+            "no changes added to commit",
         ),
     ),
     (
@@ -123,7 +129,9 @@ _OTHER_SIGNS = (
             "cannot be used with", "invalid argument", "unknown shorthand", "required parameter", "no matches found:",
             "failed to parse", "missing required", "too many arguments", "is not a git command", "unknown revision or",
             "bad revision", "ambiguous argument", "parse error near", "syntax error near unexpected token",
-            "unexpected eof while looking for", "eisdir: ",
+            "unexpected eof while looking for", "eisdir: ", "unknown json field", "unknown field", "unrecognized key",
+            "jq: error", "jq: parse error", "http 422", "doesn't accept argument", "maximum allowed tokens",
+            "ignored by one of your .gitignore", "no files were processed",
         ),
     ),
     (
@@ -141,12 +149,15 @@ _OTHER_SIGNS = (
         ),
     ),
 )  # fmt: skip
-_LOOKERS = frozenset({"grep", "rg", "diff", "which", "test", "cmp", "pgrep", "git diff", "git grep", "find", "ls"})
+_LOOKERS = frozenset(
+    ["grep", "rg", "diff", "which", "test", "cmp", "pgrep", "git diff", "git grep", "git config", "gh pr", "find", "ls"]
+)
 _SIGNS = (
     (
         ErrorClass.NOT_READ,
-        ("file has not been read yet", "has been modified since read", "must read the file", "read it first before"),
+        ("file has not been read yet", "must read the file", "read it first before"),
     ),
+    (ErrorClass.CONFLICT, ("has been modified since read", "has been unexpectedly modified")),
     (
         ErrorClass.EDIT_MISMATCH,
         ("string to replace not found", "matches of the string to replace", "no changes to make: old_string",
@@ -162,7 +173,7 @@ _LATER_SIGNS = (
         ErrorClass.NETWORK,
         (
             " enotfound", "econnrefused", "econnreset", "etimedout", "getaddrinfo", "could not resolve host",
-            "connection refused",
+            "connection refused", "bad gateway",
             "connection reset", "connection timed out", "failed to connect", "network is unreachable",
             "name resolution",
             "fetch failed", "socket hang up", "status code 4", "status code 5", "http 429", "http 50", "sslerror",
@@ -176,7 +187,8 @@ _LATER_SIGNS = (
             "haven't granted",
             "requires approval", "require approval", "explicit approval", "was blocked. for security",
             "authentication required",
-            "sudo: a password", "sudo: a terminal", "access denied", "access is denied", "read-only file system",
+            "sudo: a password", "sudo: a terminal", "1password: failed", "gpg failed to sign", "is not a tty",
+            "access denied", "access is denied", "read-only file system",
         ),
     ),
     (
@@ -185,13 +197,16 @@ _LATER_SIGNS = (
             "no such file or directory", "does not exist", "enoent", "modulenotfounderror", "cannot find module",
             "cannot find package", "no module named", "cannot find the file", "cannot find the path",
             "' not found. available",
-            "remote not found", "file found in the working directory", "file not found", "did not match any file",
+            "remote not found", "could not resolve to a repository", "unknown skill: ",
+            "file found in the working directory", "file not found", "did not match any file",
             "http 404",
         ),
     ),
 )  # fmt: skip
 """Messages of programs. Tried after the signs of a failed check, whose output may quote any of them."""
 _WEB = frozenset({"WebFetch", "WebSearch"})
+_UNREACHED = lazy.pattern(r"Exit code (?:5|6|7|28|35|52|56)\b")
+"""Of `curl`: no host, no connection, no answer in time."""
 
 
 def class_of(call: DetectedCall) -> ErrorClass:
@@ -200,15 +215,16 @@ def class_of(call: DetectedCall) -> ErrorClass:
         return ErrorClass.MCP
     text = call.text
     text = (text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}").lower() + "\n"
+    if "\0" in text:  # a Windows program in WSL prints UTF-16
+        text = text.replace("\0", "")
     found = _first(_SIGNS, text)
     if found is not None:
         return found
     if call.name in SHELLS and (found := _failed_check(call.command[:400], text)) is not None:
         return found
-    found = _first(_LATER_SIGNS, text) or _first(_OTHER_SIGNS, text)
-    if found is not None:
-        return found
-    return _by_program(call)
+    last = text.rstrip().rpartition("\n")[2]  # a program's banner comes first, and its verdict last
+    found = _first(_LATER_SIGNS + _OTHER_SIGNS, last) or _first(_LATER_SIGNS + _OTHER_SIGNS, text)
+    return found or _by_program(call)
 
 
 def _failed_check(command: str, text: str) -> ErrorClass | None:
@@ -216,7 +232,11 @@ def _failed_check(command: str, text: str) -> ErrorClass | None:
     if _TESTER.search(command) and _TEST_REPORT.search(text):
         return ErrorClass.TEST_FAILURE
     is_linter, is_compiler = _LINTER.search(command) is not None, _COMPILER.search(command) is not None
-    if any(map(text.__contains__, _LINTED)) or (is_linter and not is_compiler and _COUNTED.search(text)):
+    if (
+        any(map(text.__contains__, _LINTED))
+        or _REFORMATS.search(text)
+        or (is_linter and not is_compiler and _COUNTED.search(text))
+    ):
         return ErrorClass.LINT
     if any(map(text.__contains__, _UNCOMPILED)) or (is_compiler and _COUNTED.search(text)):
         return ErrorClass.LINT if is_linter and not is_compiler else ErrorClass.COMPILE_ERROR
@@ -235,6 +255,8 @@ def _by_program(call: DetectedCall) -> ErrorClass:
     ):
         if pattern.match(program):
             return name
+    if program == "curl" and _UNREACHED.match(call.text):
+        return ErrorClass.NETWORK
     if program in _LOOKERS or program.partition(" ")[0] in _LOOKERS or "diff " in call.command[:400]:
         return ErrorClass.NO_MATCH
     return ErrorClass.OTHER
@@ -246,7 +268,7 @@ def _first(signs: Iterable[tuple[ErrorClass, tuple[str, ...]]], text: str) -> Er
 
 def is_failure(call: DetectedCall) -> bool:
     """Whether the tool itself failed: not because a parallel call failed, and not because it was refused."""
-    if call.status is not CallStatus.ERROR or call.output is None:
+    if call.worked or call.status not in (CallStatus.OK, CallStatus.ERROR) or call.output is None:
         return False
     text = call.text[:120]
     return not any(sign in text for sign in _NOT_RUN) and refused_by(call) is None
@@ -261,16 +283,15 @@ class ToolError(Detector):
 
     def find(self, scene: Scene) -> Iterator[Moment]:
         for stretch in scene.stretches:
-            failed = {id(call) for call in stretch.troubled if is_failure(call)}
-            if failed:
-                for place, call in enumerate(stretch.calls):
-                    if id(call) in failed:
-                        yield self._event(scene, stretch.calls, place)
+            for place, call in enumerate(stretch.calls):
+                if is_failure(call):
+                    yield self._event(scene, stretch.calls, place)
 
     def _event(self, scene: Scene, calls: Sequence[DetectedCall], place: int) -> Moment:
         call = calls[place]
         why = class_of(call)
         attempts, next_try, cure = _recovery(calls, place, why)
+        tried = calls.index(next_try, place) if next_try is not None else place
         return scene.event(
             self.kind,
             call.proof,
@@ -278,7 +299,7 @@ class ToolError(Detector):
             _CAUSES.get(why, Cause.ENVIRONMENT),
             1.0,
             about=why.value,
-            loss=scene.spent.between(call, next_try) if next_try is not None else None,
+            loss=scene.spent.between(calls[place : tried + 1]) if next_try is not None else None,
             tool=call.name,
             target=call.target,
             recovered=cure is not None,
@@ -307,7 +328,7 @@ def _missing(calls: Sequence[DetectedCall], place: int, why: ErrorClass) -> dict
     if program not in failed.command.replace("/", " ").split():
         return {}
     for call in calls[place + 1 : place + 1 + _REACH]:
-        if call.name in SHELLS and call.status is CallStatus.OK:
+        if call.name in SHELLS and call.worked:
             launched = launch(failed.command, call.command, program)
             if launched is not None:
                 return {"missing": program, "works_as": launched}
@@ -340,7 +361,7 @@ def _recovery(
             continue
         attempts += 1
         next_try = next_try or call
-        if call.status is CallStatus.OK:
+        if call.worked:
             return attempts, next_try, call
     return attempts, next_try, None
 

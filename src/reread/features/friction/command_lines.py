@@ -1,0 +1,135 @@
+"""The command lines that a shell call ran: their programs, and each line as a person would type it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from reread import lazy
+from reread.features.edits.shell import without_heredocs
+
+_BEFORE_PROGRAM = lazy.pattern(
+    r"""\s*(?:(?:cd|pushd)\s+(?:"[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*   # cd somewhere &&
+    | [A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|(?:\$\([^()]*\)|[^\s;&])*)(?:\s*(?:&&|;)\s*|\s+)   # NAME=value
+    | \#[^\n]*\n | \\\n
+    | (?:sudo|time|nohup|command|exec|env)\s+(?=[\w./])
+    | timeout\s+(?:-\S+\s+)*\S+\s+
+    | \(\s*)""",
+    re.VERBOSE,
+)
+_WORD = lazy.pattern(r"[\w./@:+-]+")
+_SCRIPTED = frozenset({"python", "python3", "node", "ruby", "php"})
+_SCRIPTS = (".py", ".js", ".ts", ".rb", ".php")
+_HAVE_SUBCOMMANDS = """
+    git npm npx pnpm yarn bun deno cargo go docker kubectl terraform helm gh glab jj pip pip3 uv poetry pipenv hatch
+    nox tox make just mise rake bundle rails mix dotnet gradle gradlew mvn swift xcodebuild brew apt apt-get
+    systemctl aws
+    ruff biome gcloud az conda nix composer artisan flutter dart zig stack cabal lake rtk task turbo nx"""
+_WITH_SUBCOMMAND = _SCRIPTED | frozenset(_HAVE_SUBCOMMANDS.split())
+_TWO_DEEP = frozenset({"gh", "glab", "aws", "gcloud", "az"})
+_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "mise"})
+_WITH_VALUE = frozenset({"-C", "-R", "--prefix", "--cwd", "--filter", "--directory", "--manifest-path"})
+"""Options before a subcommand whose value is the next word."""
+
+
+@lru_cache(maxsize=8192)
+def prefix_of(command: str) -> str:
+    """`git commit` for `cd app && git commit -m "..."`: the part that a permission rule or an alias would name."""
+    line = command[:300].lstrip()
+    while line and (found := _BEFORE_PROGRAM.match(line)):
+        line = line[found.end() :]
+    words: list[str] = _WORD.findall(line[:120])
+    if not words:
+        return ""
+    program = words[0].rpartition("/")[2] or words[0]
+    if program not in _WITH_SUBCOMMAND:
+        return program
+    if program in _SCRIPTED and len(words) > 2 and words[1] == "-m":
+        return f"{program} -m {words[2]}"
+    if len(words) > 2 and words[1] in _WITH_VALUE:
+        del words[1:3]
+    rest = [word for word in words[1:5] if not word.startswith("-")]
+    if not rest:
+        return program
+    if program in _SCRIPTED:
+        return f"{program} {rest[0]}" if rest[0].endswith(_SCRIPTS) else program
+    taken = 2 if program in _TWO_DEEP or (rest[0] == "run" and program in _RUNNERS) else 1
+    return " ".join([program, *rest[:taken]])
+
+
+_COMMIT = lazy.pattern(
+    r"\b(?:git(?:\s+-[cC]\s+\S+|\s+--?\S+)*\s+commit|jj\s(?:-\S+\s+\S+\s+)*(?:commit|describe))(?![\w./-])"
+)
+_PUSH = lazy.pattern(r"\bgit(?:\s+-[cC]\s+\S+|\s+--?\S+)*\s+push(?![\w./-])")
+_PULL_REQUEST = lazy.pattern(r"\bgh pr create\b|\bglab mr create\b")
+_TEXT = lazy.pattern(r"\"(?<!sh -c \")(?<!sh -lc \")(?:\\.|[^\"\\])*\"|'(?<!sh -c ')(?<!sh -lc ')[^']*'", re.DOTALL)
+"""A quoted argument, except a script that a shell is given. The quote comes first, so that `re` can jump."""
+_BETWEEN = lazy.pattern(r"&&|\|\||[;|\n]")
+_HIDES = lazy.pattern(r"(?<!\|)\|(?!\|)|\|\|\s*(?:true|:)(?:\s|$)|[;&]\s*echo\b|;\s*true\b")
+_LONGEST_COMMAND = 4000
+
+
+def commands_in(command: str) -> list[str]:
+    """The commands of a shell line, without its quoted texts and here-documents: a message may name any program."""
+    return [part for part in _BETWEEN.split(_TEXT.sub('""', _bare(command))) if part.strip()]
+
+
+def is_push(command: str) -> bool:
+    return "push" in command and any(map(_PUSH.search, commands_in(command)))
+
+
+def is_pull_request(command: str) -> bool:
+    return "create" in command and any(map(_PULL_REQUEST.search, commands_in(command)))
+
+
+def hides_its_end(command: str) -> bool:
+    """Whether the client was told another exit code than that of the command: of a pipe's last program, of `echo`."""
+    return any(map(command.__contains__, ("|", "echo", "true"))) and _HIDES.search(_covered(_bare(command))) is not None
+
+
+def _bare(command: str) -> str:
+    return without_heredocs(command[:_LONGEST_COMMAND]).replace("\\\n", " ")
+
+
+def _covered(bare: str) -> str:
+    """The command with a line of the same length for each quoted text."""
+    return _TEXT.sub(lambda text: "_" * len(text[0]), bare)
+
+
+def is_commit(command: str) -> bool:
+    """Whether a shell line commits; `jj describe` names a commit."""
+    if "commit" not in command and "describe" not in command:
+        return False
+    return any(_COMMIT.search(part) is not None and "--dry-run" not in part for part in commands_in(command))
+
+
+_MESSAGE = lazy.pattern(r"(\s-a?m|\s--message|\s--title|\s--body)[ =](?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\S+)")
+_OUTPUT = lazy.pattern(r"\s*(?:\d?>|&>|\||<)")
+"""What is done with an output is not part of the command."""
+_OF_A_SCRIPT = lazy.pattern(
+    r"\s*(?:for|while|until|if|then|else|elif|fi|case|esac|do|done|function|\[|\{|\}|!)(?:\s|$)"
+)
+_BETWEEN_LINES = lazy.pattern(r"&&|[;\n]")
+_UNSURE = ('"', "'", "$(", "`", "||", "<<")
+"""Outside of quoted texts: what a shell puts in the place of other text, runs only sometimes, or does not close."""
+_LONGEST_LINE = 160
+
+
+def lines_in(command: str) -> list[str]:
+    """The lines a command ran one after the other, each whole, with `<message>` for what was said of a change; none
+    where the command is a script or its quotes do not match."""
+    covered = _covered(bare := _bare(command))
+    if any(map(covered.__contains__, _UNSURE)):
+        return []
+    found: list[str] = []
+    begins = 0
+    for end in [*(match.span() for match in _BETWEEN_LINES.finditer(covered)), (len(covered), len(covered))]:
+        part, begins, hidden = bare[begins : end[0]], end[1], covered[begins : end[0]]
+        if _OF_A_SCRIPT.match(part):
+            return []
+        output = _OUTPUT.search(hidden)
+        line = part[: output.start()] if output is not None else part
+        line = _MESSAGE.sub(r"\1 <message>", line.strip()) if " -" in line else line.strip()
+        if line and not line.startswith("#") and len(line) <= _LONGEST_LINE and "\n" not in line:
+            found.append(line)
+    return found
