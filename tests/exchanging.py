@@ -51,7 +51,7 @@ class Desk:
         self.more.mkdir()
         self.folder.mkdir(exist_ok=True)
         with self.open() as archive:
-            self.id = archive.label_machine(name).id
+            self.id = archive.inner.label_machine(name).id
 
     @property
     def own(self) -> Path:
@@ -87,7 +87,7 @@ class Desk:
 
     def backup(self, session: str) -> bytes | None:
         with self.open() as archive:
-            return archive.kept_backups()(session, BACKUP)
+            return archive.inner.kept_backups()(session, BACKUP)
 
     def assert_whole(self) -> None:
         with self.open() as archive:

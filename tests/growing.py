@@ -25,7 +25,7 @@ def trunk(folder: Path, number: int) -> Path:
 
 def rows(archive: Archive) -> dict[str, list[tuple[Any, ...]]]:
     """Everything that the tables say."""
-    connection = archive.connection
+    connection = archive.inner.connection
     names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     return {name: _told(connection, name) for name in names if name not in NOT_COMPARED and "search_" not in name}
 

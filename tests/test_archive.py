@@ -225,11 +225,11 @@ def test_closed_and_opened_again_it_knows_everything(tmp_path: Path) -> None:
 def test_it_knows_its_sources(tmp_path: Path) -> None:
     two_sessions(tmp_path)
     with an_archive(tmp_path) as archive:
-        assert not archive.keeps(tmp_path / "projects")
+        assert not archive.inner.keeps(tmp_path / "projects")
         archive.sync()
-        assert archive.keeps(tmp_path / "projects")
-        assert not archive.keeps(tmp_path)
-        assert archive.known_sources() == {str(tmp_path / "projects")}
+        assert archive.inner.keeps(tmp_path / "projects")
+        assert not archive.inner.keeps(tmp_path)
+        assert archive.inner.known_sources() == {str(tmp_path / "projects")}
 
 
 def test_prompts_are_counted_from_a_moment_on(tmp_path: Path) -> None:
@@ -241,8 +241,8 @@ def test_prompts_are_counted_from_a_moment_on(tmp_path: Path) -> None:
         first, last = times[0], times[-1]
         assert first is not None
         assert last is not None
-        assert archive.prompts_since([last]) == [1]
-        assert archive.prompts_since([first, last])[1] == 1
+        assert archive.inner.prompts_since([last]) == [1]
+        assert archive.inner.prompts_since([first, last])[1] == 1
 
 
 def test_as_many_prompts_were_typed_lately_as_sessions_say(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_as_many_prompts_were_typed_lately_as_sessions_say(tmp_path: Path) -> No
     with an_archive(tmp_path) as archive:
         archive.sync()
         typed = sum(each.stored.row.prompts for each in archive.sessions())
-        assert archive.prompts_since([datetime(2020, 1, 1, tzinfo=UTC)]) == [typed] == [4]
+        assert archive.inner.prompts_since([datetime(2020, 1, 1, tzinfo=UTC)]) == [typed] == [4]
 
 
 def test_users_may_read_with_sql_and_not_write(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_a_session_whose_folder_was_renamed_is_found_where_it_is_now(tmp_path: P
 
 def test_an_archive_of_a_newer_version_is_not_called_damaged(tmp_path: Path) -> None:
     with Archive(tmp_path) as archive:
-        archive.connection.execute("INSERT INTO migration VALUES ('shiny', 0)")
+        archive.inner.connection.execute("INSERT INTO migration VALUES ('shiny', 0)")
     with Archive(tmp_path) as archive, pytest.raises(reread.RereadError, match="newer reread"):
         archive.safe.verify()
 
@@ -335,7 +335,7 @@ def test_an_archive_of_a_newer_version_is_not_rebuilt_but_one_with_a_damaged_nam
     with an_archive(tmp_path) as archive:
         archive.sync()
         home = archive.home
-        archive.connection.execute("INSERT INTO migration VALUES ('shiny', 0)")
+        archive.inner.connection.execute("INSERT INTO migration VALUES ('shiny', 0)")
     with Archive(home) as archive, pytest.raises(reread.RereadError, match="newer reread"):
         archive.safe.rebuild()
     assert not list(home.glob("*.damaged-*"))

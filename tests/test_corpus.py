@@ -218,6 +218,8 @@ def test_the_index_is_made_again_when_every_source_is_gone(tmp_path: Path) -> No
 
 def _told(archive: reread.Archive) -> tuple[object, ...]:
     rows = sorted((each.stored.row, sorted(each.stored.files)) for each in archive.sessions())
-    calls = archive.connection.execute("SELECT id, name, status, time, path FROM tool_call ORDER BY 1, 2, 3, 4, 5")
-    words = archive.connection.execute("SELECT term, doc, cnt FROM vocabulary")
+    calls = archive.inner.connection.execute(
+        "SELECT id, name, status, time, path FROM tool_call ORDER BY 1, 2, 3, 4, 5"
+    )
+    words = archive.inner.connection.execute("SELECT term, doc, cnt FROM vocabulary")
     return rows, archive.usage("model"), calls.fetchall(), words.fetchall()

@@ -7,7 +7,6 @@ import json
 import pickle
 import shutil
 import sqlite3
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime
@@ -174,7 +173,7 @@ def test_what_another_archive_listed_is_found_by_its_name(archive: Archive, tmp_
                 with pytest.raises(reread.UnknownSession):
                     other.session(listed)
         copied = next(each for each in archive.sessions() if each.id in known)
-        assert other.find_one(copied.stored).row.uuid == copied.id
+        assert other.inner.find_one(copied.stored).row.uuid == copied.id
 
 
 def test_half_an_emoji_names_nothing(archive: Archive) -> None:
@@ -190,7 +189,7 @@ def test_files_are_asked_for_by_any_path(archive: Archive) -> None:
     session = archive.session("5b2f")
     assert session.diff(Path("lantern/queue.py")) == session.diff("lantern/queue.py") != []
     assert archive.files.touched(Path("lantern/queue.py")) == archive.files.touched("lantern/queue.py")
-    assert archive.keeps(str(SAMPLES)) and archive.keeps(SAMPLES)
+    assert archive.inner.keeps(str(SAMPLES)) and archive.inner.keeps(SAMPLES)
 
 
 def test_a_database_is_written_to_a_new_file_only(archive: Archive, tmp_path: Path) -> None:
@@ -229,7 +228,7 @@ def test_a_copy_of_an_archive_opens_its_own_database(archive: Archive) -> None:
     handed = pickle.loads(pickle.dumps(archive))  # noqa: S301  our own
     with handed:
         assert handed.sessions() == archive.sessions()
-    assert archive.is_open
+    assert archive.inner.is_open
 
 
 def test_what_is_shown_says_what_it_is(archive: Archive, tmp_path: Path) -> None:
@@ -285,7 +284,7 @@ WRONG: list[Callable[[Archive], object]] = [
     lambda a: a.marks.move_project(1, 2),  # type: ignore[arg-type]
     lambda a: a.safe.restore("@last", 5),  # type: ignore[arg-type]
     lambda a: a.safe.push("/no/such/folder"),
-    lambda a: a.label_machine(5),  # type: ignore[arg-type]
+    lambda a: a.inner.label_machine(5),  # type: ignore[arg-type]
     lambda _: reread.load(5),  # type: ignore[arg-type]
     lambda _: reread.open(home=5),  # type: ignore[arg-type]
     lambda _: reread.open(sources=5),  # type: ignore[arg-type]
@@ -304,16 +303,3 @@ def test_every_exception_is_in_one_tree_and_can_be_imported() -> None:
     assert {each.__name__ for each in found} == set(errors.__all__)
     assert all(issubclass(each, reread.RereadError) for each in found)
     assert all(getattr(reread, each.__name__) is each for each in found)
-
-
-def test_names_of_the_release_before_say_what_took_their_place(archive: Archive) -> None:
-    with pytest.warns(DeprecationWarning, match=r"archive\.tags is now archive\.marks\.tags"):
-        assert getattr(archive, "tags")() == archive.marks.tags()  # noqa: B009
-    with pytest.warns(DeprecationWarning, match=r"archive\.marks\(\) is now archive\.marks\.all\(\)"):
-        assert archive.marks() == archive.marks.all()
-    with pytest.warns(DeprecationWarning, match=r"archive\.mark is now archive\.marks\.set"):
-        assert getattr(archive, "mark")("@last", note="") == 0  # noqa: B009
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(AttributeError, match="an Archive has no 'no_such_name'"):
-            getattr(archive, "no_such_name")  # noqa: B009

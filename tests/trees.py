@@ -148,6 +148,6 @@ def everything(archive: Archive) -> dict[str, list[tuple[object, ...]]]:
         "session_end",
     )
     return {
-        table: sorted(archive.connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr)  # noqa: S608
+        table: sorted(archive.inner.connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr)  # noqa: S608
         for table in tables
     }

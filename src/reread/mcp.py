@@ -351,7 +351,9 @@ def _traced(archive: Archive, file: TouchedFile) -> Traced | None:
     newest = list(dict.fromkeys(changed))[:_MOST_TRACED]
     sessions = (archive.session(name) for name in reversed(newest))
     try:
-        return archives.file_history.trace(sessions, file.path, None, datetime.fromisoformat, archive.kept_backups())
+        return archives.file_history.trace(
+            sessions, file.path, None, datetime.fromisoformat, archive.inner.kept_backups()
+        )
     except BadInput:  # changed by shell commands only, whose effect on the file is unknown
         return None
 

@@ -160,7 +160,7 @@ def rows_after(folder: Path, made: list[Told], files: list[list[Path]], order: l
             assert archive.sync().problems == []
     with Archive(home, [folder / MACHINES[0]], machine=MACHINES[0]) as archive:
         archive.sync()
-        counted = list(cells(archive.connection))
+        counted = list(cells(archive.inner.connection))
         found: list[object] = list(archive.sql(ROWS)[1])
     assert cold(folder, made, files) == counted
     return found
@@ -180,7 +180,7 @@ def cold(folder: Path, made: list[Told], files: list[list[Path]]) -> list[tuple[
         for path in group
     ]
     with Archive(folder / "empty", [], machine="desk") as archive:
-        return list(count(jobs, archive.connection, archive.prices).cells)
+        return list(count(jobs, archive.inner.connection, archive.prices).cells)
 
 
 @settings(max_examples=8, deadline=None)
@@ -207,9 +207,9 @@ def test_an_archive_of_the_rule_before_is_settled_again_by_the_next_command(tmp_
         archive.sync()
         right = list(archive.sql(ROWS)[1])
         [(fork,)] = archive.sql("SELECT file.id FROM file JOIN session ON session.id = session WHERE uuid = 'fork'")[1]
-        archive.connection.execute("UPDATE copied SET owner = ?, counted = ?", (fork, fork))
-        archive.connection.execute("DELETE FROM migration WHERE name = 'owners_by_content'")
-        archive.connection.commit()
+        archive.inner.connection.execute("UPDATE copied SET owner = ?, counted = ?", (fork, fork))
+        archive.inner.connection.execute("DELETE FROM migration WHERE name = 'owners_by_content'")
+        archive.inner.connection.commit()
         assert list(archive.sql(ROWS)[1]) != right
     for path in (tmp_path / "projects").rglob("*.jsonl"):
         path.unlink()

@@ -109,8 +109,8 @@ def test_every_config_folder_has_its_own_period(tmp_path: Path) -> None:
         archive.sync()
         listed = archive.sessions(cleanup_days=periods)
         assert {each.id: (each.expires - NOW).days for each in listed if each.expires} == {"a": 365, "b": 30, "ab": 60}
-        assert archive.count_expiring(later + timedelta(days=7), periods) == 1
-        assert archive.count_expiring(NOW + timedelta(days=61), periods) == 2
+        assert archive.inner.count_expiring(later + timedelta(days=7), periods) == 1
+        assert archive.inner.count_expiring(NOW + timedelta(days=61), periods) == 2
     with_capture = str(tmp_path / "a home" / "wire" / "x.wire"), str(tmp_path / "a" / "projects" / "x.jsonl")
     assert (periods.of(*with_capture), periods.of(with_capture[0])) == (365, 30)
 

@@ -86,7 +86,7 @@ def test_a_pattern_that_takes_for_ever_on_it_is_given_up(archive: Archive, tmp_p
     index = next((tmp_path / "projects").rglob("sessions-index.json"))
     index.write_text(json.dumps({"version": 1, "entries": [entry(LOST, summary="a" * 40 + "!"), entry("other")]}))
     archive.sync()
-    assert [each.id for each in archive.lost(None, "(a+)+$|mari.old", is_regex=True)] == ["other"]
+    assert [each.id for each in archive.lost(None, "(a|aa)+$|mari.old", is_regex=True)] == ["other"]
 
 
 def test_what_a_session_lacks_comes_from_the_index(archive: Archive, tmp_path: Path) -> None:

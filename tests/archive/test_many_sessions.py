@@ -109,7 +109,7 @@ def test_a_survey_holds_little_of_each_file(tmp_path: Path, is_kept: bool, most:
 
 
 def surveyed(archive: Archive) -> Survey:
-    return Survey(archive.connection, archive.machine, archive.sources, archive.packs.folder)
+    return Survey(archive.inner.connection, archive.machine, archive.sources, archive.inner.packs.folder)
 
 
 def peak(made: Callable[[], object]) -> int:

@@ -123,7 +123,7 @@ def test_of_several_sources_the_one_that_missed_least_is_taken(tmp_path: Path) -
     with synced(tmp_path, a_capture(tmp_path, "run.jsonl", 0.04)) as archive:
         assert archive.billing.reconciliation()[ID].source == "cost-state"
         line = StatusLine({"session_id": ID, "cost": {"total_cost_usd": 0.06}}, BEGAN + 5_000)
-        client_totals.keep(archive.connection, line, "desk", BEGAN + 5_000)
+        client_totals.keep(archive.inner.connection, line, "desk", BEGAN + 5_000)
         found = archive.billing.reconciliation()[ID]
     assert (found.source, found.client, found.difference) == ("statusline", 60_000_000, 27_500_000)
 

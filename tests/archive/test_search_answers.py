@@ -260,7 +260,7 @@ def of_many(folder: Path, *prompts: str) -> Archive:
 def test_of_many_matches_only_those_that_are_shown_are_read(tmp_path: Path) -> None:
     with of_many(tmp_path, "alpaca, alpaca, alpaca") as archive:
         answer = archive.search("alpaca", now=NOW)
-        assert (answer.total, len(answer.hits), len(archive.held_texts)) == (51, 20, 20)
+        assert (answer.total, len(answer.hits), len(archive.inner.held_texts)) == (51, 20, 20)
         assert answer.hits[0].text == "alpaca, alpaca, alpaca"
 
 
@@ -282,7 +282,7 @@ def test_of_many_matches_the_one_with_the_words_side_by_side_is_found(tmp_path: 
 def test_a_word_that_is_hardly_begun_is_found_without_being_counted(tmp_path: Path) -> None:
     with of_many(tmp_path, "alpaca, alpaca, alpaca") as archive:
         answer = archive.search("al*", now=NOW)
-        assert (answer.total, len(answer.hits), len(archive.held_texts)) == (51, 20, 20)
+        assert (answer.total, len(answer.hits), len(archive.inner.held_texts)) == (51, 20, 20)
         assert answer.hits[0].text == "gnu, cow, alpaca 49"
 
 
@@ -359,9 +359,9 @@ def test_what_was_forgotten_stays_in_no_memory(tmp_path: Path) -> None:
     bobs().write(tmp_path / "projects")
     with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
         archive.sync()
-        assert archive.search("brown").total == len(archive.held_texts) == 3
+        assert archive.search("brown").total == len(archive.inner.held_texts) == 3
         archive.safe.forget(BOB)
-        assert archive.search("narwhal").total == len(archive.held_texts) == 1
+        assert archive.search("narwhal").total == len(archive.inner.held_texts) == 1
 
 
 @pytest.mark.parametrize("number", [WINDOW - 1, WINDOW, WINDOW + 1, 2 * WINDOW])
@@ -472,6 +472,6 @@ def test_what_lies_in_no_year_of_a_zone_lies_in_no_month(tmp_path: Path, zone: s
     a_session(*(a_prompt(f"a lemur {time}", timestamp=time) for time in told)).write(tmp_path / "projects")
     with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
         archive.sync()
-        found = facets(archive.connection, archive.text.count_hits("lemur"), ZoneInfo(zone))
+        found = facets(archive.inner.connection, archive.text.count_hits("lemur"), ZoneInfo(zone))
     beyond = "9999-12" if zone.startswith("America") else "0001-01"
     assert found.months == tuple(sorted((("2026-10", 1), ("0001-02", 1), (beyond, 1)), reverse=True))

@@ -229,7 +229,7 @@ def test_what_is_added_up_while_a_sync_runs_is_what_it_leaves_behind(
     a_session(a_prompt("go"), *replies, a_request("msg_none", time="no time"), id=ANN).write(tmp_path / "projects")
     with synced(tmp_path) as archive:
         kept = archive.usage(by, timezone=timezone(timedelta(hours=5)), **filters)
-        usage_sums.mark_stale(archive.connection)
+        usage_sums.mark_stale(archive.inner.connection)
         added = archive.usage(by, timezone=timezone(timedelta(hours=5)), **filters)
     assert added == kept
     assert kept.rows

@@ -474,12 +474,12 @@ def test_only_texts_that_may_match_are_read(tmp_path: Path, monkeypatch: pytest.
         assert [hit.text for hit in archive.search(r"\btapirs", is_regex=True).hits] == ["a tapirs heron"]
         assert sorted(noted.texts) == ["a tapirs heron", "the \x1b[31mtapirs"]
         assert [hit.text for hit in archive.search(r"\[31mtapirs", is_regex=True).hits] == ["the \x1b[31mtapirs"]
-        archive.connection.execute("DELETE FROM block")
-        assert not archive.connection.execute("SELECT * FROM partly_indexed").fetchall()
+        archive.inner.connection.execute("DELETE FROM block")
+        assert not archive.inner.connection.execute("SELECT * FROM partly_indexed").fetchall()
 
 
 def listed(archive: Archive) -> list[str]:
-    terms = term_list(archive.connection)
+    terms = term_list(archive.inner.connection)
     return terms.terms.split() if terms is not None else []
 
 
@@ -508,16 +508,16 @@ def test_letters_inside_of_words_are_found_by_a_list_of_all_words(
         monkeypatch.setattr(words, "FEW", 0)
         assert archive.search(r"apirs", is_regex=True).total == 3
         assert "wapirs" in listed(archive)
-        assert meta.waiting_for_friction(archive.connection)
-        archive.finish()  # which brings no words here
+        assert meta.waiting_for_friction(archive.inner.connection)
+        archive.inner.finish()  # which brings no words here
         assert "wapirs" in listed(archive)
 
-        archive.connection.execute("UPDATE term_list SET checksum = checksum + 1")
+        archive.inner.connection.execute("UPDATE term_list SET checksum = checksum + 1")
         assert listed(archive) == []
         assert archive.search(r"apirs", is_regex=True).total == 3
         assert "wapirs" in listed(archive)
         archive.safe.forget(archive.sessions()[0].id)
-        assert archive.connection.execute("SELECT count(*) FROM term_list").fetchone() == (0,)
+        assert archive.inner.connection.execute("SELECT count(*) FROM term_list").fetchone() == (0,)
 
 
 def test_where_nothing_can_be_written_letters_are_found_by_reading(
@@ -536,7 +536,7 @@ def test_of_what_was_indexed_before_nothing_is_ruled_out(tmp_path: Path) -> None
     a_session(a_prompt("the \x1b[31mtapirs")).write(tmp_path / "projects")
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
         archive.sync()
-        archive.connection.executescript(
+        archive.inner.connection.executescript(
             "DROP TABLE partly_indexed; DROP TABLE term_list; DROP TRIGGER words_of_block_gone;"
             "DELETE FROM migration WHERE name = 'partly_indexed'"
         )

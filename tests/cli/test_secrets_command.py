@@ -111,7 +111,7 @@ def test_workers_find_what_one_process_finds(projects: Path, tmp_path: Path, mon
 def test_a_damaged_file_is_told_and_the_others_are_looked_through(projects: Path, tmp_path: Path) -> None:
     with Archive(tmp_path / "kept", [projects]) as archive:
         archive.sync()
-        [(pack, offset)] = archive.connection.execute(
+        [(pack, offset)] = archive.inner.connection.execute(
             "SELECT pack, piece.offset + stored / 2 FROM piece JOIN file ON file.id = piece.file WHERE path LIKE ?",
             (f"%{ANN}%",),
         ).fetchall()

@@ -102,8 +102,8 @@ def _with_captures(scene: Scene) -> None:
 def _damaged(scene: Scene) -> None:
     _taken(scene)
     with scene.archive() as archive:
-        row = read.files_of(archive.connection, archive.find(SESSION).id)[0]
-        damaged = read.pieces_of(archive.connection, row.id, row.generation)[0].place
+        row = read.files_of(archive.inner.connection, archive.find(SESSION).id)[0]
+        damaged = read.pieces_of(archive.inner.connection, row.id, row.generation)[0].place
     pack = scene.home / "safe" / f"{damaged.pack:06}.pack"
     content = bytearray(pack.read_bytes())
     content[damaged.end - 1] ^= 1
@@ -192,10 +192,10 @@ class Kept(NamedTuple):
 
 
 def kept_by(archive: Archive) -> Kept:
-    numbers = [number for (number,) in archive.connection.execute("SELECT id FROM file")]
-    rows = [read.file_by_id(archive.connection, number) for number in numbers]
-    found = {str(row.path): archive.reader.left_of(row).content for row in rows}
-    waiting = {str(path): path.read_bytes() for path in archive.wire.rglob("*.wire")}
+    numbers = [number for (number,) in archive.inner.connection.execute("SELECT id FROM file")]
+    rows = [read.file_by_id(archive.inner.connection, number) for number in numbers]
+    found = {str(row.path): archive.inner.reader.left_of(row).content for row in rows}
+    waiting = {str(path): path.read_bytes() for path in archive.inner.wire.rglob("*.inner.wire")}
     sessions = {each.stored.row.uuid: _paths(archive, each.stored.id) for each in archive.sessions()}
     return Kept(found | _by_run(waiting) | _by_run(found), sessions, archive.marks.all())
 
@@ -206,7 +206,7 @@ def _by_run(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _paths(archive: Archive, session: int) -> list[str]:
-    rows = read.files_of(archive.connection, session) + read.backups_of(archive.connection, session)
+    rows = read.files_of(archive.inner.connection, session) + read.backups_of(archive.inner.connection, session)
     return [str(row.path) for row in rows]
 
 

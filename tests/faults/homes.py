@@ -42,7 +42,7 @@ def a_full_home(folder: Path) -> Tree:
         archive.sync()
         archive.marks.set(first, starred=True, tags=["good"], note="a noteword")
         archive.marks.move_project("/home/old", "/home/new")
-        for (uuid,) in archive.connection.execute("SELECT uuid FROM friction LIMIT 1").fetchall():
+        for (uuid,) in archive.inner.connection.execute("SELECT uuid FROM friction LIMIT 1").fetchall():
             archive.friction.mark_wrong(uuid)
     keep(tree.home, a_capture(an_interrupted_thought("msg_waits", WAITING)), session=second)
     prices = {"models": {"glm-5.1": {"input": "0.6", "output": "2.2"}}}
@@ -70,8 +70,8 @@ def an_unfinished_forget(tree: Tree, to: Path) -> Tree:
     found = Tree(tree.source, to, tree.truth)
     with opened(found) as archive:
         session = archive.find(max(tree.truth.by_session))
-        keys = {row.key for row in custody.kept_files(archive.connection, session)}
-        assert archive.packs.rewrite_without(keys).replaced
+        keys = {row.key for row in custody.kept_files(archive.inner.connection, session)}
+        assert archive.inner.packs.rewrite_without(keys).replaced
     return found
 
 

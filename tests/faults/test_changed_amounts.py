@@ -20,8 +20,8 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     resume_copy(tree.source, tree.truth)
     with tree.archive() as archive:
         archive.sync()
-        assert archive.connection.execute("SELECT count(*) FROM copied").fetchone()[0]
-        archive.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert archive.inner.connection.execute("SELECT count(*) FROM copied").fetchone()[0]
+        archive.inner.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return tree
 
 
@@ -40,7 +40,7 @@ def change(tree: Tree, statement: str) -> None:
     for name, chosen in CHOSEN.items():
         statement = statement.replace(name, chosen)
     with tree.archive() as archive:
-        assert archive.connection.execute(statement).rowcount > 0
+        assert archive.inner.connection.execute(statement).rowcount > 0
 
 
 def proved(tree: Tree, *, deep: bool = False) -> Verified:
@@ -52,7 +52,7 @@ def test_a_whole_archive_is_proved_to_the_last_response(tree: Tree) -> None:
     proof = proved(tree, deep=True)
     assert proof.damaged == []
     with tree.archive() as archive:
-        assert proof.recounted == archive.connection.execute("SELECT count(*) FROM request").fetchone()[0]
+        assert proof.recounted == archive.inner.connection.execute("SELECT count(*) FROM request").fetchone()[0]
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ def test_what_adds_up_and_is_wrong_all_the_same_is_found_from_the_kept_bytes(
     monkeypatch.setattr("reread.workers.ALONE_BELOW", alone_below)
     change(tree, "UPDATE request SET rows = rows + 1 WHERE key = ONE_RESPONSE")
     with tree.archive() as archive:
-        archive.connection.execute("DELETE FROM note WHERE name = 'usage_cells'")
+        archive.inner.connection.execute("DELETE FROM note WHERE name = 'usage_cells'")
     proof = proved(tree, deep=True)
     assert [
         damage for damage in proof.damaged if "index: 1 responses of" in damage and "not what its lines say" in damage
     ]
     with tree.archive() as archive:
-        assert proof.recounted == archive.connection.execute("SELECT count(*) FROM request").fetchone()[0]
+        assert proof.recounted == archive.inner.connection.execute("SELECT count(*) FROM request").fetchone()[0]
 
 
 def test_the_command_says_so_and_exits_with_1(tree: Tree) -> None:
@@ -113,10 +113,10 @@ def test_a_flipped_bit_among_the_amounts_is_found(tree: Tree, seed: int) -> None
     with tree.archive() as archive:
         table = chance.choice(["usage_cell", "request", "copied"])
         columns = {"usage_cell": "nanodollars", "request": "nanodollars", "copied": "nanodollars"}
-        keys = [key for (key,) in archive.connection.execute(f"SELECT {columns[table]} FROM {table}")]  # noqa: S608
+        keys = [key for (key,) in archive.inner.connection.execute(f"SELECT {columns[table]} FROM {table}")]  # noqa: S608
         old = chance.choice([key for key in keys if key])
         new = old ^ (1 << chance.randrange(old.bit_length() - 1))
-        archive.connection.execute(
+        archive.inner.connection.execute(
             f"UPDATE {table} SET nanodollars = ? WHERE nanodollars = ?",  # noqa: S608
             (new, old),
         )

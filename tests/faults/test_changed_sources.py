@@ -99,7 +99,7 @@ def test_restored_into_its_source_a_session_is_taken_as_known(tree: Tree) -> Non
         archive.sync()
         assert archive.find(known.row.uuid).present
         assert_true(archive, tree.truth)
-        assert {each.generation for each in generations(archive.connection, known)} == {1}
+        assert {each.generation for each in generations(archive.inner.connection, known)} == {1}
 
 
 @pytest.mark.parametrize("how", ["truncated", "emptied", "replaced", "same size", "new inode"])
@@ -118,9 +118,9 @@ def test_a_source_that_is_not_what_it_was_is_noticed_and_the_old_bytes_stay(
         session = archive.find(needle.session)
         found = bool(archive.search(needle.word, ALL_FIELDS).hits)
         assert found == (needle.word.encode() in new)
-        held = {(each.path, each.generation): each.bytes for each in generations(archive.connection, session)}
+        held = {(each.path, each.generation): each.bytes for each in generations(archive.inner.connection, session)}
         assert held[path, 1] == len(old)
-        restore(archive.connection, archive.reader, session, tmp_path / "then", generation=1)
+        restore(archive.inner.connection, archive.inner.reader, session, tmp_path / "then", generation=1)
         archive.safe.restore(needle.session, tmp_path / "now")
         assert archive.safe.verify().ok
     then, now = tmp_path / "then" / path.name, tmp_path / "now" / path.name

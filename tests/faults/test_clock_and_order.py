@@ -29,7 +29,7 @@ def grow(folder: Path, count: int) -> Path:
 def opened(folder: Path, pack_limit: int | None = None) -> Archive:
     archive = Archive(folder / "home", [folder / "projects"], machine="desk")
     if pack_limit is not None:
-        archive.packs = Safe(archive.home / "safe", pack_limit)
+        archive.inner.packs = Safe(archive.home / "safe", pack_limit)
     return archive
 
 
@@ -108,7 +108,9 @@ def test_numbers_go_on_after_the_index_was_lost(tmp_path: Path) -> None:
         grow(tmp_path, count)
         with opened(tmp_path) as archive:
             archive.sync()
-            orders.append(max(found.header.more[ORDER] for found in archive.packs.scan() if found.header is not None))
+            orders.append(
+                max(found.header.more[ORDER] for found in archive.inner.packs.scan() if found.header is not None)
+            )
         for database in (tmp_path / "home").glob("reread.db*"):
             database.unlink()
     assert orders == sorted(set(orders))

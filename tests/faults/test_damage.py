@@ -35,8 +35,10 @@ def picture(archive: Archive, tree: Tree) -> tuple[object, ...]:
         sorted((hit.session.row.uuid, hit.uuid or "", hit.text) for hit in archive.search(word, limit=10**6).hits)
         for word in words
     ]
-    calls = archive.connection.execute("SELECT id, name, status, time, path FROM tool_call ORDER BY id, time, name")
-    terms = archive.connection.execute("SELECT term, doc, cnt FROM vocabulary")
+    calls = archive.inner.connection.execute(
+        "SELECT id, name, status, time, path FROM tool_call ORDER BY id, time, name"
+    )
+    terms = archive.inner.connection.execute("SELECT term, doc, cnt FROM vocabulary")
     return (rows, cells_of(archive), hits, list(calls), list(terms))
 
 
@@ -51,8 +53,8 @@ def spoil(database: Path, page: int) -> None:
 def test_a_damaged_page_is_named_and_the_index_made_again(tree: Tree, part: int) -> None:
     with tree.archive() as archive:
         before = picture(archive, tree)
-        archive.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        pages = archive.connection.execute("PRAGMA page_count").fetchone()[0]
+        archive.inner.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        pages = archive.inner.connection.execute("PRAGMA page_count").fetchone()[0]
     page = random.Random(f"page:{part}").randrange(1, pages) if part else 0
     spoil(tree.home / FILE_NAME, page)
     with tree.archive() as archive:
@@ -84,15 +86,15 @@ def test_values_that_nobody_wrote_are_told_as_damage(tree: Tree) -> None:
 
 def test_a_full_disk_is_not_told_as_damage(tree: Tree) -> None:
     with pytest.raises(StoreError, match="full") as raised, tree.archive() as archive:
-        archive.connection.execute("PRAGMA max_page_count = 1")  # as many as there are
-        archive.connection.execute("CREATE TABLE more AS SELECT * FROM session, file, piece")
+        archive.inner.connection.execute("PRAGMA max_page_count = 1")  # as many as there are
+        archive.inner.connection.execute("CREATE TABLE more AS SELECT * FROM session, file, piece")
     assert "rebuild" not in str(raised.value)
 
 
 def test_what_a_caller_raises_is_not_asked_whether_the_index_is_damaged(tree: Tree) -> None:
     write_nonsense(tree)
     with pytest.raises(LookupError, match="of my own"), tree.archive() as archive:
-        assert archive.connection
+        assert archive.inner.connection
         raise LookupError("of my own")
 
 
@@ -110,9 +112,9 @@ def test_a_lost_database_is_made_again(tree: Tree) -> None:
 def test_after_a_rebuild_a_sync_takes_nothing_twice(tree: Tree) -> None:
     with tree.archive() as archive:
         archive.safe.rebuild()
-        stored = archive.packs.packs()
+        stored = archive.inner.packs.packs()
         archive.sync()
-        assert archive.packs.packs() == stored
+        assert archive.inner.packs.packs() == stored
         assert_true(archive, tree.truth)
 
 
@@ -139,7 +141,7 @@ def test_a_rebuild_remembers_what_was_rewritten(tmp_path: Path) -> None:
         before = picture(archive, tree)
         archive.safe.rebuild()
         assert picture(archive, tree) == before
-        rows = archive.connection.execute("SELECT generation FROM file WHERE path = ?", (str(path),))
+        rows = archive.inner.connection.execute("SELECT generation FROM file WHERE path = ?", (str(path),))
         assert rows.fetchall() == [(2,)]
         assert archive.safe.verify().ok
 

@@ -124,17 +124,17 @@ def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
     tree: Tree, done: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tree) as archive:
-        known = (archive.marks.all(), archive.marks.moves(), labels(archive.connection))
+        known = (archive.marks.all(), archive.marks.moves(), labels(archive.inner.connection))
     stop_a_rebuild(tree, done, monkeypatch)
     with opened(tree) as archive:
         assert len(archive.sessions()) < len(tree.truth.by_session)
-        shutil.rmtree(archive.wire)
+        shutil.rmtree(archive.inner.wire)
         assert not archive.is_current()
         assert not Archive(tree.home).is_current()  # not even where there is nothing to take in
         archive.sync()
-        assert meta.read_note(archive.connection, meta.REBUILD) == "done"
+        assert meta.read_note(archive.inner.connection, meta.REBUILD) == "done"
         assert_answers(archive, tree.truth)
-        assert (archive.marks.all(), archive.marks.moves(), labels(archive.connection)) == known
+        assert (archive.marks.all(), archive.marks.moves(), labels(archive.inner.connection)) == known
         assert archive.sync().files == 0
 
 
@@ -189,14 +189,14 @@ def test_usage_counts_what_is_kept_though_its_index_is_lost(tmp_path: Path, monk
 def test_what_was_forgotten_stays_so_and_labels_stay_when_the_index_is_lost(tree: Tree) -> None:
     gone = max(tree.truth.by_session)
     with opened(tree) as archive:
-        uuid, kind = archive.connection.execute("SELECT uuid, kind FROM friction LIMIT 1").fetchone()
+        uuid, kind = archive.inner.connection.execute("SELECT uuid, kind FROM friction LIMIT 1").fetchone()
         archive.friction.mark_wrong(uuid, kind)
         archive.safe.forget(gone)
         known = (
             archive.marks.all(),
             archive.marks.moves(),
-            labels(archive.connection),
-            sorted(forgotten_rows(archive.connection)),
+            labels(archive.inner.connection),
+            sorted(forgotten_rows(archive.inner.connection)),
         )
         assert all(known)
     for _ in range(2):
@@ -206,8 +206,8 @@ def test_what_was_forgotten_stays_so_and_labels_stay_when_the_index_is_lost(tree
             listed = {each.stored.row.uuid for each in archive.sessions()}
             assert listed == tree.truth.by_session.keys() - {gone}
             assert known == (
-                *(archive.marks.all(), archive.marks.moves(), labels(archive.connection)),
-                sorted(forgotten_rows(archive.connection)),
+                *(archive.marks.all(), archive.marks.moves(), labels(archive.inner.connection)),
+                sorted(forgotten_rows(archive.inner.connection)),
             )
             archive.marks.set(min(listed), hidden=True)
             archive.marks.set(min(listed), hidden=False)  # the copy is written anew, and still has all of it
@@ -215,13 +215,13 @@ def test_what_was_forgotten_stays_so_and_labels_stay_when_the_index_is_lost(tree
 
 def test_a_copy_that_lies_costs_nothing_that_the_rows_have(tree: Tree) -> None:
     with opened(tree) as archive:
-        known = (archive.marks.all(), archive.marks.moves(), labels(archive.connection))
+        known = (archive.marks.all(), archive.marks.moves(), labels(archive.inner.connection))
     rows = {"labels": [["x", 7], [1, 2, 3, 4], None], "forgotten": [["key"], [7, 7], "x"], "marks": 7, "moved": {}}
     (tree.home / COPY).write_text(json.dumps(rows), encoding="utf-8")
     with opened(tree) as archive:
         archive.safe.rebuild()
-        assert (archive.marks.all(), archive.marks.moves(), labels(archive.connection)) == known
-        assert forgotten_rows(archive.connection) == []
+        assert (archive.marks.all(), archive.marks.moves(), labels(archive.inner.connection)) == known
+        assert forgotten_rows(archive.inner.connection) == []
 
 
 def test_a_folder_that_a_rebuild_put_aside_stops_no_forget(tree: Tree) -> None:

@@ -29,9 +29,9 @@ from pathlib import Path
 from reread.archive import Archive
 import reread.ingest.rebuild, reread.index.custody
 with Archive(Path(sys.argv[1]), machine="desk") as archive:
-    archive.connection
+    archive.inner.connection
     print("begun", flush=True)
-    getattr(archive, sys.argv[2])()
+    getattr(archive.safe, sys.argv[2])()
 """
 
 
@@ -42,7 +42,11 @@ class Kept(NamedTuple):
 
 
 def words_of(archive: Archive) -> tuple[object, ...]:
-    rows = (labels(archive.connection), forgotten_rows(archive.connection), status_lines(archive.connection))
+    rows = (
+        labels(archive.inner.connection),
+        forgotten_rows(archive.inner.connection),
+        status_lines(archive.inner.connection),
+    )
     return (archive.marks.all(), archive.marks.moves(), *map(sorted, rows))
 
 
@@ -55,9 +59,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         archive.sync()
         archive.marks.set("@last", starred=True, tags=["good"], note="a noteword")
         archive.marks.move_project("/home/old", "/home/new")
-        archive.connection.execute("INSERT INTO moment_verdict VALUES ('line', '', 'session', 7)")
-        archive.connection.execute("INSERT INTO forgotten VALUES ('key', 7)")
-        archive.connection.execute(
+        archive.inner.connection.execute("INSERT INTO moment_verdict VALUES ('line', '', 'session', 7)")
+        archive.inner.connection.execute("INSERT INTO forgotten VALUES ('key', 7)")
+        archive.inner.connection.execute(
             "INSERT INTO client_total (session, machine, source, nanodollars) VALUES ('x', 'desk', 'statusline', 7)"
         )
         return Kept(tree, words_of(archive))
@@ -105,7 +109,7 @@ def test_a_rebuild_killed_once_and_again_is_made_by_the_next_sync(
     assert {name: before[name] for name in before if name != "lock"}.items() <= digests(tree.home / "safe").items()
     with tree.archive() as archive:
         archive.sync()
-        assert meta.read_note(archive.connection, meta.REBUILD) in (None, "done")
+        assert meta.read_note(archive.inner.connection, meta.REBUILD) in (None, "done")
         assert_true(archive, tree.truth)
         assert words_of(archive) == kept.words
         assert archive.sync().files == 0
@@ -128,7 +132,7 @@ def test_kills_do_come_in_the_middle(kept: Kept, seconds_of_a_rebuild: float, tm
         tree = copied(kept, tmp_path / str(part))
         work(tree.home, "rebuild", seconds_of_a_rebuild * part / 16)
         with tree.archive() as archive:
-            return meta.read_note(archive.connection, meta.REBUILD) == "begun"
+            return meta.read_note(archive.inner.connection, meta.REBUILD) == "begun"
 
     assert any(is_half_made(part) for part in range(1, 48))
 

@@ -42,7 +42,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def assert_kept(home: Path, config: Path, sessions: list[str], to: Path) -> None:
     with an_archive(config) as archive:
-        archive.home = home
+        archive.inner.home = home
         archive.sync()
         assert archive.safe.verify().damaged == []
         for session in sessions:

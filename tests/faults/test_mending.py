@@ -144,7 +144,7 @@ def test_a_pack_that_cannot_be_read_at_all_is_not_let_go_of(tree: Tree) -> None:
 
 def test_a_damaged_index_comes_first(tree: Tree) -> None:
     with tree.archive() as archive:
-        archive.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        archive.inner.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     content = bytearray((tree.home / FILE_NAME).read_bytes())
     content[40 * 4096 : 41 * 4096] = bytes(4096)
     (tree.home / FILE_NAME).write_bytes(content)
@@ -190,7 +190,7 @@ def test_bytes_too_many_or_too_few_make_nobody_cut_off_an_intact_piece(tree: Tre
         pack.write_bytes(FAULTS[how](content[:last], chance) + content[last:])
         intact = proved(home)
         with Tree(tree.source, home, tree.truth).archive() as archive:
-            archive.connection.execute("DELETE FROM source_state")
+            archive.inner.connection.execute("DELETE FROM source_state")
             archive.sync()
             archive.safe.verify()
         assert intact <= proved(home)

@@ -64,7 +64,7 @@ def test_a_backup_of_several_pieces(tmp_path: Path) -> None:
     a_fork(config)
     with an_archive(config) as archive:
         archive.sync()
-        assert sum(archive.packs.packs().values()) < 1_600_000
+        assert sum(archive.inner.packs.packs().values()) < 1_600_000
         archive.safe.rebuild()
         archive.safe.forget(ID)
         assert restored(archive, tmp_path / "back", OTHER) == large

@@ -115,7 +115,7 @@ def test_symlink_loops_end(tmp_path: Path) -> None:
     before = traces(tmp_path / "source")
     with taken(tmp_path) as archive:
         assert finds(archive, "alpaca") == {GOOD}
-        files = archive.connection.execute("SELECT count(*), count(DISTINCT inode) FROM file").fetchone()
+        files = archive.inner.connection.execute("SELECT count(*), count(DISTINCT inode) FROM file").fetchone()
         assert files == (4, 4)
         assert archive.sync().files == 0
     assert traces(tmp_path / "source") == before

@@ -87,7 +87,7 @@ def test_a_file_that_was_adopted_and_never_read_begins_a_new_generation(tmp_path
         for word in ("alpaca", "iguana"):
             a_session(a_prompt(f"the {word}"), id=ID).write(tmp_path / "projects")
             archive.sync()
-        archive.connection.execute("UPDATE file SET size = -1, taken = 0, session = NULL")
+        archive.inner.connection.execute("UPDATE file SET size = -1, taken = 0, session = NULL")
         a_session(a_prompt("a pangolin"), id=ID).write(tmp_path / "projects")
         archive.sync()
         assert archive.sql("SELECT DISTINCT generation FROM piece ORDER BY 1")[1] == [(1,), (2,), (3,)]
@@ -132,9 +132,9 @@ def test_what_was_forgotten_is_not_adopted(tmp_path: Path) -> None:
     a_session(a_prompt("the alpaca"), id=ID).write(tmp_path / "projects")
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
         archive.sync()
-        archive.connection.execute("INSERT INTO forgotten SELECT key, 0 FROM file")
+        archive.inner.connection.execute("INSERT INTO forgotten SELECT key, 0 FROM file")
         for table in ("block", "request", "friction", "session_end", "prompt", "piece", "file", "session"):
-            archive.connection.execute(f"DELETE FROM {table}")  # noqa: S608
+            archive.inner.connection.execute(f"DELETE FROM {table}")  # noqa: S608
         proof = archive.safe.verify()
         assert proof.adopted == 0
         assert len(proof.unnamed) == 1
@@ -163,7 +163,7 @@ def test_rows_are_led_to_where_a_forget_has_put_their_pieces(tmp_path: Path, how
     tree, gone = rolled_back_forget(tmp_path)
     with without_source(tree) as archive:
         if how == "sync":
-            archive.connection.execute("DELETE FROM source_state")
+            archive.inner.connection.execute("DELETE FROM source_state")
         getattr(archive if how == "sync" else archive.safe, how)()
         for name in tree.truth.by_session.keys() - {gone}:
             assert archive.safe.restore(name, tmp_path / "after" / name).damaged == []

@@ -22,11 +22,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 def stored_twice(tree: Tree) -> list[tuple[object, ...]]:
     with tree.archive() as archive:
         places = [
-            (each.header.file, each.header.start) for each in archive.packs.scan() if isinstance(each, FoundPiece)
+            (each.header.file, each.header.start) for each in archive.inner.packs.scan() if isinstance(each, FoundPiece)
         ]
         assert len(places) == len(set(places)), "a piece was taken twice"
         return list(
-            archive.connection.execute(
+            archive.inner.connection.execute(
                 "SELECT file, offset, part, count(*) FROM block GROUP BY file, offset, part HAVING count(*) > 1"
             )
         )

@@ -69,7 +69,7 @@ def pack(archive: Archive) -> Path:
 
 
 def vocabulary(archive: Archive) -> set[str]:
-    return {term for (term,) in archive.connection.execute("SELECT term FROM vocabulary")}
+    return {term for (term,) in archive.inner.connection.execute("SELECT term FROM vocabulary")}
 
 
 # -- verifying
@@ -79,7 +79,9 @@ def test_verify_names_the_file_of_a_flipped_byte(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         assert archive.safe.verify().ok
         piece = next(
-            each for each in archive.packs.scan() if isinstance(each, FoundPiece) and "subagents" in each.header.path
+            each
+            for each in archive.inner.packs.scan()
+            if isinstance(each, FoundPiece) and "subagents" in each.header.path
         )
         flip(pack(archive), piece.place.end - 3)
         verified = archive.safe.verify()
@@ -98,7 +100,7 @@ def test_verify_names_every_file_of_a_missing_pack(tmp_path: Path) -> None:
 
 def test_verify_notices_rows_that_have_no_bytes(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
-        archive.connection.execute("DELETE FROM piece WHERE file = (SELECT id FROM file WHERE kind = 'meta')")
+        archive.inner.connection.execute("DELETE FROM piece WHERE file = (SELECT id FROM file WHERE kind = 'meta')")
         damaged = archive.safe.verify().damaged
     assert len(damaged) == 1
     assert "agent-abc.meta.json: the bytes before" in damaged[0]
@@ -108,8 +110,8 @@ def test_verify_notices_rows_that_have_no_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", range(12))
 def test_verify_names_the_database_when_a_page_is_damaged(tmp_path: Path, part: int) -> None:
     with an_archive(tmp_path) as archive:
-        archive.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        pages = archive.connection.execute("PRAGMA page_count").fetchone()[0]
+        archive.inner.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        pages = archive.inner.connection.execute("PRAGMA page_count").fetchone()[0]
     flip(tmp_path / "home" / FILE_NAME, max(1, pages * part // 12) * 4096, 4096)
     with Archive(tmp_path / "home") as archive:
         try:
@@ -117,7 +119,7 @@ def test_verify_names_the_database_when_a_page_is_damaged(tmp_path: Path, part: 
         except StoreError as error:
             damaged = [f"database: {error}"]
         if not damaged:
-            pages = archive.connection.execute("PRAGMA freelist_count").fetchone()[0]
+            pages = archive.inner.connection.execute("PRAGMA freelist_count").fetchone()[0]
             assert pages, "only a page nobody uses may be damaged without a word"
     assert all(said.startswith("database: ") for said in damaged)
 
@@ -181,11 +183,13 @@ def test_a_forgotten_session_leaves_no_byte_in_the_packs_and_no_word_in_the_inde
         assert not set(WORDS) & vocabulary(archive)
         assert not any("貘" in term for term in vocabulary(archive))
         for word in WORDS:
-            matching = archive.connection.execute("SELECT count(*) FROM search WHERE search MATCH ?", (f'"{word}"',))
+            matching = archive.inner.connection.execute(
+                "SELECT count(*) FROM search WHERE search MATCH ?", (f'"{word}"',)
+            )
             assert matching.fetchone() == (0,), word
             assert archive.search(word, ALL_FIELDS).hits == []
-        for piece in archive.packs.scan():
-            assert not any(word.encode() in archive.packs.read(piece.place) for word in WORDS)
+        for piece in archive.inner.packs.scan():
+            assert not any(word.encode() in archive.inner.packs.read(piece.place) for word in WORDS)
         assert [each.stored.row.uuid for each in archive.sessions()] == [OTHER]
         assert archive.search("quokka").hits[0].text == kept
         assert archive.safe.verify().ok
@@ -202,7 +206,7 @@ def test_forgetting_everything_empties_the_index(taken: Tree, tmp_path: Path) ->
             assert archive.safe.forget(each.stored.row.uuid).hidden_texts == 0
         assert vocabulary(archive) == set()
         for table in ("session", "block", "request", "tool_call", "friction", "session_end", "instruction_change"):
-            assert archive.connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)  # noqa: S608
+            assert archive.inner.connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)  # noqa: S608
         assert archive.safe.verify().ok
 
 
@@ -230,7 +234,9 @@ def test_a_file_that_was_rewritten_is_forgotten_with_all_its_generations(tmp_pat
 
 def test_what_damage_hides_is_forgotten_too_and_told(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
-        piece = next(each for each in archive.packs.scan() if isinstance(each, FoundPiece) and ID in each.header.path)
+        piece = next(
+            each for each in archive.inner.packs.scan() if isinstance(each, FoundPiece) and ID in each.header.path
+        )
         flip(pack(archive), piece.place.end - 3)
         assert archive.safe.forget(ID).hidden_texts > 0
         assert archive.search("alpacaq", ALL_FIELDS).hits == []

@@ -124,7 +124,7 @@ def test_restored_elsewhere_every_byte_is_there(desk: Desk, laptop: Desk, tmp_pa
     with laptop.open() as archive:
         archive.safe.rebuild()
         archive.safe.restore(FIRST, tmp_path / "there")
-        assert {each.label for each in [archive.own_machine()]} == {"laptop"}
+        assert {each.label for each in [archive.inner.own_machine()]} == {"laptop"}
         assert {row.key for row in archive.usage("machine").rows} == {"desk", "laptop"}
     assert len(files_below(tmp_path / "here")) == 5
     assert files_below(tmp_path / "here") == files_below(tmp_path / "there")

@@ -103,9 +103,9 @@ def test_what_an_older_version_took_into_the_safe_is_left_out_when_it_is_read(
     desk.push()
     laptop.push()
     laptop.pull()
-    with laptop.open() as archive, archive.locked():
-        archive.packs.append(*_ABROAD[name](transcript(desk.own)))
-        archive.packs.flush()
+    with laptop.open() as archive, archive.inner.locked():
+        archive.inner.packs.append(*_ABROAD[name](transcript(desk.own)))
+        archive.inner.packs.flush()
     assert len(laptop.names()) == 2
     proof = verified(laptop)
     assert (proof.damaged, proof.unnamed, len(proof.left_out)) == ([], [], 1)

@@ -55,7 +55,7 @@ def test_a_renamed_host_makes_nothing_new_and_nothing_comes_back(
         result = archive.sync()
         assert (result.sessions, result.bytes, names(archive)) == (0, 0, [ID])
         assert archive.machine == machine
-        assert archive.own_machine().label == "desk"
+        assert archive.inner.own_machine().label == "desk"
         archive.safe.rebuild()
         assert archive.sync().bytes == 0
         assert names(archive) == [ID]
@@ -65,7 +65,7 @@ def test_the_id_is_random_kept_for_oneself_and_the_same_in_another_folder(tmp_pa
     write_sessions(tmp_path)
     with opened(tmp_path) as archive:
         archive.sync()
-        machine = archive.own_machine()
+        machine = archive.inner.own_machine()
     with Archive(tmp_path / "another") as archive:
         assert archive.machine != machine.id
     assert UUID(machine.id).version == 4
@@ -75,7 +75,7 @@ def test_the_id_is_random_kept_for_oneself_and_the_same_in_another_folder(tmp_pa
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     shutil.move(tmp_path / "home", tmp_path / "elsewhere")
     with Archive(tmp_path / "elsewhere", [tmp_path / "projects"]) as archive:
-        assert archive.own_machine() == machine
+        assert archive.inner.own_machine() == machine
         assert archive.sync().bytes == 0
         assert names(archive) == [ID, OTHER]
 
@@ -100,11 +100,11 @@ def test_a_rebuild_without_the_file_keeps_the_id_of_the_database(tmp_path: Path)
     write_sessions(tmp_path)
     with opened(tmp_path) as archive:
         archive.sync()
-        machine = archive.label_machine("the laptop")
+        machine = archive.inner.label_machine("the laptop")
     (tmp_path / "home" / "machine.json").unlink()
     with opened(tmp_path) as archive:
         archive.safe.rebuild()
-        assert archive.own_machine() == machine
+        assert archive.inner.own_machine() == machine
 
 
 def test_pieces_that_carry_the_host_name_are_those_of_the_machine(
@@ -117,14 +117,14 @@ def test_pieces_that_carry_the_host_name_are_those_of_the_machine(
         archive.sync()
     make_older(tmp_path / "home")
     with opened(tmp_path) as archive:
-        machine = archive.own_machine()
+        machine = archive.inner.own_machine()
         assert machine.names == ("old-name",)
         assert archive.sync().bytes == 0
     for path in (tmp_path / "home").glob("reread.db*"):
         path.unlink()
     with opened(tmp_path) as archive:
         assert archive.sync().bytes == 0
-        assert archive.own_machine() == machine
+        assert archive.inner.own_machine() == machine
         assert names(archive) == [ID, OTHER]
         assert archive.sql("SELECT DISTINCT machine FROM file")[1] == [(machine.id,)]
 
@@ -147,7 +147,7 @@ def opened_by_server(tmp_path: Path, *, beside: str) -> Iterator[Archive]:
     write_sessions(tmp_path)
     with opened(tmp_path) as archive:
         archive.sync()
-        archive.label_machine(beside)
+        archive.inner.label_machine(beside)
     a_session(a_prompt("okapi"), a_reply("no", usage=a_usage(output=5)), id=ID.replace("0a", "9a")).write(
         tmp_path / "b"
     )
@@ -183,4 +183,4 @@ def test_a_label_is_one_short_line(tmp_path: Path) -> None:
     with Archive(tmp_path / "home") as archive:
         for label in ("", " ", "x" * 61, "a\x1b[2J"):
             with pytest.raises(BadInput, match="one line of 1 to 60 letters"):
-                archive.label_machine(label)
+                archive.inner.label_machine(label)

@@ -139,7 +139,7 @@ def test_nothing_is_noted_when_one_thing_is_wrong(archive: Archive) -> None:
 def test_a_session_without_marks_has_no_row(archive: Archive) -> None:
     note(archive)
     archive.marks.set(ONE, starred=False, hidden=False, untags=["ci", "refactor"], note="", title="")
-    assert archive.connection.execute("SELECT count(*) FROM mark").fetchone() == (0,)
+    assert archive.inner.connection.execute("SELECT count(*) FROM mark").fetchone() == (0,)
     assert copy_of(archive) == []
 
 
@@ -230,7 +230,7 @@ def test_marks_outlast_the_database(archive: Archive, damage: str) -> None:
 
 def test_the_first_mark_in_a_new_archive_does_not_cost_the_old_ones(archive: Archive) -> None:
     note(archive)
-    archive.connection.execute("DELETE FROM mark")
+    archive.inner.connection.execute("DELETE FROM mark")
     archive.marks.set(TWO, starred=True)
     assert archive.marks.all() == {ONE: NOTED, TWO: Mark(starred=True)}
 

@@ -52,10 +52,10 @@ def test_moves_outlast_the_database(archive: Archive, damage: str) -> None:
 
 
 def test_the_first_note_in_a_new_archive_costs_no_moves(archive: Archive) -> None:
-    archive.connection.execute("DELETE FROM moved_folder")
+    archive.inner.connection.execute("DELETE FROM moved_folder")
     archive.marks.set(TWO, starred=True)
     assert archive.marks.moves().pairs == SAID
-    archive.connection.execute("DELETE FROM moved_folder")
+    archive.inner.connection.execute("DELETE FROM moved_folder")
     archive.marks.move_project("/a", "/b")
     assert archive.marks.moves().pairs == (("/a", "/b"), *SAID)
 

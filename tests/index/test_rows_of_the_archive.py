@@ -85,7 +85,7 @@ def test_rows_lead_to_their_machine_and_source(tmp_path: Path) -> None:
     path = a_conversation().write(tmp_path / "source")
     with an_archive(tmp_path) as archive:
         archive.sync()
-        rows = list(archive.connection.execute("SELECT machine, source, path, kind FROM file ORDER BY kind"))
+        rows = list(archive.inner.connection.execute("SELECT machine, source, path, kind FROM file ORDER BY kind"))
     assert {row[:2] for row in rows} == {("desk", str(tmp_path / "source"))}
     assert [row[3] for row in rows] == ["meta", "subagent", "tool_result", "transcript"]
     assert str(path) in {row[2] for row in rows}
@@ -95,9 +95,9 @@ def test_a_second_sync_changes_nothing(tmp_path: Path) -> None:
     a_conversation().write(tmp_path / "source")
     with an_archive(tmp_path) as archive:
         archive.sync()
-        before = rows_of(archive.connection)
+        before = rows_of(archive.inner.connection)
         archive.sync()
-        after = rows_of(archive.connection)
+        after = rows_of(archive.inner.connection)
     assert before == after
 
 
@@ -116,7 +116,7 @@ def test_only_the_tail_of_a_grown_file_is_taken(tmp_path: Path) -> None:
         with path.open("ab") as file:
             file.write(whole[cut:])
         assert archive.sync().bytes == len(whole) - cut
-        starts = [piece.start for piece in reading.pieces_of(archive.connection, trunk(archive), 1)]
+        starts = [piece.start for piece in reading.pieces_of(archive.inner.connection, trunk(archive), 1)]
         assert starts == [0, cut]
         assert all(found(archive, word) for word in ("alpaca", "capybara"))
         assert len(found(archive, "alpaca")) == 1
@@ -124,7 +124,7 @@ def test_only_the_tail_of_a_grown_file_is_taken(tmp_path: Path) -> None:
 
 
 def trunk(archive: Archive) -> int:
-    return int(archive.connection.execute("SELECT id FROM file WHERE kind = 'transcript'").fetchone()[0])
+    return int(archive.inner.connection.execute("SELECT id FROM file WHERE kind = 'transcript'").fetchone()[0])
 
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
@@ -138,7 +138,7 @@ def test_a_line_caught_half_written_is_taken_once(tmp_path: Path, cut: int) -> N
         archive.sync()
         assert [len(found(archive, word)) for word in ("done", "alpaca", "capybara")] == [2, 1, 1]
         assert archive.safe.verify().ok
-        lines = archive.connection.execute("SELECT lines FROM file WHERE kind = 'transcript'").fetchone()[0]
+        lines = archive.inner.connection.execute("SELECT lines FROM file WHERE kind = 'transcript'").fetchone()[0]
         assert lines == len(whole.splitlines())
 
 
@@ -167,9 +167,11 @@ def test_a_rewritten_file_replaces_its_rows_and_keeps_its_old_bytes(tmp_path: Pa
         assert words(archive) & {"alpaca", "vicuna"} == {"vicuna"}
         assert archive.usage().totals.requests == len(load(path).requests) + 1
         session = archive.find(ID)
-        sizes = {(each.path.name, each.generation): each.bytes for each in generations(archive.connection, session)}
+        sizes = {
+            (each.path.name, each.generation): each.bytes for each in generations(archive.inner.connection, session)
+        }
         assert sizes[path.name, 1] == len(old)
-        restored = restore(archive.connection, archive.reader, session, tmp_path / "then", generation=1)
+        restored = restore(archive.inner.connection, archive.inner.reader, session, tmp_path / "then", generation=1)
         assert (tmp_path / "then" / path.name).read_bytes() == old
         assert len(restored.files) == 4
         archive.safe.restore(ID, tmp_path / "now")
@@ -201,7 +203,7 @@ def test_a_file_taken_in_several_syncs_is_rewritten_without_a_trace(tmp_path: Pa
 
 
 def words(archive: Archive) -> set[str]:
-    return {term for (term,) in archive.connection.execute("SELECT term FROM vocabulary")}
+    return {term for (term,) in archive.inner.connection.execute("SELECT term FROM vocabulary")}
 
 
 @pytest.mark.parametrize("left", [0, 100])
@@ -212,9 +214,9 @@ def test_a_truncated_file_is_noticed_and_its_old_bytes_stay(tmp_path: Path, left
         archive.sync()
         path.write_bytes(old[:left])
         archive.sync()
-        row = reading.file_by_id(archive.connection, trunk(archive))
+        row = reading.file_by_id(archive.inner.connection, trunk(archive))
         assert (row.generation, row.taken) == (2, left)
-        assert hashlib.sha256(archive.reader.bytes_of(row, 1)).digest() == hashlib.sha256(old).digest()
+        assert hashlib.sha256(archive.inner.reader.bytes_of(row, 1)).digest() == hashlib.sha256(old).digest()
         assert archive.safe.verify().ok
 
 

@@ -31,7 +31,7 @@ def trunk(projects: Path) -> Path:
 
 def is_unchanged(projects: Path, machine: str = "desk") -> bool:
     with Archive(projects.parent / "home", [projects], machine=machine) as archive:
-        return is_as_it_was(archive.connection, machine, archive.sources)
+        return is_as_it_was(archive.inner.connection, machine, archive.sources)
 
 
 def sync(projects: Path) -> None:
@@ -106,7 +106,7 @@ def test_every_file_and_folder_is_looked_at_once(projects: Path, monkeypatch: py
         return really(path)
 
     with Archive(projects.parent / "home", [projects], machine="desk") as archive:
-        connection = archive.connection
+        connection = archive.inner.connection
         with monkeypatch.context() as counting:
             counting.setattr(os, "stat", counted)
             assert is_as_it_was(connection, "desk", archive.sources)
@@ -140,4 +140,4 @@ def test_another_source_or_machine_is_not_known(projects: Path) -> None:
     sync(projects)
     assert not is_unchanged(projects, machine="other")
     with Archive(projects.parent / "home", [projects], machine="desk") as archive:
-        assert not is_as_it_was(archive.connection, "desk", [*archive.sources, projects.parent])
+        assert not is_as_it_was(archive.inner.connection, "desk", [*archive.sources, projects.parent])

@@ -37,7 +37,8 @@ def an_archive(folder: Path, *entries: Entry, session: str = ID) -> Archive:
 
 
 def rows(archive: Archive, columns: str = "session, source, began, time, nanodollars") -> list[Any]:
-    return archive.connection.execute(f"SELECT {columns} FROM client_total ORDER BY source, time, rowid").fetchall()  # noqa: S608
+    asked = f"SELECT {columns} FROM client_total ORDER BY source, time, rowid"  # noqa: S608
+    return archive.inner.connection.execute(asked).fetchall()
 
 
 def a_line_of(dollars: float | None = 1.5, *, session: str = ID, now: int = NOW, **fields: Any) -> StatusLine:
@@ -50,7 +51,7 @@ def limits(resets: int, percent: float = 20) -> dict[str, Any]:
 
 
 def keep(archive: Archive, line: StatusLine, now: int = NOW) -> bool:
-    return client_totals.keep(archive.connection, line, "desk", now)
+    return client_totals.keep(archive.inner.connection, line, "desk", now)
 
 
 # -- files
@@ -61,7 +62,9 @@ def test_the_last_total_of_a_transcript_is_kept_with_its_file(tmp_path: Path) ->
     with an_archive(tmp_path, *states) as archive:
         assert rows(archive) == [(ID, "cost-state", BEGAN, BEGAN + 2_000, 75_493_200)]
         [(file, models)] = rows(archive, "file, models")
-        assert archive.connection.execute("SELECT kind FROM file WHERE id = ?", (file,)).fetchone() == ("transcript",)
+        assert archive.inner.connection.execute("SELECT kind FROM file WHERE id = ?", (file,)).fetchone() == (
+            "transcript",
+        )
         assert json.loads(models) == {"opus": {"nanodollars": 70_000_000, "input": 42, "output": 7}}
 
 
@@ -184,9 +187,9 @@ def test_a_status_line_that_comes_late_takes_nothing_back(tmp_path: Path) -> Non
 
 def test_a_status_line_does_not_wait_for_a_sync_that_writes(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
-        archive.connection.execute("BEGIN IMMEDIATE")
+        archive.inner.connection.execute("BEGIN IMMEDIATE")
         assert spent(str(archive.home), a_line_of(), NOW).today is not None, "what is there can still be read"
-        archive.connection.execute("COMMIT")
+        archive.inner.connection.execute("COMMIT")
         assert rows(archive) == []
         spent(str(archive.home), a_line_of(), NOW)
         assert len(rows(archive)) == 1
@@ -194,8 +197,8 @@ def test_a_status_line_does_not_wait_for_a_sync_that_writes(tmp_path: Path) -> N
 
 def test_a_database_that_is_locked_as_a_whole_tells_nothing(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
-        archive.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        archive.connection.execute("BEGIN EXCLUSIVE")
+        archive.inner.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        archive.inner.connection.execute("BEGIN EXCLUSIVE")
         found = spent(str(archive.home), a_line_of(), NOW)
         assert (found.today, found.hourly) == (None, None)
 

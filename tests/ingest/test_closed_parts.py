@@ -343,7 +343,9 @@ def test_a_plain_session_is_read_on_every_time(tmp_path: Path, read_on: list[boo
             both.grow(line)
         assert read_on.count(True) > 50
         assert read_on.count(False) <= 2
-        [(prompts, calls, requests)] = both.on.connection.execute("SELECT prompts, tool_calls, requests FROM session")
+        [(prompts, calls, requests)] = both.on.inner.connection.execute(
+            "SELECT prompts, tool_calls, requests FROM session"
+        )
         assert (prompts, calls, requests) == (20, 20, 40)
 
 
@@ -358,12 +360,12 @@ def test_what_is_kept_of_other_prices_or_damaged_is_not_used(
         if change == "extractor":
             monkeypatch.setattr(growth, "EXTRACTOR", EXTRACTOR + 1)
         elif change == "damage":
-            with both.on.connection:
-                [(state,)] = both.on.connection.execute("SELECT state FROM closed_part")
+            with both.on.inner.connection:
+                [(state,)] = both.on.inner.connection.execute("SELECT state FROM closed_part")
                 damaged = state[:40] + bytes([state[40] ^ 1]) + state[41:]
-                both.on.connection.execute("UPDATE closed_part SET state = ?", (damaged,))
+                both.on.inner.connection.execute("UPDATE closed_part SET state = ?", (damaged,))
         else:
-            state = both.on.connection.execute("SELECT state FROM closed_part").fetchone()[0]
+            state = both.on.inner.connection.execute("SELECT state FROM closed_part").fetchone()[0]
             assert growth.unpacked(state, _other_prices()) is None
             return
         both.grow(b"".join(lines[34:]))
@@ -385,11 +387,11 @@ def test_an_agent_that_grows_ends_what_was_known_of_its_session(tmp_path: Path) 
     with Both(tmp_path) as both:
         both.grow(b"".join(lines[:30]))
         both.grow(b"".join(lines[30:34]))
-        assert both.on.connection.execute("SELECT count(*) FROM closed_part").fetchone() == (1,)
+        assert both.on.inner.connection.execute("SELECT count(*) FROM closed_part").fetchone() == (1,)
         with agent.open("ab") as file:
             file.write(b"".join(lines[1:4]))
         both.grow(b"")
-        assert both.on.connection.execute("SELECT count(*) FROM closed_part").fetchone() == (0,)
+        assert both.on.inner.connection.execute("SELECT count(*) FROM closed_part").fetchone() == (0,)
         both.grow(b"".join(lines[34:]))
 
 
@@ -400,7 +402,7 @@ def test_a_session_that_is_forgotten_leaves_nothing_of_it(tmp_path: Path) -> Non
         both.grow(b"".join(lines[30:34]))
         trunk(tmp_path, 0).unlink()
         both.on.safe.forget(IDS[0])
-        assert both.on.connection.execute("SELECT count(*) FROM closed_part").fetchone() == (0,)
+        assert both.on.inner.connection.execute("SELECT count(*) FROM closed_part").fetchone() == (0,)
 
 
 def queued(text: str, operation: str = "enqueue") -> bytes:
@@ -500,4 +502,4 @@ def test_what_comes_later_changes_what_was_there(what: str, tmp_path: Path) -> N
         both.grow(b"".join(lines[40:]))
         for line in (*before, *later):
             both.grow(line)
-        assert both.on.connection.execute(f"SELECT {column} FROM session").fetchone() == (expected,)  # noqa: S608  our own names
+        assert both.on.inner.connection.execute(f"SELECT {column} FROM session").fetchone() == (expected,)  # noqa: S608  our own names

@@ -45,7 +45,7 @@ def an_archive(folder: Path) -> Archive:
 
 def a_job(folder: Path) -> SessionJob:
     with an_archive(folder) as archive:
-        [job] = Survey(archive.connection, archive.machine, archive.sources).jobs
+        [job] = Survey(archive.inner.connection, archive.machine, archive.sources).jobs
     return job
 
 
@@ -181,7 +181,7 @@ def test_an_unfinished_last_line_is_in_the_safe_but_not_in_the_index(tmp_path: P
     with an_archive(tmp_path) as archive:
         archive.sync()
         assert archive.search("iguana").total == 0
-        assert archive.kept_bytes()[str(path)] == len(transcript.bytes) - 9
+        assert archive.inner.kept_bytes()[str(path)] == len(transcript.bytes) - 9
         assert archive.usage().accounting.malformed_lines == 1
         path.write_bytes(transcript.bytes)
         archive.sync()

@@ -32,7 +32,7 @@ def rows(archive: Archive) -> dict[str, list[Any]]:
         "instruction_change": """SELECT session.uuid, path, instruction_change.uuid, time FROM instruction_change
                                  JOIN session ON session.id = session ORDER BY 1, 4""",
     }
-    return {name: archive.connection.execute(query).fetchall() for name, query in asked.items()}
+    return {name: archive.inner.connection.execute(query).fetchall() for name, query in asked.items()}
 
 
 def test_what_is_found_in_a_session_is_kept(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_forgetting_leaves_no_byte_of_moments_or_labels(tmp_path: Path) -> None:
         archive.safe.forget(ONE)
         kept = rows(archive)
         assert {row[0] for table in kept.values() for row in table} == {TWO}
-        assert [row[0] for row in archive.connection.execute("SELECT uuid FROM moment_verdict")] == [marked[TWO]]
+        assert [row[0] for row in archive.inner.connection.execute("SELECT uuid FROM moment_verdict")] == [marked[TWO]]
     content = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     for word in (ONE, f"gnuq in {ONE[:4]}", f"oryxq names in {ONE[:4]}", str(marked[ONE])):
         assert word.encode() not in content
@@ -178,7 +178,7 @@ def quickly(folder: Path, name: str = "quick") -> Archive:
 
 
 def waiting(archive: Archive) -> list[str]:
-    return [uuid for _, uuid in meta.waiting_for_friction(archive.connection)]
+    return [uuid for _, uuid in meta.waiting_for_friction(archive.inner.connection)]
 
 
 def two_sessions(folder: Path) -> None:

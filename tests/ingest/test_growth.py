@@ -124,7 +124,7 @@ def test_whatever_happens_the_rows_are_those_of_a_walk(steps: list[list[tuple[st
                     walked.sync()
                 quick.friction.find_waiting()
                 assert rows(quick) == rows(walked)
-                assert last_seen(quick.connection, "desk") == last_seen(walked.connection, "desk")
+                assert last_seen(quick.inner.connection, "desk") == last_seen(walked.inner.connection, "desk")
 
 
 class walking:  # noqa: N801  reads as a sentence
@@ -229,7 +229,7 @@ def with_parents(lines: list[Line]) -> list[tuple[Line, str | None]]:
 
 def told(archive: Archive) -> dict[str, list[tuple[Any, ...]]]:
     """Rows by names instead of numbers, which depend on what came first."""
-    connection = archive.connection
+    connection = archive.inner.connection
     files = dict(connection.execute("SELECT id, key FROM file"))
     sessions = dict(connection.execute("SELECT id, uuid FROM session"))
     shown = {row[0]: row[1:] for row in connection.execute("SELECT * FROM context")}
@@ -291,7 +291,7 @@ def test_a_file_that_grows_past_its_fork_gives_away_what_they_share(tmp_path: Pa
 
 
 def key_of(archive: Archive, number: int) -> str:
-    [(key,)] = archive.connection.execute("SELECT key FROM file WHERE path LIKE ?", (f"%{IDS[number]}.jsonl",))
+    [(key,)] = archive.inner.connection.execute("SELECT key FROM file WHERE path LIKE ?", (f"%{IDS[number]}.jsonl",))
     return str(key)
 
 
@@ -301,9 +301,9 @@ def test_rows_that_a_file_tells_again_are_not_written_again(folder: Path) -> Non
         with trunk(folder, 0).open("ab") as file:
             file.write(json.dumps(a_response("09", IDS[0], 28, 2)).encode() + b"\n")
         written: list[str] = []
-        archive.connection.set_trace_callback(written.append)
+        archive.inner.connection.set_trace_callback(written.append)
         archive.sync()
-        archive.connection.set_trace_callback(None)
+        archive.inner.connection.set_trace_callback(None)
     for table, new in {"request": 1, "tool_call": 1, "thought": 1, "prompt": 0}.items():
         found = [line for line in written if line.startswith("INSERT") and f" INTO {table} " in line]
         assert len(found) == new, table

@@ -51,8 +51,8 @@ def test_workers_rebuild_and_renew_what_one_process_does(tmp_path: Path, monkeyp
         assert everything(archive) == alone
         assert {each.phase for each in told} == {"rebuilding"}
         assert (told[-1].bytes_done, told[-1].sessions_done) == (told[-1].bytes_total, told[-1].sessions_total)
-        archive.connection.execute("UPDATE file SET extractor = 0")
-        archive.connection.execute("UPDATE session SET tool_calls = 1000, title = 'of old'")
+        archive.inner.connection.execute("UPDATE file SET extractor = 0")
+        archive.inner.connection.execute("UPDATE session SET tool_calls = 1000, title = 'of old'")
         archive.sync()
         assert archive.outdated() == 0
         assert everything(archive)["session"] == alone["session"]
@@ -69,8 +69,8 @@ def test_an_upgrade_takes_nothing_from_a_session_that_lost_bytes(tmp_path: Path)
         content[len(content) // 2] ^= 1
         pack.write_bytes(content)
         shutil.rmtree(tree.source)
-        archive.connection.execute("UPDATE file SET extractor = 0")
-        archive.connection.execute("DELETE FROM note WHERE name = 'extractor'")
+        archive.inner.connection.execute("UPDATE file SET extractor = 0")
+        archive.inner.connection.execute("DELETE FROM note WHERE name = 'extractor'")
     with tree.archive() as archive:
         archive.sync()
         assert archive.outdated() == 0
@@ -133,7 +133,7 @@ def test_a_rebuild_shows_the_newest_generation_and_keeps_the_older(tmp_path: Pat
         generations = archive.sql("SELECT generation, sum(length) FROM piece GROUP BY generation")[1]
         assert [generation for generation, _ in generations] == [1, 2]
         assert archive.sync().bytes == 0
-        assert archive.kept_bytes()[str(path)] == path.stat().st_size
+        assert archive.inner.kept_bytes()[str(path)] == path.stat().st_size
 
 
 def test_a_rebuild_keeps_the_files_of_other_machines_apart(tmp_path: Path) -> None:

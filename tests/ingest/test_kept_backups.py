@@ -26,7 +26,7 @@ def stored_pieces(archive: Archive) -> int:
     """How many pieces of backups have bytes of their own."""
     return sum(
         found.header.kind == "backup" and "same" not in found.header.more  # type: ignore[union-attr]
-        for found in archive.packs.scan()
+        for found in archive.inner.packs.scan()
     )
 
 
@@ -50,8 +50,8 @@ def test_backups_are_given_back_byte_for_byte_when_everything_else_is_gone(tmp_p
         shutil.rmtree(config)
         archive.sync()
         assert restored(archive, tmp_path / "back") == CONTENT
-        assert archive.kept_backups()(ID, ONE) == CONTENT[ONE]
-        assert archive.kept_backups()(ID, "848ba454848ee7c8@v9") is None
+        assert archive.inner.kept_backups()(ID, ONE) == CONTENT[ONE]
+        assert archive.inner.kept_backups()(ID, "848ba454848ee7c8@v9") is None
         assert archive.safe.verify().ok
         session = archive.session(ID)
     assert session.read_backup is not None
@@ -102,7 +102,7 @@ def test_forgetting_leaves_what_another_session_holds(tmp_path: Path, first: str
         archive.sync()
         archive.safe.forget(first)
         assert restored(archive, tmp_path / "back", second) == CONTENT
-        assert archive.kept_backups()(first, ONE) is None
+        assert archive.inner.kept_backups()(first, ONE) is None
         assert archive.safe.verify().ok
         packs = b"".join(path.read_bytes() for path in (archive.home / "safe").glob("*.pack"))
         assert b"aaaa454848ee7c8b" not in packs
@@ -174,7 +174,7 @@ def test_a_glance_looks_at_folders_and_not_at_every_backup(tmp_path: Path) -> No
     config = a_config(tmp_path, CONTENT)
     with an_archive(config) as archive:
         archive.sync()
-        looked_at = [Path(path).name for path in last_seen(archive.connection, "desk") if "file-history" in path]
+        looked_at = [Path(path).name for path in last_seen(archive.inner.connection, "desk") if "file-history" in path]
         assert sorted(looked_at) == [ID, "file-history"]
 
 
@@ -187,7 +187,7 @@ def test_a_backup_that_was_half_written_is_taken_whole_in_the_end(tmp_path: Path
         with half.open("ab") as file:
             file.write(b"and the second half")
         assert archive.sync().files == 1
-        assert archive.kept_backups()(ID, half.name) == b"the first and the second half"
+        assert archive.inner.kept_backups()(ID, half.name) == b"the first and the second half"
         assert archive.safe.verify().ok
 
 
@@ -233,7 +233,7 @@ def test_a_backup_written_anew_under_its_name_starts_a_generation(tmp_path: Path
         (folder_of(config) / TWO).unlink()
         write_backups(config, {TWO: b"another"})
         archive.sync()
-        assert archive.kept_backups()(ID, TWO) == b"another"
+        assert archive.inner.kept_backups()(ID, TWO) == b"another"
         archive.safe.restore(ID, tmp_path / "before", generation=1)
         assert backups_in(tmp_path / "before" / "file-history" / ID) == CONTENT
         assert archive.safe.verify().ok
@@ -288,7 +288,7 @@ def test_damage_to_shared_bytes_is_told_for_all_that_share_them(tmp_path: Path) 
         assert ID in damaged
         assert OTHER in damaged
         with pytest.raises(RereadError):
-            archive.kept_backups()(OTHER, TWO)
+            archive.inner.kept_backups()(OTHER, TWO)
         archive.safe.forget(ID)
         assert any(OTHER in damage for damage in archive.safe.verify().damaged)
 
@@ -305,7 +305,7 @@ def test_a_rebuild_after_a_forget_has_what_was_shared_only_in_part(tmp_path: Pat
         archive.safe.forget(forgotten)
         shutil.rmtree(config)
         archive.safe.rebuild()
-        assert archive.kept_backups()(left, TWO) == start + b"and more"
+        assert archive.inner.kept_backups()(left, TWO) == start + b"and more"
         assert archive.safe.verify().ok
 
 

@@ -81,7 +81,7 @@ def two_talks(folder: Path) -> None:
 def rows(archive: Archive) -> Words:
     """Every block, by what it is of."""
     return set(
-        archive.connection.execute(
+        archive.inner.connection.execute(
             """SELECT file.key, block.offset, block.length, block.part, block.field, block.time
                FROM block JOIN file ON file.id = block.file"""
         )
@@ -90,7 +90,7 @@ def rows(archive: Archive) -> Words:
 
 def words(archive: Archive) -> Words:
     """Every word of the index with its column and its place, and the text it leads to."""
-    connection = archive.connection
+    connection = archive.inner.connection
     connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.told USING fts5vocab(main, search, instance)")
     return set(
         connection.execute(
@@ -102,15 +102,15 @@ def words(archive: Archive) -> Words:
 
 def assert_same_index(one: Archive, other: Archive) -> None:
     for archive in (one, other):
-        archive.connection.execute("INSERT INTO search(search) VALUES ('integrity-check')")
-        archive.connection.execute("INSERT INTO search(search) VALUES ('optimize')")
+        archive.inner.connection.execute("INSERT INTO search(search) VALUES ('integrity-check')")
+        archive.inner.connection.execute("INSERT INTO search(search) VALUES ('optimize')")
     assert sorted(map(str, rows(one) ^ rows(other)))[:5] == []
     assert sorted(map(str, words(one) ^ words(other)))[:5] == []
-    assert one.connection.execute("SELECT count(*) FROM block").fetchone() == (len(rows(one)),)
+    assert one.inner.connection.execute("SELECT count(*) FROM block").fetchone() == (len(rows(one)),)
 
 
 def waiting(archive: Archive) -> int:
-    return len(meta.waiting_for_results(archive.connection))
+    return len(meta.waiting_for_results(archive.inner.connection))
 
 
 def found(archive: Archive, word: str) -> set[str]:
@@ -192,7 +192,7 @@ def test_a_search_for_results_finishes_what_it_needs(tmp_path: Path) -> None:
         assert archive.search("gnup OR gnut OR gnur OR gnuc").total == 4
         assert archive.search("gnuq").waiting == 0, "nobody asked for results"
         assert waiting(archive) == 2
-        archive.connection.execute("UPDATE session SET project = '/home/one' WHERE uuid = ?", (ONE,))
+        archive.inner.connection.execute("UPDATE session SET project = '/home/one' WHERE uuid = ?", (ONE,))
         assert archive.search("gnuq", "result", project="/home/one").total == 1
         assert waiting(archive) == 1, "the other was not asked for"
         assert found(archive, "result:kudun") == {TWO}
@@ -251,7 +251,7 @@ def moments(archive: Archive) -> dict[str, list[object]]:
     """All that is kept of what went wrong, and of which sessions it is not known yet."""
     asked = "SELECT session.uuid, {0}.* FROM {0} JOIN session ON session.id = {0}.session ORDER BY 1, {0}.rowid"
     tables = ("friction", "session_end", "instruction_change", "friction_waits")
-    found = {table: archive.connection.execute(asked.format(table)).fetchall() for table in tables}
+    found = {table: archive.inner.connection.execute(asked.format(table)).fetchall() for table in tables}
     return {table: [(uuid, *rest) for uuid, _, *rest in given] for table, given in found.items()}
 
 
@@ -281,7 +281,7 @@ def damage(archive: Archive, every: int) -> None:
     """Some of the pieces."""
     pack = archive.home / "safe" / "000001.pack"
     content = bytearray(pack.read_bytes())
-    for piece in [each for each in archive.packs.scan() if isinstance(each, FoundPiece)][::every]:
+    for piece in [each for each in archive.inner.packs.scan() if isinstance(each, FoundPiece)][::every]:
         content[piece.place.end - 3] ^= 0x5A
     pack.write_bytes(content)
 
@@ -295,16 +295,16 @@ def test_read_once_for_both_a_session_gives_the_words_and_moments_of_each_alone(
     with_everything(tmp_path)
     with an_archive(tmp_path) as archive:
         archive.sync(is_quick=True)
-        archive.connection.execute("UPDATE file SET session = NULL WHERE path LIKE '%toolu_8.txt'")
+        archive.inner.connection.execute("UPDATE file SET session = NULL WHERE path LIKE '%toolu_8.txt'")
         assert (waiting(archive), len(moments(archive)["friction_waits"])) == (4, 4)
-        assert 0 in meta.waiting_for_results(archive.connection)
+        assert 0 in meta.waiting_for_results(archive.inner.connection)
         if every:
             damage(archive, every)
     shutil.copytree(tmp_path / "home", tmp_path / "apart")
     with an_archive(tmp_path) as both, an_archive(tmp_path, "apart") as apart:
         apart.text.index_waiting()
         apart.friction.find_waiting()
-        both.finish()
+        both.inner.finish()
         assert moments(both) == moments(apart)
         assert_same_index(both, apart)
         assert (waiting(both), moments(both)["friction_waits"], len(moments(both)["session_end"])) == (0, [], 4)
@@ -325,7 +325,7 @@ def test_what_waits_for_both_is_read_once(tmp_path: Path, monkeypatch: pytest.Mo
     with an_archive(tmp_path) as archive:
         archive.sync(is_quick=True)
         monkeypatch.setattr(Safe, "_read", noted)
-        archive.finish()
+        archive.inner.finish()
         assert waiting(archive) == 0
     assert len(read) == len(set(read)) == 4, "two transcripts, and an output of each in a file of its own"
 
@@ -342,13 +342,13 @@ def test_what_was_asked_for_is_all_that_is_done(tmp_path: Path) -> None:
         archive.sync(is_quick=True)
         assert found(archive, "gnuq") == {ONE}
         assert (waiting(archive), len(moments(archive)["friction_waits"])) == (0, 2), "a search needs no moments"
-        archive.finish(told)
+        archive.inner.finish(told)
         assert (phases, moments(archive)["friction_waits"]) == (["friction"], [])
     with an_archive(tmp_path, "other") as archive:
         archive.sync(is_quick=True)
         archive.friction.retro()
         assert (waiting(archive), len(moments(archive)["friction_waits"])) == (2, 0), "nor moments any words"
-        archive.finish(told)
+        archive.inner.finish(told)
         assert (phases[1:], waiting(archive)) == (["tool results"], 0)
     with an_archive(tmp_path, "third") as archive:
         archive.sync(is_quick=True)
@@ -423,13 +423,15 @@ def test_ids_that_were_given_up_while_they_waited_are_given_to_nobody(
         archive.sync()
         a_session(*entries, id=ONE).write(tmp_path / "projects")
         archive.sync(is_quick=True)
-        archive.connection.execute("DELETE FROM block WHERE id = (SELECT max(id) FROM block)")
+        archive.inner.connection.execute("DELETE FROM block WHERE id = (SELECT max(id) FROM block)")
         monkeypatch.setattr(reread.ingest.sync, "RESULTS_LATER", 8_000_000)
         a_session(*entries, a_task_notification("ibexq", task="t1", call="toolu_1"), id=ONE).write(
             tmp_path / "projects"
         )
         archive.sync(is_quick=True)
-        [(last, newest)] = archive.connection.execute("SELECT last, (SELECT max(id) FROM block) FROM result_waits")
+        [(last, newest)] = archive.inner.connection.execute(
+            "SELECT last, (SELECT max(id) FROM block) FROM result_waits"
+        )
         assert newest > last
         archive.sync()
         assert found(archive, "ibexq") == {ONE}
@@ -462,7 +464,9 @@ def test_what_damage_hides_is_given_up_and_the_rest_indexed(tmp_path: Path) -> N
     two_talks(tmp_path)
     with an_archive(tmp_path) as archive:
         archive.sync(is_quick=True)
-        pieces = [each for each in archive.packs.scan() if isinstance(each, FoundPiece) and ONE in each.header.path]
+        pieces = [
+            each for each in archive.inner.packs.scan() if isinstance(each, FoundPiece) and ONE in each.header.path
+        ]
         pack = archive.home / "safe" / "000001.pack"
         content = bytearray(pack.read_bytes())
         for piece in pieces:

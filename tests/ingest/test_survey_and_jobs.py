@@ -32,7 +32,7 @@ def a_conversation(*more: str, session: str = ID, opening: str = "find the alpac
 
 
 def surveyed(archive: Archive) -> Survey:
-    return Survey(archive.connection, archive.machine, archive.sources)
+    return Survey(archive.inner.connection, archive.machine, archive.sources)
 
 
 def jobs(archive: Archive) -> list[FileJob]:
@@ -40,7 +40,7 @@ def jobs(archive: Archive) -> list[FileJob]:
 
 
 def row_of(archive: Archive, path: Path) -> FileRow:
-    return next(row for row in read.known_files(archive.connection, "desk").values() if row.path == path)
+    return next(row for row in read.known_files(archive.inner.connection, "desk").values() if row.path == path)
 
 
 def total(archive: Archive, word: str) -> int:
@@ -80,7 +80,7 @@ def test_an_unchanged_tree_is_no_job_and_opens_no_file(tmp_path: Path, monkeypat
     with an_archive(tmp_path) as archive:
         archive.sync()
         opens = Opens(monkeypatch, tmp_path / "projects")
-        assert is_as_it_was(archive.connection, "desk", archive.sources)
+        assert is_as_it_was(archive.inner.connection, "desk", archive.sources)
         survey = surveyed(archive)
         assert (survey.jobs, survey.unchanged, survey.vanished) == ([], 2, [])
         assert archive.sync().files == 0
@@ -207,7 +207,7 @@ def test_a_device_may_have_another_number_after_a_restart(tmp_path: Path, monkey
     a_conversation().write(tmp_path / "projects")
     with an_archive(tmp_path) as archive:
         archive.sync()
-        archive.connection.execute("UPDATE file SET device = device + 1")
+        archive.inner.connection.execute("UPDATE file SET device = device + 1")
         a_conversation(session=OTHER, opening="a lemur").write(tmp_path / "projects")
         monkeypatch.setattr(Survey, "still_holds", lambda *_: pytest.fail("read once more"))
         result = archive.sync()
@@ -237,7 +237,7 @@ def test_a_touched_file_brings_no_bytes_and_no_duplicates(tmp_path: Path) -> Non
         assert (result.sessions, result.bytes, row_of(archive, path).generation) == (0, 0, 1)
         assert (total(archive, "alpaca"), total(archive, "wombat")) == (1, 1)
         assert archive.usage() == cells
-        assert len(read.pieces_of(archive.connection, row_of(archive, path).id, 1)) == 1
+        assert len(read.pieces_of(archive.inner.connection, row_of(archive, path).id, 1)) == 1
         assert archive.sync().files == 0
 
 
@@ -257,7 +257,7 @@ def test_a_new_file_in_an_old_folder_is_noticed_although_no_known_file_changed(t
     with an_archive(tmp_path) as archive:
         archive.sync()
         path = a_conversation(session=OTHER, opening="a lemur").write(tmp_path / "projects")
-        assert not is_as_it_was(archive.connection, "desk", archive.sources)
+        assert not is_as_it_was(archive.inner.connection, "desk", archive.sources)
         [job] = jobs(archive)
         assert (job.file.path, job.taken, job.generation) == (path, 0, 1)
         assert archive.sync().sessions == 1
@@ -324,7 +324,7 @@ def test_files_that_belong_to_no_session_are_taken_too(tmp_path: Path) -> None:
     (tmp_path / "claude" / "settings.json").write_text("{}")
     with Archive(tmp_path / "home", [tmp_path / "claude"], machine="desk") as archive:
         assert archive.sync().files == 3
-        kept = archive.kept_bytes()
+        kept = archive.inner.kept_bytes()
         assert kept[str(tmp_path / "claude" / "history.jsonl")] == len('{"display":"typed"}\n')
         assert kept[str(tmp_path / "claude" / "settings.json")] == 2
 
@@ -341,7 +341,7 @@ def test_an_agent_file_whose_session_is_gone_is_kept_and_counted(tmp_path: Path)
     old.write(tmp_path / "projects").unlink()
     with an_archive(tmp_path) as archive:
         archive.sync()
-        assert len(archive.kept_bytes()) == 1
+        assert len(archive.inner.kept_bytes()) == 1
         assert [row.tokens.requests for row in archive.usage().rows] == [1]
 
 
@@ -395,7 +395,7 @@ def test_agents_beside_two_copies_of_a_session_are_kept_with_their_own(tmp_path:
         copy = tmp_path / "projects" / "copy" / path.name
         copy.write_bytes(copy.read_bytes().replace(b'"2.1.197"', b'"2.1.198"'))
         archive.sync()
-        assert len(archive.kept_bytes()) == 4
+        assert len(archive.inner.kept_bytes()) == 4
         assert [len(each.stored.files) for each in archive.sessions()] == [2, 2]
         assert [row.tokens.requests for row in archive.usage().rows] == [1]
 

@@ -54,7 +54,7 @@ def test_prompts_calls_and_thoughts_add_up_to_the_truth(tree: Tree) -> None:
 
 def test_a_second_sync_takes_nothing(tree: Tree) -> None:
     with tree.archive() as archive:
-        survey = Survey(archive.connection, archive.machine, archive.sources)
+        survey = Survey(archive.inner.connection, archive.machine, archive.sources)
         assert [job for job in survey.jobs if job.size] == []
         result = archive.sync()
         assert (result.sessions, result.files, result.bytes, result.vanished) == (0, 0, 0, 0)

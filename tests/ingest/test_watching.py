@@ -90,8 +90,8 @@ def test_moments_of_a_session_that_grew_are_found_when_it_is_quiet(tmp_path: Pat
         assert happens(is_found(tmp_path, "alpaca"))
         a_session(*said, *more, id=ID).write(tmp_path / "projects")
         assert happens(lambda: len(watch.results) > 1)
-        assert happens(lambda: not waiting_for_friction(archive.connection))
-        assert [row[0] for row in archive.connection.execute("SELECT kind FROM friction")] == ["correction"]
+        assert happens(lambda: not waiting_for_friction(archive.inner.connection))
+        assert [row[0] for row in archive.inner.connection.execute("SELECT kind FROM friction")] == ["correction"]
 
 
 def test_watching_ends_when_it_is_told_to(tmp_path: Path) -> None:

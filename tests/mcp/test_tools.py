@@ -471,7 +471,7 @@ def test_the_first_question_does_not_wait_for_the_first_import(tmp_path: Path) -
     a_session(a_prompt("why does the beacon flicker")).write(tmp_path / "projects")
     options = ("--source", tmp_path / "projects", "--home", tmp_path / "home")
     with Archive(tmp_path / "home") as archive, asking(*options) as asked:
-        with archive.locked(5):  # the import has to wait for it, as long as a large one takes
+        with archive.inner.locked(5):  # the import has to wait for it, as long as a large one takes
             early = asked.told("search", query="beacon", project="all")
             assert "still being imported" in early
             assert "flicker" not in early

@@ -255,11 +255,11 @@ def _forget_words(archive: Archive, trunk: Path) -> None:
     for line in trunk.read_bytes().splitlines(keepends=True):
         lines += [offset] if b'"type":"progress"' in line.replace(b" ", b"") else []
         offset += len(line)
-    with transaction(archive.connection):
-        for (file,) in archive.connection.execute("SELECT id FROM file").fetchall():
-            unindex(archive.connection, archive.reader, file, lines)
-        archive.connection.execute("UPDATE file SET extractor = 2")
-        archive.connection.execute("UPDATE note SET value = 2 WHERE name = 'extractor'")
+    with transaction(archive.inner.connection):
+        for (file,) in archive.inner.connection.execute("SELECT id FROM file").fetchall():
+            unindex(archive.inner.connection, archive.inner.reader, file, lines)
+        archive.inner.connection.execute("UPDATE file SET extractor = 2")
+        archive.inner.connection.execute("UPDATE note SET value = 2 WHERE name = 'extractor'")
 
 
 @pytest.mark.shared

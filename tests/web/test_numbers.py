@@ -158,7 +158,7 @@ def test_limits_that_a_status_line_told_are_shown(site: Asking, claude: Path) ->
     told = read_status_line(json.dumps(line).encode(), now * 1000)
     assert told is not None
     with Archive(site.home, [claude]) as archive:
-        assert client_totals.keep(archive.connection, told, archive.machine, now * 1000)
+        assert client_totals.keep(archive.inner.connection, told, archive.machine, now * 1000)
     shown = plain(site.part("/usage/beside?since=all").text)
     assert "42 % used, as of" in shown
     assert "17 % used, as of" in shown

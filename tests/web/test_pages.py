@@ -662,8 +662,8 @@ def test_a_short_name_leads_to_the_sessions_it_may_stand_for(tmp_path: Path) -> 
 
 
 def test_a_session_that_a_rebuild_has_not_come_to_yet_is_not_called_forgotten(site: Asking, claude: Path) -> None:
-    with Archive(site.home, [claude]) as archive, transaction(archive.connection):
-        meta.write_note(archive.connection, meta.REBUILD, meta.BEGUN)
+    with Archive(site.home, [claude]) as archive, transaction(archive.inner.connection):
+        meta.write_note(archive.inner.connection, meta.REBUILD, meta.BEGUN)
     page = site.page("/s/not-there-yet", status=503)
     assert "a rebuild of its index runs" in page.text and "forgotten" not in page.text
 

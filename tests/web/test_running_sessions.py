@@ -70,18 +70,18 @@ def test_a_run_that_was_captured_to_its_end_has_ended(archive: Archive, tmp_path
     trunk = a_session(a_prompt("go", timestamp=now), a_reply("ok", timestamp=now), id=ID).write(tmp_path / "projects")
     archive.sync()
     (each,) = archive.sessions()
-    assert not archive.saw_end(each.stored)
-    place = archive.wire / ID
+    assert not archive.inner.saw_end(each.stored)
+    place = archive.inner.wire / ID
     place.mkdir(parents=True)
     (place / "run.wire").write_bytes(b"")
     frame = b'{"type":"system","subtype":"init","session_id":"%s"}' % ID.encode()
     (place / "run.wire").write_bytes(f"{now} < ".encode() + frame + b"\n")
     archive.sync()
     (each,) = archive.sessions()
-    assert archive.saw_end(each.stored)
+    assert archive.inner.saw_end(each.stored)
     with trunk.open("ab") as file:
         line = a_session(a_prompt("more", timestamp=stamp(timedelta(seconds=-60))), id=ID).bytes
         file.write(line)
     archive.sync()
     (each,) = archive.sessions()
-    assert not archive.saw_end(each.stored)
+    assert not archive.inner.saw_end(each.stored)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from . import (
         answers,
-        base,
         billing,
         cache_report,
         explain,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         friction,
         friction_report,
         health,
+        inner,
         listing,
         lost_sessions,
         model_answers,
@@ -39,11 +39,12 @@ if TYPE_CHECKING:
         user_marks,
     )
     from .answers import window_of
-    from .archive import CLEANUP_DAYS, Archive, load, open_archive
+    from .archive import Archive, load, open_archive
     from .billing import Reconciled
     from .cache_report import CacheReport
     from .explain import Explained
     from .friction_report import Retro
+    from .inner import CLEANUP_DAYS
     from .listing import Listed
     from .text_search import SearchAnswer
     from .usage_report import UnpricedModel, UsageReport

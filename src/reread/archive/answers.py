@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reread.index.safe_reader import SafeReader
     from reread.loading import LoadedSession
 
-    from .base import ArchiveBase
+    from .inner import InnerArchive
 
 
 _WHATEVER_FOLLOWS = 10**9
@@ -459,7 +459,7 @@ def window_of(filters: Filter) -> Filter:
 class ArchiveTalk:
     """What people typed, what models thought, which tools ran and what was decided, over many sessions."""
 
-    def __init__(self, archive: ArchiveBase) -> None:
+    def __init__(self, archive: InnerArchive) -> None:
         self._archive = archive
 
     def prompts(

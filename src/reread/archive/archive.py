@@ -18,10 +18,10 @@ from reread.config import expanded, make_config
 from reread.errors import BadInput, RereadError, StoreError, UnknownSession
 from reread.home import path_name
 from reread.index import meta, source_state
-from reread.index.database import FILE_NAME, connect, version
+from reread.index.database import FILE_NAME
 from reread.ingest import SyncResult
 
-from .base import LOCK_SECONDS, ArchiveBase
+from .inner import CLEANUP_DAYS, LOCK_SECONDS, InnerArchive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         user_marks,
     )
     from reread.archive import filters as filtering
+    from reread.billing import Prices
     from reread.features.secrets import Redactor
     from reread.features.tool_use import Decision, ToolCount
     from reread.index import plain_database, read, read_only, schema, sql_views, verify
@@ -101,56 +102,74 @@ _NO_DAMAGE = {
     sqlite3.SQLITE_INTERRUPT,
 }
 """SQLite errors that do not mean damage, so no rebuild is advised; on a full disk one would make it worse."""
-_SETTLING = 2.0
-"""Seconds after the end of a run in which the client may still write a last line."""
 _WATCHING = 0.1
 """The share of one processor that a watch may use. Without a limit, a session of 24 MB that kept growing took 0.7."""
 AHEAD = 8
 """How many jobs may be running in workers, or finished but not yet consumed."""
-CLEANUP_DAYS = 30.0
-"""After how many days Claude Code deletes a session, unless its settings say otherwise."""
-_MOVED = {
-    **dict.fromkeys(
-        (
-            "caching",
-            "copied_into",
-            "explain",
-            "limits",
-            "reconciliation",
-            "unpriced_models",
-            "usage_ahead",
-            "usage_and_caching",
-        ),
-        "billing.",
-    ),
-    **dict.fromkeys(("applied", "apply", "mark_right", "mark_wrong", "planned", "retro"), "friction."),
-    **dict.fromkeys(("move_project", "moves", "tags", "unmove_project"), "marks."),
-    **dict.fromkeys(
-        (
-            "damaged",
-            "forget",
-            "forget_damaged",
-            "last_folder",
-            "pull",
-            "push",
-            "rebuild",
-            "restore",
-            "restore_targets",
-            "status",
-            "verify",
-        ),
-        "safe.",
-    ),
-    **dict.fromkeys(("count_hits", "hits_in"), "text."),
-    "mark": "marks.set",
-    "moments_of": "friction.in_session",
-    "session_of": "session",
-}
-"""Names from the previous release, with the group that has each now (or the full new name)."""
 
 
-class Archive(ArchiveBase):
+class Archive:
     """Everything reread has imported, below one folder. Use it in a `with` statement, or close it."""
+
+    def __init__(
+        self,
+        home: str | Path,
+        sources: Sequence[str | Path] = (),
+        machine: str | None = None,
+        price_file: Path | None = None,
+    ) -> None:
+        self.inner = InnerArchive(home, sources, machine, price_file)
+        """The open archive, for reread's own surfaces; may change with any release."""
+
+    @property
+    def home(self) -> Path:
+        """The folder of the archive."""
+        return self.inner.home
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The folders and files that a sync imports from."""
+        return self.inner.sources
+
+    @property
+    def machine(self) -> str:
+        """The id of this machine."""
+        return self.inner.machine
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever imported here; asking creates nothing."""
+        return self.inner.exists
+
+    @property
+    def prices(self) -> Prices:
+        """The price table, including the user's own prices. Raises BadInput for an invalid price file."""
+        return self.inner.prices
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was imported yet; asking creates nothing."""
+        return not self.exists or self.inner.is_empty
+
+    def close(self) -> None:
+        """Closes the database and the files of the safe; the next question opens them again."""
+        self.inner.close()
+
+    def find(self, session: SessionName) -> StoredSession:
+        """A session by its id, a unique prefix of it, `@last`, or `@2` for the second newest.
+
+        If several folders have a copy of it, the newest is returned; `StoredSession.name` tells the copies apart.
+        Results of `sessions`, of a search and of this method are accepted too.
+        """
+        return self.inner.find(session)
+
+    def copies(self, stored: StoredSession) -> list[StoredSession]:
+        """The copies of a session in other places, the one that ended last first."""
+        return self.inner.copies(stored)
+
+    def session(self, session: SessionName) -> LoadedSession:
+        """A session read from the safe, whether its source still exists or not."""
+        return self.inner.session(session)
 
     def __enter__(self) -> Archive:
         return self
@@ -174,9 +193,9 @@ class Archive(ArchiveBase):
         """
         if not isinstance(error, Exception) or isinstance(error, (RereadError, OSError, sqlite3.Error)):
             return None
-        if not self.is_open or not _is_ours(error):
+        if not self.inner.is_open or not _is_ours(error):
             return None
-        return next(iter(verify.damage_of(self.connection)), None)
+        return next(iter(verify.damage_of(self.inner.connection)), None)
 
     def __repr__(self) -> str:
         try:
@@ -187,7 +206,7 @@ class Archive(ArchiveBase):
 
     def __len__(self) -> int:
         """How many sessions there are."""
-        return self.count_sessions()
+        return self.count_sessions() if self.exists else 0
 
     def __bool__(self) -> bool:
         return True  # even when empty, where `len` is 0
@@ -206,58 +225,45 @@ class Archive(ArchiveBase):
         except UnknownSession:
             return False
 
-    if not TYPE_CHECKING:  # hidden from type checkers, so that they report the old names
-
-        def __getattr__(self, name: str) -> object:
-            if name not in _MOVED:
-                raise AttributeError(f"an Archive has no {name!r}")
-            import warnings
-
-            place = _MOVED[name] + name * _MOVED[name].endswith(".")
-            warnings.warn(f"archive.{name} is now archive.{place}", DeprecationWarning, stacklevel=2)
-            found: object = self
-            for part in place.split("."):
-                found = getattr(found, part)
-            return found
-
     @property
     def billing(self) -> billing.ArchiveBilling:
         """What was spent, what the cache saved, and how each cost is calculated."""
-        return billing.ArchiveBilling(self)
+        return billing.ArchiveBilling(self.inner)
 
     @property
     def files(self) -> file_history.ArchiveFiles:
         """Which files sessions touched, what each held at any moment, and who wrote which line."""
-        return file_history.ArchiveFiles(self)
+        return file_history.ArchiveFiles(self.inner)
 
     @property
     def friction(self) -> friction.ArchiveFriction:
         """What went wrong, and what to change."""
-        return friction.ArchiveFriction(self)
+        return friction.ArchiveFriction(self.inner)
 
     @property
     def marks(self) -> user_marks.ArchiveMarks:
         """Stars, tags, notes, titles and moved folders."""
-        return user_marks.ArchiveMarks(self)
+        return user_marks.ArchiveMarks(self.inner)
 
     @property
     def safe(self) -> safe.ArchiveSafe:
         """What is kept: verify, restore and forget it, and exchange it with other machines."""
-        return safe.ArchiveSafe(self)
+        return safe.ArchiveSafe(self.inner)
 
     @property
     def secrets(self) -> secret_scan.SecretScan:
         """Which keys and passwords past sessions contain."""
-        return secret_scan.SecretScan(self.connection, self.line_reader(), is_read_only=self.is_read_only)
+        inner = self.inner
+        return secret_scan.SecretScan(inner.connection, inner.line_reader(), is_read_only=inner.is_read_only)
 
     @property
     def text(self) -> text_search.ArchiveText:
         """The full-text index."""
-        return text_search.ArchiveText(self)
+        return text_search.ArchiveText(self.inner)
 
     @property
     def _talk(self) -> answers.ArchiveTalk:
-        return answers.ArchiveTalk(self)
+        return answers.ArchiveTalk(self.inner)
 
     def sync(
         self,
@@ -278,55 +284,49 @@ class Archive(ArchiveBase):
         results. That work is done by the first question that needs it, or by the next sync without `is_quick` that
         finds nothing else to do.
         """
-        self.refuse_read_only()
-        self.reprice()
-        if source_state.has_unfinished_captures(self.wire):
-            capture.adopt(self.wire)
+        self.inner.refuse_read_only()
+        self.inner.reprice()
+        if source_state.has_unfinished_captures(self.inner.wire):
+            capture.adopt(self.inner.wire)
         if full:
             self.safe.rebuild(report)
         elif self.is_current(is_glance=is_glance):
             if not is_quick:
-                self.finish(report)
+                self.inner.finish(report)
             return SyncResult()
         return self.safe.import_changes(report, patience, with_backups=with_backups, is_quick=is_quick)
-
-    def finish(self, report: Report | None = None) -> None:
-        """Does what quick syncs left for later: words of tool results, moments of friction. Does nothing if the
-        archive cannot be written or another process is writing."""
-        if meta.waiting_for_results(self.connection) or meta.waiting_for_friction(self.connection):
-            self.if_free(lambda: second_phase.finish(self.connection, self.packs, self.price_file, report))
 
     def is_current(self, *, is_glance: bool = False) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder. With `is_glance` it looks at
         ten thousand files at most, the newest first."""
-        unchanged = source_state.is_as_it_was(self.connection, self.machine, self.sources, is_glance=is_glance)
-        if meta.is_half_made(self.connection) or meta.is_outdated(self.connection):
+        unchanged = source_state.is_as_it_was(self.inner.connection, self.machine, self.sources, is_glance=is_glance)
+        if meta.is_half_made(self.inner.connection) or meta.is_outdated(self.inner.connection):
             return False
         return unchanged and not (
-            source_state.has_captures(self.wire) or source_state.is_forgetting(self.home / "safe")
+            source_state.has_captures(self.inner.wire) or source_state.is_forgetting(self.home / "safe")
         )
 
     def watch(self, stop: threading.Event | None = None) -> Iterator[SyncResult]:
         """Follows the sources and syncs when they change; yields the result of each sync, until `stop` is set.
         Searches grown sessions for friction once nothing has changed for some seconds."""
         yield self.sync()
-        seen = source_state.WatchedFiles(self.connection, self.machine)
+        seen = source_state.WatchedFiles(self.inner.connection, self.machine)
         is_quiet = False
         for is_due in tail.pace(stop, share=_WATCHING):
-            if seen.have_changed(with_old=is_due) or source_state.has_captures(self.wire):
+            if seen.have_changed(with_old=is_due) or source_state.has_captures(self.inner.wire):
                 yield self.sync()
-                seen = source_state.WatchedFiles(self.connection, self.machine)
+                seen = source_state.WatchedFiles(self.inner.connection, self.machine)
                 is_quiet = False
             elif is_due:
                 if is_quiet:
-                    self.finish()
+                    self.inner.finish()
                 is_quiet = True
 
     def outdated(self) -> int:
         """How many sessions have rows made by an older version of reread; the next sync rebuilds them."""
-        if not meta.is_outdated(self.connection):
+        if not meta.is_outdated(self.inner.connection):
             return 0
-        return len(read.outdated_sessions(self.connection))
+        return len(read.outdated_sessions(self.inner.connection))
 
     def sessions(
         self,
@@ -351,15 +351,11 @@ class Archive(ArchiveBase):
         **filters: Unpack[FilterOptions],
     ) -> Iterator[Listed]:
         """What `sessions` gives, one at a time."""
-        return listing.listed(self.connection, filtering.make_filter(base, filters, timezone), cleanup_days)
-
-    def listed(self, session: SessionName, cleanup_days: CleanupDays = CLEANUP_DAYS) -> Listed:
-        """One session, as `sessions` gives it."""
-        return next(listing.listed_by_id(self.connection, [self.find(session).id], cleanup_days))
+        return listing.listed(self.inner.connection, filtering.make_filter(base, filters, timezone), cleanup_days)
 
     def count_sessions(self, base: Filter | None = None, **filters: Unpack[FilterOptions]) -> int:
         """How many sessions pass the filters; a limit is ignored."""
-        return listing.count_passing(self.connection, filtering.make_filter(base, filters))
+        return listing.count_passing(self.inner.connection, filtering.make_filter(base, filters))
 
     def usage(
         self,
@@ -443,8 +439,8 @@ class Archive(ArchiveBase):
 
         Worktrees count as the project they were made from, and moved folders under their present path.
         """
-        self.reprice()
-        return user_marks.projects(self.connection, filtering.make_filter(base, filters, timezone))
+        self.inner.reprice()
+        return user_marks.projects(self.inner.connection, filtering.make_filter(base, filters, timezone))
 
     def lost(
         self,
@@ -457,11 +453,11 @@ class Archive(ArchiveBase):
     ) -> list[LostSession]:
         """Sessions that were deleted before reread could import them, found in the client's own index; with a query,
         those that match."""
-        if not meta.has_files(self.connection, "index"):  # nearly always so; checking spares a list an import
+        if not meta.has_files(self.inner.connection, "index"):  # nearly always so; checking spares a list an import
             return []
         chosen = filtering.make_filter(base, filters)
         return lost_sessions.find_lost(
-            self.connection, self.line_reader(), self.machine, chosen, query, fields, is_regex=is_regex
+            self.inner.connection, self.inner.line_reader(), self.machine, chosen, query, fields, is_regex=is_regex
         )
 
     def read_all(self, base: Filter | None = None, **filters: Unpack[FilterOptions]) -> Iterator[LoadedSession]:
@@ -471,24 +467,15 @@ class Archive(ArchiveBase):
     def transcript(self, session: SessionName) -> bytes:
         """The session's own file, byte for byte; empty if only files of its agents are left."""
         stored = self.find(session)
-        trunk = self.reader.session_files(stored.id, stored.row.uuid).trunk
-        return b"" if trunk is None else self.reader.whole(trunk)
-
-    def on_all_processors(
-        self, work: Callable[[Archive, _J], _R], jobs: Iterable[_J], size: int
-    ) -> Iterator[tuple[_J, _R]]:
-        """Each job with the result of `work(archive, job)`, in order, from worker processes that each open the archive
-        themselves. `size` is how many bytes of sessions will be read; if they are few, this process does the work."""
-        if workers.is_alone(size):
-            return ((job, work(self, job)) for job in jobs)
-        return workers.in_order(partial(_worked, self.home, self.price_file, work), jobs, AHEAD, size)
+        trunk = self.inner.reader.session_files(stored.id, stored.row.uuid).trunk
+        return b"" if trunk is None else self.inner.reader.whole(trunk)
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one read-only SQL statement; raises BadInput for any other."""
         if not isinstance(query, str):
             raise BadInput(f"{query!r} is not SQL")
         self._talk.has_rows()
-        return read_only.ask(self.home, self.packs, self._project_today(), query)
+        return read_only.ask(self.home, self.inner.packs, self._project_today(), query)
 
     def write_database(
         self,
@@ -505,10 +492,10 @@ class Archive(ArchiveBase):
         is written, and the result says what would be. The file must not exist yet."""
         self._talk.has_rows()
         if sessions is None or isinstance(sessions, filtering.Filter):
-            ids = listing.passing_ids(self.connection, filtering.make_filter(sessions, filters))
+            ids = listing.passing_ids(self.inner.connection, filtering.make_filter(sessions, filters))
         else:
             ids = [self.find(sessions).id]
-        with read_only.readable(self.home, self.packs, self._project_today()) as source:
+        with read_only.readable(self.home, self.inner.packs, self._project_today()) as source:
             writer = plain_database.PlainWriter(
                 source, ids, parts or plain_database.PlainParts(), redactor, only_looks=only_looks
             )
@@ -518,79 +505,20 @@ class Archive(ArchiveBase):
         moved = self.marks.moves()
         return lambda path: listing.project_of(path, moved)
 
-    def known_values(self, kind: str, beginning: str = "", limit: int = 100) -> list[tuple[str, str]]:
-        """Completions of a kind, such as `sessions`, `projects` or `tags`, each with a description; likeliest first.
-
-        A shell waits for this after a key press, so nothing is synced and no archive is created.
-        """
-        if not self.exists:
-            return []
-        connection = connect(self.home, read_only=True)
-        try:
-            return session_rows.known_values(connection, kind, beginning, limit)
-        finally:
-            connection.close()
-
     @staticmethod
     def schema() -> str:
         """The SQL of the views and tables, with a comment for every column that needs one."""
         return f"{sql_views.schema_of_views()}\n{schema.schema()}"
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was imported yet."""
-        return not meta.has_sessions(self.connection)
 
-    @property
-    def holds_nothing(self) -> bool:
-        """Whether the safe is empty as well as the index: an empty index may be one that was lost. Asking creates
-        nothing."""
-        return not self.has_lost_index and (not self.exists or self.is_empty)
-
-    def keeps(self, source: str | PathLike[str]) -> bool:
-        """Whether anything was ever imported from this folder or file."""
-        place = Path(path_name(source))
-        names = {str(place), str(place.absolute())}
-        return self.exists and bool(names & meta.known_sources(self.connection))
-
-    def known_sources(self) -> set[str]:
-        """Every folder or file that something was imported from."""
-        return meta.known_sources(self.connection)
-
-    def kept_bytes(self) -> dict[str, int]:
-        """The files of the archive by path, with how much of each is in the safe."""
-        return meta.bytes_by_path(self.connection)
-
-    def forgotten_among(self, names: Iterable[str]) -> set[str]:
-        """The sessions among `names` that the user had reread forget; no sync imports them again."""
-        known = read.forgotten(self.connection)
-        return {name for name in names if meta.session_mark(name) in known} if known else set()
-
-    def version(self) -> tuple[int, int]:
-        """Two numbers that change when another connection, in this process or another, changes the archive. If the
-        first one changed, the index was rebuilt: this archive still has the old one open, and must be closed."""
-        return version(self.connection, self.home)
-
-    def prompts_since(self, moments: Sequence[datetime]) -> list[int]:
-        """How many prompts were typed since each of the moments."""
-        return meta.prompts_since(self.connection, [int(moment.timestamp() * 1000) for moment in moments])
-
-    def files_changed_since(self, moment: datetime) -> int:
-        """How many files the tools of the client wrote since a moment."""
-        return meta.files_changed_since(self.connection, int(moment.timestamp() * 1000))
-
-    def count_sessions_below(self, folder: str) -> int:
-        """How many sessions ran in a folder or below it."""
-        return user_marks.count_sessions_below(self.connection, folder)
-
-    def count_expiring(self, until: datetime, cleanup_days: CleanupDays = CLEANUP_DAYS) -> int:
-        """How many sessions Claude Code will have deleted by then."""
-        return listing.count_expiring(self.connection, until, cleanup_days)
-
-    def saw_end(self, stored: StoredSession) -> bool:
-        """Whether the end of a session was captured: its last lines come from a run by reread that has ended."""
-        ends = [row.mtime_ns / 1e9 for row in read.files_of(self.connection, stored.id) if row.kind == "capture"]
-        return bool(ends) and stored.ended is not None and stored.ended.timestamp() <= max(ends) + _SETTLING
+def on_all_processors(
+    archive: Archive, work: Callable[[Archive, _J], _R], jobs: Iterable[_J], size: int
+) -> Iterator[tuple[_J, _R]]:
+    """Each job with the result of `work(archive, job)`, in order, from worker processes that each open the archive
+    themselves. `size` is how many bytes of sessions will be read; if they are few, this process does the work."""
+    if workers.is_alone(size):
+        return ((job, work(archive, job)) for job in jobs)
+    return workers.in_order(partial(_worked, archive.home, archive.inner.price_file, work), jobs, AHEAD, size)
 
 
 def _worked(home: Path, prices: Path | None, work: Callable[[Archive, _J], _R], job: _J) -> _R:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from reread.archive import cache_report, explain
     from reread.ingest import cold_usage
 
-    from .base import ArchiveBase
     from .cache_report import CacheReport
     from .explain import Explained
+    from .inner import InnerArchive
     from .listing import SessionName
 else:
     cold_usage = lazy.module("reread.ingest.cold_usage")
@@ -141,7 +141,7 @@ QUICK_SYNC = 50_000_000
 class ArchiveBilling:
     """Questions about tokens and money. Every API response counts once over all files."""
 
-    def __init__(self, archive: ArchiveBase) -> None:
+    def __init__(self, archive: InnerArchive) -> None:
         self._archive = archive
 
     def __repr__(self) -> str:

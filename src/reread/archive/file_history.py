@@ -57,7 +57,7 @@ from .search_language import parse
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from .base import ArchiveBase
+    from .inner import InnerArchive
 
 _ACTIONS = {
     "Read": Action.READ,
@@ -474,7 +474,7 @@ def _time_of(parts: Iterable[Conversation], line: str) -> datetime | None:
 class ArchivedFile:
     """A file that sessions touched, by its path in transcripts."""
 
-    def __init__(self, archive: ArchiveBase, path: str) -> None:
+    def __init__(self, archive: InnerArchive, path: str) -> None:
         self._archive = archive
         self.path = path
 
@@ -515,7 +515,7 @@ class ArchivedFile:
 class ArchiveFiles:
     """Which files sessions touched, and what they held."""
 
-    def __init__(self, archive: ArchiveBase) -> None:
+    def __init__(self, archive: InnerArchive) -> None:
         self._archive = archive
 
     def __repr__(self) -> str:

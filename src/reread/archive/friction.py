@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from reread.ingest import Report, second_phase
 
-    from .base import ArchiveBase
+    from .inner import InnerArchive
     from .listing import SessionName
 else:
     second_phase = lazy.module("reread.ingest.second_phase")
@@ -48,7 +48,7 @@ def _stated(project: str | None) -> Stated:
 class ArchiveFriction:
     """Questions about what went wrong."""
 
-    def __init__(self, archive: ArchiveBase) -> None:
+    def __init__(self, archive: InnerArchive) -> None:
         self._archive = archive
 
     def __repr__(self) -> str:

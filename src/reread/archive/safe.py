@@ -31,7 +31,7 @@ from reread.ingest import Progress
 from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
 
-from .base import LOCK_SECONDS
+from .inner import LOCK_SECONDS
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
     from . import filters as filtering
     from . import listing, model_answers
-    from .base import ArchiveBase
     from .filters import Filter, FilterOptions
+    from .inner import InnerArchive
     from .listing import SessionName
 else:  # not needed by a sync, which nearly every command runs
     exchange = lazy.module("reread.exchange")
@@ -69,7 +69,7 @@ else:  # not needed by a sync, which nearly every command runs
 class ArchiveSafe:
     """The safe, and the index over it."""
 
-    def __init__(self, archive: ArchiveBase) -> None:
+    def __init__(self, archive: InnerArchive) -> None:
         self._archive = archive
 
     def __repr__(self) -> str:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from reread.index import words
     from reread.ingest import Report, second_phase
 
-    from .base import ArchiveBase
+    from .inner import InnerArchive
     from .listing import SessionName
 else:
     second_phase = lazy.module("reread.ingest.second_phase")
@@ -542,7 +542,7 @@ class ArchiveText:
     """Questions to the full-text index. If one covers tool results that a quick sync left for later, they are indexed
     first; if that is not possible, the answer says for how many sessions they are missing."""
 
-    def __init__(self, archive: ArchiveBase) -> None:
+    def __init__(self, archive: InnerArchive) -> None:
         self._archive = archive
 
     def __repr__(self) -> str:

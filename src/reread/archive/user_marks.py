@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -24,23 +23,18 @@ from .filters import Filter, flag_of, text_of, texts_of
 from .listing import project_of, session_filter, worktree_of
 
 if TYPE_CHECKING:
-    from .base import ArchiveBase
+    from .inner import InnerArchive
     from .listing import SessionName
 
 
 class ArchiveMarks:
     """What a person noted on sessions. Marks belong to a session's id, so all copies of a session share them."""
 
-    def __init__(self, archive: ArchiveBase) -> None:
+    def __init__(self, archive: InnerArchive) -> None:
         self._archive = archive
 
     def __repr__(self) -> str:
         return f"<marks on {len(self.all())} sessions of {self._archive!r}>"
-
-    def __call__(self) -> dict[str, Mark]:
-        """`archive.marks()`, as in the previous release; use `all()`."""
-        warnings.warn("archive.marks() is now archive.marks.all()", DeprecationWarning, stacklevel=2)
-        return self.all()
 
     def set(
         self,

@@ -270,7 +270,7 @@ def _earlier_lines(kept: Sequence[Generation]) -> list[str]:
 def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Config, *, is_forced: bool) -> None:
     """Refuses a target below a source, even through a link, and one that would overwrite something."""
     targets = archive.safe.restore_targets(stored, to)
-    known = [Path(source) for source in archive.known_sources()]
+    known = [Path(source) for source in archive.inner.known_sources()]
     for target in targets:
         inside = [source for source in config.sources if is_below(target, source)]
         inside += [source for source in known if is_protected(target, source)]
@@ -301,7 +301,7 @@ def _forget(arguments: list[str]) -> int:
     if args.damaged:
         return _forget_damaged(args, config)
     with bare_archive(config) as archive:
-        stored = archive.find_one(args.session)
+        stored = archive.inner.find_one(args.session)
         warning = _what_is_removed(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
         if not args.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?",
@@ -435,7 +435,7 @@ def run_machine(arguments: list[str]) -> int:
     args = machine_parser().parse_args(arguments)
     config = options.make_config(args)
     with bare_archive(config) as archive:
-        machine = archive.own_machine() if args.label is None else archive.label_machine(args.label)
+        machine = archive.inner.own_machine() if args.label is None else archive.inner.label_machine(args.label)
         options.show_answer(args, config, lambda: _document(machine), lambda _: [f"{machine.label}  {machine.id}"])
     return 0
 
@@ -486,4 +486,4 @@ def _kept(config: Config, sessions: list[str]) -> tuple[dict[str, int] | None, s
     with archives.Archive(config.home) as archive:
         if not archive.exists:
             return None, set(), 0
-        return archive.kept_bytes(), archive.forgotten_among(sessions), archive.text.count_waiting()
+        return archive.inner.kept_bytes(), archive.inner.forgotten_among(sessions), archive.text.count_waiting()

@@ -107,7 +107,7 @@ def _print_values(arguments: list[str], home: str | None) -> int:
     environ = {"REREAD_HOME": home} if home else os.environ
     archive = archives.Archive(Path(archive_home(environ, sys.platform, str(Path.home()))))
     try:
-        found = archive.known_values(kind, beginning)
+        found = archive.inner.known_values(kind, beginning)
     except RereadError:  # completion cannot show it; the command itself will
         return 0
     newest = [(name, "") for name in _NEWEST if kind == "sessions" and name.startswith(beginning) and found]

@@ -174,7 +174,7 @@ def _target(args: argparse.Namespace, traced: Traced, config: Config, archive: A
     to = expanded(args.to)
     if to.is_dir():
         to = path_below(to, traced.history.path.replace("\\", "/").rpartition("/")[2])
-    known = [Path(source) for source in archive.known_sources()]
+    known = [Path(source) for source in archive.inner.known_sources()]
     inside = [source for source in config.sources if is_below(to, source)]
     inside += [source for source in known if is_protected(to, source)]
     if inside:

@@ -96,7 +96,7 @@ def _sync(config: Config, transcript: str | None) -> list[str]:
     with bare_archive(config, to_import=True) as archive:
         path = Path(transcript) if transcript else None
         if path and path.is_file() and not any(is_below(path, source) for source in archive.sources):
-            archive.sources = (*archive.sources, _source_of(path))
+            archive.inner.sources = (*archive.sources, _source_of(path))
         return [str(problem) for problem in archive.sync().problems]
 
 

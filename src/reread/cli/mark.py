@@ -107,7 +107,7 @@ def _change_moves(archive: Archive, args: argparse.Namespace, config: Config, fo
     else:
         archive.marks.unmove_project(*folders)
     moves = archive.marks.moves()
-    number = archive.count_sessions_below(folders[0])
+    number = archive.inner.count_sessions_below(folders[0])
     line = (
         views.mark_list.moved_line(folders[0], folders[1], number)
         if args.action == "move"

@@ -84,7 +84,7 @@ class EarlyOverview(ProgressBar):
 def _show_early(archive: Archive, args: argparse.Namespace, config: Config) -> bool:
     """Before a long first sync, counts usage straight from the sources, imports the newest sessions, and shows both
     while the sync goes on. Only at a terminal, where a person sees that more is to come."""
-    if args.json or not sys.stdout.isatty() or archive.is_read_only or not archive.is_empty:
+    if args.json or not sys.stdout.isatty() or archive.inner.is_read_only or not archive.is_empty:
         return False
     report = archive.billing.usage_ahead("day", timezone=config.timezone)
     if report is None:
@@ -100,7 +100,7 @@ def _show_early(archive: Archive, args: argparse.Namespace, config: Config) -> b
 def _finish(archive: Archive) -> None:
     """Does what the first sync left for later, while the person reads the overview; if stopped, the next sync does."""
     with closing(ProgressBar()) as progress:
-        archive.finish(progress)
+        archive.inner.finish(progress)
 
 
 def _show_newest(archive: Archive, config: Config, report: UsageReport, total: int) -> None:
@@ -119,7 +119,7 @@ def _has_anything(config: Config) -> bool:
     if options.has_transcripts(config):
         return True
     with archives.Archive(config.home) as archive:
-        return not archive.holds_nothing
+        return not archive.inner.holds_nothing
 
 
 def _show_sources(args: argparse.Namespace, config: Config) -> None:
@@ -140,12 +140,14 @@ def _show_archive(archive: Archive, args: argparse.Namespace, config: Config) ->
     until = archives.usage_report.counted_to(config.now, next(iter(ended), None), config.timezone)
     starts = archives.usage_report.beginnings(until, config.timezone)
     days = archive.usage("day", archives.filters.Filter(since=min(starts)), config.timezone).rows
-    lately = archives.usage_report.periods(days, starts, archive.prompts_since(starts), is_past=until is not config.now)
+    lately = archives.usage_report.periods(
+        days, starts, archive.inner.prompts_since(starts), is_past=until is not config.now
+    )
     everything = archive.count_sessions()
     hidden = 0 if args.hidden else everything - archive.count_sessions(archives.filters.Filter(without_hidden=True))
     numbered = enumerate(archive.sessions(archives.filters.Filter(limit=NEWEST + hidden), kept_for), 1)
     newest = [(number, each) for number, each in numbered if args.hidden or not each.stored.mark.hidden][:NEWEST]
-    counts = everything - hidden, hidden, archive.count_expiring(config.now + archives.listing.SOON, kept_for)
+    counts = everything - hidden, hidden, archive.inner.count_expiring(config.now + archives.listing.SOON, kept_for)
     options.show_answer(
         args,
         config,

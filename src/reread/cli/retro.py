@@ -98,7 +98,7 @@ def run_retro(arguments: list[str]) -> int:
     number = _number(args)
     path = options.as_path(args.session) if args.session is not None else None
     with asked_archive(args, config, [] if path is None else [path]) as archive:
-        if archive.known_sources() <= {str(source) for source in archive.sources}:
+        if archive.inner.known_sources() <= {str(source) for source in archive.sources}:
             filters = filters._replace(sources=())  # the archive has nothing else
         with closing(ProgressBar()) as progress:
             found = archive.friction.retro(

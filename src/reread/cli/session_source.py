@@ -55,7 +55,7 @@ def open_archive(args: argparse.Namespace, config: Config, *, only_reads: bool =
 
 def refuse_nothing(archive: Archive, config: Config) -> None:
     """Raises BadInput if there are neither sources nor sessions: an empty answer would not help."""
-    if not config.sources and archive.holds_nothing:
+    if not config.sources and archive.inner.holds_nothing:
         raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
 
 
@@ -67,7 +67,7 @@ def bare_archive(config: Config, *, to_import: bool = False) -> Iterator[archive
             raise BadInput(f"the archive {config.home} would lie below the source {source}; choose another --home")
     absolute = [source.absolute() for source in config.sources]
     with archives.Archive(config.home, absolute, price_file=config.prices) as archive:
-        archive.sources = tuple(_existing(archive, config, to_import=to_import))
+        archive.inner.sources = tuple(_existing(archive, config, to_import=to_import))
         yield archive
 
 
@@ -96,7 +96,7 @@ def _why_there_is_none(archive: Archive) -> RereadError | None:
     if archive.exists:
         return None
     try:
-        _ = archive.connection
+        _ = archive.inner.connection
     except RereadError as problem:
         if _is_file(archive.home):  # a mistyped path
             raise
@@ -150,11 +150,11 @@ def _existing(archive: Archive, config: Config, *, to_import: bool) -> Iterator[
     """Sources to sync. A missing one is reported; it raises SourceError if nothing was ever imported from it and either
     it was named for this command or there is nothing else to import or to answer from."""
     there = [source for source in archive.sources if source.exists()]
-    can_do_without = bool(there) or (archive.has_lost_index if to_import else not archive.holds_nothing)
+    can_do_without = bool(there) or (archive.inner.has_lost_index if to_import else not archive.inner.holds_nothing)
     for source in archive.sources:
         if source in there:
             yield source
-        elif archive.keeps(source):
+        elif archive.inner.keeps(source):
             tell(f"{source} is gone; what was imported from it is kept")
         elif config.is_source_named or not can_do_without:
             raise SourceError(source, "no such file or folder")
@@ -175,7 +175,7 @@ def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
         raise
     except RereadError as problem:
         progress.close()
-        if not archive.is_open:  # it cannot answer either
+        if not archive.inner.is_open:  # it cannot answer either
             raise
         tell(f"not up to date: {problem}")
     else:
@@ -187,7 +187,7 @@ def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
 
 def warn_outdated(archive: Archive) -> None:
     """Warns if the index is incomplete or has rows of an older version, which lack what this version finds."""
-    if archive.has_lost_index:
+    if archive.inner.has_lost_index:
         tell("the index does not have all that is kept, answers may be incomplete; run `reread sync`")
         return
     number = archive.outdated() if archive.exists else 0
@@ -206,7 +206,7 @@ def is_straight(config: Config) -> bool:
     if not config.is_source_named or config.is_home_named:
         return False
     with archives.Archive(config.home) as archive:
-        return not all(archive.keeps(source) for source in config.sources)
+        return not all(archive.inner.keeps(source) for source in config.sources)
 
 
 def cleanup_days_of(config: Config) -> CleanupDays:
@@ -225,7 +225,7 @@ class Opened:
     @property
     def kept_backups(self) -> ReadBackup | None:
         """Reads file backups whose source is gone, from the archive."""
-        return self.archive.kept_backups() if self.archive is not None else None
+        return self.archive.inner.kept_backups() if self.archive is not None else None
 
 
 @contextmanager
@@ -240,7 +240,7 @@ def open_session(args: argparse.Namespace, config: Config) -> Iterator[Opened]:
         return
     with open_archive(args, config, only_reads=True) as archive:
         found = find(archive, args.session)
-        kept = archive.listed(found, cleanup_days_of(config)) if args.json else None
+        kept = archive.inner.listed(found, cleanup_days_of(config)) if args.json else None
         yield Opened(archive.session(found), kept, archive)
 
 
@@ -283,7 +283,7 @@ def open_sessions(
 
 def without_needless_sources(filters: Filter, archive: Archive) -> Filter:
     """Drops a source filter that excludes nothing: without it, stored sums answer, faster than single responses."""
-    if filters.sources and archive.known_sources() <= {str(source) for source in archive.sources}:
+    if filters.sources and archive.inner.known_sources() <= {str(source) for source in archive.sources}:
         return filters._replace(sources=())
     return filters
 

@@ -163,7 +163,7 @@ def run_usage(arguments: list[str]) -> int:
         refuse_nothing(archive, config)
         filters = without_needless_sources(filters, archive)
         is_current = args.no_sync or archive.home != config.home or archive.is_current(is_glance=True)
-        is_ahead = not is_current and not archive.is_read_only and _show_ahead(args, config, archive, by, filters)
+        is_ahead = not is_current and not archive.inner.is_read_only and _show_ahead(args, config, archive, by, filters)
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:
@@ -322,7 +322,7 @@ def _trunk(name: str) -> Path | None:
 
 def _is_kept(config: Config, path: Path) -> bool:
     with archives.Archive(config.home) as archive:
-        return archive.exists and str(path) in archive.kept_bytes()
+        return archive.exists and str(path) in archive.inner.kept_bytes()
 
 
 PRICES_EXAMPLES = """\

@@ -20,6 +20,7 @@ from msgspec import Struct
 from zstandard import ZstdCompressor
 
 from reread import lazy
+from reread.archive.archive import on_all_processors
 from reread.archive.filters import Filter
 from reread.archive.listing import passing_ids
 from reread.errors import RereadError, printable
@@ -135,8 +136,8 @@ class Parcels:
 
     def __init__(self, archive: Archive, names: SentNames) -> None:
         self.archive, self._names = archive, names
-        self._figures = figures_by_session(archive.connection)
-        self._labels = {each.id: each.label for each in machines(archive.connection)}
+        self._figures = figures_by_session(archive.inner.connection)
+        self._labels = {each.id: each.label for each in machines(archive.inner.connection)}
         self._contexts: dict[int, RequestContext] | None = None
 
     def waiting(self, stored: Iterable[StoredSession]) -> Iterator[Waiting]:
@@ -152,7 +153,7 @@ class Parcels:
 
     def ledger(self, each: Waiting, known: Known = NOTHING) -> Document:
         """The ledger's part of a session; see the module."""
-        connection, row = self.archive.connection, each.stored.row
+        connection, row = self.archive.inner.connection, each.stored.row
         responses = responses_in_session(connection, each.stored.id)
         numbers: dict[int, int] = {}
         places = [numbers.setdefault(response.context, len(numbers)) for response in responses]
@@ -197,7 +198,7 @@ class Parcels:
         }
 
     def _file(self, file: FileFigures, known: Known) -> Document:
-        content = self.archive.reader.bytes_of(file_by_id(self.archive.connection, file.id))
+        content = self.archive.inner.reader.bytes_of(file_by_id(self.archive.inner.connection, file.id))
         role = " ".join(role_of(file.kind, Path(as_path(file.path))))
         counts = {name: getattr(file, name) for name in ("key", "kind", "head", "began", "ended", "lines", "malformed")}
         marks = marks_of(content)
@@ -212,12 +213,13 @@ class Parcels:
     def content(self, each: Waiting, known: Known = NOTHING) -> Document:
         """All bytes of the session's own files that the archive has."""
         rows = {
-            _slashed(custody.below(row, each.stored)): row for row in files_of(self.archive.connection, each.stored.id)
+            _slashed(custody.below(row, each.stored)): row
+            for row in files_of(self.archive.inner.connection, each.stored.id)
         }
         files = []
         for name, row in rows.items():
             about = {name: getattr(row, name) for name in ("kind", "agent", "workflow")}
-            part = _part(self.archive.reader.bytes_of(row), (known.parts or {}).get(name))
+            part = _part(self.archive.inner.reader.bytes_of(row), (known.parts or {}).get(name))
             files += [{"name": name, **about, **part}] if part is not None else []
         return _clean(
             {
@@ -487,20 +489,20 @@ def push(
     chosen = _chosen(archive, filters)
     lacking = [
         (each.stored.id, each.stored.row.bytes)
-        for each in parcels.waiting(sessions_by_id(archive.connection, chosen))
+        for each in parcels.waiting(sessions_by_id(archive.inner.connection, chosen))
         if _lacking(each, there.get(each.key), what)
     ]
     counts["unchanged"] = len(chosen) - len(lacking)
     done, total = 0, sum(size for _, size in lacking)
 
     def outgoing() -> Iterator[_Outgoing]:
-        for each in parcels.waiting(sessions_by_id(archive.connection, [number for number, _ in lacking])):
+        for each in parcels.waiting(sessions_by_id(archive.inner.connection, [number for number, _ in lacking])):
             before = there.get(each.key)
             parts = _lacking(each, before, what)
             yield _Outgoing(each, parts, before, _known(store, each, before, parts, since))
 
     # Redacting is most of the work, so it runs on all processors.
-    for each, text in archive.on_all_processors(_made_text, outgoing(), total if what != LEDGER else 0):
+    for each, text in on_all_processors(archive, _made_text, outgoing(), total if what != LEDGER else 0):
         try:
             size = _sent_whole(parcels, store, each, text, is_dry=is_dry)
         except StoreAway:
@@ -547,7 +549,7 @@ def _parts(what: str) -> tuple[str, ...]:
 
 def _chosen(archive: Archive, filters: Filter | None) -> list[int]:
     """The sessions to send, oldest first, so that the team's report grows in the order of time."""
-    return passing_ids(archive.connection, filters or Filter())[::-1]
+    return passing_ids(archive.inner.connection, filters or Filter())[::-1]
 
 
 def _made_text(archive: Archive, session: _Outgoing) -> _MadeText:

@@ -54,7 +54,7 @@ def warm_up(library: ArchivePool) -> None:
     for language in _ARGUMENTS:
         coloured("{}", language=language)
     with library.archive() as archive:
-        smallest = listing.smallest(archive.connection)
+        smallest = listing.smallest(archive.inner.connection)
     if smallest is not None and smallest.row.bytes < _SMALL:
         with library.session(link_name(smallest)) as held:
             page_of(held.session)

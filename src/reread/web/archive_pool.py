@@ -191,10 +191,10 @@ class ArchivePool:
         with ExitStack() as stack:
             stack.callback(self._answers.clear)  # after a failure: versions of two connections are not comparable
             stack.enter_context(self._version_archive)
-            version = self._version_archive.version()
+            version = self._version_archive.inner.version()
             if self._version[0] not in (0, version[0]):
                 self._reopen()
-                version = self._version_archive.version()
+                version = self._version_archive.inner.version()
             stack.pop_all()
         if version != self._version:
             self._answers.clear()
@@ -212,7 +212,7 @@ class ArchivePool:
     def newest(self, number: int) -> list[Listed]:
         """The sessions that ended last, without hidden ones."""
         days = self.settings.cleanup_days
-        return self.answer(("newest", number), lambda archive: listing.newest(archive.connection, number, days))
+        return self.answer(("newest", number), lambda archive: listing.newest(archive.inner.connection, number, days))
 
     def count(self) -> int:
         """How many sessions there are."""
@@ -221,13 +221,13 @@ class ArchivePool:
     def by_id(self, ids: Sequence[int]) -> list[Listed]:
         """The sessions with these ids, in this order."""
         with self.archive() as archive:
-            found = listing.listed_by_id(archive.connection, list(ids), self.settings.cleanup_days)
+            found = listing.listed_by_id(archive.inner.connection, list(ids), self.settings.cleanup_days)
             known = {each.stored.id: each for each in found}
         return [known[number] for number in ids if number in known]
 
     def projects(self) -> list[str]:
         """All projects, the most recently used first."""
-        return self.answer("projects", lambda archive: listing.project_names(archive.connection))
+        return self.answer("projects", lambda archive: listing.project_names(archive.inner.connection))
 
     def copies(self, stored: StoredSession) -> list[StoredSession]:
         """The other sessions with the same id, from other places."""
@@ -251,7 +251,7 @@ class ArchivePool:
         with self.archive() as archive:
             number = name.removeprefix("~")
             if name.startswith("~") and number.isdecimal() and len(number) < _LONGEST_NUMBER:
-                numbered = listing.session_numbered(archive.connection, int(number))
+                numbered = listing.session_numbered(archive.inner.connection, int(number))
                 if numbered is not None and link_name(numbered) == name:
                     return numbered
             return archive.find(name)

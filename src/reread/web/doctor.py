@@ -84,7 +84,7 @@ def _examine(library: ArchivePool, tell: Tell) -> DoctorState:
     settings = library.settings
     shelf = SourceTree([source for source in settings.sources if source.exists()])
     with library.archive() as archive:
-        kept = archive.kept_bytes()
+        kept = archive.inner.kept_bytes()
     return DoctorState(examine(shelf, settings.now, tell, kept), settings.now)
 
 

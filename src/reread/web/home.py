@@ -95,13 +95,13 @@ def _kept(library: ArchivePool, newest: list[Listed], midnight: datetime) -> Kep
     shown = Filter(without_hidden=True)
 
     def ask(archive: Archive) -> tuple[int, int, int, list[int]]:
-        kept = choice_of(archive.connection, shown)
-        going = choice_of(archive.connection, shown, expires=library.settings.now + SOON, cleanup_days=days)
+        kept = choice_of(archive.inner.connection, shown)
+        going = choice_of(archive.inner.connection, shown, expires=library.settings.now + SOON, cleanup_days=days)
         return (
-            count_chosen(archive.connection, kept),
-            count_chosen(archive.connection, choice_of(archive.connection, shown._replace(since=midnight))),
-            count_chosen(archive.connection, going),
-            ordered_ids(archive.connection, going, "written", is_up=True, limit=MOST_GOING),
+            count_chosen(archive.inner.connection, kept),
+            count_chosen(archive.inner.connection, choice_of(archive.inner.connection, shown._replace(since=midnight))),
+            count_chosen(archive.inner.connection, going),
+            ordered_ids(archive.inner.connection, going, "written", is_up=True, limit=MOST_GOING),
         )
 
     sessions, today, expiring, ids = library.answer(("kept", midnight, minute), ask)
@@ -117,8 +117,8 @@ def _lately(library: ArchivePool, until: datetime, *, is_past: bool) -> Lately:
         year = archive.usage("day", Filter(since=today - _YEAR), zone)
         month = archive.usage("day", Filter(since=min(starts)), zone)
         return Lately(
-            periods(month.rows, starts, archive.prompts_since(starts), is_past=is_past),
-            archive.files_changed_since(today),
+            periods(month.rows, starts, archive.inner.prompts_since(starts), is_past=is_past),
+            archive.inner.files_changed_since(today),
             _plain(usage_chart(month, zone), f"30 days to {today:%Y-%m-%d}" if is_past else "30 days"),
             tuple(row.key for row in charted_rows(month) if row.key is not None),
             replace(activity_chart(year, (today - _YEAR).date(), today.date()), title="Requests, a year"),

@@ -214,10 +214,10 @@ def _others(site: pages.Site, driven: set[str]) -> list[RunningRow]:
     with site.library.archive() as archive:
         recent = [
             stored
-            for stored in listing.going_on_since(archive.connection, now - RECENT)
+            for stored in listing.going_on_since(archive.inner.connection, now - RECENT)
             if is_recent(stored, now) and stored.row.uuid not in driven and not stored.mark.hidden
         ]
-        open_still = [stored for stored in recent if not archive.saw_end(stored)]
+        open_still = [stored for stored in recent if not archive.inner.saw_end(stored)]
     return [_of_other(stored) for stored in open_still[:MOST_OTHERS]]
 
 
@@ -345,7 +345,7 @@ def _missing(site: pages.Site) -> str:
 
 def _projects(site: pages.Site) -> list[str]:
     """The folders of sessions that still exist, the most recently used first."""
-    found = site.library.answer("folders", lambda archive: listing.folders(archive.connection))
+    found = site.library.answer("folders", lambda archive: listing.folders(archive.inner.connection))
     return [project for project in list(found)[:MOST_PROJECTS] if is_folder(project)]
 
 

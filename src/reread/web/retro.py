@@ -153,7 +153,7 @@ class RetroSections:
     def _stored(self, session: str) -> StoredSession | None:
         if session not in self._known:
             with self._library.archive() as archive:
-                named = listing.sessions_called(archive.connection, session)
+                named = listing.sessions_called(archive.inner.connection, session)
             same = [each for each in named if each.row.uuid == session]
             self._known[session] = same[-1] if same else None
         return self._known[session]

@@ -130,7 +130,7 @@ def _found(site: pages.Site, search_request: SearchRequest) -> dict[str, Any]:
         cells = archive.text.count_hits(query, search_request.fields, search_request.filter)
         # Facets always count hits in results, whether results are searched or not.
         waiting = archive.text.count_waiting(search_request.filter)
-        return answer, facets(archive.connection, cells, site.settings.timezone), waiting
+        return answer, facets(archive.inner.connection, cells, site.settings.timezone), waiting
 
     answer, counted, waiting = site.library.answer(
         ("search", query, search_request.fields, search_request.filter, search_request.number), ask
@@ -238,7 +238,7 @@ def palette(request: Request) -> Response:
 
 def _sessions(archive: Archive, words: list[str]) -> Iterator[Offer]:
     """The newest sessions whose title, project, tags or id contain all the words."""
-    for stored in listing.having_words(archive.connection, words, MOST_SESSIONS):
+    for stored in listing.having_words(archive.inner.connection, words, MOST_SESSIONS):
         row = stored.row
         title = ("★ " if stored.mark.starred else "") + (row.title or "(no title)")
         ended = f"{stored.ended:%Y-%m-%d}" if stored.ended else ""
@@ -249,7 +249,7 @@ def _sessions(archive: Archive, words: list[str]) -> Iterator[Offer]:
 def _projects(archive: Archive, words: list[str]) -> Iterator[Offer]:
     if not words:
         return
-    found = listing.folders(archive.connection, without_hidden=True).items()
+    found = listing.folders(archive.inner.connection, without_hidden=True).items()
     matching = ((name, number) for name, number in found if all(word in name.casefold() for word in words))
     for name, number in islice(matching, MOST_PROJECTS):
         about = f"{number} session{'' if number == 1 else 's'} · {name}"

@@ -209,7 +209,7 @@ def around(request: Request) -> Response:
     site = pages.site_of(request)
     stored = site.library.find(request.path_params["session"])
     with site.library.archive() as archive:
-        ids = listing.ids_around(archive.connection, stored, AROUND)
+        ids = listing.ids_around(archive.inner.connection, stored, AROUND)
     around = site.library.by_id(ids)
     return pages.fragment("around.html", around=around, name=link_name(stored))
 
@@ -255,7 +255,7 @@ def _reading(request: Request) -> Iterator[tuple[SessionView, PooledArchive]]:
     """The session of the address."""
     with pages.site_of(request).library.session(request.path_params["session"]) as held:
         if held.made is None:
-            held.made = SessionView(held.session, held.archive.kept_backups())
+            held.made = SessionView(held.session, held.archive.inner.kept_backups())
         made: SessionView = held.made
         yield made, held
 

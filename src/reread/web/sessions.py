@@ -115,10 +115,10 @@ def _found(site: pages.Site, form: Mapping[str, str], sort: str) -> FoundSession
     filters, settings = make_filter(site, form), site.settings
     expires, is_up = settings.now + SOON if form["going"] else None, bool(form["up"])
     with site.library.archive() as archive:
-        choice = listing.choice_of(archive.connection, filters, form["title"], expires, settings.cleanup_days)
+        choice = listing.choice_of(archive.inner.connection, filters, form["title"], expires, settings.cleanup_days)
         if not form["group"]:
-            return FoundSessions(listing.ordered_ids(archive.connection, choice, sort, is_up=is_up))
-        projects = listing.ids_by_project(archive.connection, choice, sort, is_up=is_up)
+            return FoundSessions(listing.ordered_ids(archive.inner.connection, choice, sort, is_up=is_up))
+        projects = listing.ids_by_project(archive.inner.connection, choice, sort, is_up=is_up)
     groups = {
         name: ProjectGroup(name, len(own), earlier_folders((folder for _, folder in own), name))
         for name, own in projects.items()

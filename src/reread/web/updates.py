@@ -96,7 +96,7 @@ class Watch:
         while not self._stop.is_set():
             try:
                 with self._library.open() as archive:
-                    archive.sources = tuple(source for source in archive.sources if source.exists())
+                    archive.inner.sources = tuple(source for source in archive.sources if source.exists())
                     for result in archive.watch(self._stop):
                         self.is_busy = False
                         self.problem = str(result.problems[0]) if result.problems else ""

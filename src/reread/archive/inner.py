@@ -1,7 +1,8 @@
-"""An open archive: its folder, its database, its safe, its prices, and how a session is found in it.
+"""An open archive: its folder, its database, its safe, its prices, how a session is found in it, and what only our own
+surfaces ask.
 
-Every group of `Archive` is built on this. Only what a list of sessions needs is imported at once; the rest is imported
-on first use, because parsers, worker pools and the search language take longer to import than the list takes.
+`Archive` and each of its groups are built on this. Only what a list of sessions needs is imported at once; the rest is
+imported on first use, because parsers, worker pools and the search language take longer to import than the list takes.
 """
 
 from __future__ import annotations
@@ -15,22 +16,28 @@ from pathlib import Path
 
 from reread import lazy
 from reread.errors import BadInput, ReadOnlyArchive, SafeBusy
-from reread.home import refuse_foreign
+from reread.home import path_name, refuse_foreign
 from reread.index import client_totals, meta
-from reread.index.database import FILE_NAME, connect, file_number, is_only_readable
+from reread.index.database import FILE_NAME, connect, file_number, is_only_readable, version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+    from os import PathLike
+
     from reread import billing, loading
-    from reread.archive import listing
+    from reread.archive import listing, user_marks
     from reread.billing import Prices, money
     from reread.index import backup_files, ledger, machines, read, read_only, safe_reader, session_files, text_index
+    from reread.index import sessions as session_rows
     from reread.index.machine_file import Machine
     from reread.index.sessions import StoredSession
+    from reread.ingest import Report, second_phase
     from reread.loading import LoadedSession
     from reread.safe import safe
 
-    from .listing import SessionName
+    from .listing import CleanupDays, Listed, SessionName
 else:
     read = lazy.module("reread.index.read")
     read_only = lazy.module("reread.index.read_only")
@@ -45,14 +52,21 @@ else:
     listing = lazy.module("reread.archive.listing")
     text_index = lazy.module("reread.index.text_index")
     loading = lazy.module("reread.loading")
+    second_phase = lazy.module("reread.ingest.second_phase")
+    session_rows = lazy.module("reread.index.sessions")
+    user_marks = lazy.module("reread.archive.user_marks")
 
 LOCK_SECONDS = 120.0
 """How long a writer waits for another writer."""
+CLEANUP_DAYS = 30.0
+"""After how many days Claude Code deletes a session, unless its settings say otherwise."""
+_SETTLING = 2.0
+"""Seconds after the end of a run in which the client may still write a last line."""
 _OF_THE_FOLDER = ("home", "sources", "machine", "price_file", "_file")
 """The attributes that identify an archive before anything in it is opened."""
 
 
-class ArchiveBase:
+class InnerArchive:
     """An archive's folder; everything in it is opened on first use."""
 
     def __init__(
@@ -70,6 +84,9 @@ class ArchiveBase:
         """The user's own prices, which override the packaged ones."""
         self._file = 0
         """The `file_number` of the database when it was opened; it changes when a rebuild replaces the file."""
+
+    def __repr__(self) -> str:
+        return f"<archive {self.home}>"
 
     def __getstate__(self) -> dict[str, object]:
         """A copy, also one in another process, opens what it needs itself: a database connection cannot be pickled."""
@@ -232,6 +249,85 @@ class ArchiveBase:
             name=stored.row.uuid,
         )
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was imported yet."""
+        return not meta.has_sessions(self.connection)
+
+    def finish(self, report: Report | None = None) -> None:
+        """Does what quick syncs left for later: words of tool results, moments of friction. Does nothing if the
+        archive cannot be written or another process is writing."""
+        if meta.waiting_for_results(self.connection) or meta.waiting_for_friction(self.connection):
+            self.if_free(lambda: second_phase.finish(self.connection, self.packs, self.price_file, report))
+
+    def listed(self, session: SessionName, cleanup_days: CleanupDays = CLEANUP_DAYS) -> Listed:
+        """One session, as `sessions` gives it."""
+        return next(listing.listed_by_id(self.connection, [self.find(session).id], cleanup_days))
+
+    @property
+    def holds_nothing(self) -> bool:
+        """Whether the safe is empty as well as the index: an empty index may be one that was lost. Asking creates
+        nothing."""
+        return not self.has_lost_index and (not self.exists or self.is_empty)
+
+    def keeps(self, source: str | PathLike[str]) -> bool:
+        """Whether anything was ever imported from this folder or file."""
+        place = Path(path_name(source))
+        names = {str(place), str(place.absolute())}
+        return self.exists and bool(names & meta.known_sources(self.connection))
+
+    def known_sources(self) -> set[str]:
+        """Every folder or file that something was imported from."""
+        return meta.known_sources(self.connection)
+
+    def kept_bytes(self) -> dict[str, int]:
+        """The files of the archive by path, with how much of each is in the safe."""
+        return meta.bytes_by_path(self.connection)
+
+    def forgotten_among(self, names: Iterable[str]) -> set[str]:
+        """The sessions among `names` that the user had reread forget; no sync imports them again."""
+        known = read.forgotten(self.connection)
+        return {name for name in names if meta.session_mark(name) in known} if known else set()
+
+    def version(self) -> tuple[int, int]:
+        """Two numbers that change when another connection, in this process or another, changes the archive. If the
+        first one changed, the index was rebuilt: this archive still has the old one open, and must be closed."""
+        return version(self.connection, self.home)
+
+    def prompts_since(self, moments: Sequence[datetime]) -> list[int]:
+        """How many prompts were typed since each of the moments."""
+        return meta.prompts_since(self.connection, [int(moment.timestamp() * 1000) for moment in moments])
+
+    def files_changed_since(self, moment: datetime) -> int:
+        """How many files the tools of the client wrote since a moment."""
+        return meta.files_changed_since(self.connection, int(moment.timestamp() * 1000))
+
+    def count_sessions_below(self, folder: str) -> int:
+        """How many sessions ran in a folder or below it."""
+        return user_marks.count_sessions_below(self.connection, folder)
+
+    def count_expiring(self, until: datetime, cleanup_days: CleanupDays = CLEANUP_DAYS) -> int:
+        """How many sessions Claude Code will have deleted by then."""
+        return listing.count_expiring(self.connection, until, cleanup_days)
+
+    def saw_end(self, stored: StoredSession) -> bool:
+        """Whether the end of a session was captured: its last lines come from a run by reread that has ended."""
+        ends = [row.mtime_ns / 1e9 for row in read.files_of(self.connection, stored.id) if row.kind == "capture"]
+        return bool(ends) and stored.ended is not None and stored.ended.timestamp() <= max(ends) + _SETTLING
+
+    def known_values(self, kind: str, beginning: str = "", limit: int = 100) -> list[tuple[str, str]]:
+        """Completions of a kind, such as `sessions`, `projects` or `tags`, each with a description; likeliest first.
+
+        A shell waits for this after a key press, so nothing is synced and no archive is created.
+        """
+        if not self.exists:
+            return []
+        connection = connect(self.home, read_only=True)
+        try:
+            return session_rows.known_values(connection, kind, beginning, limit)
+        finally:
+            connection.close()
+
     def _read_backup(self, session: str, name: str) -> bytes | None:
         """None if there is no such backup."""
         with self._while_it_exists() as kept:
@@ -245,7 +341,7 @@ class ArchiveBase:
             return kept.reader.spilled(kept.reader.session_files(session, uuid).tool_results, name)
 
     @contextmanager
-    def _while_it_exists(self) -> Iterator[ArchiveBase | None]:
+    def _while_it_exists(self) -> Iterator[InnerArchive | None]:
         """This archive if it is open, else a new one for the time of the call; None if the folder is gone.
 
         Sessions need this because they outlive the archive they came from, and may be passed to another process.
@@ -255,7 +351,7 @@ class ArchiveBase:
         elif not self.exists:
             yield None
         else:
-            again = ArchiveBase(self.home)
+            again = InnerArchive(self.home)
             try:
                 yield again
             finally:
