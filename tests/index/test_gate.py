@@ -188,12 +188,12 @@ def test_rows_of_an_older_version_lead_nowhere_when_a_session_is_restored(
             ("capture", "/wire/../x.wire"),
         ):
             of = (None, number) if kind == "backup" else (number, None)
-            archive.connection.execute(
+            archive.inner.connection.execute(
                 """INSERT INTO file (key, machine, source, path, kind, session, backup_of)
                    VALUES (?, ?, '/s', ?, ?, ?, ?)""",
                 (path, desk.id, path, kind, *of),
             )
-        archive.connection.commit()
+        archive.inner.connection.commit()
         targets = archive.safe.restore_targets(FIRST, to)
         done = archive.safe.restore(FIRST, to)
     assert all(path.is_relative_to(to) for path in targets)
