@@ -80,7 +80,7 @@ class Stores:
 
     def index(self, names: Iterable[str], table: str, order: str = "1") -> list[tuple[Any, ...]]:
         statement = f"SELECT {', '.join(names)} FROM {table} ORDER BY {order}"  # noqa: S608  our own names
-        return self.archive.connection.execute(statement).fetchall()
+        return self.archive.inner.connection.execute(statement).fetchall()
 
 
 @pytest.fixture(scope="module")
