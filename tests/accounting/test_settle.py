@@ -195,29 +195,6 @@ def test_the_ledger_is_the_same_in_whatever_order_files_and_machines_come(
     assert one == other
 
 
-def test_an_archive_of_the_rule_before_is_settled_again_by_the_next_command(tmp_path: Path) -> None:
-    """Owners that went by arrival, as an earlier version left them, without a source to read again."""
-    lines = [
-        a_response(a_usage(10, 200), id="msg_A"),
-        a_response(a_usage(5, 5), "2026-11-02T11:00:00.000Z", id="msg_B"),
-    ]
-    a_session(a_prompt("go"), lines[0], id="first").write(tmp_path / "projects")
-    a_session(a_prompt("go"), *lines, id="fork").write(tmp_path / "projects")
-    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
-        archive.sync()
-        right = list(archive.sql(ROWS)[1])
-        [(fork,)] = archive.sql("SELECT file.id FROM file JOIN session ON session.id = session WHERE uuid = 'fork'")[1]
-        archive.inner.connection.execute("UPDATE copied SET owner = ?, counted = ?", (fork, fork))
-        archive.inner.connection.execute("DELETE FROM migration WHERE name = 'owners_by_content'")
-        archive.inner.connection.commit()
-        assert list(archive.sql(ROWS)[1]) != right
-    for path in (tmp_path / "projects").rglob("*.jsonl"):
-        path.unlink()
-    with Archive(tmp_path / "home", [], machine="desk") as archive:
-        assert archive.usage("session").totals.requests == 2
-        assert list(archive.sql(ROWS)[1]) == right
-
-
 def trapped(folder: Path) -> Iterator[Archive]:
     write_traps(folder / "projects")
     with Archive(folder / "home", [folder / "projects"], machine="desk") as archive:

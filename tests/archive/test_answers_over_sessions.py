@@ -11,8 +11,9 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from reread.archive import Archive
-from reread.archive.answers import asking, decisions, prompts, thinking, tools
+from reread.archive.answers import decisions, prompts, thinking, tools
 from reread.archive.filters import Filter
+from reread.features.tool_use import ASKING
 from reread.loading import SourceTree
 from reread.testing import (
     ContentBlock,
@@ -143,7 +144,7 @@ def test_questions_are_found_by_rows_as_by_reading_every_session(tmp_path: Path)
     with Archive(tmp_path / "home", [kept_questions(tmp_path)]) as archive:
         archive.sync()
         found = archive.decisions()
-        assert found == decisions(archive.read_all(asking(Filter())), Filter())
+        assert found == decisions(archive.read_all(Filter(tool=ASKING)), Filter())
         assert {each.question: (each.status, each.agent is not None) for each in found} == {
             "Which port?": ("answered", False),
             "Which mast?": ("rejected", False),

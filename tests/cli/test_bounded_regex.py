@@ -22,7 +22,7 @@ from reread.errors import BadInput
 from reread.features.search_text import Field, texts_of
 from reread.index import meta, words
 from reread.index.read import Match
-from reread.index.schema import WORDS
+from reread.index.schema import sql_of
 from reread.index.text_index import LACKING, indexable_bytes
 from reread.index.words import TermList, term_list
 from reread.records import decode
@@ -427,7 +427,7 @@ def test_no_text_that_matches_is_ruled_out_by_the_index(given: tuple[str, str]) 
     words = indexable_bytes(text)
     if bounded.words and not words.endswith(LACKING) and re.search(pattern, text, re.MULTILINE):
         with closing(sqlite3.connect(":memory:")) as database:
-            database.execute(WORDS)
+            database.execute(sql_of("search"))
             database.execute("INSERT INTO search(rowid, text) VALUES (1, ?)", (words,))
             database.execute("CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, row)")
             listed = "".join(f"{term}\n" for (term,) in database.execute("SELECT term FROM vocabulary"))
@@ -442,7 +442,7 @@ def test_a_word_begins_in_the_index_wherever_it_does_in_a_pattern() -> None:
     """Whatever stands before it, or the text is noted as partly indexed: SQLite and Python know other characters."""
     boundary = re.compile(r"\bheron")
     with closing(sqlite3.connect(":memory:")) as database:
-        database.execute(WORDS)
+        database.execute(sql_of("search"))
         texts = (f"tapir{chr(code)}heron" for code in range(0x20000) if not 0xD800 <= code < 0xE000)
         told = [
             words for text in texts if boundary.search(text) and not (words := indexable_bytes(text)).endswith(LACKING)
@@ -530,18 +530,6 @@ def test_where_nothing_can_be_written_letters_are_found_by_reading(
         with lock(archive.home / "safe", timeout=1):
             assert archive.search(r"apirs", is_regex=True).total == 1
         assert listed(archive) == []
-
-
-def test_of_what_was_indexed_before_nothing_is_ruled_out(tmp_path: Path) -> None:
-    a_session(a_prompt("the \x1b[31mtapirs")).write(tmp_path / "projects")
-    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
-        archive.sync()
-        archive.inner.connection.executescript(
-            "DROP TABLE partly_indexed; DROP TABLE term_list; DROP TRIGGER words_of_block_gone;"
-            "DELETE FROM migration WHERE name = 'partly_indexed'"
-        )
-    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
-        assert archive.search(r"\[31mtapirs", is_regex=True).total == 1
 
 
 @pytest.mark.shared

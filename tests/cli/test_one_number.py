@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from reread.archive.answers import prompts as folded_prompts
 from reread.archive.answers import thinking as folded_thinking
 from reread.archive.answers import tools as folded_tools
 from reread.archive.filters import Filter
-from reread.index.database import connect
 from reread.loading import load
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
 from reread.views.html.page import session_page
@@ -192,31 +190,6 @@ def test_what_a_model_thought_is_no_prompt(run: Run, tmp_path: Path) -> None:
     kept = Kept(run, tmp_path / ".claude", tmp_path / "archive")
     assert [row["prompts"] for row in kept.json("list")["sessions"]] == [1]
     assert kept.json("prompts")["total"] == 1
-
-
-def as_an_earlier_version_left_it(home: Path) -> None:
-    """The archive without the rows of prompts and thoughts, and calls of sessions counted without their agents."""
-    connection = connect(home)
-    for table in ("prompt", "thought"):
-        connection.execute(f"DROP TABLE {table}")
-    connection.execute("DROP INDEX tool_call_by_digest")
-    connection.execute("DROP INDEX file_without_talk")
-    for column in ("digest", "is_copy", "offset", "length"):
-        connection.execute(f"ALTER TABLE tool_call DROP COLUMN {column}")
-    connection.execute("ALTER TABLE file DROP COLUMN has_talk")
-    connection.execute("UPDATE session SET tool_calls = 0, tool_errors = 0")
-    connection.execute("DELETE FROM migration WHERE name = 'prompts_thoughts_and_copies'")
-    connection.close()
-
-
-@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="cannot drop columns")
-def test_an_archive_of_an_earlier_version_answers_the_same(kept: Kept) -> None:
-    questions = [["list"], ["tools"], ["prompts"], ["thinking"]]
-    wanted = [kept.json(*question) for question in questions]
-    as_an_earlier_version_left_it(kept.home)
-    assert [kept.json(*question, "--no-sync") for question in questions] == wanted
-    with Archive(kept.home) as archive:
-        assert archive.sql("SELECT count(*) FROM file WHERE has_talk = 0 AND kind = 'transcript'")[1] == [(0,)]
 
 
 def test_the_rows_tell_what_the_sessions_tell(kept: Kept) -> None:

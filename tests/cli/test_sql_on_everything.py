@@ -15,8 +15,7 @@ import pytest
 from cli.kept import HARBOUR, LANTERN, Kept, fill
 from cli.running import Run
 from reread.archive import Archive
-from reread.index import schema
-from reread.index.database import FILE_NAME, connect, migrate, transaction
+from reread.index.database import FILE_NAME
 from reread.index.sql_views import EXAMPLES, VIEWS
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 
@@ -141,61 +140,6 @@ def test_other_programs_can_go_through_the_archive(kept: Kept) -> None:
     assert_open_to_all(kept.home / FILE_NAME)
     assert kept("search", "zirconium").code == 0
     assert "okay" not in kept("archive", "verify").err
-
-
-def as_before(home: Path) -> None:
-    """The archive as a version left it that had not heard of other programs."""
-    with closing(connect(home)) as connection, transaction(connection):
-        connection.execute("DELETE FROM migration WHERE name = 'open_to_other_programs'")
-        connection.execute("DROP VIEW searchable")
-        connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("UPDATE sqlite_master SET sql = replace(sql, '(id)', '') WHERE sql LIKE '%REFERENCES%'")
-        sql = "replace(sql, 'content=\"searchable\", content_rowid=\"id\"', 'content=''''')"
-        connection.execute(f"UPDATE sqlite_master SET sql = {sql} WHERE name = 'search'")  # noqa: S608
-        connection.execute("PRAGMA writable_schema = OFF")
-
-
-def test_an_older_archive_is_opened_to_them_and_finds_what_it_found(kept: Kept) -> None:
-    found = kept.json("search", "valve")["total"]
-    as_before(kept.home)
-    with closing(sqlite3.connect(kept.home / FILE_NAME)) as connection, pytest.raises(sqlite3.Error, match="scanning"):
-        connection.execute("SELECT count(*) FROM search").fetchone()
-    assert kept.json("search", "valve", "--no-sync")["total"] == found == 2
-    assert_open_to_all(kept.home / FILE_NAME)
-    assert kept("archive", "forget", "leak", "--yes").code == 0
-    assert kept("archive", "verify").code == 0
-
-
-class Defended(sqlite3.Connection):
-    """As the SQLite of macOS is: what tables say of themselves cannot be written."""
-
-    def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
-        if sql.startswith("UPDATE sqlite_master"):
-            raise sqlite3.OperationalError("table sqlite_master may not be modified")
-        return super().execute(sql, *given)
-
-
-def test_where_sqlite_refuses_a_new_archive_is_open_all_the_same(tmp_path: Path) -> None:
-    path = tmp_path / FILE_NAME
-    with closing(sqlite3.connect(path, isolation_level=None, factory=Defended)) as connection:
-        migrate(connection)
-        made = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall())
-    assert_open_to_all(path)
-    assert not [name for name, sql in made.items() if "REFERENCES" in sql and "(id)" not in sql]
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as usual:
-        migrate(usual)
-        assert made == dict(usual.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall())
-        wanted = usual.execute("SELECT k, v FROM search_config ORDER BY k").fetchall()
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT k, v FROM search_config ORDER BY k").fetchall() == wanted
-
-
-def test_where_sqlite_refuses_an_archive_in_use_goes_on_as_it_was(kept: Kept) -> None:
-    as_before(kept.home)
-    with closing(sqlite3.connect(kept.home / FILE_NAME, isolation_level=None, factory=Defended)) as connection:
-        migrate(connection)
-        assert schema.MIGRATIONS.keys() == {name for (name,) in connection.execute("SELECT name FROM migration")}
-    assert kept.json("search", "valve")["total"] == 2
 
 
 def test_sqlite_utils_reads_the_archive(kept: Kept) -> None:

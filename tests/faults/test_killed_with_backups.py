@@ -25,7 +25,7 @@ from pathlib import Path
 from reread.archive import Archive
 with Archive(Path(sys.argv[1]), machine="desk") as archive:
     print("begun", flush=True)
-    archive.forget(sys.argv[2])
+    archive.safe.forget(sys.argv[2])
 """
 
 

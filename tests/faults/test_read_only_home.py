@@ -179,7 +179,7 @@ def test_one_of_an_older_version_is_refused_in_a_sentence(base: Path, command: l
     for path in (home, home / FILE_NAME):
         path.chmod(0o700)
     with sqlite3.connect(home / FILE_NAME) as connection:
-        connection.execute("DELETE FROM migration WHERE name = 'backups'")
+        connection.execute("PRAGMA user_version = 0")
     connection.close()
     close(home)
     ran = run(base, *command)

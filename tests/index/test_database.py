@@ -1,4 +1,4 @@
-"""The database is private, migrates in named steps, and refuses what it does not understand."""
+"""The database is private, is made whole or not at all, and refuses what it does not understand."""
 
 from __future__ import annotations
 
@@ -12,95 +12,83 @@ import pytest
 
 from reread.errors import NewerArchive, RereadError, StoreError
 from reread.index import database, schema
-from reread.index.database import FILE_NAME, connect, transaction
-from reread.index.schema import MIGRATIONS
+from reread.index.database import FILE_NAME, EarlierIndex, connect, is_earlier_index, transaction
+from reread.index.meta import FIELDS
+from reread.index.schema import VERSION
+from reread.index.verify import damage_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes")
-
-
-def names(connection: sqlite3.Connection) -> list[str]:
-    return [name for (name,) in connection.execute("SELECT name FROM migration ORDER BY rowid")]
 
 
 def tables(connection: sqlite3.Connection) -> set[str]:
     return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
-def test_every_migration_leaves_its_name_in_order(tmp_path: Path) -> None:
-    assert names(connect(tmp_path)) == list(MIGRATIONS)
-    assert names(connect(tmp_path)) == list(MIGRATIONS)
+def values(connection: sqlite3.Connection) -> list[str]:
+    return [name for (name,) in connection.execute("SELECT name FROM note")]
 
 
-def test_a_migration_that_fails_leaves_nothing_and_the_next_start_tries_again(
+def test_tables_that_cannot_all_be_made_are_made_by_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def half(connection: sqlite3.Connection) -> None:
-        connection.execute("CREATE TABLE half (id INTEGER)")
-        connection.execute("nonsense")
-
-    def whole(connection: sqlite3.Connection) -> None:
-        connection.execute("CREATE TABLE half (id INTEGER)")
-
-    monkeypatch.setitem(MIGRATIONS, "newest", half)
-    with pytest.raises(StoreError):
-        connect(tmp_path)
-    raw = sqlite3.connect(tmp_path / FILE_NAME)
-    assert "half" not in tables(raw)
-    assert names(raw) == [name for name in MIGRATIONS if name != "newest"]
-    monkeypatch.setitem(MIGRATIONS, "newest", whole)
-    assert "half" in tables(connect(tmp_path))
-
-
-def columns(connection: sqlite3.Connection) -> dict[str, list[tuple[object, ...]]]:
-    found: dict[str, list[tuple[object, ...]]] = {}
-    for table in tables(connection):
-        found[table] = [
-            (name, "TEXT" if type_ == "ANY" else type_, bool(required or key), default, key)
-            for _, name, type_, required, default, key in connection.execute(f"PRAGMA table_info({table})")
-        ]
-    return found
-
-
-def without_tables(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
-    """Indexes, views and triggers."""
-    asked = "SELECT type, name, sql FROM sqlite_master WHERE type <> 'table' AND sql NOT NULL"
-    return set(connection.execute(asked))
+    with monkeypatch.context() as changed:
+        changed.setattr(schema, "statements", lambda: ["CREATE TABLE half (id INTEGER)", "nonsense"])
+        with pytest.raises(StoreError):
+            connect(tmp_path)
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as raw:
+        assert tables(raw) == set()
+    assert tables(connect(tmp_path)) >= {"file", "session"}
 
 
 @pytest.mark.parametrize("is_strict", [True, False])
-def test_a_new_archive_has_what_the_migrations_come_to(
+def test_a_name_of_the_file_system_stays_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_strict: bool
 ) -> None:
     monkeypatch.setattr(schema, "IS_STRICT", is_strict and schema.IS_STRICT)
-    new = connect(tmp_path / "new")
-    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as migrated:
-        for apply in MIGRATIONS.values():
-            apply(migrated)
-        expected = columns(migrated)
-        assert {name: found for name, found in columns(new).items() if name != "migration"} == expected
-        assert without_tables(new) == without_tables(migrated)
-    new.close()
+    with closing(connect(tmp_path)) as connection:
+        names = [("0123", b"/caf\xe9")]
+        connection.executemany("INSERT INTO moved_folder VALUES (?, ?)", names)
+        assert connection.execute("SELECT * FROM moved_folder").fetchall() == names
+        assert damage_of(connection) == []
+
+
+def test_the_fields_of_a_block_are_those_that_the_schema_names() -> None:
+    assert ", ".join(f"{number} {name}" for number, name in enumerate(FIELDS)) in schema.schema()
 
 
 @pytest.mark.skipif(not schema.IS_STRICT, reason="this SQLite is older than STRICT tables")
 def test_a_new_archive_takes_no_value_of_another_type_or_range(tmp_path: Path) -> None:
     connection = connect(tmp_path)
     made = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall())
-    ours = {name: sql for name, sql in made.items() if not name.startswith(("search", "vocabulary", "migration"))}
+    ours = {name: sql for name, sql in made.items() if not name.startswith(("search", "vocabulary"))}
     assert [name for name, sql in ours.items() if not sql.endswith("STRICT")] == []
-    assert [name for name in schema.CHECKS if "CHECK" not in ours[name]] == []
     for wrong in ("INSERT INTO forgotten VALUES ('a', 'today')", "INSERT INTO mark VALUES ('a', 2, '[]', '', '', 0)"):
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute(wrong)
-    connection.execute("INSERT INTO moved_folder VALUES (?, ?)", (b"/caf\xe9", "/café"))  # a name that is no UTF-8
     connection.close()
 
 
 def test_a_newer_archive_is_refused_with_a_sentence(tmp_path: Path) -> None:
     connection = connect(tmp_path)
-    connection.execute("INSERT INTO migration VALUES ('shiny', 0)")
-    with pytest.raises(NewerArchive, match=r"newer reread \(shiny\); please upgrade"):
+    as_another_version_made_it(connection, VERSION + 1)
+    with pytest.raises(NewerArchive, match=r"newer reread \(index .*\); please upgrade"):
         connect(tmp_path)
+
+
+@pytest.mark.parametrize("version", [0, VERSION + 5], ids=["earlier", "damaged header"])
+def test_one_of_an_earlier_version_and_one_with_a_damaged_header_have_to_be_made_again(
+    tmp_path: Path, version: int
+) -> None:
+    connect(tmp_path).execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(EarlierIndex, match="older reread"):
+        connect(tmp_path)
+    assert is_earlier_index(tmp_path)
+    connect(tmp_path, any_version=True)
+
+
+def as_another_version_made_it(connection: sqlite3.Connection, version: int) -> None:
+    connection.execute("UPDATE note SET value = ? WHERE name = 'version'", (str(version),))
+    connection.execute(f"PRAGMA user_version = {version}")
 
 
 def test_what_is_no_database_is_an_error_of_ours(tmp_path: Path) -> None:
@@ -120,7 +108,7 @@ def test_only_the_owner_may_look(tmp_path: Path) -> None:
     home = tmp_path / "deep" / "home"
     connection = connect(home)
     with transaction(connection):
-        connection.execute("INSERT INTO migration VALUES ('x', 0)")
+        connection.execute("INSERT INTO note VALUES ('x', '')")
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert {path.name for path in home.iterdir()} >= {FILE_NAME, f"{FILE_NAME}-wal"}
     for path in home.iterdir():
@@ -142,9 +130,9 @@ def test_a_read_only_connection_makes_nothing(tmp_path: Path) -> None:
 def test_a_transaction_is_all_or_nothing(tmp_path: Path) -> None:
     connection = connect(tmp_path)
     with pytest.raises(KeyError), transaction(connection):
-        connection.execute("INSERT INTO migration VALUES ('x', 0)")
+        connection.execute("INSERT INTO note VALUES ('x', '')")
         raise KeyError
-    assert "x" not in names(connection)
+    assert "x" not in values(connection)
 
 
 def test_a_writer_that_waited_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

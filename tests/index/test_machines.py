@@ -107,40 +107,6 @@ def test_a_rebuild_without_the_file_keeps_the_id_of_the_database(tmp_path: Path)
         assert archive.inner.own_machine() == machine
 
 
-def test_pieces_that_carry_the_host_name_are_those_of_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As an archive was before there were ids, its database lost after it had got one."""
-    call_host(monkeypatch, "new-name")
-    write_sessions(tmp_path)
-    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="old-name") as archive:
-        archive.sync()
-    make_older(tmp_path / "home")
-    with opened(tmp_path) as archive:
-        machine = archive.inner.own_machine()
-        assert machine.names == ("old-name",)
-        assert archive.sync().bytes == 0
-    for path in (tmp_path / "home").glob("reread.db*"):
-        path.unlink()
-    with opened(tmp_path) as archive:
-        assert archive.sync().bytes == 0
-        assert archive.inner.own_machine() == machine
-        assert names(archive) == [ID, OTHER]
-        assert archive.sql("SELECT DISTINCT machine FROM file")[1] == [(machine.id,)]
-
-
-def make_older(home: Path) -> None:
-    """Takes back what made it an archive of a machine with an id."""
-    import sqlite3
-
-    connection = sqlite3.connect(home / "reread.db")
-    with connection:
-        connection.execute("DROP TABLE machine")
-        connection.execute("DELETE FROM migration WHERE name = 'machines'")
-    connection.close()
-    (home / "machine.json").unlink(missing_ok=True)
-
-
 @contextmanager
 def opened_by_server(tmp_path: Path, *, beside: str) -> Iterator[Archive]:
     """An archive that has sessions of this machine, which is called so, and one of its own."""

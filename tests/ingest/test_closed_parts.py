@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from growing import CORPUS, IDS, an_archive, rows, trunk
 from reread.archive import Archive
-from reread.index.meta import EXTRACTOR
 from reread.ingest import growth
 from sampling import examples
 
@@ -349,17 +348,13 @@ def test_a_plain_session_is_read_on_every_time(tmp_path: Path, read_on: list[boo
         assert (prompts, calls, requests) == (20, 20, 40)
 
 
-@pytest.mark.parametrize("change", ["prices", "damage", "extractor"])
-def test_what_is_kept_of_other_prices_or_damaged_is_not_used(
-    change: str, tmp_path: Path, read_on: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("change", ["prices", "damage"])
+def test_what_is_kept_of_other_prices_or_damaged_is_not_used(change: str, tmp_path: Path, read_on: list[bool]) -> None:
     lines = list(plain_steps(12))
     with Both(tmp_path) as both:
         both.grow(b"".join(lines[:30]))
         both.grow(b"".join(lines[30:34]))
-        if change == "extractor":
-            monkeypatch.setattr(growth, "EXTRACTOR", EXTRACTOR + 1)
-        elif change == "damage":
+        if change == "damage":
             with both.on.inner.connection:
                 [(state,)] = both.on.inner.connection.execute("SELECT state FROM closed_part")
                 damaged = state[:40] + bytes([state[40] ^ 1]) + state[41:]

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
+from reread.errors import UnknownSession
+from reread.index import meta
+from reread.index.client_totals import status_lines
+from reread.index.database import FILE_NAME
 from reread.index.sessions import StoredSession
+from reread.index.user_data import COPY, change_rows, forgotten_rows, labels
 from reread.ingest import Progress
 from reread.testing import a_prompt, a_reply, a_session, a_subagent
 from trees import a_tree, append, assert_true, everything
@@ -38,44 +46,123 @@ def test_a_rebuilt_index_says_what_the_old_one_said(tmp_path: Path) -> None:
         assert_true(archive, tree.truth)
 
 
-def test_workers_rebuild_and_renew_what_one_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_rebuild_what_one_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = a_tree(tmp_path, size=400_000, seed=14)
     with tree.archive() as archive:
         archive.sync()
+        monkeypatch.setattr("reread.ingest.rebuild.COMMIT_AFTER", 100_000)
         archive.safe.rebuild()
         alone = everything(archive)
         monkeypatch.setattr("reread.workers.ALONE_BELOW", 0)
-        monkeypatch.setattr("reread.ingest.rebuild.COMMIT_AFTER", 100_000)
         told: list[Progress] = []
         archive.safe.rebuild(told.append)
         assert everything(archive) == alone
         assert {each.phase for each in told} == {"rebuilding"}
         assert (told[-1].bytes_done, told[-1].sessions_done) == (told[-1].bytes_total, told[-1].sessions_total)
-        archive.inner.connection.execute("UPDATE file SET extractor = 0")
-        archive.inner.connection.execute("UPDATE session SET tool_calls = 1000, title = 'of old'")
-        archive.sync()
-        assert archive.outdated() == 0
-        assert everything(archive)["session"] == alone["session"]
-        assert archive.safe.verify(deep=True).damaged == []
 
 
-def test_an_upgrade_takes_nothing_from_a_session_that_lost_bytes(tmp_path: Path) -> None:
+def of_an_earlier_version(home: Path) -> None:
+    with closing(sqlite3.connect(home / FILE_NAME, isolation_level=None)) as connection:
+        connection.execute("PRAGMA user_version = 0")
+
+
+def said(archive: Archive) -> tuple[object, ...]:
+    """What stands in no file."""
+    connection = archive.inner.connection
+    rows = (forgotten_rows(connection), status_lines(connection), labels(connection), change_rows(connection))
+    return (archive.marks.all(), archive.marks.moves(), archive.inner.own_machine(), *map(sorted, rows))
+
+
+def a_person_says(archive: Archive, name: str) -> None:
+    connection = archive.inner.connection
+    archive.marks.set(name, starred=True, tags=["good"], note="a noteword", title="as I call it")
+    archive.marks.move_project("/home/old", "/home/new")
+    archive.inner.label_machine("the desk")
+    connection.execute("INSERT INTO moment_verdict VALUES ('line', '', 'session', 7)")
+    connection.execute("INSERT INTO client_total (session, machine, source) VALUES ('x', 'desk', 'statusline')")
+    meta.write_note(connection, meta.SECRETS, "00ff")
+
+
+@pytest.mark.parametrize("has_sources", [True, False])
+def test_an_index_of_an_earlier_version_is_made_again_by_the_next_sync_with_all_that_was_said(
+    tmp_path: Path, has_sources: bool
+) -> None:
     tree = a_tree(tmp_path, size=400_000, seed=14)
     with tree.archive() as archive:
         archive.sync()
-        before = rows(archive), archive.usage()
-        (pack,) = (tree.home / "safe").glob("*.pack")
-        content = bytearray(pack.read_bytes())
-        content[len(content) // 2] ^= 1
-        pack.write_bytes(content)
+        a_person_says(archive, archive.sessions()[0].id)
+        before = rows(archive), archive.usage(), said(archive)
+        (tree.home / COPY).unlink()
+    of_an_earlier_version(tree.home)
+    if not has_sources:
         shutil.rmtree(tree.source)
-        archive.inner.connection.execute("UPDATE file SET extractor = 0")
-        archive.inner.connection.execute("DELETE FROM note WHERE name = 'extractor'")
+    with tree.archive() as archive:
+        assert archive.sync().rebuilt == len(tree.truth.by_session)
+        if has_sources:
+            assert (rows(archive), archive.usage(), said(archive)) == before
+        assert said(archive) == before[2]
+        assert meta.read_note(archive.inner.connection, meta.SECRETS) == "00ff"
+        assert archive.safe.verify(deep=True).damaged == []
+        assert archive.sync().rebuilt == 0
+    assert list(tree.home.glob("*.damaged-*")) == [], "nothing in it is needed any more"
+
+
+def test_what_an_earlier_index_cannot_tell_any_more_is_kept_beside_the_new_one(tmp_path: Path) -> None:
+    tree = a_tree(tmp_path, size=60_000, seed=15)
     with tree.archive() as archive:
         archive.sync()
-        assert archive.outdated() == 0
-        assert (rows(archive), archive.usage()) == before
-        assert not any(each.startswith("index") for each in archive.safe.verify(deep=True).damaged)
+        archive.inner.connection.execute("ALTER TABLE moment_verdict RENAME TO verdict_of_old")
+    of_an_earlier_version(tree.home)
+    with tree.archive() as archive:
+        archive.sync()
+        assert archive.safe.status().set_aside_bytes > 0
+
+
+def test_a_question_before_the_index_is_made_again_says_what_is_not_there_yet(tmp_path: Path) -> None:
+    a_session(a_prompt("the alpaca"), id=ID).write(tmp_path / "projects")
+    with a_synced(tmp_path):
+        pass
+    of_an_earlier_version(tmp_path / "home")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        assert (archive.sessions(), archive.inner.has_lost_index, archive.is_current()) == ([], True, False)
+        with pytest.raises(UnknownSession, match="has only some sessions yet"):
+            archive.find(ID)
+        archive.safe.forget(ID)
+        archive.sync()
+        assert (archive.sessions(), archive.inner.has_lost_index) == ([], False)
+
+
+def test_the_newest_sessions_are_there_first_and_a_stopped_rebuild_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = a_tree(tmp_path, size=400_000, seed=16)
+    with tree.archive() as archive:
+        archive.sync()
+        before, newest = rows(archive), [each.id for each in archive.sessions()]
+    of_an_earlier_version(tree.home)
+    monkeypatch.setattr("reread.ingest.rebuild.COMMIT_AFTER", 1)
+    read: list[int] = []
+
+    def stop_after(some: int) -> Callable[[Progress], None]:
+        def report(progress: Progress) -> None:
+            read.append(progress.sessions_done)
+            if progress.sessions_done == some:
+                raise KeyboardInterrupt
+
+        return report
+
+    for some in (3, 4):
+        with tree.archive() as archive, pytest.raises(KeyboardInterrupt):
+            archive.sync(stop_after(some))
+    with tree.archive() as archive:
+        there = {each.id for each in archive.sessions()}
+        assert there == set(newest[: len(there)])
+        assert 0 < len(there) < len(newest)
+        assert archive.inner.sessions_left == len(newest) - len(there)
+        archive.sync(stop_after(1000))
+        assert rows(archive) == before
+        assert archive.safe.verify(deep=True).damaged == []
+    assert max(read[read.index(4) + 1 :]) < len(newest) - 3, "what was read before is not read again"
 
 
 def test_a_rebuild_asks_the_safe_for_what_the_clients_own_index_says(tmp_path: Path) -> None:

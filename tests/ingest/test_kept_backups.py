@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -237,25 +236,6 @@ def test_a_backup_written_anew_under_its_name_starts_a_generation(tmp_path: Path
         archive.safe.restore(ID, tmp_path / "before", generation=1)
         assert backups_in(tmp_path / "before" / "file-history" / ID) == CONTENT
         assert archive.safe.verify().ok
-
-
-def test_an_archive_of_an_earlier_version_takes_them_in_at_the_next_sync(tmp_path: Path) -> None:
-    config = a_config(tmp_path, CONTENT)
-    with an_archive(config) as archive:
-        archive.sync(with_backups=False)
-        assert archive.is_current()
-    as_it_was_before_backups(config.parent / "home" / "reread.db")
-    with an_archive(config) as archive:
-        assert archive.sync().files == len(CONTENT)
-        assert restored(archive, tmp_path / "back") == CONTENT
-
-
-def as_it_was_before_backups(database: Path) -> None:
-    with sqlite3.connect(database) as connection:
-        connection.execute("DROP INDEX file_by_backup_of")
-        connection.execute("ALTER TABLE file DROP COLUMN backup_of")
-        connection.execute("DELETE FROM migration WHERE name = 'backups'")
-    connection.close()
 
 
 def test_a_source_that_is_a_folder_of_projects_brings_the_backups_beside_it(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from cli.kept import HARBOUR, LANTERN, fill
 from cli.running import reread
 from mcp.asking import Asked, asking
 from reread.archive import Archive
-from reread.archive.answers import asking as those_that_ask
 from reread.archive.answers import decisions
 from reread.archive.filters import Filter
 from reread.features.secrets import Redactor
+from reread.features.tool_use import ASKING
 from reread.ingest import sync as syncing
 from reread.safe.safe import lock
 from reread.sessions import Turn
@@ -345,7 +345,7 @@ def test_decisions_are_those_of_the_archive(tmp_path: Path) -> None:
         said = asked.told("decisions")
         other = asked.told("decisions", topic="database")
     with archive_of(claude, tmp_path) as archive:
-        [found] = decisions(archive.read_all(those_that_ask(Filter())), Filter())
+        [found] = decisions(archive.read_all(Filter(tool=ASKING)), Filter())
     assert HIT.findall(said) == [(short(found.session), short(found.uuid))]
     assert "asked: Which lamp? [Oil | Gas]\n  answered: neither, a candle" in said
     assert other.startswith("no such questions")

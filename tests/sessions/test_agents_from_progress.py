@@ -14,8 +14,6 @@ from reread.archive.filters import Filter
 from reread.archive.search_language import ALL_FIELDS
 from reread.features.edits.changes import changes_of
 from reread.features.secrets import Redactor, redacted_session
-from reread.index.database import transaction
-from reread.index.words import unindex
 from reread.sessions import CallStatus, Notice, Session
 from reread.testing import (
     Entry,
@@ -212,54 +210,6 @@ class TestInTheArchive:
         fork.write_bytes(trunk.read_bytes().replace(b"11111111-1111-4111-8111-111111111111", fork.stem.encode()))
         archive.sync()
         assert _counted(archive) == {"Task": 1, "Write": 1}
-
-    @pytest.mark.parametrize("fate", ["gone", "grown"])
-    def test_what_an_older_version_took_in_without_its_words_is_found_too(
-        self, archive: Archive, tmp_path: Path, fate: str
-    ) -> None:
-        trunk = _written(tmp_path / "source", *the_session())
-        archive.sync()
-        _, before = archive.sql("SELECT offset, part FROM block ORDER BY 1, 2")
-        _forget_words(archive, trunk)
-        assert _found(archive, "marigold lies") == []
-        if fate == "gone":
-            trunk.unlink()
-        else:
-            _written(tmp_path / "source", *the_session(a_prompt("one more")))
-        archive.sync()
-        assert "the marigold lies here" in _found(archive, "marigold lies")
-        _, after = archive.sql("SELECT offset, part FROM block ORDER BY 1, 2")
-        assert after[: len(before)] == before
-        assert len(after) == len(before) + (fate == "grown")
-        assert archive.safe.verify(deep=True).ok
-
-    def test_so_is_what_it_took_in_from_several_machines(self, archive: Archive, tmp_path: Path) -> None:
-        trunk = _written(tmp_path / "source", *the_session())
-        archive.sync()
-        for number, machine in enumerate(("lap", "desk", "lap"), 2):
-            name = f"{number}1111111-1111-4111-8111-111111111111"
-            a_session(a_prompt(f"g{number}"), *the_session()[1:], id=name).write(tmp_path / machine)
-            with Archive(tmp_path / "home", [tmp_path / machine], machine=machine) as other:
-                other.sync()
-        _, before = archive.sql("SELECT file, offset, part FROM block ORDER BY 1, 2, 3")
-        _forget_words(archive, trunk)
-        archive.sync()
-        assert archive.sql("SELECT file, offset, part FROM block ORDER BY 1, 2, 3")[1] == before
-        assert archive.safe.verify(deep=True).ok
-
-
-def _forget_words(archive: Archive, trunk: Path) -> None:
-    """As a version left it that did not search such agents."""
-    offset = 0
-    lines = []
-    for line in trunk.read_bytes().splitlines(keepends=True):
-        lines += [offset] if b'"type":"progress"' in line.replace(b" ", b"") else []
-        offset += len(line)
-    with transaction(archive.inner.connection):
-        for (file,) in archive.inner.connection.execute("SELECT id FROM file").fetchall():
-            unindex(archive.inner.connection, archive.inner.reader, file, lines)
-        archive.inner.connection.execute("UPDATE file SET extractor = 2")
-        archive.inner.connection.execute("UPDATE note SET value = 2 WHERE name = 'extractor'")
 
 
 @pytest.mark.shared

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from reread.errors import BadInput, SafeBusy, SafeDamaged, printable
+from reread.errors import BadInput, SafeDamaged, printable
 from reread.features.tool_use import ASKING, Decision, ToolCount, count_tools, decisions_in, decisions_of, sum_tools
 from reread.index import conversation_rows
 from reread.index.conversation_rows import FoundCall, TalkRow, Window, calls_of, tool_sums
 from reread.index.meta import RESULT
 from reread.index.read import lines_with
-from reread.index.sessions import StoredSession, moves, sessions
+from reread.index.sessions import StoredSession, sessions
 from reread.records import Assistant, QueueOperation, Record, RedactedThinking, Thinking, User, decode
 from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Subagent, Thought, ToolCall, Turn
 from reread.sessions.calls import call_names
@@ -285,11 +285,6 @@ def _part(session: Session, agent: str | None, conversation: Conversation, copie
     return _Part(session, agent, conversation, conversation.identities(conversation.records[:copied]))
 
 
-def asking(filters: Filter) -> Filter:
-    """A filter for the sessions in which Claude asked anything. `decisions` applies the original tool and limit."""
-    return filters._replace(tool=ASKING, limit=None)
-
-
 def decisions(sessions: Iterable[Session], filters: Filter, topic: str | None = None) -> list[Decision]:
     """Questions and answers, newest first. Sessions must come oldest first, so that a copy follows its original."""
     copies = Copies()
@@ -466,10 +461,7 @@ class ArchiveTalk:
         self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> FoundPrompts:
         """What people typed, newest first; a prompt that a fork repeats is listed once."""
-        chosen = make_filter(base, filters, timezone)
-        if self.has_rows():
-            return self._reader().prompts(chosen)
-        return prompts(self.read_all(window_of(chosen)), self._with_moves(chosen))
+        return self._reader().prompts(make_filter(base, filters, timezone))
 
     def thinking(
         self,
@@ -480,9 +472,7 @@ class ArchiveTalk:
     ) -> ThinkingAnswer:
         """Thoughts of sessions and their agents, newest first, each once; and how many were left out."""
         chosen, least = make_filter(base, filters, timezone), whole_number(min_length, "min_length")
-        if self.has_rows():
-            return self._reader().thinking(chosen, least)
-        return thinking(self.read_all(window_of(chosen)), self._with_moves(chosen), least)
+        return self._reader().thinking(chosen, least)
 
     def tools(
         self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
@@ -500,9 +490,7 @@ class ArchiveTalk:
         """Questions Claude asked and their answers, newest first; with a topic, those that contain all of its words."""
         chosen = make_filter(base, filters, timezone)
         about = None if topic is None else text_of(topic, "topic")
-        if self.has_rows():
-            return self._reader().decisions(chosen, about)
-        return decisions(self.read_all(asking(chosen)), self._with_moves(chosen), about)
+        return self._reader().decisions(chosen, about)
 
     def read_all(self, filters: Filter) -> Iterator[LoadedSession]:
         """Sessions read from the safe one at a time, the oldest first."""
@@ -510,24 +498,5 @@ class ArchiveTalk:
             for stored in sessions(self._archive.connection, ids=[number]):
                 yield self._archive.session(stored)
 
-    def _with_moves(self, filters: Filter) -> Filter:
-        return filters._replace(moves=moves(self._archive.connection))
-
     def _reader(self) -> TalkReader:
         return TalkReader(self._archive.connection, self._archive.line_reader(), self._archive.session)
-
-    def has_rows(self) -> bool:
-        """Whether prompts and thoughts are in rows. Adds the rows that sessions imported by an earlier version lack;
-        False if that is not possible now."""
-        archive = self._archive
-        missing = conversation_rows.sessions_without_talk(archive.connection)
-        if not missing or archive.is_read_only:
-            return not missing
-        from reread.ingest.extract import add_talk  # a slow import, needed once in the life of an archive
-
-        try:
-            with archive.locked(0.0):
-                add_talk(archive.connection, archive.session, missing)
-        except SafeBusy:  # a sync is writing: the sessions themselves can be read meanwhile
-            return False
-        return True

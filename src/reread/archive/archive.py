@@ -300,7 +300,7 @@ class Archive:
         """Whether a sync would find nothing to do; costs one stat per file and folder. With `is_glance` it looks at
         ten thousand files at most, the newest first."""
         unchanged = source_state.is_as_it_was(self.inner.connection, self.machine, self.sources, is_glance=is_glance)
-        if meta.is_half_made(self.inner.connection) or meta.is_outdated(self.inner.connection):
+        if meta.is_half_made(self.inner.connection):
             return False
         return unchanged and not (
             source_state.has_captures(self.inner.wire) or source_state.is_forgetting(self.home / "safe")
@@ -321,12 +321,6 @@ class Archive:
                 if is_quiet:
                     self.inner.finish()
                 is_quiet = True
-
-    def outdated(self) -> int:
-        """How many sessions have rows made by an older version of reread; the next sync rebuilds them."""
-        if not meta.is_outdated(self.inner.connection):
-            return 0
-        return len(read.outdated_sessions(self.inner.connection))
 
     def sessions(
         self,
@@ -474,7 +468,6 @@ class Archive:
         """Columns and rows of one read-only SQL statement; raises BadInput for any other."""
         if not isinstance(query, str):
             raise BadInput(f"{query!r} is not SQL")
-        self._talk.has_rows()
         return read_only.ask(self.home, self.inner.packs, self._project_today(), query)
 
     def write_database(
@@ -490,7 +483,6 @@ class Archive:
         """Writes a SQLite database for other tools: the texts of one session or of those that pass the filters, with a
         full-text index, ISO times and dollars. Secrets that the redactor finds are left out. With `only_looks` nothing
         is written, and the result says what would be. The file must not exist yet."""
-        self._talk.has_rows()
         if sessions is None or isinstance(sessions, filtering.Filter):
             ids = listing.passing_ids(self.inner.connection, filtering.make_filter(sessions, filters))
         else:

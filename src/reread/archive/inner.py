@@ -18,7 +18,15 @@ from reread import lazy
 from reread.errors import BadInput, ReadOnlyArchive, SafeBusy
 from reread.home import path_name, refuse_foreign
 from reread.index import client_totals, meta
-from reread.index.database import FILE_NAME, connect, file_number, is_only_readable, version
+from reread.index.database import (
+    FILE_NAME,
+    EarlierIndex,
+    connect,
+    file_number,
+    is_earlier_index,
+    is_only_readable,
+    version,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +37,17 @@ if TYPE_CHECKING:
     from reread import billing, loading
     from reread.archive import listing, user_marks
     from reread.billing import Prices, money
-    from reread.index import backup_files, ledger, machines, read, read_only, safe_reader, session_files, text_index
+    from reread.index import (
+        backup_files,
+        carry_over,
+        ledger,
+        machines,
+        read,
+        read_only,
+        safe_reader,
+        session_files,
+        text_index,
+    )
     from reread.index import sessions as session_rows
     from reread.index.machine_file import Machine
     from reread.index.sessions import StoredSession
@@ -46,6 +64,7 @@ else:
     safe_reader = lazy.module("reread.index.safe_reader")
     backup_files = lazy.module("reread.index.backup_files")
     machines = lazy.module("reread.index.machines")
+    carry_over = lazy.module("reread.index.carry_over")
     billing = lazy.module("reread.billing")
     money = lazy.module("reread.billing.money")
     ledger = lazy.module("reread.index.ledger")
@@ -111,13 +130,19 @@ class InnerArchive:
     @property
     def has_lost_index(self) -> bool:
         """Whether the safe holds bytes but the database has no rows for them: it was deleted, belongs to another
-        archive, or a rebuild of it did not finish."""
+        archive, was made by an earlier version, or a rebuild of it did not finish."""
         if not self.exists:
             return bool(self.packs.packs())
         if meta.is_half_made(self.connection):
             return True
-        is_begun = meta.has_sessions(self.connection) or meta.read_note(self.connection, meta.FIRST) is not None
+        notes = (meta.read_note(self.connection, name) for name in (meta.FIRST, meta.REBUILD))
+        is_begun = meta.has_sessions(self.connection) or any(notes)
         return not is_begun and not read.has_pieces(self.connection) and bool(self.packs.packs())
+
+    @property
+    def sessions_left(self) -> int:
+        """How many sessions of the safe a rebuild that has begun has not come to yet."""
+        return meta.sessions_left(self.connection) if self.exists else 0
 
     @property
     def is_open(self) -> bool:
@@ -126,10 +151,17 @@ class InnerArchive:
 
     @cached_property
     def connection(self) -> sqlite3.Connection:
-        """The index, opened on first use; without write access it is opened read-only."""
+        """The index, opened on first use; without write access it is opened read-only.
+
+        In place of one of an earlier version there is a new one, which the next sync fills from the safe.
+        """
         if self.is_read_only:
             return read_only.look_into(self.home)
-        made = connect(self.home)
+        try:
+            made = connect(self.home)
+        except EarlierIndex:
+            with self.locked():  # begins a new one
+                made = connect(self.home)
         self._file = file_number(self.home)
         return made
 
@@ -171,11 +203,13 @@ class InnerArchive:
     @contextmanager
     def locked(self, patience: float = LOCK_SECONDS) -> Iterator[None]:
         """Holds the lock for writing. If the database was replaced while waiting for the lock, the old one is closed:
-        anything written to it would be lost."""
+        anything written to it would be lost. An index of an earlier version is replaced first."""
         refuse_foreign(self.home)
         with safe.lock(self.home / "safe", timeout=patience):
             if self.is_open and self._file != file_number(self.home):
                 self.close()
+            if not self.is_open and is_earlier_index(self.home):
+                carry_over.begin_new_index(self.home)
             yield
 
     def if_free(self, work: Callable[[], object]) -> None:

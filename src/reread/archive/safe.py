@@ -26,7 +26,7 @@ from reread.errors import (
     printable,
 )
 from reread.index import meta, read, source_state
-from reread.index.database import remove_set_aside, set_aside, transaction
+from reread.index.database import remove_set_aside, transaction
 from reread.ingest import Progress
 from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
@@ -91,10 +91,8 @@ class ArchiveSafe:
         archive = self._archive
         with archive.locked(patience):
             self._note_first()
-            # Asked under the lock: another process may just have rebuilt it.
-            rebuilt = self._rebuild_locked(report) if archive.has_lost_index else 0
+            rebuilt = self._complete(report, is_quick=is_quick)
             lost, _ = self._recover()
-            self._upgrade(report)  # before the sync, which adds only the words of new lines to files that grew
             result = sync(
                 archive.connection,
                 archive.packs,
@@ -137,7 +135,7 @@ class ArchiveSafe:
                 if not may_write:
                     unfinished = StoreError("a rebuild of the index was not finished")
                     return proof.verify_without_database(archive.packs, unfinished)
-                self._rebuild_locked(report)
+                self._complete(report)
                 connection = archive.connection
             return self._proved(connection, report, may_write=may_write, deep=deep)
 
@@ -149,9 +147,6 @@ class ArchiveSafe:
         with suppress(SafeError, SafeDamaged):  # `verify` below reports what is lost or cannot be cut
             if may_write and self._can_recover(connection):
                 _, adopted = self._recover()
-            if may_write and self._can_upgrade(connection):
-                archive.reprice()
-                self._upgrade(report)
         tell = None if report is None else Progress.in_phase(report, "proving")
         found = proof.verify(connection, archive.packs, archive.prices, may_write=may_write, tell=tell)
         if may_write and found.unnamed:
@@ -175,11 +170,6 @@ class ArchiveSafe:
         """Whether there is something to repair and the index is sound: a damaged one must not guide a repair. The index
         is checked last because that takes long."""
         return _unless_damaged(lambda: self._is_unfinished() and not proof.damaged_index(connection))
-
-    def _can_upgrade(self, connection: sqlite3.Connection) -> bool:
-        """Whether an older version counted by other rules, which is not damage, and the index is sound: a damaged one
-        is not counted again."""
-        return _unless_damaged(lambda: _is_older(connection) and not proof.damaged_index(connection))
 
     def _is_unfinished(self) -> bool:
         """Whether a crash left something to repair, which is rare."""
@@ -225,50 +215,41 @@ class ArchiveSafe:
     def rebuild(self, report: Report | None = None) -> int:
         """Makes a new index from the safe alone and keeps the old database next to it. Gives the number of sessions."""
         with self._archive.locked():
-            return self._rebuild_locked(report)
+            self._begin_again()
+            return self._fill(report)
 
-    def _rebuild_locked(self, report: Report | None = None) -> int:
-        """The same; the caller holds the lock."""
+    def _complete(self, report: Report | None = None, *, is_quick: bool = False) -> int:
+        """Makes whole an index that lacks what the safe has, and gives the number of sessions; 0 if it lacks nothing.
+        One that a rebuild has begun is gone on with. The caller holds the lock: another process may just have done it.
+        """
+        archive = self._archive
+        if not archive.has_lost_index:
+            return 0
+        if not (archive.exists and meta.is_half_made(archive.connection)):
+            self._begin_again()
+        return self._fill(report, is_quick=is_quick)
+
+    def _begin_again(self) -> None:
         archive = self._archive
         load_prices(archive.price_file)  # first, so that an invalid price file stops this before anything is changed
-        carry_over.refuse_newer_index(archive.home)
         archive.close()
-        machines.keep_file(archive.home)
-        known = carry_over.unsafe_if_readable(archive.home)  # last: anything noted after this would not be carried over
+        carry_over.begin_new_index(archive.home)
         archive.packs.set_aside_record()
-        set_aside(archive.home)
-        carry_over.keep_unsafe(archive.connection, known, archive.home)
+
+    def _fill(self, report: Report | None = None, *, is_quick: bool = False) -> int:
+        archive = self._archive
         archive.reprice()
-        sessions = rebuilding.rebuild(archive.connection, archive.packs, archive.price_file, report)
-        sessions -= self._fold_copies()
-        meta.write_note(archive.connection, meta.REBUILD, meta.DONE)
-        return sessions
+        rebuilding.rebuild(archive.connection, archive.packs, archive.price_file, report, is_quick=is_quick)
+        places.fold_copies(archive.connection, archive.packs, archive.prices)
+        carry_over.end_new_index(archive.connection, archive.home)
+        return meta.count_sessions(archive.connection)
 
-    def _upgrade(self, report: Report | None) -> None:
-        """Brings rows that an older version made up to what this version makes of the same bytes."""
-        adopting.adopt_known_kinds(self._archive.connection, self._archive.packs, self._archive.price_file)
-        self._fold_copies()
-        self._renew(report)
-
-    def _renew(self, report: Report | None) -> None:
-        """Rebuilds rows that an older version made, from the safe, newest first."""
+    def _fold_copies(self) -> None:
+        """Folds what was imported several times into one, if that may have happened."""
         archive = self._archive
-        if not meta.is_outdated(archive.connection):
-            return
-        if read.outdated_sessions(archive.connection):
-            rebuilding.renew(archive.connection, archive.packs, archive.price_file, report)
-        if meta.is_outdated(archive.connection):
-            meta.keep_renewed(archive.connection)
-
-    def _fold_copies(self) -> int:
-        """Folds what was imported several times into one, if that may have happened; gives how many sessions that
-        removed."""
-        archive = self._archive
-        if meta.read_note(archive.connection, meta.FOLDED) == meta.DONE:
-            return 0
-        folded = places.fold_copies(archive.connection, archive.packs, archive.prices)
-        meta.write_note(archive.connection, meta.FOLDED, meta.DONE)
-        return folded
+        if meta.read_note(archive.connection, meta.FOLDED) == meta.BEGUN:
+            places.fold_copies(archive.connection, archive.packs, archive.prices)
+            meta.drop_note(archive.connection, meta.FOLDED)
 
     def forget(self, session: SessionName) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside.
@@ -277,6 +258,7 @@ class ArchiveSafe:
         """
         archive = self._archive
         with archive.locked():
+            self._complete()
             self._recover()
             found = archive.find_one(session)
             remove_waiting(archive.wire, found.row.uuid)  # first: if a kill left them, they would be imported again
@@ -288,6 +270,7 @@ class ArchiveSafe:
     def damaged(self) -> Damaged:
         """What `forget_damaged` would remove; verifies every byte."""
         with self._archive.locked():
+            self._complete()
             return custody.find_damaged(self._archive.connection, self._archive.packs)
 
     def forget_damaged(self) -> Damaged:
@@ -295,6 +278,7 @@ class ArchiveSafe:
         bytes; a file whose source still exists is imported again by the next sync."""
         archive = self._archive
         with archive.locked():
+            self._complete()
             self._recover()
             return custody.forget_damaged(archive.connection, archive.packs, archive.prices)
 
@@ -314,6 +298,7 @@ class ArchiveSafe:
         exchange.check_folder(place)
         chosen = filtering.make_filter(base, filters) if base is not None or filters else None
         with archive.locked():
+            self._complete()
             self._recover()
             ids = None if chosen is None else set(listing.passing_ids(archive.connection, chosen))
             own = archive.own_machine()
@@ -330,8 +315,7 @@ class ArchiveSafe:
         archive.reprice()
         with archive.locked():
             self._note_first()
-            if archive.has_lost_index:
-                self._rebuild_locked(report)
+            self._complete(report)
             self._recover()
             own = archive.own_machine()
             pulled = exchange.pull(
@@ -356,10 +340,6 @@ def _folder(named: str | Path) -> Path:
     if not isinstance(named, str | Path) or not str(named):
         raise BadInput(f"{printable(repr(named))} is not a folder")
     return Path(named)
-
-
-def _is_older(connection: sqlite3.Connection) -> bool:
-    return meta.read_note(connection, meta.PRICES) is None or bool(read.outdated_sessions(connection))
 
 
 def _unless_damaged(ask: Callable[[], bool]) -> bool:

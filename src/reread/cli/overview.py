@@ -21,7 +21,7 @@ from reread.errors import BadInput
 
 from . import main, options
 from .main import word_first
-from .session_source import ProgressBar, cleanup_days_of, freshen, is_straight, readable_archive, warn_outdated
+from .session_source import ProgressBar, cleanup_days_of, freshen, is_straight, readable_archive, warn_incomplete
 from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def run_overview(arguments: list[str]) -> int:
             if not is_shown:
                 freshen(archive)
         if not is_shown:
-            warn_outdated(archive)
+            warn_incomplete(archive)
             _show_archive(archive, args, config)
     return 0
 

@@ -49,7 +49,7 @@ def open_archive(args: argparse.Namespace, config: Config, *, only_reads: bool =
         if not args.no_sync and archive.home == config.home:
             freshen(archive)
         refuse_nothing(archive, config)
-        warn_outdated(archive)
+        warn_incomplete(archive)
         yield archive
 
 
@@ -185,16 +185,12 @@ def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
         progress.close()
 
 
-def warn_outdated(archive: Archive) -> None:
-    """Warns if the index is incomplete or has rows of an older version, which lack what this version finds."""
+def warn_incomplete(archive: Archive) -> None:
+    """Warns if the index lacks something that the safe has, as while it is being made again."""
     if archive.inner.has_lost_index:
-        tell("the index does not have all that is kept, answers may be incomplete; run `reread sync`")
-        return
-    number = archive.outdated() if archive.exists else 0
-    if number:
-        tell(
-            f"{count(number, 'session')} not yet re-read by this version, answers may be incomplete; run `reread sync`"
-        )
+        left = archive.inner.sessions_left
+        yet = f" ({count(left, 'session')} not yet)" if left else ""
+        tell(f"the index does not have all that is kept{yet}, answers may be incomplete; run `reread sync`")
 
 
 def warn_of_problems(result: SyncResult) -> None:

@@ -25,7 +25,7 @@ from .session_source import (
     readable_archive,
     refuse_nothing,
     refuse_sources,
-    warn_outdated,
+    warn_incomplete,
     without_needless_sources,
     write_whole,
 )
@@ -167,7 +167,7 @@ def run_usage(arguments: list[str]) -> int:
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:
-            warn_outdated(archive)
+            warn_incomplete(archive)
             is_recorded = args.cost == "recorded"
             folds = args.fold_worktrees
             report = archive.usage(by, filters, config.timezone, is_recorded=is_recorded, folds_worktrees=folds)

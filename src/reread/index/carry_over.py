@@ -8,13 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reread.errors import RereadError
+from reread.errors import NewerArchive, RereadError, StoreError
 
 from . import meta
 from .client_totals import keep_status_lines, status_lines
-from .database import FILE_NAME, applied_to, connect, last_set_aside, refuse_newer, transaction
-from .machines import keep_machines, other_machines
-from .schema import MIGRATIONS
+from .database import FILE_NAME, connect, is_earlier_index, last_set_aside, remove, set_aside, transaction
+from .machines import keep_file, keep_machines, other_machines
 from .sessions import MarkRow, MoveRow, all_rows, keep_moves, keep_rows, move_rows
 from .user_data import change_rows, forgotten_rows, keep_changes, keep_copied, keep_forgotten, keep_labels, labels
 from .verify import drop_unsound
@@ -37,29 +36,53 @@ class Unsafe(NamedTuple):
     """When marks were changed."""
     machines: list[tuple[str, str]]
     """Labels of other machines."""
+    secrets: list[str]
+    """The key by which a secret is recognised that this archive has seen before."""
 
 
-def unsafe_if_readable(home: Path) -> Unsafe:
-    """The rows to take over; those that a damaged or older database cannot give are empty."""
-    name = FILE_NAME
-    if not any(_if_readable(home, name, ask) for ask in (_first_file, _rebuild_note)):
-        name = last_set_aside(home) or name  # a rebuild was stopped before it had taken over anything
-    return Unsafe(
-        *(
-            _if_readable(home, name, ask)
-            for ask in (forgotten_rows, status_lines, all_rows, labels, move_rows, change_rows, other_machines)
-        )
-    )
+def begin_new_index(home: Path) -> None:
+    """Puts the index aside and makes an empty one that has what no file in the safe says. The caller holds the lock.
 
-
-def refuse_newer_index(home: Path) -> None:
-    """Raises NewerArchive for the index of a newer version: what only that version stores would be lost.
-
-    An index that lacks migrations of this version is damaged, and is not refused.
+    Killed at any moment, this has lost nothing: what was put aside is still there, and is read by the next try.
     """
-    applied = set(_if_readable(home, FILE_NAME, lambda connection: [*applied_to(connection)]))
-    if applied >= MIGRATIONS.keys():
-        refuse_newer(applied)
+    _refuse_newer(home)
+    keep_file(home)
+    name = _last_filled(home)
+    can_go = name == FILE_NAME and is_earlier_index(home)
+    known, is_whole = _unsafe_in(home, name)  # last: anything noted after this would not be taken over
+    if name != FILE_NAME and _answer(home, FILE_NAME, _is_untouched):
+        remove(home)  # the beginning of a new index that was stopped: only its predecessor has something to keep
+        aside = None
+    else:
+        aside = set_aside(home)
+    connection = connect(home)
+    try:
+        _keep_unsafe(connection, known, home, superseded=aside if can_go and is_whole else None)
+    finally:
+        connection.close()
+
+
+def _refuse_newer(home: Path) -> None:
+    """Raises NewerArchive for the index of a newer version: what only that version stores would be lost."""
+    try:
+        connect(home, read_only=True).close()
+    except NewerArchive:
+        raise
+    except StoreError:
+        pass
+
+
+def _last_filled(home: Path) -> str:
+    """The index to take over from: the present one, unless a new one was begun and stopped before it took over."""
+    is_filled = _answer(home, FILE_NAME, _first_file) or _answer(home, FILE_NAME, _rebuild_note)
+    return FILE_NAME if is_filled else last_set_aside(home) or FILE_NAME
+
+
+def _unsafe_in(home: Path, name: str) -> tuple[Unsafe, bool]:
+    """The rows to take over, and whether all could be read; those that a damaged index cannot give are empty."""
+    asked = (forgotten_rows, status_lines, all_rows, labels, move_rows, change_rows, other_machines, _secrets_key)
+    found = [_answer(home, name, ask) for ask in asked]
+    return Unsafe(*(rows or [] for rows in found)), None not in found
 
 
 def _first_file(connection: sqlite3.Connection) -> list[Any]:
@@ -70,20 +93,30 @@ def _rebuild_note(connection: sqlite3.Connection) -> list[Any]:
     return [said for said in [meta.read_note(connection, meta.REBUILD)] if said]
 
 
-def _if_readable(home: Path, name: str, ask: Callable[[sqlite3.Connection], list[Any]]) -> list[Any]:
+def _secrets_key(connection: sqlite3.Connection) -> list[Any]:
+    return [said for said in [meta.read_note(connection, meta.SECRETS)] if said]
+
+
+def _is_untouched(connection: sqlite3.Connection) -> list[Any]:
+    asked = (_first_file, _rebuild_note, status_lines, all_rows, labels, move_rows)
+    return [] if any(ask(connection) for ask in asked) else [True]
+
+
+def _answer(home: Path, name: str, ask: Callable[[sqlite3.Connection], list[Any]]) -> list[Any] | None:
+    """None if the database cannot answer."""
     try:
-        connection = connect(home, read_only=True, name=name)
+        connection = connect(home, read_only=True, name=name, any_version=True)
         try:
             return ask(connection)
         finally:
             connection.close()
     except (RereadError, sqlite3.Error):
-        return []
+        return None
 
 
-def keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path) -> None:
+def _keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path, superseded: str | None) -> None:
     """Writes what was taken over, except rows of a damaged database that cannot be valid. Marks that it lacks come from
-    their copy in the archive's folder."""
+    their copy in the archive's folder. `superseded` is the name of an index that can go once the new one is filled."""
     kept: list[tuple[Callable[[sqlite3.Connection, list[Any]], None], list[Any]]] = [
         (keep_forgotten, known.forgotten),
         (keep_status_lines, known.said),
@@ -98,9 +131,26 @@ def keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path) -> No
             for row in rows:
                 with suppress(sqlite3.IntegrityError):
                     keep(connection, [row])
+        for key in known.secrets:
+            meta.write_note(connection, meta.SECRETS, key)
         meta.write_note(connection, meta.REBUILD, meta.BEGUN)
+        if superseded is not None:
+            meta.write_note(connection, meta.SUPERSEDED, superseded)
         drop_unsound(
             connection,
             ("forgotten", "client_total", "mark", "moment_verdict", "moved_folder", "mark_change", "machine"),
         )
         keep_copied(connection, home)
+
+
+def end_new_index(connection: sqlite3.Connection, home: Path) -> None:
+    """Notes that the index has all that is in the safe. What it superseded is gone before: had a crash come in between,
+    nobody would know any more that it may go."""
+    superseded = meta.read_note(connection, meta.SUPERSEDED)
+    if superseded is not None:
+        with transaction(connection, durable=True):
+            pass
+        remove(home, superseded)
+    with transaction(connection):
+        meta.write_note(connection, meta.REBUILD, meta.DONE)
+        meta.drop_note(connection, meta.SUPERSEDED)

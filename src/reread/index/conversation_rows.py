@@ -45,7 +45,6 @@ def write_talk(
     }
     for table, rows in values.items():
         _insert(connection, table, rows if is_new else _changed(connection, table, file, rows, since))
-    connection.execute("UPDATE file SET has_talk = 1 WHERE id = ?", (file,))
 
 
 _Values = tuple[object, ...]
@@ -276,12 +275,3 @@ def thought_counts(connection: sqlite3.Connection, window: Window, min_length: i
         (min_length,),
     ).fetchone()
     return short, signed, redacted
-
-
-def sessions_without_talk(connection: sqlite3.Connection) -> list[int]:
-    """Sessions that an earlier version imported, before prompts and thoughts were rows."""
-    rows = connection.execute(
-        """SELECT DISTINCT session FROM file INDEXED BY file_without_talk
-           WHERE has_talk = 0 AND session NOT NULL AND kind IN ('transcript', 'subagent', 'capture')"""
-    )
-    return [number for (number,) in rows]

@@ -1,4 +1,4 @@
-"""Opens the archive's SQLite file: modes, pragmas, migrations. The only module with settings of the driver."""
+"""Opens the archive's SQLite file: modes, pragmas, its version. The only module with settings of the driver."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ from types import NoneType
 from reread.errors import NewerArchive, StoreError
 from reread.home import make_home
 
-from .schema import IN_SCHEMA, MIGRATIONS, create
+from .schema import VERSION, create
 
 FILE_NAME = "reread.db"
 BUSY_MS = 30_000
 """How long a writer waits for another before it gives up."""
 _LEAST_ROOM = 1 << 17
+_PARTS = ("-wal", "-shm", "")
+"""The database last: its log must never be taken for that of another database."""
+
+
+class EarlierIndex(StoreError):
+    """The index is of an earlier version: it is made again from the safe."""
 
 
 def is_only_readable(home: Path) -> bool:
@@ -30,8 +36,13 @@ def is_only_readable(home: Path) -> bool:
         return False
 
 
-def connect(home: Path, *, read_only: bool = False, name: str = FILE_NAME) -> sqlite3.Connection:
-    """A connection to the archive below `home`, migrated unless it is read-only."""
+def connect(
+    home: Path, *, read_only: bool = False, name: str = FILE_NAME, any_version: bool = False
+) -> sqlite3.Connection:
+    """A connection to the index below `home`, which is made if there is none and it is not read-only.
+
+    Raises EarlierIndex or NewerArchive for the index of another version, unless `any_version` is accepted.
+    """
     path = home / name
     if not read_only:
         _make_private(path)
@@ -46,7 +57,9 @@ def connect(home: Path, *, read_only: bool = False, name: str = FILE_NAME) -> sq
         )
         configure(connection, read_only=read_only)
         if not read_only:
-            migrate(connection)
+            _make_tables(connection)
+        if not any_version:
+            refuse_other_version(connection)
     except (sqlite3.Error, StoreError) as error:
         if connection is not None:
             connection.close()
@@ -118,44 +131,50 @@ def _take_as_they_are(*kinds: type) -> None:
             sqlite3.register_adapter(kind, lambda value: value)
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, applied INTEGER NOT NULL)")
-    applied = applied_to(connection)
-    refuse_newer(applied)
-    if not applied:
-        applied = _make_new(connection)
-    for name, apply in MIGRATIONS.items():
-        if name not in applied:
-            with transaction(connection):
-                already = connection.execute("SELECT 1 FROM migration WHERE name = ?", (name,)).fetchone()
-                if not already:  # another process may have been faster
-                    apply(connection)
-                    connection.execute("INSERT INTO migration VALUES (?, ?)", (name, int(time.time() * 1000)))
+def _make_tables(connection: sqlite3.Connection) -> None:
+    if _version_of(connection) != VERSION:
+        with transaction(connection):
+            if _is_empty(connection):  # another process may have been faster
+                create(connection)
 
 
-def _make_new(connection: sqlite3.Connection) -> set[str]:
-    """Creates all tables in one transaction: with one for each migration, a new archive waits 0.1 s for the disk.
-
-    Returns the migrations that were applied, even if another process was faster.
-    """
-    with transaction(connection):
-        if connection.execute("SELECT 1 FROM migration").fetchone() is None:
-            create(connection)
-            now = int(time.time() * 1000)
-            rows = [(name, now) for name in MIGRATIONS if name in IN_SCHEMA]
-            connection.executemany("INSERT INTO migration VALUES (?, ?)", rows)
-        return applied_to(connection)
+def refuse_other_version(connection: sqlite3.Connection) -> None:
+    """Raises EarlierIndex or NewerArchive unless this version made the index, or nobody has made any table yet."""
+    version = _version_of(connection)
+    if version == VERSION or _is_empty(connection):
+        return
+    if version > VERSION and _noted_version(connection) in (None, version):
+        about = f"index {version}, this one reads {VERSION}"
+        raise NewerArchive(f"the archive was written by a newer reread ({about}); please upgrade")
+    raise EarlierIndex("the index was made by an older reread; `reread sync` makes it again")
 
 
-def applied_to(connection: sqlite3.Connection) -> set[str]:
-    """The names of the migrations applied to a database."""
-    return {name for (name,) in connection.execute("SELECT name FROM migration")}
+def _version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def refuse_newer(applied: set[str]) -> None:
-    unknown = applied - MIGRATIONS.keys()
-    if unknown:
-        raise NewerArchive(f"the archive was written by a newer reread ({', '.join(sorted(unknown))}); please upgrade")
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
+
+
+def _noted_version(connection: sqlite3.Connection) -> int | None:
+    """The version as a row has it once more: in a damaged header the number may be any. None if it cannot be read."""
+    try:
+        (noted,) = connection.execute("SELECT value FROM note WHERE name = 'version'").fetchone()
+        return int(noted)
+    except (sqlite3.Error, ValueError, TypeError):
+        return None
+
+
+def is_earlier_index(home: Path) -> bool:
+    """Whether there is an index that has to be made again; one that cannot be read is not."""
+    try:
+        connect(home, read_only=True).close()
+    except EarlierIndex:
+        return True
+    except StoreError:
+        pass
+    return False
 
 
 @contextmanager
@@ -172,7 +191,7 @@ def transaction(connection: sqlite3.Connection, *, durable: bool = False) -> Ite
         try:
             yield
             if durable:  # writes something, because SQLite otherwise does not wait for the disk
-                connection.execute("PRAGMA user_version = 0")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:  # a full disk ends the transaction already
@@ -199,19 +218,30 @@ def file_number(home: Path) -> int:
         return 0
 
 
-def set_aside(home: Path) -> None:
-    """Moves a database out of the way without deleting it."""
+def set_aside(home: Path) -> str:
+    """Moves a database out of the way without deleting it; returns its new name."""
     last = last_set_aside(home)
     # The larger number is the later one, even if the clock was set back in between.
     number = max(time.time_ns(), int(last.rpartition("-")[2]) + 1 if last else 0)
     aside = f"{FILE_NAME}.damaged-{number}"
-    for ending in ("-wal", "-shm", ""):  # the database last: its log must never be taken for that of another database
+    for ending in _PARTS:
         path = home / f"{FILE_NAME}{ending}"
         if os.path.lexists(path):
             try:
                 path.rename(home / f"{aside}{ending}")
             except OSError as error:  # Windows cannot move a file that another process has open
                 raise StoreError(f"{path}: cannot be set aside ({error.strerror or error})") from error
+    return aside
+
+
+def remove(home: Path, name: str = FILE_NAME) -> None:
+    """Deletes a database."""
+    for ending in _PARTS:
+        path = home / f"{name}{ending}"
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be removed ({error.strerror or error})") from error
 
 
 def last_set_aside(home: Path) -> str | None:

@@ -126,13 +126,11 @@ def sentences(left_out: Iterable[tuple[PieceHeader, str]], names: Mapping[str, s
     ]
 
 
-def is_known(kind: str) -> bool:
-    return kind in _KINDS
-
-
 def unknown_kind(header: PieceHeader) -> str | None:
     """A sentence's end for a kind that this version does not know; None for others."""
-    return None if is_known(header.kind) else f"this version does not know their kind, {printable(header.kind[:40])}"
+    if header.kind in _KINDS:
+        return None
+    return f"this version does not know their kind, {printable(header.kind[:40])}"
 
 
 def _spelled(path: str) -> str:

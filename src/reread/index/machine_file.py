@@ -47,23 +47,11 @@ def write_file(home: Path, machine: Machine) -> None:
         raise StoreError(f"{home / FILE}: cannot be written ({error.strerror or error})") from error
 
 
-def settle_in(connection: sqlite3.Connection) -> None:
-    """Gives an archive its machine id, which replaces host names in rows; runs inside a migration.
-
-    If a host had two names, the same session may be there twice: one gets the id, and the other keeps the name until
-    they are found to be the same.
-    """
+def add_own_machine(connection: sqlite3.Connection) -> None:
+    """Gives a new index the machine of its folder."""
     home = Path(connection.execute("PRAGMA database_list").fetchone()[2]).parent
-    named = connection.execute("SELECT machine FROM file GROUP BY machine ORDER BY max(mtime_ns) DESC").fetchall()
-    machines = connection.execute("SELECT DISTINCT machine FROM client_total").fetchall()
-    host = this_machine()
-    known = read_file(home) or Machine(_id_in_safe(home) or _new_id(), host)
-    names = [name for (name,) in (*named, *machines) if name != known.id]
-    names.sort(key=lambda name: name != host)  # rows under the present name come first, so that imports continue them
-    known = known._replace(names=tuple(dict.fromkeys((*names, *known.names))))
+    known = read_file(home) or Machine(_id_in_safe(home) or _new_id(), this_machine())
     connection.execute("INSERT INTO machine VALUES (?, ?, ?, 1)", (known.id, known.label, json.dumps(known.names)))
-    rename_rows(connection, known.id, names)
-    connection.execute("DELETE FROM source_state")
 
 
 def rename_rows(connection: sqlite3.Connection, number: str, names: Sequence[str]) -> None:

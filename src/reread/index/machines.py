@@ -126,7 +126,7 @@ def keep_file(home: Path) -> None:
         return
     for name in filter(None, (FILE_NAME, last_set_aside(home))):
         try:
-            connection = connect(home, read_only=True, name=name)
+            connection = connect(home, read_only=True, name=name, any_version=True)
         except StoreError:
             continue
         try:

@@ -19,25 +19,15 @@ PRICE_FILES = "price_files"
 """The state of the price files at that time."""
 REBUILD = "rebuild"
 """Whether a rebuild of this index has begun or is done; absent if it was never rebuilt."""
+SUPERSEDED = "superseded"
+"""The name of the index of an earlier version that can be removed once this one is whole."""
 FOLDED = "folded"
-"""Whether copies that were imported as sessions of their own were looked for since; absent before the first look."""
-EXTRACTOR = 9
-"""Version of the code that makes rows and words of lines; files with rows of an older one are read again from the safe.
-
-2: rows without any id are named after the first line of their file. 3: words of agents known only from progress lines.
-4: what hooks do, tools that were stopped while they ran, the owner of a request that a fork copied. 5: words of unknown
-system lines and attachments, advisors at their own price. 6: prompts in the line of a tool's result. 7: denied calls in
-streams, how tests ended, and what is quoted of a failed call. 8: calls of
-gateways that give ids again. 9: calls that failed behind a pipe, lines that were run, and time without waiting."""
-_MADE_BY = "extractor"
-"""The version that made all rows."""
+"""Whether copies that were imported as sessions of their own have to be looked for (`begun`)."""
 LEFT_OUT = "left_out"
 """Sessions that the last walk left out because they are forgotten: a JSON object of id and the time of forgetting."""
 SECRETS = "secrets"
 """The key of the digests by which this archive recognises a secret that it has seen before."""
 BEGUN, DONE = "begun", "done"
-UNKNOWN_KINDS = "unknown_kinds"
-"""Kinds of pieces in the safe that the version which took them did not know, divided by newlines."""
 FIRST = "first"
 """Noted if the safe was empty when this index took its first pieces: then this index took every piece in it."""
 ORDER = "order"
@@ -52,6 +42,10 @@ def read_note(connection: sqlite3.Connection, name: str) -> str | None:
 
 def write_note(connection: sqlite3.Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
+
+
+def drop_note(connection: sqlite3.Connection, name: str) -> None:
+    connection.execute("DELETE FROM note WHERE name = ?", (name,))
 
 
 def left_out(connection: sqlite3.Connection) -> list[tuple[str, int]]:
@@ -69,11 +63,6 @@ def keep_left_out(connection: sqlite3.Connection, sessions: dict[str, int]) -> N
         text = json.dumps(sessions)
     if (read_note(connection, LEFT_OUT) or "{}") != text:
         write_note(connection, LEFT_OUT, text)
-
-
-def is_outdated(connection: sqlite3.Connection) -> bool:
-    """Whether an older version may have made some of the rows."""
-    return read_note(connection, _MADE_BY) != str(EXTRACTOR)
 
 
 def waiting_for_friction(connection: sqlite3.Connection, *, with_grown: bool = True) -> list[tuple[int, str]]:
@@ -106,23 +95,15 @@ def waiting_for_results(connection: sqlite3.Connection) -> list[int]:
     return [number for (number,) in rows]
 
 
-def keep_renewed(connection: sqlite3.Connection) -> None:
-    """Notes that this version made all rows."""
-    write_note(connection, _MADE_BY, str(EXTRACTOR))
-
-
 def is_half_made(connection: sqlite3.Connection) -> bool:
     """Whether a rebuild was begun and not finished."""
     return read_note(connection, REBUILD) == BEGUN
 
 
-def unknown_kinds(connection: sqlite3.Connection) -> set[str]:
-    return set(filter(None, (read_note(connection, UNKNOWN_KINDS) or "").split("\n")))
-
-
-def keep_unknown_kinds(connection: sqlite3.Connection, kinds: set[str]) -> None:
-    if kinds != unknown_kinds(connection):
-        write_note(connection, UNKNOWN_KINDS, "\n".join(sorted(kinds)))
+def sessions_left(connection: sqlite3.Connection) -> int:
+    """How many transcripts a rebuild has found in the safe and not read yet."""
+    row = connection.execute("SELECT count(*) FROM file WHERE kind = 'transcript' AND size < 0").fetchone()
+    return int(row[0]) if is_half_made(connection) else 0
 
 
 def last_order(connection: sqlite3.Connection) -> int:
@@ -211,6 +192,10 @@ def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
 
 def has_sessions(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is not None
+
+
+def count_sessions(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
 
 
 def has_files(connection: sqlite3.Connection, kind: str) -> bool:

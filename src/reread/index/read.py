@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from reread import lazy
 
-from .meta import EXTRACTOR, FIELDS, RESULT, as_path, stored_path
+from .meta import FIELDS, RESULT, as_path, stored_path
 from .rows import FileRow
 from .sessions import integers
 
@@ -129,14 +129,13 @@ class FileFigures(NamedTuple):
     taken: int
     generation: int
     indexed: int
-    extractor: int
 
 
 def figures_by_session(connection: sqlite3.Connection) -> dict[int, list[FileFigures]]:
     """The figures of the files of all sessions, by session."""
     rows = connection.execute(
         """SELECT session, id, key, machine, path, kind, lower(hex(head)), first_request, last_request, lines,
-                  malformed, taken, generation, indexed, extractor
+                  malformed, taken, generation, indexed
            FROM file WHERE session IS NOT NULL ORDER BY session, key"""
     )
     found: dict[int, list[FileFigures]] = {}
@@ -214,14 +213,9 @@ def sessions_beside(connection: sqlite3.Connection, machine: str, uuid: str | No
     return [number for (number,) in rows]
 
 
-def outdated_sessions(connection: sqlite3.Connection) -> list[tuple[int, str, str, str]]:
-    """Number, id, machine and folder of sessions with rows of an older extractor, the newest first."""
-    rows = connection.execute(
-        """SELECT DISTINCT session.id, uuid, session.machine, folder FROM session JOIN file ON file.session = session.id
-           WHERE extractor < ? ORDER BY ended DESC, session.id""",
-        (EXTRACTOR,),
-    )
-    return [(number, as_path(uuid), machine, as_path(folder)) for number, uuid, machine, folder in rows]
+def written_files(connection: sqlite3.Connection) -> dict[str, bool]:
+    """The files with rows, by key, and whether a rebuild has read them: it first makes a row for each."""
+    return dict(connection.execute("SELECT key, size >= 0 FROM file"))
 
 
 def sessions_by_key(connection: sqlite3.Connection) -> dict[str, int | None]:

@@ -17,8 +17,15 @@ from tempfile import TemporaryDirectory
 from reread.errors import BadInput, ReadOnlyArchive, StoreError
 from reread.safe.safe import Safe
 
-from .database import BUSY_MS, FILE_NAME, applied_to, configure, connect, is_only_readable, refuse_newer
-from .schema import MIGRATIONS
+from .database import (
+    BUSY_MS,
+    FILE_NAME,
+    EarlierIndex,
+    configure,
+    connect,
+    is_only_readable,
+    refuse_other_version,
+)
 from .sql_views import add_views
 
 
@@ -30,10 +37,13 @@ def look_into(home: Path) -> sqlite3.Connection:
         try:
             configure(connection, read_only=True)
             connection.execute("PRAGMA query_only = ON")
-            _refuse_other_versions(connection, path)
+            refuse_other_version(connection)
         except BaseException:
             connection.close()
             raise
+    except EarlierIndex as error:
+        reason = "was written by an older reread and can be made again only where it can be written: copy the folder"
+        raise ReadOnlyArchive(path, reason) from error
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"{path}: cannot be read ({error})") from error
     return connection
@@ -69,16 +79,6 @@ def _copied(path: Path, log: Path) -> sqlite3.Connection:
             connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
             both.backup(connection)
     return connection
-
-
-def _refuse_other_versions(connection: sqlite3.Connection, path: Path) -> None:
-    applied = applied_to(connection)
-    refuse_newer(applied)
-    if MIGRATIONS.keys() - applied:
-        reason = (
-            "was written by an older reread and must be upgraded where it can be written: copy the archive's folder"
-        )
-        raise ReadOnlyArchive(path, reason)
 
 
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})

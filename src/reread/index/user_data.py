@@ -14,7 +14,7 @@ from reread.home import write_durably
 from reread.marks import NO_MARK, MarkChange
 
 from .meta import as_path, stored_path
-from .schema import WORDS
+from .schema import sql_of
 from .sessions import MarkRow, MoveRow, all_rows, columns_of, keep_moves, keep_rows, marks, move_rows, moves
 from .text_index import indexable
 
@@ -42,7 +42,7 @@ def matching(noted: Sequence[Noted], expression: str) -> list[Noted]:
     if not noted:
         return []
     with closing(sqlite3.connect(":memory:")) as index:
-        index.execute(WORDS)
+        index.execute(sql_of("search"))
         rows = [(number, indexable(each.text)) for number, each in enumerate(noted)]
         index.executemany("INSERT INTO search(rowid, title) VALUES (?, ?)", rows)
         found = index.execute("SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid", (expression,))

@@ -28,7 +28,7 @@ from .client_totals import replace_client_totals
 from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
 from .ledger import Ledger
-from .meta import EXTRACTOR, RESULT, as_path, file_key, stored_path
+from .meta import RESULT, as_path, file_key, stored_path
 from .rows import OWN, FileBatch, PieceRow, SessionBatch
 from .source_state import UNREAD, look_again, remember, remember_grown
 from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING
@@ -138,26 +138,6 @@ class StoreWriter:
             self._index(blocks, is_older=is_older)
             meta.count_order(self._connection, self._order)
 
-    def apply_again(self, batch: SessionBatch) -> None:
-        """Writes the rows of kept files again, and the words of texts that the index lacks."""
-        files = [file if file.kind in _WHOLE else self._with_new_blocks(file) for file in batch.files]
-        self.apply([replace(batch, files=files)], is_older=True)
-
-    def leave(self, session: int) -> None:
-        """Marks rows that an older version made as current, without making them again."""
-        with transaction(self._connection):
-            self._connection.execute("UPDATE file SET extractor = ? WHERE session = ?", (EXTRACTOR, session))
-
-    def _with_new_blocks(self, file: FileBatch) -> FileBatch:
-        """The batch without blocks that are indexed already."""
-        known = self._connection.execute(
-            """SELECT offset, part FROM file JOIN block ON block.id BETWEEN first_block AND last_block
-               AND block.file = file.id WHERE file.key = ?""",
-            (file.key,),
-        )
-        indexed = set(known)
-        return replace(file, blocks=[block for block in file.blocks if (block.offset, block.part) not in indexed])
-
     def _keep(self, file: FileBatch) -> list[PiecePlace]:
         keep = self._keep_once if file.kind == _BACKUP else self._safe.append_compressed
         return [keep(self._header(file, piece), piece.frame) for piece in file.pieces]
@@ -228,7 +208,6 @@ class StoreWriter:
             "machine": self._machine,
             "session": session,
             "backup_of": backup_of,
-            "extractor": EXTRACTOR,
         }
         if not file.is_kept:
             values |= {"present": KEPT_ALONE if file.source == OWN else 1, "vanished": None}

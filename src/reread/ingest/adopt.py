@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from reread.billing import load_prices
 from reread.errors import SafeDamaged
-from reread.index import meta, read
+from reread.index import read
 from reread.index.backup_files import KnownPieces, history_folders, resolved, shared_digest
 from reread.index.database import transaction
-from reread.index.gate import Sorted, is_known, safe_gate, unknown_kind
+from reread.index.gate import Sorted, safe_gate
 from reread.index.machines import id_by_name
 from reread.index.places import MOVED, PLACE, Original, adopt_places, known_keys, move_session, role_of
 from reread.index.rows import FileRow
@@ -66,25 +66,11 @@ def adopt_tail(
     connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None
 ) -> int:
     """Adopts whole pieces behind the end of what was acknowledged; returns how many. The caller holds the lock."""
-    passed = admitted(connection, safe.scan(*read.acknowledged_end(connection)))
-    behind = passed.pieces
-    unknown = {header.kind for header, _ in passed.left_out if unknown_kind(header)}
-    meta.keep_unknown_kinds(connection, meta.unknown_kinds(connection) | unknown)
+    behind = admitted(connection, safe.scan(*read.acknowledged_end(connection))).pieces
     count_own_order(connection, [header for header, _ in behind])
     adopted = adopt(connection, safe, list(unnamed_pieces(connection, safe, behind)), prices, report)
     _adopt_moves(connection, [header for header, _ in behind if MOVED in header.more])
     _adopt_places(connection, [header for header, _ in behind if PLACE in header.more])
-    return len(adopted)
-
-
-def adopt_known_kinds(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None) -> int:
-    """Adopts pieces that an older version had to leave out, because it did not know what they are; returns how many."""
-    known = {kind for kind in meta.unknown_kinds(connection) if is_known(kind)}
-    if not known:
-        return 0
-    pieces = [each for each in admitted(connection, safe.scan()).pieces if each[0].kind in known]
-    adopted = adopt(connection, safe, list(unnamed_pieces(connection, safe, pieces)), prices)
-    meta.keep_unknown_kinds(connection, meta.unknown_kinds(connection) - known)
     return len(adopted)
 
 

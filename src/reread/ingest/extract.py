@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from io import BytesIO
@@ -15,9 +14,6 @@ from reread import lazy
 from reread.billing import Prices, load_prices
 from reread.errors import SourceError
 from reread.features import friction  # lazy: its names are imported on use, and not every sync looks for friction
-from reread.index import read
-from reread.index.conversation_rows import CopyMarker, write_talk
-from reread.index.database import transaction
 from reread.index.meta import EDGE, FIELDS, RESULT, digest, edges
 from reread.index.rows import (
     BlockRow,
@@ -26,7 +22,6 @@ from reread.index.rows import (
     PieceRow,
     SessionBatch,
 )
-from reread.index.sessions import StoredSession, sessions
 from reread.index.text_index import indexable_bytes
 from reread.loading import DISK, FileReader, load_session, records_of
 from reread.records import (
@@ -99,24 +94,6 @@ def _packed(material: friction.Material) -> bytes:
         return msgspec.msgpack.encode(material)
     except UnicodeEncodeError:
         return msgspec.msgpack.encode(without_surrogates(msgspec.to_builtins(material)))
-
-
-def add_talk(connection: sqlite3.Connection, load: Callable[[StoredSession], Session], numbers: Iterable[int]) -> None:
-    """Writes prompts, thoughts and calls of sessions imported before their tables existed.
-
-    The caller holds the safe's lock.
-    """
-    for session_id in numbers:
-        for stored in sessions(connection, ids=[session_id]):
-            session = load(stored)
-            with transaction(connection):
-                copies = CopyMarker(connection)
-                for row in read.files_of(connection, session_id):
-                    copies.will_change(row.id)
-                    rows = file_rows(session, session_files.source_file(row, session.id), with_texts=False)
-                    write_talk(connection, row.id, session_id, rows.calls, rows.prompts, rows.thoughts)
-                    copies.changed(row.id)
-                copies.settle()
 
 
 PIECE = 512 * 1024

@@ -28,7 +28,7 @@ from reread.decoders import msgpack_decoder
 from reread.features.cache_rebuilds import Walked, chains, walked
 from reread.home import changed_at
 from reread.index import read
-from reread.index.meta import EXTRACTOR, file_key
+from reread.index.meta import file_key
 from reread.index.rows import FileRow
 from reread.index.source_state import changed_states
 from reread.loading import has_own_name, records_of
@@ -165,8 +165,6 @@ _TRIES = 3
 class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
     """What the first lines of a transcript amount to, together with the agents of its session."""
 
-    extractor: int
-    """The version of the extractor that made the rows."""
     prices: str
     """The digest of the prices that money was counted with."""
     end: int
@@ -263,14 +261,14 @@ def packed(part: ClosedPart) -> bytes:
 
 
 def unpacked(state: bytes, prices: Prices) -> ClosedPart | None:
-    """None for a part of another version, one with other prices, or a damaged one."""
+    """None for a damaged part, or one with other prices."""
     if state[:4] != struct.pack("<I", crc32(state[4:], _FORM)):
         return None
     try:
         part = msgpack_decoder(ClosedPart).decode(state[4:])
-    except msgspec.ValidationError:  # of another version, with other fields
+    except msgspec.ValidationError:  # damaged so that the checksum fits
         return None
-    return part if (part.extractor, part.prices) == (EXTRACTOR, prices.digest) else None
+    return part if part.prices == prices.digest else None
 
 
 def tail_of(part: ClosedPart, files: SessionFiles, prices: Prices) -> Session | None:
@@ -318,7 +316,6 @@ def _part(
     ids = {_digest(name) for record in records for name in (*_ids(record), *_named(record))}
     ids |= {_digest(first_line(queued)) for queued in head.traceless.values()}
     return ClosedPart(
-        extractor=EXTRACTOR,
         prices=prices.digest,
         end=following.offset,
         number=following.line,

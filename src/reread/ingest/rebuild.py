@@ -1,4 +1,4 @@
-"""Rebuilds the index from the safe alone, when it is lost, damaged or of an older version.
+"""Rebuilds the index from the safe alone, when it is lost, damaged or of an earlier version.
 
 It also counts responses again and compares them with the index's rows, which an edit or a flipped bit may have changed.
 """
@@ -20,13 +20,13 @@ from reread.billing import load_prices
 from reread.errors import SafeDamaged, printable
 from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
-from reread.index.gate import safe_gate, unknown_kind
+from reread.index.gate import safe_gate
 from reread.index.machines import id_by_name, kept_machine
 from reread.index.places import MOVED, PLACE, adopt_places
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, SessionBatch
 from reread.index.safe_reader import Piece, newest_pieces, order_of
-from reread.index.session_files import DiskAndSafe, KeptSession, SessionFileReader, kept_session, source_file
+from reread.index.session_files import KeptSession, SessionFileReader, kept_session
 from reread.index.write import StoreWriter
 from reread.loading import INDEX, FileReader, OrphanAgentFiles
 from reread.rows.model import FileRows
@@ -37,8 +37,8 @@ from reread.workers import in_order_by_shares
 
 from . import Progress, Report
 from .extract import take
-from .survey import Claims, FileJob, SessionJob, joined, kept_job
-from .sync import COMMIT_AFTER, SHARE, SMALLEST, Packed, packed, unpacked, weight_of
+from .survey import Claims, FileJob, SessionJob, joined
+from .sync import COMMIT_AFTER, SHARE, SMALLEST, Packed, packed, quickly, unpacked, weight_of
 
 if TYPE_CHECKING:
     import random
@@ -79,32 +79,45 @@ class Kept(Struct):
 
 
 def rebuild(
-    connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None
-) -> int:
-    """Fills an empty database from the packs; returns the number of sessions.
+    connection: sqlite3.Connection,
+    safe: Safe,
+    prices: Path | None = None,
+    report: Report | None = None,
+    *,
+    is_quick: bool = False,
+) -> None:
+    """Fills a database from the packs, this machine's newest sessions first, and goes on where it was stopped.
 
-    Every piece is proved first: damaged pieces are left out, and do not keep the others out.
+    Every piece is proved first: damaged pieces are left out, and do not keep the others out. A quick one leaves to
+    `second_phase` what a quick sync leaves to it.
     """
     pieces = [(found.header, found.place) for found in safe.verify() if found.header is not None]
-    passed = safe_gate(connection).sort(pieces)
-    meta.keep_unknown_kinds(connection, {header.kind for header, _ in passed.left_out if unknown_kind(header)})
-    found, places = _kept(safe, passed.pieces)
+    pieces = safe_gate(connection).sort(pieces).pieces
+    found, places = _kept(safe, pieces)
     ids = id_by_name(connection)
     kept = _with_ids(found, ids)
     _gather(kept.values())
-    count_own_order(connection, [header for header, _ in passed.pieces])
+    count_own_order(connection, [header for header, _ in pieces])
     files = SessionFileReader(connection, safe)
-    for machine_name in sorted({entry.last.machine for entry in kept.values()}):
+    known, own_machine = read.written_files(connection), kept_machine(connection)
+    own_id = own_machine.id if own_machine is not None else ""
+    machine_names = {entry.last.machine for entry in kept.values()}
+    for machine_name in sorted(machine_names, key=lambda name: (name != own_id, name)):
         writer = StoreWriter(connection, safe, machine_name, load_prices(prices))
         own = {key: entry for key, entry in kept.items() if entry.last.machine == machine_name}
-        writer.adopt([(entry.last, entry.pieces) for entry in own.values()])
+        writer.adopt([(entry.last, entry.pieces) for key, entry in own.items() if key not in known])
         files.know(machine_name)
         held = Held(own, safe.folder, prices)
-        held.write(session_jobs(own, files), writer, report)
-        held.write(backup_jobs(own, history_folders(connection, machine_name)), writer)
+        jobs = _left(session_jobs(own, files)[::-1], known)
+        held.write(list(quickly(jobs)) if is_quick else jobs, writer, report, is_older=True)
+        held.write(_left(backup_jobs(own, history_folders(connection, machine_name)), known), writer, is_older=True)
         writer.close_books()
     adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in places])
-    return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
+
+
+def _left(jobs: Iterable[SessionJob], known: Mapping[str, bool]) -> list[SessionJob]:
+    """The jobs that are not done yet: a transaction holds whole ones."""
+    return [job for job in jobs if not all(known.get(each.key) for each in job.changed)]
 
 
 def count_own_order(connection: sqlite3.Connection, headers: Sequence[PieceHeader]) -> None:
@@ -144,9 +157,11 @@ class Held:
         report: Report | None = None,
         phase: str = "rebuilding",
         kept: Mapping[str, Sequence[Piece]] | None = None,
+        *,
+        is_older: bool = False,
     ) -> None:
-        """Reads and writes sessions, using all processors; a transaction holds whole ones. For `kept` see
-        `StoreWriter.apply`."""
+        """Reads and writes sessions, using all processors; a transaction holds whole ones. For `kept` and `is_older`,
+        with which the newest come first, see `StoreWriter.apply`."""
         total = sum(job.size for job in jobs)
         pending: list[SessionBatch] = []
         weight = done = 0
@@ -158,12 +173,12 @@ class Held:
             weight += weight_of(pending[-1])
             done += each.job.size
             if weight >= COMMIT_AFTER:
-                writer.apply(pending, is_older=False, kept=kept)
+                writer.apply(pending[::-1] if is_older else pending, is_older=is_older, kept=kept)
                 pending, weight = [], 0
             if report is not None:
                 report(Progress(done, total, position, len(jobs), phase=phase))
         if pending:
-            writer.apply(pending, is_older=False, kept=kept)
+            writer.apply(pending[::-1] if is_older else pending, is_older=is_older, kept=kept)
 
     def _job(self, job: SessionJob) -> _KeptJob:
         files = (*job.files.all, *job.strays) if job.files is not None else ()
@@ -183,49 +198,6 @@ def _read_packed(kept: _KeptJob) -> Packed:
     batch = take(kept.job, is_kept=True)
     files = [replace(file, head=b"") if file.key in kept.torn else file for file in batch.files]
     return packed(replace(batch, files=files), kept.job.size)
-
-
-def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None) -> int:
-    """Makes again, from the safe, the rows that an older extractor made, the newest sessions of each machine first;
-    returns the number of sessions.
-
-    Indexed words stay, and words of texts that the index lacks are added. A session with lost bytes keeps its old rows:
-    they say more than what is left of it. It may be stopped at any time: what is done is known by its version.
-    """
-    # One machine after the other: a writer learns only when it is made which block ids are in use.
-    outdated = sorted(read.outdated_sessions(connection), key=lambda each: each[2])
-    writers: dict[str, StoreWriter] = {}
-    total = sum(size for *_, size in read.session_sizes(connection))
-    jobs = (_renewal(connection, safe, prices, number, uuid) for number, uuid, *_ in outdated)
-    renewed = in_order_by_shares(_renewed, jobs, lambda job: _work_of(job.size), SHARE, AHEAD, total)
-    answers = zip(outdated, renewed, strict=True)
-    for position, ((number, uuid, machine, folder), (_, answer)) in enumerate(answers, 1):
-        if machine not in writers:
-            writers[machine] = StoreWriter(connection, safe, machine, load_prices(prices))
-        batch = unpacked(answer)
-        if batch.session is None:
-            writers[machine].leave(number)
-        else:
-            row = batch.session._replace(uuid=uuid, folder=folder)
-            writers[machine].apply_again(replace(batch, session=row))
-        if report is not None:
-            report(Progress(0, 0, position, len(outdated), phase="reading again"))
-    for writer in writers.values():
-        writer.close_books()
-    return len(outdated)
-
-
-def _renewal(connection: sqlite3.Connection, safe: Safe, prices: Path | None, number: int, uuid: str) -> SessionJob:
-    session = kept_session(connection, safe, prices, number, uuid)
-    changed = tuple(kept_job(source_file(row, uuid), row) for row in read.files_of(connection, number))
-    return SessionJob(files=session.files, changed=changed, gone=session.pieces, safe=safe.folder, prices=prices)
-
-
-def _renewed(job: SessionJob) -> Packed:
-    """Runs in a worker or in this process; an empty batch if bytes of the session are lost."""
-    disk = DiskAndSafe(job.safe or Path(), job.gone)
-    batch = take(replace(job, gone={}), disk)
-    return packed(SessionBatch(session=None, files=[]) if disk.has_losses else batch, job.size)
 
 
 def _kept(safe: Safe, pieces: Sequence[Piece]) -> tuple[dict[str, Kept], list[PieceHeader]]:

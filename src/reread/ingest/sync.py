@@ -90,7 +90,7 @@ def sync(
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
     if survey.outgrew_others:
         write_note(connection, FOLDED, BEGUN)
-    jobs = deque(_quick(survey.jobs) if is_quick else survey.jobs)
+    jobs = deque(quickly(survey.jobs) if is_quick else survey.jobs)
     if grown is not None:
         jobs = deque(replace(job, with_friction=False, part=_part_of(connection, job)) for job in jobs)
     survey.jobs.clear()
@@ -130,7 +130,8 @@ def _part_of(connection: sqlite3.Connection, job: SessionJob) -> bytes | None:
     return closed_part_of(connection, changed[0].key) if is_plain and can_go_on(files) else None
 
 
-def _quick(jobs: Sequence[SessionJob]) -> Iterator[SessionJob]:
+def quickly(jobs: Sequence[SessionJob]) -> Iterator[SessionJob]:
+    """The same jobs without what a quick sync leaves for later."""
     are_left = sum(job.size for job in jobs) >= RESULTS_LATER
     for job in jobs:
         changed = tuple(replace(each, results_wait=True) for each in job.changed) if are_left else job.changed

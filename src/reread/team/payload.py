@@ -31,6 +31,7 @@ from reread.index.machines import machines
 from reread.index.meta import as_path, file_key
 from reread.index.places import role_of
 from reread.index.read import FileFigures, figures_by_session, file_by_id, files_of
+from reread.index.schema import VERSION
 from reread.index.sessions import sessions_by_id
 from reread.index.text_index import folded, indexable
 from reread.index.usage_sums import contexts
@@ -145,7 +146,8 @@ class Parcels:
         for each in stored:
             files = self._figures.get(each.id, [])
             machine = files[0].machine if files else self.archive.machine
-            about = (FORM, self._names.salt is not None, self._labels.get(machine), [list(file) for file in files])
+            label = self._labels.get(machine)
+            about = (FORM, VERSION, self._names.salt is not None, label, [list(file) for file in files])
             row = tuple(getattr(each.row, name) for name in _NUMBERS)
             digest = sha256(json.dumps((about, row), default=str).encode()).hexdigest()
             text = TEXT_FORM + sha256(f"{digest} {each.row.title!a}".encode()).hexdigest()
