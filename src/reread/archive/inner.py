@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from reread import billing, loading
-    from reread.archive import listing, user_marks
+    from reread.archive import listing
     from reread.billing import Prices, money
     from reread.index import (
         backup_files,
@@ -73,7 +73,6 @@ else:
     loading = lazy.module("reread.loading")
     second_phase = lazy.module("reread.ingest.second_phase")
     session_rows = lazy.module("reread.index.sessions")
-    user_marks = lazy.module("reread.archive.user_marks")
 
 LOCK_SECONDS = 120.0
 """How long a writer waits for another writer."""
@@ -338,7 +337,7 @@ class InnerArchive:
 
     def count_sessions_below(self, folder: str) -> int:
         """How many sessions ran in a folder or below it."""
-        return user_marks.count_sessions_below(self.connection, folder)
+        return listing.count_sessions_below(self.connection, folder)
 
     def count_expiring(self, until: datetime, cleanup_days: CleanupDays = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code will have deleted by then."""

@@ -40,7 +40,7 @@ from reread.index.sessions import (
     unfinished_since,
 )
 from reread.index.sessions import ids_called as session_ids_called
-from reread.marks import NO_MARK, NO_MOVES, Moves
+from reread.marks import NO_MARK, NO_MOVES, Moves, below
 
 from .filters import Filter
 
@@ -319,6 +319,12 @@ def choice_of(
 def _written_before(expires: datetime, periods: CleanupPeriods) -> Callable[[str | None], int]:
     """For a source that the client deletes at `expires`, the time its last line was written, in nanoseconds."""
     return lambda path: int((expires.timestamp() - periods.of(path) * 86_400) * 1e9)
+
+
+def count_sessions_below(connection: sqlite3.Connection, folder: str) -> int:
+    """How many sessions ran in a folder or below it."""
+    inside = SessionFilter(project=lambda path: bool(path) and below(path or "", folder) is not None)
+    return count_sessions(connection, inside)
 
 
 def count_expiring(connection: sqlite3.Connection, until: datetime, cleanup_days: CleanupDays) -> int:

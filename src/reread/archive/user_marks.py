@@ -12,11 +12,11 @@ from reread.billing.report import Sums, Tokens, total
 from reread.errors import BadInput, printable
 from reread.index import sessions as rows
 from reread.index.database import snapshot, transaction
-from reread.index.sessions import ProjectRow, SessionFilter, count_sessions, moves, project_rows
+from reread.index.sessions import ProjectRow, moves, project_rows
 from reread.index.usage_sums import spent_by_project
 from reread.index.user_data import change, take_over_copy, write_copy
 from reread.live.transport import is_folder
-from reread.marks import Mark, MarkChange, Moves, below, counted
+from reread.marks import Mark, MarkChange, Moves, counted
 from reread.times import moment
 
 from .filters import Filter, flag_of, text_of, texts_of
@@ -128,12 +128,6 @@ def projects(connection: sqlite3.Connection, filters: Filter) -> list[Project]:
     """Projects of the sessions that pass the filters, the most recently used first; a limit counts projects."""
     with snapshot(connection):
         return projects_of(connection, filters, is_folder)[: filters.limit]
-
-
-def count_sessions_below(connection: sqlite3.Connection, folder: str) -> int:
-    """How many sessions ran in a folder or below it."""
-    inside = SessionFilter(project=lambda path: bool(path) and below(path or "", folder) is not None)
-    return count_sessions(connection, inside)
 
 
 def projects_of(connection: sqlite3.Connection, filters: Filter, is_there: Callable[[str], bool]) -> list[Project]:
