@@ -272,3 +272,12 @@ def test_a_date_outside_the_calendar_is_refused(run: Run, source: Path, when: st
 
 def test_the_hint_of_the_overview_can_be_typed_as_it_stands(run: Run) -> None:
     assert_refused(run("--bogus"), "see `reread --help`")
+
+
+def test_a_file_without_a_single_record_is_no_session(tmp_path: Path) -> None:
+    passwd = tmp_path / "passwd"
+    passwd.write_text("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n")
+    for command in ("show", "thinking", "export"):
+        ran = reread(command, passwd)
+        assert (ran.code, ran.out) == (2, "")
+        assert "is no session" in ran.err

@@ -128,6 +128,16 @@ def test_what_makes_no_sense_is_refused(place: Place, arguments: list[str]) -> N
     assert place(*arguments).code == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "stdin"), [([""], ""), (["  \n"], ""), ([], ""), (["-"], " \n"), (["-", "--jsonl"], "")]
+)
+def test_an_empty_prompt_spends_nothing(place: Place, arguments: list[str], stdin: str) -> None:
+    ran = place(*arguments, stdin=stdin)
+    assert (ran.code, ran.out) == (2, "")
+    assert "no prompt" in ran.err
+    assert not place.home.exists(), "the client was not started"
+
+
 def test_options_and_arguments_reach_the_client(place: Place, tmp_path: Path) -> None:
     ran = place(
         "arguments",

@@ -85,7 +85,9 @@ def run_run(arguments: list[str]) -> int:
     if args.fork and not (args.resume or args.continue_last):
         raise BadInput("--fork needs --resume or --continue")
     is_from_stdin = args.prompt == "-" or (args.prompt is None and not sys.stdin.isatty())
-    prompt = _read_prompt() if is_from_stdin else args.prompt
+    prompt = sys.stdin.read().strip() if is_from_stdin else args.prompt
+    if prompt is not None and not prompt.strip():
+        raise BadInput("no prompt: give one as an argument or on standard input")
     if args.resume:
         _find_session(args, config)
     if not args.no_capture:
@@ -101,13 +103,6 @@ def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
         return arguments, []
     end = arguments.index("--")
     return arguments[:end], arguments[end + 1 :]
-
-
-def _read_prompt() -> str:
-    prompt = sys.stdin.read().strip()
-    if not prompt:
-        raise BadInput("no prompt: give one as an argument or on standard input")
-    return prompt
 
 
 def _find_session(args: argparse.Namespace, config: Config) -> None:

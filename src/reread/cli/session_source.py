@@ -229,7 +229,10 @@ def open_session(args: argparse.Namespace, config: Config) -> Iterator[Opened]:
     """A session by path, id, beginning of an id, `@last` or `@2`. Tool outputs can be read only while this is open."""
     path = options.as_path(args.session)
     if path is not None:
-        yield Opened(loading.load(path, billing.load_prices(config.prices)), None)
+        session = loading.load(path, billing.load_prices(config.prices))
+        if session.records and all(record.type is None for record in session.records):
+            raise SourceError(path, "is no session: not one of its lines is a record of Claude Code")
+        yield Opened(session, None)
         return
     if is_straight(config):
         yield Opened(options.open_shelf(config, billing.load_prices(config.prices)).session(args.session), None)
