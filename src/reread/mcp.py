@@ -213,7 +213,7 @@ class Memory(NamedTuple):
 Project = Annotated[
     str, Meta(description='part of another project\'s path, or "all"; the default is the current project')
 ]
-Since = Annotated[str, Meta(description="not before: 2026-10-02, 7d, 24h, yesterday, monday")]
+Since = Annotated[str, Meta(description="not before: 2026-10-02, 2026-10, 7d, 24h, 2mo, yesterday, thu, last monday")]
 Until = Annotated[str, Meta(description="in the same forms; a day is included")]
 Limit = Annotated[int, Meta(ge=1, le=50)]
 

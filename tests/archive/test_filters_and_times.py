@@ -40,6 +40,18 @@ def moment(text: str, zone: ZoneInfo = BERLIN, now: datetime = NOW) -> str:
         ("wednesday", "2026-11-10T23:00"),
         ("monday", "2026-11-08T23:00"),
         ("Thursday", "2026-11-04T23:00"),
+        ("thu", "2026-11-04T23:00"),
+        ("wed", "2026-11-10T23:00"),
+        ("last wednesday", "2026-11-03T23:00"),
+        ("Last  Mon", "2026-11-08T23:00"),
+        ("2mo", "2026-09-11T14:30"),  # the same hour of the clock, across the change
+        ("1y", "2025-11-11T15:30"),
+        ("2026-11", "2026-10-31T23:00"),
+        ("2026", "2025-12-31T23:00"),
+        ("this month", "2026-10-31T23:00"),
+        ("last month", "2026-09-30T22:00"),
+        ("last week", "2026-11-01T23:00"),
+        ("last year", "2024-12-31T23:00"),
         ("2026-10-02", "2026-10-01T22:00"),
         ("2026-10-02T14:00", "2026-10-02T12:00"),
         ("2026-10-02T14:00Z", "2026-10-02T14:00"),
@@ -50,7 +62,10 @@ def test_a_moment_in_words_or_iso(text: str, expected: str) -> None:
     assert moment(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "soon", "7", "7x", "-7d", "2026-02-30", "mon", "2026-10-02T25:00"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "soon", "7", "7x", "2026-02-30", "mo", "last", "next monday", "2026-13", "9999y", "2026-10-02T25:00"],
+)
 def test_anything_else_is_refused_with_the_option_and_an_example(text: str) -> None:
     with pytest.raises(BadInput, match=r"^--since .* is not a date; try 2026-10-02"):
         moment(text)
@@ -76,6 +91,10 @@ def test_a_day_begins_at_midnight_of_the_zone_on_both_sides_of_a_clock_change() 
         ("today", "2026-11-11T23:00"),
         ("yesterday", "2026-11-10T23:00"),
         ("monday", "2026-11-09T23:00"),
+        ("2026-02", "2026-02-28T23:00"),
+        ("last month", "2026-10-31T23:00"),
+        ("last week", "2026-11-08T23:00"),
+        ("2mo", "2026-09-11T14:30"),
         ("2026-10-02T14:00", "2026-10-02T12:00"),
         ("2026-10-02T00:00", "2026-10-01T22:00"),
     ],
@@ -262,3 +281,7 @@ def test_the_first_quarter_of_an_hour_there_is_has_a_day(monkeypatch: pytest.Mon
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+def test_a_month_ago_is_the_last_day_of_a_shorter_month() -> None:
+    assert moment("1mo", now=datetime(2026, 3, 31, 12, 0, tzinfo=UTC)) == "2026-02-28T13:00"

@@ -102,7 +102,6 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["prompts", "--source", "SOURCE", "--timezone=--"], ["unknown time zone '--'"]),
         (["show", "@last", "--source", "SOURCE", "--tools=--"], ["--tools", "'--'"]),
         (["thinking", "--source", "SOURCE", "--min-length", "long"], ["--min-length", "'long'"]),
-        (["thinking", "--source", "SOURCE", "--follow"], ["--follow needs a session"]),
         (["doctor", "--source", "missing"], ["missing", "no such file"]),
         (["--source", "missing"], ["missing", "no such file"]),
         (["demo", "xyzzy"], ["no command 'xyzzy'"]),

@@ -93,11 +93,32 @@ def test_the_general_help_fits_the_terminal(run: Run, monkeypatch: pytest.Monkey
 
 
 def test_what_help_says_fits_an_ordinary_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for examples, which are lines to copy."""
+    """Examples, too: a line to copy goes on behind a backslash."""
     monkeypatch.setenv("COLUMNS", "80")
-    said = {name: run(*name.split(), "--help").out.splitlines() for name in ("", *COMMANDS)}
-    prose = {name: [line for line in lines if not line.startswith("  ")] for name, lines in said.items()}
-    assert {name: max(prose[name], key=len) for name in prose if max(map(len, prose[name])) > 80} == {}
+    actions = [f"{name} {action}" for name in ("archive", "lake", "team") for action in main.module_of(name).ABOUT]
+    wide = [
+        f"{name}: {line}"
+        for name in ("", *COMMANDS, *actions)
+        for line in run(*name.split(), "--help").out.splitlines()
+        if len(line) > 80
+    ]
+    assert wide == []
+
+
+def test_no_sync_is_taken_by_every_command_that_the_general_help_offers_it_for(run: Run) -> None:
+    refused = [
+        name
+        for name in COMMANDS
+        if name not in ("sync", "demo", "completion", "statusline")
+        and "--no-sync" not in parser_of(name)._option_string_actions
+    ]
+    assert refused == []
+    assert run("sync", "--no-sync").code == 2, "it would do nothing"
+
+
+def test_watch_leads_to_follow(run: Run) -> None:
+    assert "did you mean --follow?" in run("show", "@last", "--watch").err
+    assert "did you mean --follow?" in run("thinking", "--watch").err
 
 
 def test_what_is_said_about_an_example_goes_below_it_if_there_is_no_room(

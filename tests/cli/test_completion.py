@@ -84,6 +84,7 @@ def test_what_the_archive_knows_is_offered(run: Run, home: Path) -> None:
     assert values("sessions")[:3] == ["@last", "@2", "@3"]
     assert "about aaaa-first" in run("completion", "--values", "sessions", "aaa", "--home", home).out
     assert values("sessions", "zz") == []
+    assert (values("sessions", "@"), values("sessions", "@la")) == (["@last", "@2", "@3"], ["@last"])
     assert sorted(values("projects")) == ["harbour", "my lantern"]
     assert values("projects", "HAR") == ["harbour"]
     assert values("projects", r"my\ la") == values("projects", "'my la") == ["my lantern"]  # as shells hand it over
@@ -105,6 +106,10 @@ def test_asking_makes_no_archive_and_no_noise(run: Run, tmp_path: Path) -> None:
     ("words", "offered"),
     [
         ("show aab", ["aabb-second"]),
+        ("show @", ["@last", "@2", "@3"]),
+        ("show @ la", ["@last"]),  # as bash breaks words
+        ("run --resume @ la", ["@last"]),
+        ("run --resume =@ la", ["@last"]),
         ("--home {home} show aaa", ["aaaa-first"]),
         ("--home={home} show aaa", ["aaaa-first"]),
         ("show --home='{home}' aaa", ["aaaa-first"]),

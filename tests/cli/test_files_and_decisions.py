@@ -71,6 +71,13 @@ def test_files_by_glob_and_filter(travel: Kept, arguments: tuple[str, ...], expe
     assert set(files(travel, *arguments)) == expected
 
 
+def test_a_question_of_our_own_tools_about_a_file_does_not_touch_it(run: Run, tmp_path: Path) -> None:
+    asked = a_tool_call("mcp__reread__file_history", {"path": LANTERN})
+    session = a_session(a_prompt("who wrote it?"), a_reply(asked), a_tool_result("Ann"), cwd=APP)
+    session.write(tmp_path / "claude" / "projects")
+    assert files(Kept(run, tmp_path / "claude", tmp_path / "archive")) == {}
+
+
 def test_a_refused_edit_is_told_as_refused(travel: Kept) -> None:
     refused = "The user doesn't want to proceed with this tool use."
     a_session(

@@ -153,6 +153,20 @@ def test_thoughts_are_followed_as_json_lines(tmp_path: Path) -> None:
     assert [document["text"] for document in documents] == ["the first thought"]
 
 
+def test_new_thoughts_of_every_session_are_followed(tmp_path: Path) -> None:
+    first, second = (tmp_path / "projects" / "-app" / f"{name}.jsonl" for name in ("one", "two"))
+    first.parent.mkdir(parents=True)
+    append(first, *lines(a_prompt("q"), a_reply("a", thinking="what was thought before")))
+    with following("thinking", "--follow", "--json", "--source", tmp_path) as process:
+        assert process.stderr is not None
+        assert b"following the thinking of every session" in process.stderr.readline()
+        append(first, *lines(a_prompt("q2"), a_reply("b", thinking="what the first thinks now"), session="x"))
+        seen = read_until(process, "what the first thinks now")
+        append(second, *lines(a_prompt("q"), a_reply("a", thinking="what the second thinks"), session="two"))
+        seen += read_until(process, "what the second thinks")
+    assert [json.loads(line)["session"] for line in seen.splitlines()] == ["one", "two"]
+
+
 def test_thoughts_of_agents_are_followed_too(tmp_path: Path) -> None:
     path = tmp_path / "growing.jsonl"
     beside = tmp_path / "growing" / "subagents" / "agent-a1.jsonl"

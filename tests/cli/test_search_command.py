@@ -48,6 +48,13 @@ def test_phrases_beginnings_and_filters(kept: Kept) -> None:
     assert len(kept.json("search", "beacon", "--limit", "1")["hits"]) == 1
 
 
+def test_a_quote_that_is_not_closed_is_told(kept: Kept) -> None:
+    told = "the quote before 'might be' is not closed"
+    assert told in kept("search", 'capacitor "might be').err
+    assert "not closed" not in kept("search", '"might be" capacitor', "--no-sync").err
+    assert "not closed" not in kept("search", '"might', "--regex").err
+
+
 def test_a_regular_expression_is_marked_too(kept: Kept) -> None:
     (hit,) = kept.json("search", "--regex", r"capac\w+ might")["hits"]
     assert hit["snippet"] == "the [capacitor might] be loose"

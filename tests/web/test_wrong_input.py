@@ -6,7 +6,7 @@ import pytest
 
 from web.asking import Asking, Reading
 
-DATE = "'nonsense' is not a date; try 2026-10-02, 7d, 24h, yesterday or monday"
+DATE = "'nonsense' is not a date; try 2026-10-02, 2026-10, 7d, 24h, 2mo, yesterday, thu or last monday"
 
 
 def problem_of(page: Reading) -> str:

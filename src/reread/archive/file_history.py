@@ -71,6 +71,8 @@ _ACTIONS = {
 }
 FILE_TOOLS = frozenset({"Read", "Write", "Edit", "MultiEdit", "NotebookEdit"})
 _SHELL = "Bash"
+_OUR_TOOLS = "mcp__reread__"
+"""The tools of `reread mcp`: a question about a file does not touch it."""
 _WINDOW = 500
 _TELLING = 3
 """A word of a glob must be longer than this to search commands by; shorter ones are mostly file extensions."""
@@ -209,7 +211,11 @@ class FileIndex:
     def _named(self, chosen: _ChosenSessions, globs: list[str]) -> Iterator[tuple[str, Operation]]:
         """Operations that the index itself has; a call that was copied into another session is given once."""
         every = calls_with_files(self._connection)
-        calls = [call for call in every if call.session in chosen.ids and _fits_all(call.path, globs)]
+        calls = [
+            call
+            for call in every
+            if call.session in chosen.ids and not call.name.startswith(_OUR_TOOLS) and _fits_all(call.path, globs)
+        ]
         chosen.load(call.session for call in calls)
         copies: dict[tuple[object, ...], StoredCall] = {}
         for call in calls:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from reread.marks import Mark
     from reread.sessions import Conversation, Session, ToolCall
 
-_AGO = lazy.pattern(r"(\d{1,5})\s*([mhdw])")
+_AGO = lazy.pattern(r"(\d{1,5})\s*(mo|[mhdwy])")
+_MONTH = lazy.pattern(r"(\d{4})(?:-(\d\d))?")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -114,42 +115,93 @@ def touches(call: ToolCall, pattern: str) -> bool:
 
 
 def parse_time(text: str, now: datetime, zone: tzinfo | None, option: str) -> datetime:
-    """Parses `2026-10-02`, `2026-10-02T14:00`, `7d`, `24h`, `today`, `yesterday`, `monday`; days begin at midnight in
-    the zone."""
-    return _parsed(text, now, zone, option, days_on=0)
+    """Parses `2026-10-02`, `2026-10-02T14:00`, `2026-11`, `7d`, `24h`, `2mo`, `today`, `yesterday`, `thu`,
+    `last month`, `last monday`; days begin at midnight in the zone."""
+    return _parsed(text, now, zone, option, is_end=False)
 
 
 def parse_end(text: str, now: datetime, zone: tzinfo | None, option: str) -> datetime:
-    """The same for the end of a window: a day is included as a whole; a time or `7d` is the moment itself."""
-    return _parsed(text, now, zone, option, days_on=1)
+    """The same for the end of a window: a day or month is included as a whole; a time or `7d` is the moment itself."""
+    return _parsed(text, now, zone, option, is_end=True)
 
 
-def _parsed(text: str, now: datetime, zone: tzinfo | None, option: str, *, days_on: int) -> datetime:
-    word = text.strip().lower()
-    if ago := _AGO.fullmatch(word):
-        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-    if word == "now":
-        return now
+def _parsed(text: str, now: datetime, zone: tzinfo | None, option: str, *, is_end: bool) -> datetime:
+    word = " ".join(text.lower().split())
     try:
-        day = _day_called(word, now.astimezone(zone).date())
-        if day is not None:
-            begins = day + timedelta(days=days_on) if day < date.max else day  # `9999-12-31` means no end
-            return _in_utc(datetime.combine(begins, time()), zone)
+        if ago := _AGO.fullmatch(word):
+            return _before(now, int(ago[1]), ago[2], zone)
+        if word == "now":
+            return now
+        days = _days_called(word, now.astimezone(zone).date())
+        if days is not None:
+            begins = days.last + timedelta(days=1) if is_end and days.last < date.max else days[is_end]
+            return _in_utc(datetime.combine(begins, time()), zone)  # `9999-12-31` means no end
         return _in_utc(datetime.fromisoformat(text.strip()), zone)
     except (ValueError, OverflowError) as error:
-        raise BadInput(f"{option} {text!r} is not a date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
+        raise BadInput(
+            f"{option} {text!r} is not a date; try 2026-10-02, 2026-10, 7d, 24h, 2mo, yesterday, thu or last monday"
+        ) from error
 
 
-def _day_called(word: str, today: date) -> date | None:
-    """The day that a word names; None if it names none, but may be a time."""
+def _before(now: datetime, number: int, unit: str, zone: tzinfo | None) -> datetime:
+    if unit in _UNITS:
+        return now - timedelta(**{_UNITS[unit]: number})
+    here = now.astimezone(zone)
+    day = _months_before(here.date(), number * (12 if unit == "y" else 1))
+    return _in_utc(datetime.combine(day, here.time()), zone)
+
+
+def _months_before(day: date, months: int) -> date:
+    """The same day of an earlier month, or its last day."""
+    year, month = divmod(day.year * 12 + day.month - 1 - months, 12)
+    return date(year, month + 1, min(day.day, _last_of(year, month + 1).day))
+
+
+def _last_of(year: int, month: int) -> date:
+    return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
+
+
+class Days(NamedTuple):
+    first: date
+    last: date
+
+
+def _month_of(day: date) -> Days:
+    return Days(day.replace(day=1), _last_of(day.year, day.month))
+
+
+def _week_of(day: date) -> Days:
+    monday = day - timedelta(days=day.weekday())
+    return Days(monday, monday + timedelta(days=6))
+
+
+def _days_called(word: str, today: date) -> Days | None:
+    """The days that a word names; None if it names none, but may be a time."""
+    which, _, unit = word.rpartition(" ")
+    if unit in ("week", "month", "year") and which in ("this", "last"):
+        back = {"week": 0, "month": 1, "year": 12}[unit] if which == "last" else 0
+        day = _months_before(today, back) - timedelta(weeks=int((which, unit) == ("last", "week")))
+        return _week_of(day) if unit == "week" else _month_of(day) if unit == "month" else _year(day.year)
     if word in ("today", "yesterday"):
-        return today - timedelta(days=int(word == "yesterday"))
-    if word in _WEEKDAYS:
-        return today - timedelta(days=(today.weekday() - _WEEKDAYS.index(word)) % 7)
+        return _day(today - timedelta(days=int(word == "yesterday")))
+    weekday = next((n for n, name in enumerate(_WEEKDAYS) if len(unit) > 2 and name.startswith(unit)), None)
+    if weekday is not None and which in ("", "last"):
+        back = (today.weekday() - weekday) % 7
+        return _day(today - timedelta(days=back or (7 if which else 0)))
+    if month := _MONTH.fullmatch(word):
+        return _month_of(date(int(month[1]), int(month[2]), 1)) if month[2] else _year(int(month[1]))
     try:
-        return date.fromisoformat(word.upper())  # also accepts 2026-W40-5
+        return _day(date.fromisoformat(word.upper()))  # also accepts 2026-W40-5
     except ValueError:
         return None
+
+
+def _day(day: date) -> Days:
+    return Days(day, day)
+
+
+def _year(year: int) -> Days:
+    return Days(date(year, 1, 1), date(year, 12, 31))
 
 
 def _local(moment: datetime, zone: tzinfo | None) -> datetime:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
@@ -153,6 +154,14 @@ _LEXEME = re.compile(
     | (?P<word>[^\s"“”]+)""",
     re.VERBOSE | re.IGNORECASE,
 )
+
+
+def unclosed_phrase(text: str) -> str | None:
+    """The phrase whose quote is not closed; it ends with the query."""
+    last = next(iter(deque(_LEXEME.finditer(text), maxlen=1)), None)
+    if last is None or last.lastgroup != "phrase" or (len(last[0]) > 1 and last[0].endswith(('"', "“", "”"))):
+        return None
+    return str(last["phrase"])
 
 
 class _Lexeme(Struct, frozen=True):

@@ -106,12 +106,14 @@ def _print_values(arguments: list[str], home: str | None) -> int:
     kind, beginning = arguments[0], _unquoted(arguments[1]) if len(arguments) == 2 else ""
     environ = {"REREAD_HOME": home} if home else os.environ
     archive = archives.Archive(Path(archive_home(environ, sys.platform, str(Path.home()))))
+    is_newest = kind == "sessions" and beginning.startswith("@")
     try:
-        found = archive.inner.known_values(kind, beginning)
+        found = archive.inner.known_values(kind, "" if is_newest else beginning)
     except RereadError:  # completion cannot show it; the command itself will
         return 0
     newest = [(name, "") for name in _NEWEST if kind == "sessions" and name.startswith(beginning) and found]
-    parts = [[views.text.one_line(printable(part)) for part in pair if part] for pair in [*newest, *found]]
+    pairs = [*newest, *([] if is_newest else found)]
+    parts = [[views.text.one_line(printable(part)) for part in pair if part] for pair in pairs]
     options.print_lines(["\t".join(each) for each in parts])
     return 0
 
@@ -149,7 +151,8 @@ def _completed(parser: argparse.ArgumentParser) -> Completed:
     free: list[str] = []
     takes_sessions = False
     for action in parser._actions:
-        words += [option for option in action.option_strings if option.startswith("--")]
+        if action.help is not argparse.SUPPRESS:
+            words += [option for option in action.option_strings if option.startswith("--")]
         kind = _kind(action)
         choices = _choices(action, parser.prog)
         if not action.option_strings:
@@ -236,11 +239,13 @@ _reread() {{
                 esac ;;
         esac
     done
-    if [ "$current" = = ]; then
-        current=''
-    elif [ "$before" = = ]; then
-        before=${{COMP_WORDS[COMP_CWORD-2]}}
-    fi
+    case $before:$current in  # bash breaks words at an @ and an =
+        @:*|=@:*) current=@$current before=${{COMP_WORDS[COMP_CWORD-2]}} ;;
+        *:=@) current=@ ;;
+        *:=) current='' ;;
+        =:*) before=${{COMP_WORDS[COMP_CWORD-2]}} ;;
+    esac
+    case $current in @*) compopt +o filenames 2>/dev/null ;; esac  # which would be quoted
     case $name in
         '') words='{" ".join(_commands(found))} {_first_words()}' ;;
 {cases}

@@ -44,7 +44,7 @@ THINKING_EXAMPLES = """\
   reread thinking @last               the newest session's thoughts
   reread thinking --since 2h --json   the last two hours, for a script
   reread thinking --min-length 1      short ones too
-  reread thinking session.jsonl --follow"""
+  reread thinking --follow            what all running sessions think, as they do"""
 
 
 MOST_THOUGHTS = 200
@@ -65,7 +65,7 @@ def thinking_parser() -> options.Parser:
         metavar="N",
         help="skip thinking shorter than N characters (default 11)",
     )
-    made.add_argument("--follow", action="store_true", help="keep printing as the session grows")
+    made.add_argument("--follow", action="store_true", help="keep printing as it grows; without SESSION, as any does")
     options.add_filters(made, limit=None)
     return made
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from reread import archive as archives
 from reread import lazy, views
 from reread.billing import load_prices
-from reread.blocks.model import CallBlock, ShownBlock, StepBlock, TurnBlocks
+from reread.blocks.model import CallBlock, ShownBlock, StepBlock, ThinkingBlock, TurnBlocks
 from reread.blocks.of_events import session_started
 from reread.blocks.of_session import SessionBlocks, heading_of, spoken_blocks
 from reread.config import Config, terminal_width
@@ -36,6 +36,7 @@ from .streams import notify, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.archive.answers import FoundThought
     from reread.blocks import of_events
 else:
     of_events = lazy.module("reread.blocks.of_events")
@@ -174,22 +175,43 @@ def _json_printer() -> Callable[[Session], None]:
 
 
 def follow_thinking(args: argparse.Namespace, config: Config) -> int:
-    if args.session is None:
-        raise BadInput("--follow needs a session, such as @last")
-    view = options.make_view(config)
-    filters = options.make_filter(args, config)._replace(limit=None)
-    shown = _Shown()
+    """Prints the thoughts of a session as it grows; without one, the new thoughts of all running sessions."""
+    printer = _ThoughtPrinter(args, config)
+    if args.session is not None:
+        return _watch(trunk_of(args.session, config), printer.show_all)
+    options.refuse_no_sources(config)
+    _Watch(config.sources, "the thinking of every session that grows", printer).run()
+    return 0
 
-    def show(session: Session) -> None:
-        for found in reversed(archives.answers.thinking([session], filters, args.min_length).thoughts):
-            thought = found.thought
-            if shown.is_new(f"{thought.uuid} {thought.record.line} {thought.text[:40]}"):
-                if args.json:
-                    options.print_json_line(views.session_json.thought_document(found))
-                else:
-                    options.print_lines(views.reports.thought_lines(found, view))
 
-    return _watch(trunk_of(args.session, config), show)
+class _ThoughtPrinter:
+    def __init__(self, args: argparse.Namespace, config: Config) -> None:
+        self._is_json: bool = args.json
+        self._least: int = args.min_length
+        self._view = options.make_view(config)
+        self._filters = options.make_filter(args, config)._replace(limit=None)
+        self._shown = _Shown()
+
+    def show_all(self, session: Session) -> None:
+        for found in reversed(archives.answers.thinking([session], self._filters, self._least).thoughts):
+            if not self._shown.is_new(self._key(found)):
+                continue
+            if self._is_json:
+                options.print_json_line(views.session_json.thought_document(found))
+            else:
+                options.print_lines(views.reports.thought_lines(found, self._view))
+
+    def learn(self, session: Session, blocks: list[ShownBlock]) -> None:  # noqa: ARG002  as `_Speakers.learn`
+        for found in archives.answers.thinking([session], self._filters, self._least).thoughts:
+            self._shown.is_new(self._key(found))
+
+    def show(self, session: Session, blocks: list[ShownBlock], *, is_first: bool) -> None:  # noqa: ARG002
+        if any(isinstance(block, ThinkingBlock) for block in blocks):
+            self.show_all(session)
+
+    @staticmethod
+    def _key(found: FoundThought) -> str:
+        return f"{found.session} {found.thought.uuid} {found.thought.record.line} {found.thought.text[:40]}"
 
 
 def trunk_of(session: str, config: Config) -> Path:
@@ -333,7 +355,7 @@ class _Speakers:
             self._showing.show([session_started(session)])
         self._showing.write(blocks, session)
 
-    def learn(self, blocks: list[ShownBlock]) -> None:
+    def learn(self, session: Session, blocks: list[ShownBlock]) -> None:  # noqa: ARG002  as `_ThoughtPrinter.learn`
         for block in blocks:
             self._showing.learn(block)
 
@@ -342,7 +364,11 @@ class _Watch:
     """Shows every session that grows."""
 
     def __init__(
-        self, places: tuple[Path, ...], name: str, speakers: _Speakers, notices: _Notices | None = None
+        self,
+        places: tuple[Path, ...],
+        name: str,
+        speakers: _Speakers | _ThoughtPrinter,
+        notices: _Notices | None = None,
     ) -> None:
         self._notices = notices
         self._places = places
@@ -380,12 +406,13 @@ class _Growing:
     def grew(self) -> float:
         return self._tail.grew
 
-    def show(self, news: Sequence[AppendedLine] | Reset, speakers: _Speakers) -> None:
+    def show(self, news: Sequence[AppendedLine] | Reset, speakers: _Speakers | _ThoughtPrinter) -> None:
         if isinstance(news, Reset):  # a file was replaced; what was shown is not shown again
             self._read.restart()
             return
         if self._read.take(each for each in news if each.is_old):
-            speakers.learn(list(self._news(self._read.session())))
+            session = self._read.session()
+            speakers.learn(session, list(self._news(session)))
         if self._read.take(each for each in news if not each.is_old):
             session = self.session = self._read.session()
             speakers.show(session, list(self._news(session)), is_first=self._is_first)

@@ -38,9 +38,11 @@ else:
 
 LAKE_EXAMPLES = """\
   reread lake build ~/.claude --lake ~/lake
-  reread lake build s3://transcripts/2026 --lake s3://lake --engine spark --master spark://head:7077
+  reread lake build s3://transcripts/2026 --lake s3://lake \\
+      --engine spark --master spark://head:7077
   reread lake query --lake ~/lake usage month --json
-  reread lake query --lake ~/lake sql "SELECT project, sum(nanodollars) / 1e9 FROM usage_day GROUP BY 1"
+  reread lake query --lake ~/lake sql \\
+      "SELECT project, sum(nanodollars) / 1e9 FROM usage_day GROUP BY 1"
   reread lake plan ~/.claude --lake ~/lake"""
 ABOUT = {
     "build": "read what is new in the sources and write it to the lake, all of it or nothing",
@@ -200,7 +202,8 @@ QUERY_EXAMPLES = """\
   reread lake query --lake ~/lake usage project --since 30d
   reread lake query --lake ~/lake friction --since 90d --json
   reread lake query --lake ~/lake search "connection refused" --since 30d
-  reread lake query --lake ~/lake sql "SELECT model, sum(output) FROM response GROUP BY model"
+  reread lake query --lake ~/lake sql \\
+      "SELECT model, sum(output) FROM response GROUP BY model"
   reread lake query --lake ~/lake schema"""
 
 
@@ -215,11 +218,9 @@ def _query(arguments: list[str]) -> int:
         metavar="GROUPING|WORD|SELECT",
         help="day (default), week, project, person, team, ...; or the SELECT",
     )
-    group = made.add_argument_group(
-        "filters of usage; of friction and search, the first three (of search --limit, too)"
-    )
+    group = made.add_argument_group("filters (friction and search: the first three; search: --limit, too)")
     group.add_argument("--project", "-p", metavar="TEXT", help="part of the working directory")
-    group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
+    group.add_argument("--since", metavar="WHEN", help="2026-10-02, 2026-10, 7d, 2mo, yesterday, thu")
     group.add_argument("--until", metavar="WHEN", help="the same; a day is included")
     group.add_argument("--model", metavar="TEXT", help="part of the model's name")
     group.add_argument("--branch", metavar="NAME", help="git branch")

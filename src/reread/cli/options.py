@@ -53,7 +53,7 @@ OTHER_OPTIONS = {
         **dict.fromkeys(("-L", "-m", "--max-count", "--top"), "--limit"),
         **dict.fromkeys(("-q", "--jq"), "--json | jq"),
         **dict.fromkeys(("--nl", "--ndjson"), "--json"),
-        "-f": "--follow",
+        **dict.fromkeys(("-f", "--watch", "--tail"), "--follow"),
         **dict.fromkeys(("-s", "--from", "--after"), "--since"),
         **dict.fromkeys(("-u", "--to", "--before"), "--until"),
         **dict.fromkeys(("-z", "--tz"), "--timezone"),
@@ -280,6 +280,8 @@ def make_parser(
     for option in filter(flags.get, main.FLAGS):
         names = [option, main.SHORT[option]] if option in main.SHORT else [option]
         group.add_argument(*names, action="store_true", help=main.FLAGS[option])
+    if not syncs and name != "sync":  # `reread --help` lists it for all: a command that imports nothing does as told
+        parser.add_argument("--no-sync", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
@@ -329,7 +331,7 @@ def add_filters(
 ) -> None:
     group = parser.add_argument_group(FILTER_GROUP)
     group.add_argument("--project", "-p", metavar="TEXT", help="only sessions whose project path contains TEXT")
-    group.add_argument("--since", metavar="WHEN", help="only from WHEN on: 2026-10-02, 7d, 24h, yesterday, monday")
+    group.add_argument("--since", metavar="WHEN", help="only from WHEN on: 2026-10-02, 2026-10, 7d, 2mo, thu")
     group.add_argument(
         "--until", metavar="WHEN", help="only up to WHEN: a day is included, a time such as 2026-10-02T14:00 is not"
     )

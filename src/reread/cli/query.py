@@ -111,6 +111,9 @@ def run_search(arguments: list[str]) -> int:
     )
     filters = options.make_filter(args, config)._replace(limit=None)
     query = " ".join(args.query)
+    phrase = None if args.regex else archives.search_language.unclosed_phrase(query)
+    if phrase is not None:
+        tell(f"the quote before {phrase!r} is not closed; all of that is taken for a phrase")
     with open_archive(args, config, only_reads=True) as archive:
         progress = ProgressBar()
         try:
@@ -141,7 +144,7 @@ def run_search(arguments: list[str]) -> int:
 
 SQL_EXAMPLES = """\
   reread sql --schema
-  reread sql "SELECT project, count(*) FROM session GROUP BY project ORDER BY 2 DESC"
+  reread sql "SELECT project, count(*) AS n FROM session GROUP BY 1 ORDER BY 2"
   reread sql "SELECT name, count(*) AS calls FROM tool_call GROUP BY name" --csv
   reread sql "SELECT uuid, title FROM session WHERE compactions > 0" --json"""
 

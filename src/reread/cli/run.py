@@ -33,7 +33,9 @@ RUN_EXAMPLES = """\
   reread run --resume @last "go on"          where the newest session stopped, in its folder
   git diff | reread run "review this: $(cat)" --permission deny
   reread run "fix the test" --permission allow -- --max-turns 20
-  reread run "..." --jsonl                   every event as JSON; answers to permissions as lines on stdin"""
+  reread run "..." --jsonl                   every event as JSON; answers to permissions as lines on stdin:
+    {"request_id": "r1", "behavior": "allow"}
+    {"request_id": "r1", "behavior": "deny", "message": "not now"}"""
 
 ABOUT = """\
 Start Claude Code over its stream-json protocol: see thinking and replies as they form, tool calls
@@ -93,7 +95,8 @@ def run_run(arguments: list[str]) -> int:
     if not args.no_capture:
         refuse_foreign(config.home)
     code = run_loop.talk(args, config, prompt, theirs, can_answer=not is_from_stdin)
-    import_run(config)
+    if not args.no_sync:
+        import_run(config)
     return code
 
 
@@ -108,7 +111,8 @@ def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
 def _find_session(args: argparse.Namespace, config: Config) -> None:
     """Finds the full id of the session to resume, and its folder: the client finds the session only from there."""
     with bare_archive(config) as archive:
-        freshen(archive)
+        if not args.no_sync:
+            freshen(archive)
         stored = archive.find(args.resume)
     found = transport.resumed(stored.row.uuid, stored.row.project, is_there=stored.present)
     args.resume = found.session
@@ -130,7 +134,8 @@ LIVE_EXAMPLES = """\
   reread live                           what happens in every session that runs
   reread live @last                     in one of them
   reread live --notify                  ring when one waits for you or is done
-  claude -p "..." --verbose --output-format stream-json --include-partial-messages | reread live -
+  claude -p "..." --verbose --output-format stream-json \\
+      --include-partial-messages | reread live -
   reread live - --jsonl < saved.jsonl   the same from a file, for programs"""
 
 LIVE_ABOUT = """\

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STATUSLINE_EXAMPLES = """\
   reread statusline < line.json
-  reread statusline --format "{model} {session}, {today} today, {five_hour} of the limit"
+  reread statusline --format "{model} {session}, {today} today, {five_hour}"
 
 in the settings.json of Claude Code:
   "statusLine": {"type": "command", "command": "reread statusline"}"""

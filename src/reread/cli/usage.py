@@ -332,7 +332,8 @@ PRICES_EXAMPLES = """\
   reread prices --prices team.json --json
 
 your own prices, in prices.json in the archive's folder:
-  {"models": {"glm-5.1": {"input": "0.6", "output": "2.2", "cache_read": "0.11"}},
+  {"models": {"glm-5.1": {"input": "0.6", "output": "2.2",
+                          "cache_read": "0.11"}},
    "aliases": {"my-gateway-opus": "claude-opus-4-8"}}"""
 
 
