@@ -46,7 +46,7 @@ from .requests import (
 from .speaker import Speaker, kind_of
 from .tree import BranchWriter, Tree, grow, opening_lines
 from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
-from .values import MINIMUM_THOUGHT, Branch, Coverage, Message, Prompt, Said, Thought, Turn, Unplaced
+from .values import MINIMUM_THOUGHT, Branch, Coverage, FlatText, Message, Prompt, Said, Thought, Turn, Unplaced
 
 _USUAL = len("2026-01-05T09:00:00.000Z")
 """Length of a time in the client's own form. Such times sort as text; parsing all of them would cost as much as
@@ -213,6 +213,18 @@ class Conversation:
     def thinking(self, min_length: int = MINIMUM_THOUGHT) -> list[Thought]:
         """The thoughts of at least `min_length` characters."""
         return [thought for thought in self.thoughts if len(thought.text) >= min_length]
+
+    def texts(self, min_length: int = MINIMUM_THOUGHT) -> list[FlatText]:
+        """What was typed, thought and said, in the order of the file: `{"type", "text", "ts"}`, of type `user`,
+        `thinking` or `output`. Thoughts and replies have at least `min_length` characters."""
+        place = {id(record): number for number, record in enumerate(self.records)}
+        found = [
+            *(("user", prompt.record, prompt.text) for prompt in self.prompts),
+            *(("thinking", thought.record, thought.text) for thought in self.thinking(min_length)),
+            *(("output", said.record, said.text) for said in self.words(min_length)),
+        ]
+        found.sort(key=lambda each: place.get(id(each[1]), len(place)))
+        return [{"type": kind, "text": text, "ts": record.timestamp} for kind, record, text in found]
 
     def words(self, min_length: int = MINIMUM_THOUGHT) -> list[Said]:
         """The model's replies of at least `min_length` characters; `turns` include the shorter ones."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TypedDict
 
 from msgspec import Struct
 
@@ -18,6 +19,8 @@ from .speaker import Speaker, kind_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import json
+    from collections.abc import Mapping
+    from typing import Any
 else:
     json = lazy.module("json")
 
@@ -58,6 +61,16 @@ class Thought(FromLine, frozen=True, kw_only=True, gc=False):
     @property
     def estimated_tokens(self) -> int:
         return len(self.text) // 4
+
+
+class FlatText(TypedDict):
+    """A text without its place in the conversation."""
+
+    type: str
+    """`user`, `thinking` or `output`."""
+    text: str
+    ts: str | float | None
+    """The time as the line has it."""
 
 
 class Said(FromLine, frozen=True, kw_only=True, gc=False):
@@ -123,6 +136,17 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
         return max(reversed(counted), key=lambda usage: usage.output_tokens or 0, default=None)
 
     @property
+    def message(self) -> dict[str, Any]:
+        """Plain values, as in the transcript; `content` is that of all its lines, and `usage` the one that counts."""
+        lines = [line for record in self.records if isinstance(line := record.data.get("message"), dict)]
+        parts = [part for line in lines if isinstance(line.get("content"), list) for part in line["content"]]
+        usages = [usage for line in lines if isinstance(usage := line.get("usage"), dict)]
+        counted = max(reversed(usages), key=_output, default=None)
+        first = lines[0] if lines else {}
+        whole = {**first, "content": parts or first.get("content", [])}
+        return whole if counted is None else {**whole, "usage": counted}
+
+    @property
     def estimated_tokens(self) -> int:
         """A quarter of the characters of thinking, text and tool inputs: for messages without usage."""
         return sum(_characters(block) for block in self.blocks) // 4
@@ -130,6 +154,11 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def model(self) -> str | None:
         return self.records[-1].message.model if self.records[-1].message is not None else None
+
+
+def _output(usage: Mapping[str, Any]) -> int:
+    given = usage.get("output_tokens")
+    return given if isinstance(given, int) else 0
 
 
 def _characters(block: Block) -> int:
