@@ -80,7 +80,7 @@ CLEANUP_DAYS = 30.0
 """After how many days Claude Code deletes a session, unless its settings say otherwise."""
 _SETTLING = 2.0
 """Seconds after the end of a run in which the client may still write a last line."""
-_OF_THE_FOLDER = ("home", "sources", "machine", "price_file", "_file")
+_OF_THE_FOLDER = ("home", "sources", "machine", "price_file", "_file", "_is_named")
 """The attributes that identify an archive before anything in it is opened."""
 
 
@@ -96,6 +96,7 @@ class InnerArchive:
     ) -> None:
         self.home = Path(home)
         self.sources = tuple(map(Path, sources))
+        self._is_named = machine is not None
         if machine is not None:
             self.machine = machine
         self.price_file = price_file
@@ -162,6 +163,8 @@ class InnerArchive:
             with self.locked():  # begins a new one
                 made = connect(self.home)
         self._file = file_number(self.home)
+        if self._is_named:
+            machines.take_id(made, self.home, self.machine)
         return made
 
     @cached_property

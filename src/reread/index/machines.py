@@ -96,6 +96,15 @@ def set_label(connection: sqlite3.Connection, home: Path, label: str) -> Machine
     return own_machine(connection, home)
 
 
+def take_id(connection: sqlite3.Connection, home: Path, number: str) -> None:
+    """Makes a name that was given for this machine its id, if nothing was imported yet."""
+    if connection.execute("SELECT 1 FROM file UNION ALL SELECT 1 FROM machine WHERE id = ?", (number,)).fetchone():
+        return
+    with transaction(connection):
+        connection.execute("UPDATE machine SET id = ? WHERE is_own", (number,))
+    own_machine(connection, home)
+
+
 def learn_machine(connection: sqlite3.Connection, number: str, label: str) -> None:
     """Adds another machine whose sessions are, or will be, here, or changes its label."""
     with transaction(connection):
