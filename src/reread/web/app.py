@@ -229,8 +229,6 @@ def _refused(refused: RequestRefused, scope: Scope) -> Response:
         answer = HTMLResponse(text, status_code=refused.status)
     if refused.needs_token:
         answer.headers["x-needs"] = "token"
-    if refused.status == 413:
-        answer.headers["connection"] = "close"  # the body may be longer than what was read
     return answer
 
 

@@ -32,8 +32,6 @@ LONGEST_ADDRESS = 8_000
 """Characters of path and query together."""
 LARGEST_BODY = 256_000
 """Bytes of a request's body."""
-MOST_UNREAD = 32_000_000
-"""Bytes of a too large body that are read and discarded: a browser that cannot send to the end ignores the answer."""
 KEY_HEADER = "x-page-key"
 KEY_FIELD = "page-key"
 _READING = frozenset({"GET", "HEAD"})
@@ -241,22 +239,21 @@ class _Outgoing:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The whole body; None if the browser disconnects before its end. Raises RequestRefused if it is too large, after
-    reading the rest: a browser that cannot send to the end shows a broken connection instead of our answer."""
+    """The whole body; None if the browser disconnects before its end. Raises RequestRefused if it is too large: the
+    server discards the rest after the answer, as long as the connection stays open. A browser that cannot send to the
+    end shows a broken connection instead of our answer."""
     parts: list[bytes] = []
     taken = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
-        taken += len(message.get("body", b""))
-        if taken <= LARGEST_BODY:
-            parts.append(message.get("body", b""))
-        if taken > MOST_UNREAD or not message.get("more_body", False):
-            break
-    if taken > LARGEST_BODY:
-        raise _TOO_LARGE
-    return b"".join(parts)
+        parts.append(message.get("body", b""))
+        taken += len(parts[-1])
+        if taken > LARGEST_BODY:
+            raise _TOO_LARGE
+        if not message.get("more_body", False):
+            return b"".join(parts)
 
 
 class _Again:
