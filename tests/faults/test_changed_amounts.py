@@ -68,6 +68,10 @@ def test_a_whole_archive_is_proved_to_the_last_response(tree: Tree) -> None:
         ("DELETE FROM copied WHERE key = (SELECT min(key) FROM copied)", "is not counted as its files tell it"),
         ("UPDATE session SET nanodollars = 9720000000 WHERE id = 1", "the figures of session"),
         ("UPDATE session SET requests = requests + 1 WHERE id = 1", "the figures of session"),
+        ("UPDATE session SET prompts = prompts + 1 WHERE id = 1", "the counts of session"),
+        ("UPDATE session SET prompts = NULL WHERE id = 1", "the counts of session"),
+        ("UPDATE session SET tool_calls = tool_calls + 1 WHERE id = 1", "the counts of session"),
+        ("DELETE FROM prompt WHERE file = (SELECT min(file) FROM prompt)", "the counts of session"),
     ],
 )
 def test_a_changed_amount_is_found_and_named(tree: Tree, statement: str, named: str) -> None:

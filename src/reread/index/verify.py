@@ -45,6 +45,20 @@ __all__ = [
 
 
 _WITH_CACHING = f"SELECT saved, rebuilt, premium, {TOLD.removeprefix('SELECT ')} ORDER BY request.file, request.key"
+_NO_CAPTURE = "NOT EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND kind = 'capture')"
+"""Sessions with captures have figures that are not sums of their rows."""
+_MISCOUNTED = f"""
+    SELECT uuid FROM session LEFT JOIN (
+        SELECT session AS id, count(DISTINCT id) AS calls FROM tool_call GROUP BY session
+    ) USING (id) LEFT JOIN (
+        SELECT session AS id, count(*) AS typed FROM prompt JOIN file ON file.id = prompt.file GROUP BY session
+    ) USING (id)
+    WHERE {_NO_CAPTURE}
+        AND NOT EXISTS (
+            SELECT 1 FROM file WHERE file.session = session.id AND kind IN ('transcript', 'subagent') AND NOT has_talk
+        )
+        AND (prompts, tool_calls) IS NOT (ifnull(typed, 0), ifnull(calls, 0))"""  # noqa: S608
+"""Sessions whose prompts or calls are not as many as their rows; a call may be told in several files."""
 _MONEY = 2
 """How many columns at the end of `copied` are money: the cost of a response, and what the cache saved."""
 
@@ -59,6 +73,8 @@ def wrong_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[str]:
         yield from _responses(connection, prices)
     yield from _copies(connection, prices, is_priced=is_priced)
     yield from _sessions(connection, prices, is_priced=is_priced)
+    for (uuid,) in connection.execute(_MISCOUNTED):
+        yield f"index: the counts of session {printable(as_path(uuid))} are not those of its prompts and calls"
     for quarter, model in wrong_cells(connection):
         at = None if quarter == NO_QUARTER else moment(quarter * QUARTER_MS)
         when = "without a time" if at is None else f"of {at:%Y-%m-%d %H:%M} UTC"
@@ -100,12 +116,10 @@ def _copies(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) 
 
 
 def _sessions(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) -> Iterator[str]:
-    """Checks the figures of sessions, except those with captures, whose figures are not sums of their rows."""
     counted = {each.session: each for each in session_sums(connection, prices)}
     figures = ", ".join(SessionSums._fields[1:])
     rows = connection.execute(
-        f"""SELECT uuid, id, {figures} FROM session
-            WHERE NOT EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND kind = 'capture')"""  # noqa: S608
+        f"SELECT uuid, id, {figures} FROM session WHERE {_NO_CAPTURE}"  # noqa: S608
     )
     for uuid, *values in rows:
         right = counted.get(values[0], SessionSums(values[0], 0, 0, None, 0))
