@@ -95,6 +95,21 @@ def test_without_room_for_an_archive_the_sources_answer_every_time(tmp_path: Pat
         assert "flicker" in last.out
 
 
+@pytest.mark.parametrize("room", [36_000, 44_000, 60_000])
+def test_after_a_rebuild_a_disk_that_is_nearly_full_keeps_no_command_from_answering(tmp_path: Path, room: int) -> None:
+    """The first sync after it writes a note of its own, outside any transaction."""
+    source = a_session(a_prompt("why does it flicker?")).write(tmp_path / "claude" / "projects").parents[2]
+    with small_disk(tmp_path / "disk", 8 << 20) as disk:
+        places = ("--source", str(source), "--home", str(disk / "home"))
+        assert program("sync", *places).code == 0
+        assert program("archive", "rebuild", *places).code == 0
+        fill(disk, room)
+        for command in (["list"], ["usage"], ["search", "flicker"], ["list", "--no-sync"]):
+            ran = program(*command, *places)
+            assert ran.code == 0, (command, ran.err)
+            assert ran.out
+
+
 def fill(disk: Path, room: int = 0) -> None:
     stat = os.statvfs(disk)
     with (disk / "ballast").open("ab") as file:

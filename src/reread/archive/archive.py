@@ -18,7 +18,7 @@ from reread.config import expanded, make_config
 from reread.errors import BadInput, RereadError, StoreError, UnknownSession
 from reread.home import path_name
 from reread.index import meta, source_state
-from reread.index.database import FILE_NAME
+from reread.index.database import FILE_NAME, telling_full_disk
 from reread.ingest import SyncResult
 
 from .inner import CLEANUP_DAYS, LOCK_SECONDS, InnerArchive
@@ -294,7 +294,8 @@ class Archive:
             if not is_quick:
                 self.inner.finish(report)
             return SyncResult()
-        return self.safe.import_changes(report, patience, with_backups=with_backups, is_quick=is_quick)
+        with telling_full_disk(self.home):
+            return self.safe.import_changes(report, patience, with_backups=with_backups, is_quick=is_quick)
 
     def is_current(self, *, is_glance: bool = False) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder. With `is_glance` it looks at

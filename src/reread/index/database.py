@@ -82,14 +82,29 @@ def _make_private(path: Path) -> None:
 
 
 def _reason(error: sqlite3.Error, home: Path) -> str:
-    """On a full disk SQLite cannot even map its shared memory, and reports that as an I/O error."""
+    return f"there is no room for the archive ({error})" if _is_full(home) else str(error)
+
+
+def _is_full(home: Path) -> bool:
+    """Asked after an error: on a full disk SQLite cannot even map its shared memory, and reports an I/O error."""
     import shutil  # imports all its archivers: only after an error
 
     try:
-        is_full = shutil.disk_usage(home).free < _LEAST_ROOM
+        return shutil.disk_usage(home).free < _LEAST_ROOM
     except OSError:
-        is_full = False
-    return f"there is no room for the archive ({error})" if is_full else str(error)
+        return False
+
+
+@contextmanager
+def telling_full_disk(home: Path) -> Iterator[None]:
+    """Raises StoreError for a statement outside a transaction that a full disk refused: what is there can be read."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code; the higher bits refine it
+        if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(home)):
+            raise StoreError(f"the archive cannot be written ({error})") from error
+        raise
 
 
 def configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
