@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from .shapes import (
+from .secret_values import (
     is_excluded,
     is_key,
+    is_meant,
     is_password,
     is_random,
 )
@@ -170,7 +171,7 @@ PASSWORDS: tuple[Row, ...] = (
     (
         "password of .netrc",
         "password",
-        r"\b(?:login|user|account)\s+\S+\s+password\s+(?P<s>[^\s\"'<$\[:=]{4,})(?=\s|\Z|\\n)",
+        r"\b(?:login|user|account)\s+(?!(?:and|or|und|oder|et|with|via|the|your|name|form|page|&|\+|/)\s)\S+\s+password\s+(?P<s>[^\s\"'<$\[:=]{4,})(?=\s|\Z|\\n)",
     ),
     (
         "password of a user",
@@ -182,6 +183,11 @@ PASSWORDS: tuple[Row, ...] = (
         "admin|admin: root|root: administrator|administrator:",
         r"(?<![\w./:@-])(?:admin|root|administrator):(?P<s>(?=\S*\d)(?=\S*[A-Za-z])[^\s:/,;)\"'`@]{8,40})(?=[\s,;)\"'`]|\.?$|\.\s)",
     ),
+    (
+        "password of a user",
+        "values",
+        r"\bVALUES\s*\((?:[^()\n]{0,120},)?\s*'[^'\s@]{1,64}@[^'\s]{3,64}'\s*,\s*'(?P<s>(?=[^'\n]*[^A-Za-z'\n])(?=[^'\n]*[A-Za-z])[^'\n]{6,100})'",
+    ),
     ("password of redis", "requirepass masterauth", r"\b(?:requirepass|masterauth)\s+[\"']?(?P<s>[^\s\"':=]{5,})"),
     ("password of Wi-Fi", "wifi", r"\bWIFI:[^\s;]{0,80};[^\n]{0,80}?\bP:(?P<s>[^;\n\"']{8,63})"),
     ("password of a database", "oracle", r"\bjdbc:oracle:\w+:\w+/(?P<s>[^\s@/\"']{4,})@"),
@@ -189,6 +195,12 @@ PASSWORDS: tuple[Row, ...] = (
 )
 
 KEYS: tuple[Row, ...] = (
+    (
+        "token of Twilio",
+        "twilio client|client( twiliorestclient",
+        r"AC[0-9a-f]{32}\\*[\"']?\s*[,:]\s*\\*[\"']?(?P<s>[0-9a-f]{32})",
+    ),
+    ("key of Vault", "unseal", r"\bunseal\s+(?:-\S+\s+)*[\"']?(?P<s>[A-Za-z0-9+/]{40,}={0,2})"),
     (
         "key of a kubeconfig",
         "client|client-key-data",
@@ -259,7 +271,7 @@ KEYS: tuple[Row, ...] = (
 
 def is_word_of_command(value: str) -> bool:
     """Whether a word in the place of a password is one, and not a reference, a placeholder or another option."""
-    return (
+    return is_meant(value, least=8, is_chosen=False) or (
         not value.startswith("-")
         and not is_excluded(value, 4)
         and value.lower() not in _COMMAND_WORDS

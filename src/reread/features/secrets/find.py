@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
@@ -15,9 +16,11 @@ from .named_values import assignments, kind_of_name, names_in
 from .shapes import (
     ADDRESS,
     BEHIND,
+    EMAIL,
     KINDS,
     OPTIONAL,
     TOKENS,
+    USER,
     WALLET,
     SecretKind,
 )
@@ -29,7 +32,7 @@ SHORTEST = 6
 LONGEST = 4_000_000
 """Longest text examined in one piece, in characters; a longer one is examined in several, which overlap."""
 OVERLAP = 64_000
-VERSION = 7
+VERSION = 8
 """Raise it when `find` finds something else: everything an older version examined is then examined again."""
 
 _RUN = 16
@@ -42,6 +45,7 @@ _LONG = b"a" * _RUN
 _ESCAPED = re.compile(r"[nrt]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|e")
 _COLOUR = re.compile(
     r"\\+u00(?P<letter>[2-7][0-9a-fA-F])|(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e|\^\[|␛)\[[0-9;:?]*[A-Za-z]|\x9b[0-9;:?]*[A-Za-z]|\[(?:\d{1,3};){0,4}\d{1,3}m"
+    r"|(?<![ \t\\])\\\r?\n[ \t]*|(?<=[ \t])\\\r?\n"
 )
 _OTHERS: tuple[SecretKind, ...] = (
     *KINDS,
@@ -114,14 +118,15 @@ def _may_be_coloured(text: str, narrow: bytes) -> bool:
         b"\x1b" in narrow
         or b"\x9b" in narrow
         or _BARE_COLOUR.search(narrow) is not None
-        or (b"\\" in narrow and any(each in narrow for each in _ESCAPED_COLOURS))
+        or (b"\\" in narrow and _ESCAPED_COLOUR.search(narrow) is not None)
         or (b"^" in narrow and b"^[[" in narrow)
         or (not text.isascii() and "␛" in text)
     )
 
 
 _BARE_COLOUR = re.compile(rb"\[(?:[01]|3[123])m")
-_ESCAPED_COLOURS = (b"\\u00", b"x1b[", b"x1B[", b"033[", b"\\e[")
+_ESCAPED_COLOUR = re.compile(rb"\\(?:\r?\n|u00|x1[bB]\[|033\[|e\[)")
+"""And the backslash that joins a line with the next: a shell reads a token that it divides as one."""
 
 
 def _in_colours(text: str, *, addresses: bool) -> list[FoundSecret]:
@@ -289,11 +294,14 @@ def _token_at(text: str, start: int, end: int) -> Iterator[FoundSecret]:
     kinds = _BEGINNINGS.get(beginning, ())
     if beginning[:2] == "sk" and beginning[2:].isalnum():
         kinds = _BEGINNINGS["sk"]
-    first = text[start : start + 1]
+    first = text[start]
     if first.isdigit() or first in "abcdefMNO":
         kinds = (*kinds, *_BEGINNINGS["#"])
     if end - start >= 28 and first.islower():
         kinds = (*kinds, *_BEGINNINGS["*"])
+    if end - start >= _SHORTEST_FILE and first in _FIRST_OF_TEXT and (file := _encoded(text, start)) is not None:
+        yield file
+        return
     for kind in kinds:
         match = kind.pattern.match(text, start)
         if match is not None and (kind.is_one is None or kind.is_one(match[0])):
@@ -312,6 +320,31 @@ def _behind(text: str, start: int, end: int, before: str) -> Iterator[FoundSecre
         yield FoundSecret("private key of a wallet", start, end, text[start:end])
 
 
+def _encoded(text: str, start: int) -> FoundSecret | None:
+    """A file in base64 in which secrets are, such as an `.env`; random letters are told from one by their first six."""
+    if text[start + 4] not in _FIRST_OF_TEXT or _decoded(text[start : start + 8]) is None:
+        return None
+    match = _BASE64.match(text, start)
+    inside = _decoded("".join(match[0].split())) if match is not None else None
+    if match is None or inside is None or all(each.kind in (EMAIL, USER) for each in find(inside)):
+        return None
+    return FoundSecret("file with secrets", start, match.end(), match[0])
+
+
+def _decoded(letters: str) -> str | None:
+    """What base64 says, if it is text."""
+    try:
+        told = b64decode(letters[: len(letters) // 4 * 4]).decode("ascii")
+    except ValueError:
+        return None
+    return told if _TEXT.fullmatch(told) else None
+
+
+_SHORTEST_FILE = 32
+_FIRST_OF_TEXT = frozenset("IJKLMNOPQRSTUVWXYZabcdef")
+"""The letters of base64 that the first of three printable characters gives."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{32,}(?:\r?\n[A-Za-z0-9+/]+(?![^\s=]))*={0,2}")
+_TEXT = re.compile(r"[\t\r\n -~]+")
 _WALLET = 66
 """Length of such a key: 0x and 32 bytes as hexadecimal digits."""
 

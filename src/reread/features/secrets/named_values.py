@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from .shapes import (
+from .secret_values import (
+    APP_PASSWORD,
     is_gibberish,
     is_key,
+    is_meant,
     is_password,
     is_random,
 )
@@ -18,48 +20,61 @@ from .shapes import (
 
 
 _PASSWORD = (
-    r"pass(?:word|wd|phrase|code|wort|wrd|)|passe|pwd|pw|kennwort|contrase(?:ñ|n|\\u00f1)a|senha|clave|lozinka|geslo|kodeord|contrasenya|pasahitza|sandi|wachtwoord|lösenord|losenord|adgangskode|passord|has[łl]o|heslo"
+    r"pass(?:word|wd|[_-]?phrase|code|wort|wrd|)|passe|pwd|pw|kennwort|contrase(?:ñ|n|\\u00f1)a|senha|clave|lozinka|geslo|kodeord|contrasenya|pasahitza|sandi|wachtwoord|lösenord|losenord|adgangskode|passord|has[łl]o|heslo"
     r"|parola?|[şs]ifre|salasana|jelsz[óo]|пароль?|密[码碼]|口令|パスワード|パスコード|暗証番号|비밀번호|암호|패스워드|पासवर्ड|รหัสผ่าน|psk|otp|totp|pin|κωδικός|סיסמה|كلمة المرور|mật khẩu"
 )
 WORDS = (
-    "pass pwd pw secret token key salt cred auth otp pin psk pat sid dsn jwt sas cookie mnemonic seed phrase connection license"
+    "pass pwd pw secret token key salt cred auth otp pin psk pat sid dsn jwt sas cookie mnemonic seed phrase connection license hmac chiave chave klucz llave sleutel nyckel"
     " kennwort contrase senha wachtwoord losenord adgangskode haslo heslo parol sifre salasana jelszo schl parola clave lozinka geslo kodeord pasahitza sandi"
 ).split()
-OTHER_WORDS = "lösenord Lösenord hasło Hasło şifre Şifre jelszó Jelszó парол Парол ПАРОЛ contraseña 密码 密碼 口令 パスワード パスコード 暗証番号 비밀번호 암호 패스워드 पासवर्ड รหัสผ่าน κωδικός סיסמה المرور khẩu ключ токен 令牌 密钥 トークン キー schlüssel Schlüssel".split()
+OTHER_WORDS = "lösenord Lösenord hasło Hasło şifre Şifre jelszó Jelszó парол Парол ПАРОЛ contraseña 密码 密碼 口令 パスワード パスコード 暗証番号 비밀번호 암호 패스워드 पासवर्ड รหัสผ่าน κωδικός סיסמה المرور khẩu ключ токен clé Clé 令牌 密钥 トークン キー schlüssel Schlüssel".split()
 _TAIL = (
     r"(?:[_.-]?(?:base64|b64|hex|value|val|prod|production|dev|test|staging|live|old|new|plain|plaintext|text|str|string|enc|base|data|admin|root|user|db|v?\d{1,3}|s|en)"
-    r"(?![A-Za-z]))?"
+    r"(?![A-Za-z])|[ ]#?\d{1,2}(?=[ ]?[:=]))?"
 )
 _END = re.compile(_TAIL, re.IGNORECASE)
+_OTHER_KEY = (
+    r"(?:clés?|chiave|chave|klucz|llave|sleutel|nyckel)(?P<of>[ _-](?:d[eo]s?[ ](?:la[ ]|l['’])?|d['’]|per[ ](?:l['’])?)?"
+    r"(?:api|acc[eè]s\w*|secr\w{2,5}|secrète|priv\w{1,4}|maestra))?"
+)
+"""Keys in other languages, which say only behind the word what sort of key it is."""
 _NAME = re.compile(
-    rf"(?P<password>(?:{_PASSWORD})(?![a-zà-ž]))|(?P<key>secret|token|jeton|key|salt|cred(?:ential)?s?|auth|mnemonic|seed|phrase|pat|sid|sas|jwt|dsn"
+    rf"(?P<password>(?:{_PASSWORD})(?![a-zà-ž]))|(?P<key>secret|token|jeton|key|salt|cred(?:ential)?s?|auth|mnemonic|seed|phrase|pat|sid|sas|jwt|dsn|hmac(?:[_-]?sha\d+)?|{_OTHER_KEY}"
     rf"|connection[_-]?string|schlüssel|schluessel|ключ|токен|令牌|密钥|トークン|キー)(?![a-z])",
     re.IGNORECASE,
 )
 _Q = r"(?:\\*[\"'`]|&quot;|&#3[49];|%22|[“”‘’«»])"
-_VALUE = rf"(?:(?P<quote>{_Q}{{1,3}})(?P<quoted>(?:(?!(?P=quote))[^\n]){{4,1000}}?)(?P=quote)|(?P<bare>[^\s\"'`\\“”«»]{{4,4000}}))"
+_QUOTED = rf"(?P<quote>(?:{_Q}){{2,3}}(?=\w)|{_Q})(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\n])){{4,1000}}?)(?P=quote)"
+_VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'`\\“”«»]{{4,4000}}))"
 _CALL = r"(?:new[ ])?[\w.\[\]]{0,24}(?:bytes?|hex|from|decode|encode|[Ss]tr(?:ing)?|[Ss]ecret\w{0,6}|Spec)\((?=[bruf]{0,2}[\"'])"
 """Calls that convert a text to a value: `[]byte("…")`, `bytes.fromhex("…")`."""
 _STRONG = re.compile(
     rf"{_TAIL}(?:{_Q}|[\])}}*_ \t]|\s\|){{0,5}}"
-    r"(?::[ \t]*[A-Za-z][\w\[\]|. ]{0,28}?(?=[ \t]*=)|[ ](?:string|\[\]byte)(?=[ ]*=))?"
-    rf"[ \t]*(?:=>|:=|->|={{1,3}}|[:：＝]|%3[DdAa])[ \t]*[*]{{0,2}}[ \t]*(?:\|[ \t]*)?(?:!{{1,2}}[\w:-]+[ ]|\{{[ ]?{_Q}?value{_Q}?[ ]?[:=][ ]?|{_CALL})?(?:[bruf]{{1,2}}(?=[\"'])|@(?=[\"']))?{_VALUE}",
+    r"(?::[ \t]*[&]?[A-Za-z][\w\[\]|. ]{0,28}?(?=[ \t]*=)|[ ](?:string|\[\]byte)(?=[ ]*=))?"
+    rf"[ \t]*(?:=>|:=|->|!=|(?:\|\||\?\?|\bor)[ ]?=?(?=[ ]?{_Q})|={{1,3}}|[:：＝]-?|%3[DdAa])[ \t]*[*]{{0,2}}[ \t]*(?:\|[ \t]*|[|>][-+]?[ \t]*\n[ \t]+)?(?:!{{1,2}}[\w:-]+[ ]|\{{[ ]?{_Q}?value{_Q}?[ ]?[:=][ ]?|{_CALL})?(?:[bruf]{{1,2}}(?=[\"'])|@(?=[\"']))?{_VALUE}",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
     rf"{_TAIL}{_Q}[\s,{{]{{1,40}}{_Q}?(?:value|default|content|body){_Q}?[ ]?[:=][ ]?{_VALUE}"
-    rf"|{_TAIL}\s{{1,40}}value[ ]?:[ ]?{_VALUE.replace('quote', 'quote2').replace('bare', 'bare2').replace('quote2d', 'quoted2')}",
+    rf"|{_TAIL}(?:\s{{1,40}}|,[ ]?Parameter)value[ ]?[:=][ ]?{_VALUE.replace('quote', 'quote2').replace('bare', 'bare2').replace('quote2d', 'quoted2')}",
     re.IGNORECASE,
 )
 """`name="DB_PASSWORD" value="…"`, and the same over two lines of YAML."""
 _ARGUMENT = re.compile(
-    rf"{_TAIL}(?P<close>{_Q})[ ]?,[ ]?(?P<quote>{_Q})(?P<quoted>(?:(?!(?P=quote))[^\n]){{4,400}}?)(?P=quote)",
+    rf"{_TAIL}(?P<close>{_Q})(?:\]{_Q})?[ ]?,[ \t]{{0,20}}(?P<quote>{_Q})(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\n])){{4,400}}?)(?P=quote)",
     re.IGNORECASE,
 )
 _ELEMENT = re.compile(
-    rf"{_TAIL}(?:{_Q})?(?:[ ][^<>\n]{{0,80}})?>[ \t]*(?:<!\[CDATA\[)?(?P<bare>[^<>\s\]]{{4,1000}})(?:\]\]>)?[ \t]*</",
+    rf"{_TAIL}(?:{_Q})?(?:[ ][^<>\n]{{0,80}})?(?:>|</\w+>\s*<\w+>)[ \t]*(?:<!\[CDATA\[)?(?P<quoted>[^<\n]{{4,1000}}?)(?:\]\]>)?[ \t]*</",
     re.IGNORECASE,
 )
+"""`<password>…</password>`, and `<key>password</key><string>…</string>`."""
+_CALLED = re.compile(rf"{_TAIL}\(\s*[bru]?{_QUOTED}\s*[,)]", re.IGNORECASE)
+"""`setPassword("…")`."""
+_AHEAD = re.compile(
+    rf"value{_Q}?[ ]?[:=][ ]?{_QUOTED}[\s,]{{1,40}}{_Q}?(?:name|key|id){_Q}?[ ]?[:=][ ]?{_Q}?[\w./-]*$", re.IGNORECASE
+)
+"""`{"value": "…", "name": "DB_PASSWORD"}`."""
 _SPACED = re.compile(
     rf"{_TAIL}(?:[ ]\([^)\n]{{1,30}}\))?{_Q}?"
     r"(?:[ \t]+(?:is|was|ist|war|lautet|est|es|è|é|jest|är|er|to|set to|now|wäre|будет|as|=|:|-)(?:[ \t]*:)?[ \t]+|[ \t]*[:是为は为：]+[ \t]*|[ \t|*`]*[ \t|*`][ \t|*`]*)"
@@ -73,6 +88,16 @@ _SAID = re.compile(
 """`the password for the database is …`"""
 _BELOW = re.compile(r"[*`]{0,2}[ ]?[:：][*`]{0,2}[ \t]*\r?\n[ \t>]{0,8}(?P<bare>[^\s\"'`]{8,200})[ \t]*(?=\r?\n|\Z)")
 """A value alone on the line after its name."""
+_ANSWER = re.compile(
+    r"[^\n|;&]{0,160}?(?:\|[ ]?(?:base64|head|tail|tr|jq)[^\n|;&]{0,40})?\r?\n(?P<bare>[^\s\"'`]{8,4000})[ \t]*(?=\r?\n|\Z)"
+)
+"""A value alone on the line after the command that shows it."""
+_SHOWS = re.compile(
+    r"(?:^|[$#>%❯➜] |\| )[ \t]*(?:sudo )?(?:cat|type|bat|less|more|head|tail|gc|get-content|op|pass|bw|vault|gcloud|aws|az|kubectl|oc|heroku|gh|glab|security|openssl|pwgen|python3?"
+    r"|node|rails|php|docker|echo|printenv|terraform|tofu|pulumi|doppler|chamber|sops|jq|age|consul|etcdctl|redis-cli|cut|grep)[ ][^\n|&]{0,200}$",
+    re.IGNORECASE,
+)
+"""Text before a name that makes the next line the value, wherever the name is in the command."""
 _COMMANDS = re.compile(
     r"(?:\b(?:ENV|ARG|setx|setenv|export|set|add|-gx|-x|login|PASSWORD|identified by)[ \t]+[\"']?[\w.:/-]{0,60}|(?<![\w-])(?:--?|/)[\w.:-]{0,40}?)$",
     re.IGNORECASE,
@@ -81,7 +106,7 @@ _COMMANDS = re.compile(
 _KEY_OF = tuple(
     """api access secret private auth encryption encrypt signing sign master account shared license licence app application deploy service admin root hmac cipher
     crypto preshared storage host subscription consumer server write ingest insert client user webhook decrypt decryption jwt token recovery backup rest project live prod
-    function integration authentication aes maps publishing security seed restricted""".split()
+    function functions integration authentication aes maps publishing security seed restricted validation unseal ssh bot gateway search wallet vault management session_signing""".split()
 )
 """Words that, before `key`, make it the name of a secret."""
 _NO_KEY_OF = tuple(
@@ -126,6 +151,7 @@ def assignments(text: str, lower: str, named: Mapping[bytes, tuple[int, ...]]) -
             yield found
         else:
             yield from _in_column(text, at)
+            yield from _in_values(text, at)
     for name in OTHER_WORDS if _has_foreign(text) else ():
         for at in _places_of(name, text):
             found = _assigned_at(text, at)
@@ -181,22 +207,45 @@ def _assigned_at(text: str, at: int) -> Assigned | None:
     before = text[max(0, at - 64) : at]
     is_pass = name["password"] is not None
     word = name[0].lower()
+    shown = _shown(text, name, at)
+    if shown is not None:
+        return shown
     if not _is_name(word, before, is_capital=name[0].isupper()):
         return None
     if word in ("mnemonic", "seed", "phrase"):
         return _phrase(text, name.end(), before)
     full = before[len(before.rstrip("".join(_NAME_LETTERS))) :] + name[0] if before[-1:] in _NAME_LETTERS else name[0]
     for pattern in _forms(text, name.end()):
+        if word.startswith("hmac") and pattern is not _STRONG:
+            continue  # the name of a method as often as that of a key
         match = pattern.match(text, name.end())
         if match is None:
             continue
-        is_sure = pattern not in (_SAID, _BELOW) and (pattern is not _SPACED or _COMMANDS.search(before) is not None)
-        found = _value(text, match, at, full, is_pass=is_pass, is_sure=is_sure)
+        is_sure = pattern not in (_SAID, _BELOW, _CALLED) and (
+            pattern is not _SPACED or _COMMANDS.search(before) is not None
+        )
+        found = _value(text, match, at, full, is_pass=is_pass, is_sure=is_sure, is_chosen=pattern not in _UNSURE)
         if found is not None:
             return found
-    return None
+    ahead = _AHEAD.search(text, max(0, at - _LONGEST_AHEAD), at) if "alue" in text[max(0, at - 200) : at] else None
+    return _value(text, ahead, at, full, is_pass=is_pass, is_sure=True, is_chosen=False) if ahead is not None else None
 
 
+def _shown(text: str, name: re.Match[str], at: int) -> Assigned | None:
+    """What a command shows whose line has such a name: `cat config/master.key`."""
+    end = text.find("\n", name.end(), name.end() + _LONGEST_COMMAND)
+    if end < 0 or _SHOWS.search(text[max(0, text.rfind("\n", 0, at) + 1, at - _LONGEST_COMMAND) : at]) is None:
+        return None
+    match = _ANSWER.match(text, name.end())
+    if match is None or not (is_key(match["bare"], is_quoted=False) or _is_made(match["bare"])):
+        return None
+    return Assigned(name[0], match.start("bare"), match.end("bare"), match["bare"])
+
+
+_LONGEST_COMMAND = 200
+_LONGEST_AHEAD = 300
+_UNSURE = (_ARGUMENT, _ELEMENT)
+"""Forms in which a word may also be a label, or the name of something."""
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 _SHORT_VALUE = frozenset(
     {
@@ -228,7 +277,7 @@ def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
     """Whether a word ends the name of a secret: `key` only after certain words, `pin` only by itself."""
     last = before[-1:]
     if word in ("key", "キー", "schlüssel", "schluessel"):
-        if _ends_with(before, _NO_KEY_OF, signs=1):
+        if _ends_with(before, _NO_KEY_OF, signs=1, is_whole=True):
             return False
         is_meant = before.lower().endswith(_OF_SOMEBODY)
         return is_meant or _ends_with(before, _KEY_OF, signs=2) or (is_capital and last == "_") or word != "key"
@@ -241,20 +290,29 @@ def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
         return word in ("pass", "auth") and before[-6:].lower().endswith(
             ("user", "db", "store", "key", "admin", "smtp", "mail", "ssh", "http", "root", "become", "oauth")
         )
-    if word == "token" and _ends_with(before, _NO_TOKEN_OF, signs=1):
+    if word == "token" and _ends_with(before, _NO_TOKEN_OF, signs=1, is_whole=True):
+        return False
+    if word in _OTHER_KEYS:
         return False
     return not (word == "sid" and last != "_")
 
 
-def _ends_with(before: str, words: tuple[str, ...], *, signs: int) -> bool:
+_OTHER_KEYS = frozenset({"clé", "clés", "chiave", "chave", "klucz", "llave", "sleutel", "nyckel"})
+
+
+def _ends_with(before: str, words: tuple[str, ...], *, signs: int, is_whole: bool = False) -> bool:
     """Whether a text ends with one of the words, with up to `signs` signs after it; a pattern takes twenty times as
-    long."""
-    end = before[-_BEFORE:].removesuffix("\n").lower()
-    while not end.endswith(words):
-        if not signs or not end.endswith((" ", "_", ".", "-")):
+    long. With `is_whole` the word must begin there: `min` is no part of `admin`."""
+    end = before[-_BEFORE:].removesuffix("\n")
+    while not end.lower().endswith(words):
+        if not signs or not end.endswith((" ", "_", ".", "-", ":")):
             return False
         end, signs = end[:-1], signs - 1
-    return True
+    return not is_whole or any(_begins(end, len(end) - len(word)) for word in words if end.lower().endswith(word))
+
+
+def _begins(text: str, at: int) -> bool:
+    return at < 1 or not text[at - 1].isalpha() or (text[at].isupper() and text[at - 1].islower())
 
 
 def _in_column(text: str, at: int) -> Iterator[Assigned]:
@@ -284,6 +342,28 @@ def _in_column(text: str, at: int) -> Iterator[Assigned]:
         position += len(line) + 1
 
 
+def _in_values(text: str, at: int) -> Iterator[Assigned]:
+    """The values for a column of `INSERT INTO users (email, password) VALUES (…), (…)`."""
+    name = _NAME.match(text, at)
+    start = text.rfind("(", max(0, at - _LONGEST_HEAD), at)
+    head = _VALUES.match(text, name.end()) if name is not None and start >= 0 else None
+    if name is None or head is None or ")" in text[start:at]:
+        return
+    column, is_pass = text.count(",", start, at), name["password"] is not None
+    if not _is_name(name[0].lower(), text[max(start, at - 64) : at], is_capital=name[0].isupper()):
+        return
+    position = head.end()
+    while (row := _ROW.match(text, position)) is not None:
+        cells = list(_CELL.finditer(text, row.start(), row.end()))
+        value = cells[column]["quoted"] if column < len(cells) else None
+        if value and _is_secret(name[0], value, is_pass=is_pass, is_quoted=True, is_sure=True, is_chosen=True):
+            yield Assigned(name[0], *cells[column].span("quoted"), value)
+        position = row.end()
+
+
+_VALUES = re.compile(r"[\"'`\]\\]{0,3}[\w\s,\"'`\[\]\\.-]{0,300}\)\s*VALUES\s*", re.IGNORECASE)
+_CELL = re.compile(r"(?:[NEb]?\\?'(?P<quoted>(?:[^'\n]|'')*?)\\?'(?=\s*[,)])|[^\s,()'][^,()']*(?:\([^()]*\))?)")
+_ROW = re.compile(r"[\s,]*\((?:[^()'\n]|'[^'\n]*'|\([^()]*\))*\)")
 _LONGEST_HEAD, _LONGEST_TABLE = 200, 20_000
 _RULE = re.compile(r"\n[ \t]*\|?[ ]?:?-{2,}[-:| ]*")
 _COLUMNS = re.compile(r"[\w \"-]{1,40}(?:,[\w \"-]{1,40})+\r?")
@@ -294,6 +374,8 @@ def _forms(text: str, end: int) -> Iterator[re.Pattern[str]]:
     if ">" in text[end : end + 90]:
         yield _ELEMENT
     following = text[end : end + 48]
+    if "(" in following[:8]:
+        yield _CALLED
     if "," in following[:12]:
         yield _ARGUMENT
     if "value" in following.lower() or "default" in following.lower():
@@ -305,20 +387,25 @@ def _forms(text: str, end: int) -> Iterator[re.Pattern[str]]:
     yield _SPACED
 
 
-def _value(text: str, match: re.Match[str], at: int, name: str, *, is_pass: bool, is_sure: bool) -> Assigned | None:
+def _value(
+    text: str, match: re.Match[str], at: int, name: str, *, is_pass: bool, is_sure: bool, is_chosen: bool
+) -> Assigned | None:
     groups = match.groupdict()
+    for group, value in groups.items():
+        braced = _BRACED.match(value or "")
+        if braced is not None and is_random(braced[1]):
+            start = match.start(group) + 1
+            return Assigned(name, start, start + len(braced[1]), braced[1])
     for group in ("quoted", "quoted2"):
         value = groups.get(group)
-        if value and _is_secret(name, value, is_pass=is_pass, is_quoted=True, is_sure=is_sure):
+        if value and _is_secret(
+            name, value, is_pass=is_pass, is_quoted=True, is_sure=is_sure, is_chosen=is_chosen and is_sure
+        ):
             return Assigned(name, match.start(group), match.end(group), value)
     for group in ("bare", "bare2"):
         value = groups.get(group)
         if value is None:
             continue
-        braced = _BRACED.match(value)
-        if braced is not None and is_random(braced[1]):
-            start = match.start(group) + 1
-            return Assigned(name, start, start + len(braced[1]), braced[1])
         for candidate in _candidates(text, value, at, match.start(group)):
             if _is_secret(name, candidate, is_pass=is_pass, is_quoted=False, is_sure=is_sure):
                 return Assigned(name, match.start(group), match.start(group) + len(candidate), candidate)
@@ -326,23 +413,38 @@ def _value(text: str, match: re.Match[str], at: int, name: str, *, is_pass: bool
 
 
 def _candidates(text: str, value: str, at: int, start: int) -> Iterator[str]:
-    """All up to the end of the line if it assigns nothing else; else all up to a sign that ends a value in code."""
+    """All up to the end of the line if it assigns nothing else; all up to a space if only a machine writes such; else
+    all up to a sign that ends a value in code."""
     app = text[start : start + 19]
-    if len(app) == 19 and app[4::5] == "   ":
+    if APP_PASSWORD.fullmatch(app):
         yield app
-    value = _PLAIN_QUOTE.sub("", value)
     line = text[max(0, text.rfind("\n", 0, at) + 1) : at]
+    is_alone = len(line) < 100 and _WHOLE.fullmatch(line) is not None
+    if is_alone:
+        whole = _TO_THE_END.match(text, start)
+        if whole is not None and _is_made(whole[0]):
+            yield whole[0]
+    value = _PLAIN_QUOTE.sub("", value)
     end = start + len(value)
     is_last = end >= len(text) or text[end] == "\n" or text.startswith(("\\n", "\\r"), end)
-    if (
-        is_last
-        and len(line) < 100
-        and _WHOLE.fullmatch(line)
-        and not value.endswith((",", ")", "}", "]", ";", ">", "|"))
-    ):
+    if is_last and is_alone and not value.endswith((",", ")", "}", "]", ";", ">", "|")):
+        yield value
+    if len(value) <= _LONGEST_JUMBLE and _is_made(value):
         yield value
     cut = _CUT.search(value)
     yield value[: cut.start()].rstrip(".,;:") if cut is not None else value.rstrip(".,;")
+
+
+def _is_made(value: str) -> bool:
+    return is_meant(value, least=8, is_chosen=False) and not _CODE.search(value)
+
+
+_TO_THE_END = re.compile(r"[^\s\"'`](?:[^\s\\]|\\(?![nrt\"'])){7,199}(?=[ \t\r]*(?:\n|\Z))")
+_LONGEST_JUMBLE = 64
+_CODE = re.compile(
+    r"^-{0,2}[A-Za-z_]\w+=|&[a-z]+;|\w\($|\w\([a-z]*[\"']|\w\(\w*[,)]|[,;&]\w[\w ]*[:=]|=>|&&|\|\||\)\.|\)\)|\w\[[\w\"']+\]|[?&]\w+=|\w::\w|[{:]\\*[\"'][\w-]+|</\w"
+)
+"""What code has and made-up letters rarely: calls, fields, more than one assignment."""
 
 
 def _phrase(text: str, end: int, before: str) -> Assigned | None:
@@ -353,17 +455,25 @@ def _phrase(text: str, end: int, before: str) -> Assigned | None:
     return Assigned(before[-12:] + "phrase", match.start(), match.end(), match[0])
 
 
-_NO_TOKEN = re.compile(r"(?:public|csrf|xsrf|next|page|cancel|continuation|author|_id|sha)", re.IGNORECASE)
+_NO_TOKEN = re.compile(
+    r"(?:public|csrf|xsrf|next|page|cancel|continuation|author|_id|(?<!hmac[_-])(?<!hmac)sha)", re.IGNORECASE
+)
 
 
-def _is_secret(name: str, value: str, *, is_pass: bool, is_quoted: bool, is_sure: bool) -> bool:
-    if is_pass or name.lower().endswith("secret"):
-        if is_sure:
-            return is_password(value, is_quoted=is_quoted, least=6)
-        return is_password(value, is_quoted=is_quoted, least=8) and _has_both(value)
+def _is_secret(
+    name: str, value: str, *, is_pass: bool, is_quoted: bool, is_sure: bool, is_chosen: bool = False
+) -> bool:
+    is_word = is_pass or name.lower().endswith("secret")
+    if not is_word and _NO_TOKEN.search(name):
+        return False
+    least = 16 if not is_word else 6 if is_sure else 8
+    if is_meant(value, least=least, is_chosen=is_pass and is_chosen and not _NAME.search(value)):
+        return True
+    if is_word:
+        return is_password(value, is_quoted=is_quoted, least=least) and (is_sure or _has_both(value))
     if not is_sure and (not _has_both(value) or ("/" in value and not is_gibberish(value))):
         return False
-    return is_key(value, is_quoted=is_quoted, least=16) and not _NO_TOKEN.search(name)
+    return is_key(value, is_quoted=is_quoted, least=least)
 
 
 def _has_both(value: str) -> bool:
@@ -373,7 +483,9 @@ def _has_both(value: str) -> bool:
 def is_assigned_to(name: str, value: str) -> bool:
     """Whether the whole value of a field is a secret because of the field's name."""
     meant = _meant_by(name)
-    return meant is not None and _is_secret(meant[0], value, is_pass=meant[1], is_quoted=True, is_sure=True)
+    return meant is not None and _is_secret(
+        meant[0], value, is_pass=meant[1], is_quoted=True, is_sure=True, is_chosen=True
+    )
 
 
 @lru_cache(maxsize=20_000)
@@ -392,7 +504,13 @@ def _meant_by(name: str) -> tuple[str, bool] | None:
 
 def kind_of_name(name: str) -> str:
     lower = name.lower()
-    for word, kind in (("phrase", "recovery phrase"), ("token", "token"), ("key", "key"), ("secret", "secret")):
+    for word, kind in (
+        ("phrase", "recovery phrase"),
+        ("token", "token"),
+        ("key", "key"),
+        ("hmac", "key"),
+        ("secret", "secret"),
+    ):
         if word in lower and "pass" not in lower:
             return kind
     return (

@@ -31,7 +31,8 @@ from .json_values import (
     whole_value,
 )
 from .named_values import kind_of_name
-from .shapes import EMAIL, GENERIC_NAMES, USER, entropy
+from .secret_values import entropy
+from .shapes import EMAIL, GENERIC_NAMES, USER
 
 _SHORTEST = 8
 """Letters of the shortest secret that is searched for everywhere; shorter ones are replaced only where they are

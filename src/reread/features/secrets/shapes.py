@@ -1,152 +1,12 @@
-"""Secrets recognised by their own shape, and tests of whether a value looks like a secret at all."""
+"""Secrets recognised by their own shape."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 from typing import NamedTuple
 
-# ruff: noqa: E501  a row is a line
-
-
-_PLACEHOLDER = re.compile(
-    r"redacted|your|example|sample|placeholder|change.?(?:me|it|this)|dummy|replace|insert|\bhere\b|(?<![A-Za-z0-9])x{3,}|x{5,}|\*\*\*|\.\.\.|…|test(?:ing)?[-_]?(?:pass"
-    r"|token|key|secret)|fake|mock|\bfoo\b|foobar|deadbeef|^(?:none|null|nil|true|false|undefined|string|str|required|optional|hidden|secret|passw(?:or)?d"
-    r"|token|[a-z]*0?123456789?0?(?:abc\w*)?)$|^(.)\1*$|^<|>$",
-    re.IGNORECASE,
-)
-_REFERENCE = re.compile(
-    r"^(?:\$|[:=]|%[({s]|%\w+%|![A-Z]|[@&#][A-Za-z_-]+$|\{\{?|<|\./|\.\./|~/|[a-z]+://|env[.:]|os\.|process\.|self\.|this\.|config\.|settings\.|secrets\.|var\.|local\."
-    r"|arn:|file:|vault:|ref\+|op://|data\.|module\.|--|//|/\*)"
-    r"|getenv|environ|\$\{|\$\(|\{\{|\(\)|(?<![0-9a-f]{8})::|=>|\w\(|&&|\|\||==(?!$)|\+=|\];?$"
-)
-_DOTTED = re.compile(r"[A-Za-z_][\w-]*(?:[.:/][A-Za-z_][\w-]*)*[.?!:]*")
-"""A name, a path of names, a word: not made by a machine, unless its letters suggest it."""
-_VERSION = re.compile(r"[v^~=<>]*\d+(?:[.-]\w+)+|[\d.,:/-]+[a-z%]{0,3}", re.IGNORECASE)
-_UUID = re.compile(r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
-_PATH = re.compile(
-    r"(?:[A-Za-z]:)?[\\/]?(?:[\w.@-]+[\\/]){2,}[\w.@-]*|[\w./-]+\.(?:py|js|ts|json|ya?ml|md|txt|sh|go|rs|pem|key|crt|env|toml|html|css|java|rb)"
-)
-_APP_PASSWORD = re.compile(r"[a-z]{4}(?:[ -][a-z]{4}){3}")
-_WORDS_OF_CODE = re.compile(
-    r"pass|pwd|secret|token|user|name|value|input|field|hash|text|data|arg|param|var|str\b|default|form|config|conf|env|auth|key|cred|login|valid|check"
-    r"|confirm|reset|repeat|new|old|get|set|is_|has_|type|test|length|min|max|error|model|request|response|bearer|basic|oauth|sha|md5|aes|rsa|hmac|bcrypt"
-    r"|argon|base64|utf|int|bool|object|array|list|dict|number|http|null|none|client|server|session|cookie|header|const|this|self|uint|float|array|byte|latin|iso|unicode",
-    re.IGNORECASE,
-)
-_TYPES = re.compile(r"(?:Big)?(?:U?[Ii]nt|Float|Complex|Vec|Mat|Simd|Base|Utf|Sha|Str)\d+\w*")
-"""Names of types: `Uint8Array`, `Float64Array`."""
-_PAIRS = frozenset(
-    re.findall(
-        "..",
-        "abacadaiakalamanaparasatavbebibobrbubsbycacechcickclcocrctdadedidodseaecedeeefelemeneperesetevexfaffefifofrgagegegighgrhahehihoiaibicideifigilimin"
-        "ioipirisitivizkekilalaldlelilllolsltlymamemimmmompmumsnancndnengninknonsntnuobocodofogolomonooopororosotouovowpapepiplpopprptparardrergrirmrnrorsrtrury"
-        "sascseshsisosppssstsutatcthtetitotrtsttturtyubucudueulumunupurusutvavevivowawewiwoyoys",
-    )
-)
-"""Letter pairs that make up about four fifths of English words and names in code, and a quarter of random letters."""
-
-ENTROPY = 3.0
-"""Bits per character. At this length, words of a language have about 2.5, random letters 3.5 and more."""
-ENTROPY_OF_KEYS = 4.5
-"""Entropy of long random values; that of paths is lower."""
-
-
-def is_password(value: str, *, is_quoted: bool, least: int = 6) -> bool:
-    """Whether a value with the name of a password is one: it may have been chosen by a person."""
-    if _APP_PASSWORD.fullmatch(value):
-        return is_gibberish(value.replace(" ", "").replace("-", ""))
-    if is_excluded(value, least) or _VERSION.fullmatch(value):
-        return value.isdecimal() and 6 <= len(value) <= 12 and is_quoted and len(set(value)) > 2
-    if value.isalpha():
-        is_name = value.islower() or value.isupper() or value.istitle()
-        return len(value) >= 10 and (is_gibberish(value) if is_name else is_random(value) or is_gibberish(value))
-    if _DOTTED.fullmatch(value) and not is_random(value):
-        return _is_chosen(value, is_quoted=is_quoted)
-    return _is_varied(value) and (is_quoted or not value.endswith((".", ":", "?")))
-
-
-def is_key(value: str, *, is_quoted: bool, least: int = 16) -> bool:
-    """Whether a value with the name of a key or token is one: it must look made by a machine."""
-    if _UUID.fullmatch(value):
-        return True
-    if is_excluded(value, least) or value.isdecimal() or (_PATH.fullmatch(value) and not is_gibberish(value)):
-        return False
-    if value.isalpha():
-        return is_gibberish(value) or (
-            not (value.islower() or value.isupper()) and entropy(value) >= 4 and is_mixed_case(value)
-        )
-    if _DOTTED.fullmatch(value) and not is_random(value):
-        return False
-    return _is_varied(value) and (is_quoted or not value.endswith((".", ":", "?")))
-
-
-def is_excluded(value: str, least: int) -> bool:
-    """Too short, with spaces, a placeholder, a reference to the real place of the value, or a path."""
-    if not least <= len(value) <= 4000 or any(map(str.isspace, value)) or not value.isascii():
-        return True
-    if _PLACEHOLDER.search(value) or _REFERENCE.search(value) or (len(value) <= 24 and _TYPES.fullmatch(value)):
-        return True
-    return value[0] in "/~" and entropy(value) < ENTROPY_OF_KEYS
-
-
-def _is_chosen(value: str, *, is_quoted: bool) -> bool:
-    """Whether a person may have chosen it: `hunter2secret` and `Purple-Monkey-42`, but not `new_password2`, `sha256` or
-    `user.pin1`."""
-    digits = [at for at, letter in enumerate(value) if letter.isdigit()]
-    if not digits or any(each in value for each in "./:") or len(value) < 7:
-        return False
-    words = re.split(r"[\d_-]+", value)
-    if "_" in value or (value.islower() and "-" in value):
-        return is_quoted and not any(_WORDS_OF_CODE.search(word) for word in words)
-    if any(letter.isalpha() for letter in value[digits[0] :]):
-        return not _WORDS_OF_CODE.match(value) and not _TYPES.fullmatch(value)
-    return not any(len(found[0]) > 3 or found.start() == 0 for word in words if (found := _WORDS_OF_CODE.search(word)))
-
-
-def is_random(name: str) -> bool:
-    """Whether letters and digits mix as in no name a person gives: their kind changes every few characters."""
-    digits = sum(map(str.isdigit, name))
-    changes = sum(_class(one) != _class(other) for one, other in pairwise(name))
-    is_restless = digits >= 1 and len(name) >= 10 and changes / (len(name) - 1) >= 0.36
-    is_long = digits >= 2 and changes >= 3 and len(name) >= 16 and (changes / len(name) >= 0.2 or is_gibberish(name))
-    return ((is_restless or is_long) and entropy(name) >= ENTROPY) or _is_mixed_gibberish(name)
-
-
-def _is_mixed_gibberish(name: str) -> bool:
-    """Whether it is random letters in both cases that happen to include no digit."""
-    return len(name) >= 12 and is_mixed_case(name) and is_gibberish(name) and not re.search(r"[._/-]", name)
-
-
-def is_mixed_case(name: str) -> bool:
-    changes = sum(one.isupper() != other.isupper() for one, other in pairwise(name))
-    return changes / max(1, len(name) - 1) >= 0.3
-
-
-def is_gibberish(text: str) -> bool:
-    """Whether letters form no words: fewer than half of their pairs are common in words."""
-    lower = text.lower()
-    pairs = [one + other for one, other in pairwise(lower) if one.isalpha() and other.isalpha()]
-    return bool(pairs) and sum(pair in _PAIRS for pair in pairs) / len(pairs) < 0.5
-
-
-def _class(letter: str) -> int:
-    return 0 if letter.isdigit() else 1 if letter.isupper() else 2
-
-
-def _is_varied(value: str) -> bool:
-    classes = sum(any(map(test, value)) for test in (str.islower, str.isupper, str.isdigit)) + (not value.isalnum())
-    return classes >= 2 and any(map(str.isdigit, value)) + (not value.isalnum()) > 0 and entropy(value) >= 2.3
-
-
-def entropy(text: str) -> float:
-    """Bits per character."""
-    counts = Counter(text).values()
-    return -sum(number / len(text) * math.log2(number / len(text)) for number in counts) if text else 0.0
-
+from .secret_values import entropy, is_random
 
 # ruff: noqa: E501, SIM905  a row is a line
 
@@ -366,13 +226,20 @@ WALLET = re.compile(
 )
 """What must precede 0x and 64 digits, which could also be a hash."""
 
+_LONGEST_KEY = 20_000
+_KEY_LINES = (
+    r"(?:(?:\\+[nr]|[\s>|+,\"'-]|\d{1,5}[→:\t|])*(?:[A-Za-z0-9+/]{16,}={0,2}(?![\w-])|(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash): [^\n\\]{1,80}))+"
+    r"(?:(?:\\+n|\r?\n)[ \t>+]*[A-Za-z0-9+/]{1,64}={0,2}(?![^\s\\\"']))?"
+)
+"""The lines of a key without its end, and no more: what follows may be a whole page."""
 _NAME_IN_PATH = r"(?P<s>[A-Za-z0-9_.\u00c0-\uffff][\w.\u00c0-\uffff]{0,40})(?![\w.]*[(=])"
 
 KINDS: tuple[SecretKind, ...] = (
     _kind(
         "private key",
         "begin|-----begin",
-        r"-----BEGIN (?P<what>[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----(?P<s>.*?)(?:-----END (?P=what)-----|\Z)",
+        r"-----BEGIN (?P<what>[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----"
+        rf"(?:(?P<s>(?:(?!-----BEGIN).){{0,{_LONGEST_KEY}}}?)-----END (?P=what)-----|(?P<s2>{_KEY_LINES}))",
         is_key_body,
         re.DOTALL,
         None,
@@ -384,6 +251,27 @@ KINDS: tuple[SecretKind, ...] = (
         is_key_body,
         re.DOTALL,
         None,
+    ),
+    _kind(
+        "key of a JSON web key",
+        "kty",
+        r"\{(?=[^{}]*\bkty\b)[^{}]*?\b(?:d|k)\\*[\"']\s*:\s*\\*[\"'](?P<s>[\w-]{20,}={0,2})",
+        reach=None,
+    ),
+    _kind(
+        "key of Vault",
+        "unseal recovery",
+        r"(?:unseal|recovery)_keys_(?:b64|hex)\\*[\"']?\s*[:=]\s*\[(?P<s>[^\]]{20,2000})\]",
+        reach=None,
+    ),
+    _kind(
+        "generated password",
+        "random",
+        r"random_password\b(?:(?!random_password).){0,1500}?\bresult\\*[\"']?\s*[:=]\s*\\*[\"](?P<s>[^\"\n]{6,200}?)\\*[\"]",
+        None,
+        re.DOTALL,
+        None,
+        needed="random_password",
     ),
     _kind("Google OAuth token", "ya29", _L + r"ya29\.[\w-]{20,}"),
     _kind("Google key id", "private|private_key_id", r"private_key_id\\*\"\s*:\s*\\*\"(?P<s>[0-9a-f]{40})"),
