@@ -195,6 +195,23 @@ def test_images_are_named_as_what_nobody_looked_into(run: Run, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("form", FORMATS)
+def test_a_private_key_of_which_only_the_first_lines_were_shown_keeps_no_form_from_being_written(
+    form: str, run: Run, tmp_path: Path
+) -> None:
+    key = next(each for each in SECRETS if each.kind == "private key")
+    shown = "\n".join(key.text.split("\n")[:4])
+    call = a_tool_call("Bash", {"command": "head -4 key.pem"})
+    trunk = a_session(a_prompt("show it"), a_reply(call), a_tool_result(shown), a_reply("It is a key."), cwd="/srv/app")
+    ran = run(
+        "export", trunk.write(tmp_path / "projects"), "--format", form, "--redact", "--check", "-o", tmp_path / "out"
+    )
+    assert ran.code == 0, ran.err
+    text = (tmp_path / "out").read_text("utf-8")
+    assert not [line for line in key.secret.split("\n")[:3] if line in text]
+    assert "It is a key." in text
+
+
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_token_behind_a_colour_keeps_no_form_from_being_written(form: str, run: Run, tmp_path: Path) -> None:
     key = next(each.secret for each in SECRETS if each.kind == "GitHub")
     said = f"\x1b[31m{key}\x1b[0m and \x1b[1mDB_PASSWORD=\x1b[32mhunter2secret\x1b[0m"
