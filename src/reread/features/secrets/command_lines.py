@@ -185,7 +185,7 @@ PASSWORDS: tuple[Row, ...] = (
     ),
     (
         "password of a user",
-        "values",
+        "insert|values",
         r"\bVALUES\s*\((?:[^()\n]{0,120},)?\s*'[^'\s@]{1,64}@[^'\s]{3,64}'\s*,\s*'(?P<s>(?=[^'\n]*[^A-Za-z'\n])(?=[^'\n]*[A-Za-z])[^'\n]{6,100})'",
     ),
     ("password of redis", "requirepass masterauth", r"\b(?:requirepass|masterauth)\s+[\"']?(?P<s>[^\s\"':=]{5,})"),
@@ -197,7 +197,7 @@ PASSWORDS: tuple[Row, ...] = (
 KEYS: tuple[Row, ...] = (
     (
         "token of Twilio",
-        "twilio client|client( twiliorestclient",
+        "twilio client|client( twiliorestclient|client(",
         r"AC[0-9a-f]{32}\\*[\"']?\s*[,:]\s*\\*[\"']?(?P<s>[0-9a-f]{32})",
     ),
     ("key of Vault", "unseal", r"\bunseal\s+(?:-\S+\s+)*[\"']?(?P<s>[A-Za-z0-9+/]{40,}={0,2})"),

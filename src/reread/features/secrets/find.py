@@ -45,8 +45,11 @@ _LONG = b"a" * _RUN
 _ESCAPED = re.compile(r"[nrt]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|e")
 _COLOUR = re.compile(
     r"\\+u00(?P<letter>[2-7][0-9a-fA-F])|(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e|\^\[|␛)\[[0-9;:?]*[A-Za-z]|\x9b[0-9;:?]*[A-Za-z]|\[(?:\d{1,3};){0,4}\d{1,3}m"
-    r"|(?<![ \t\\])\\\r?\n[ \t]*|(?<=[ \t])\\\r?\n"
 )
+_JOINED = re.compile(r"\\\r?\n(?:(?<![ \t\\]\\\n)(?<![ \t\\]\\\r\n)[ \t]*)?")
+"""The backslash that joins a line with the next: a shell reads a token that it divides as one. The spaces of the next
+line belong to it, too, but where a space before the backslash already divides two words."""
+_ESCAPES = re.compile(f"{_COLOUR.pattern}|{_JOINED.pattern}")
 _OTHERS: tuple[SecretKind, ...] = (
     *KINDS,
     *(SecretKind(name, tuple(hints.split()), re.compile(pattern), is_key_of_command) for name, hints, pattern in KEYS),
@@ -109,34 +112,39 @@ _PLAIN_ID = re.compile(
 
 def may_be_coloured(text: str) -> bool:
     """Whether a text may have colours or escapes that must be removed before it is examined."""
-    return _may_be_coloured(text, text.encode("latin-1", "replace"))
+    return _escapes_in(text, text.encode("latin-1", "replace")) is not None
 
 
-def _may_be_coloured(text: str, narrow: bytes) -> bool:
-    """A single byte is found ten times as fast as several; most texts have no escape, many no backslash."""
-    return (
+def _escapes_in(text: str, narrow: bytes) -> re.Pattern[str] | None:
+    """What must be removed from a text; most texts have no escape, many no backslash. A single byte is found ten times
+    as fast as several."""
+    is_escaped = b"\\" in narrow
+    if (
         b"\x1b" in narrow
         or b"\x9b" in narrow
         or _BARE_COLOUR.search(narrow) is not None
-        or (b"\\" in narrow and _ESCAPED_COLOUR.search(narrow) is not None)
+        or (is_escaped and any(each in narrow for each in _ESCAPED_COLOURS))
         or (b"^" in narrow and b"^[[" in narrow)
         or (not text.isascii() and "␛" in text)
-    )
+    ):
+        return _ESCAPES
+    return _JOINED if is_escaped and (b"\\\n" in narrow or b"\\\r" in narrow) else None
 
 
 _BARE_COLOUR = re.compile(rb"\[(?:[01]|3[123])m")
-_ESCAPED_COLOUR = re.compile(rb"\\(?:\r?\n|u00|x1[bB]\[|033\[|e\[)")
-"""And the backslash that joins a line with the next: a shell reads a token that it divides as one."""
+_ESCAPED_COLOURS = (b"\\u00", b"x1b[", b"x1B[", b"033[", b"\\e[")
 
 
 def _in_colours(text: str, *, addresses: bool) -> list[FoundSecret]:
     """Examines a text without its colours and with escapes as letters; gives the places in the original text."""
     narrow = text.encode("latin-1", "replace")  # one byte for each letter
-    if not _may_be_coloured(text, narrow):
+    escapes = _escapes_in(text, narrow)
+    if escapes is None:
         return _found(text, narrow, addresses=addresses)
     starts, skipped, parts, position, total = [0.0], [0], [], 0, 0
-    for match in _COLOUR.finditer(text):
-        letter = chr(int(match["letter"], 16)) if match["letter"] else ""
+    for match in escapes.finditer(text):
+        code = match["letter"] if escapes is _ESCAPES else None
+        letter = chr(int(code, 16)) if code else ""
         parts += [text[position : match.start()], letter]
         total += match.end() - match.start() - len(letter)
         starts.append(match.end() - total - len(letter) / 2)  # so a letter's start and end both lie within its escape

@@ -179,11 +179,14 @@ def is_key(value: str, *, is_quoted: bool, least: int = 16) -> bool:
 def is_meant(value: str, *, least: int, is_chosen: bool) -> bool:
     """Whether a value in the place of a secret is one whatever signs it has, even a space; not if it stands for another
     value. `is_chosen` says that a person may have chosen it: its name is sure and it is in quotes."""
-    if not least <= len(value) <= 4000 or _STANDS_FOR.fullmatch(value) or _SPLICED.search(value):
+    if not least <= len(value) <= 4000:
+        return False
+    is_made = is_jumbled(value)
+    if not (is_made or is_chosen) or _STANDS_FOR.fullmatch(value) or _SPLICED.search(value):
         return False
     if _PLACEHOLDER.search(value):
         return False
-    return is_jumbled(value) or (is_chosen and (_is_phrase(value) if " " in value else _is_word_meant(value)))
+    return is_made or (_is_phrase(value) if " " in value else _is_word_meant(value))
 
 
 def is_jumbled(value: str) -> bool:

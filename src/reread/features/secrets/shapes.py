@@ -263,6 +263,7 @@ KINDS: tuple[SecretKind, ...] = (
         "unseal recovery",
         r"(?:unseal|recovery)_keys_(?:b64|hex)\\*[\"']?\s*[:=]\s*\[(?P<s>[^\]]{20,2000})\]",
         reach=None,
+        needed="_keys_",
     ),
     _kind(
         "generated password",
