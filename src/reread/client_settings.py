@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from reread.errors import BadInput, SourceError, printable
-from reread.features.friction.refusals import Stated
+from reread.features.friction.stated import Stated
 from reread.features.friction.suggestions import Suggestion, SuggestionKind
 from reread.home import sync_file
 

@@ -27,7 +27,7 @@ from reread.features.friction import (
 from reread.features.friction.command_lines import lines_in, prefix_of
 from reread.features.friction.patterns import in_general
 from reread.features.friction.prompt_text import likeness, sketch
-from reread.features.friction.refusals import Stated
+from reread.features.friction.stated import ShownInstructions, Stated, statement_of, with_shown
 from reread.features.friction.suggestions import Basis
 from reread.sessions import Session
 from reread.testing import (
@@ -254,13 +254,17 @@ def test_a_rule_told_twice_is_not_yet_a_pattern() -> None:
 
 
 def test_a_workflow_of_many_sessions_becomes_a_skill_with_valid_front_matter() -> None:
-    found = sessions(*bash("ruff check .", "ls", "mypy", "pytest -q && git commit -m x"), a_reply("ok"))
+    steps = bash("ruff check .", "ls", "mypy", "pytest -q && git commit -m x")
+    assert not suggested(sessions(*steps, a_reply("ok")), SuggestionKind.SKILL)
+    found = sessions(*steps, a_reply("ok"), count=5)
     (pattern,) = patterns(found, PatternKind.WORKFLOW)
     assert pattern.about == "ruff check > mypy > pytest > git commit"
     (suggestion,) = suggested(found, SuggestionKind.SKILL)
     assert suggestion.draft.startswith("---\nname: ruff-check-mypy-pytest-git\ndescription: ")
     assert "1. `ruff check .`\n2. `mypy`\n3. `pytest -q`\n4. `git commit -m <message>`\n" in suggestion.draft
     assert suggestion.place == ".claude/skills/ruff-check-mypy-pytest-git/SKILL.md"
+    told = "made from the first 3; in 2 later sessions it would have stood for 2 runs of these commands"
+    assert suggestion.checked == told
 
 
 def test_a_step_that_failed_behind_a_pipe_is_no_step_of_a_skill() -> None:
@@ -395,8 +399,29 @@ def test_what_the_projects_files_state_is_said_again_only_where_it_is_still_brok
 
     assert not made(datetime(2026, 3, 1, tzinfo=UTC))
     (again,) = made(datetime(2026, 2, 1, 12, tzinfo=UTC))
-    assert again.title == "It is stated in CLAUDE.md since 2026-02-01 at the latest, and was broken twice since"
+    assert again.title == "Stated in CLAUDE.md, and broken twice since 2026-02-01"
     assert again.draft == "- IMPORTANT: Never use sleeps in tests."
+
+
+def test_what_sessions_showed_of_the_instructions_is_stated_and_nothing_is_drafted_against_it() -> None:
+    said = "     1→# Build\n     2→- Use tspec instead of cargo."
+    shown = tool("Read", {"file_path": "/app/CLAUDE.md"}, said)
+    found = sessions(*shown, *edit("/a.rs", "x", "y"), *bash("cargo fmt"), a_reply("ok"))
+    every = [each for one in found for each in one.material.shown]
+    assert [each.lines for each in every] == [("# Build", "- Use tspec instead of cargo.")] * 3
+    stated = with_shown(Stated(), every)
+    assert statement_of(stated, "use tspec instead of cargo") == ("CLAUDE.md", every[0].time)
+    told = find_patterns([each.material for each in found])
+    basis = Basis(projects={"s0": "/app", "s1": "/app", "s2": "/app"}, stated={"/app": stated})
+    assert [each.kind for each in suggest(told, ())] == [SuggestionKind.HOOK]
+    assert not suggest(told, (), basis)
+
+
+def test_of_a_file_on_disk_only_lines_that_are_still_in_it_are_stated() -> None:
+    shown = [ShownInstructions(path="/app/CLAUDE.md", time=None, lines=("Never push.", "Always lint first."))]
+    stated = with_shown(Stated(memory=(("CLAUDE.md", "Always lint first.", None),)), shown)
+    assert statement_of(stated, "never push on a friday") is None
+    assert statement_of(stated, "always lint first") is not None
 
 
 def test_what_a_hook_or_the_client_wrote_becomes_no_command() -> None:

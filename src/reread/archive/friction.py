@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from reread import lazy
 from reread.client_settings import Applied, applied, stated_in
-from reread.features.friction.refusals import Stated
 from reread.features.friction.scene import Moment
+from reread.features.friction.stated import Stated
 from reread.features.friction.suggestions import Suggestion
 from reread.index import meta
 from reread.index.database import snapshot, transaction

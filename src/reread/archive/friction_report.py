@@ -25,8 +25,8 @@ from reread.features.friction.patterns import (
     Rule,
     find_patterns,
 )
-from reread.features.friction.refusals import Stated
 from reread.features.friction.scene import PRINTED_NAMES, Cause, FrictionKind, Moment, money_of
+from reread.features.friction.stated import ShownInstructions, Stated, with_shown
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
 from reread.index import findings, meta, user_data
 from reread.index.findings import NO_TIME, instruction_changes, prompts_in
@@ -592,6 +592,8 @@ class _Retrospect:
         self._ask = ask
         self._history = history
         self._labels = Labels(connection)
+        self._shown: dict[str | None, list[ShownInstructions]] = {}
+        """What sessions showed of the files that instruct the agent, by project."""
         self._moments, self._spared = self._chosen(history.events())
 
     def retro(self) -> Retro:
@@ -691,15 +693,24 @@ class _Retrospect:
         is_open = ask.session is not None or (ask.filters.since is None and ask.filters.until is None)
         keeps = None if is_open and (ask.with_wrong or not self._labels) else self._keeps
         if ask.session is None:
-            found = find_patterns(self._history.materials(numbers, keeps), events)
+            found = find_patterns(self._noticed(self._history.materials(numbers, keeps)), events)
         else:
             everything = [event for _, event in self._moments]
-            found = find_patterns(self._history.materials(self._history.sessions, keeps), everything)
+            found = find_patterns(self._noticed(self._history.materials(self._history.sessions, keeps)), everything)
             found = [pattern for pattern in found if ask.session.row.uuid in pattern.sessions]
         if ask.kinds is None:
             return found
         wanted = {kind.value for kind in ask.kinds}
         return [pattern for pattern in found if pattern.kind.value in wanted]
+
+    def _noticed(self, materials: Iterable[Material]) -> Iterator[Material]:
+        """The same materials; what each shows of the instructions of its own project is noted."""
+        for each in materials:
+            for shown in each.shown:
+                folder = _concerned(shown.path) if shown.path else None
+                if folder is None or _is_below(each.project, folder) or _is_below(folder, each.project):
+                    self._shown.setdefault(each.project, []).append(shown)
+            yield each
 
     def _keeps(self, repeated: AskedPrompt | Rule) -> bool:
         kind = FrictionKind.REPEATED_INSTRUCTION if isinstance(repeated, Rule) else FrictionKind.RE_ASK
@@ -723,10 +734,10 @@ class _Retrospect:
     def _basis(self, patterns: Iterable[RepeatedPattern]) -> Basis:
         """The projects of sessions, and what the files of projects with a pattern already contain."""
         projects = {each.uuid: each.project for each in self._history.sessions.values()}
-        if self._ask.stated is None:
-            return Basis(projects=projects)
         named = {projects.get(session) for pattern in patterns for session in pattern.sessions}
-        return Basis(projects=projects, stated={each or "": self._ask.stated(each) for each in {*named, None}})
+        on_disk = self._ask.stated or (lambda _: Stated())
+        stated = {each or "": with_shown(on_disk(each), self._shown.get(each, ())) for each in {*named, None}}
+        return Basis(projects=projects, stated=stated)
 
     def _outcomes(self, numbers: Collection[int]) -> Outcomes:
         endings = findings.endings_of(self._connection, numbers)

@@ -23,6 +23,7 @@ from .prompt_text import PackedSketches, Sketch, grouped, sketch_of_words, words
 from .refusals import is_by_person, is_from_hook, reason_given
 from .repeats import FEWEST_WORDS, decisions, rule_of, was_asked
 from .scene import EDITS, SHELLS, Cause, DetectedCall, FrictionKind, Moment, Scene, quote
+from .stated import ShownInstructions, shown_in
 
 MOST_CHAINS = 120
 MOST_LINES = 60
@@ -117,6 +118,8 @@ class Material(Struct, frozen=True, kw_only=True):
     """Whole command lines of the steps in chains."""
     ran: tuple[CountedPhrase, ...] = ()
     """Programs that ran well, so that no suggestion calls them missing; `refused` counts how often they failed."""
+    shown: tuple[ShownInstructions, ...] = ()
+    """What it showed of the files that instruct the agent."""
 
 
 def material_of(scene: Scene) -> Material:
@@ -136,6 +139,7 @@ def material_of(scene: Scene) -> Material:
             for each in _counted([(step.line, step.uuid) for step in steps if step.line], MOST_LINES)
         ),
         ran=_ran(scene),
+        shown=shown_in(scene),
     )
 
 
@@ -342,6 +346,8 @@ class RepeatedPattern(Struct, frozen=True, kw_only=True):
     example: str
     moments: tuple[PatternMoment, ...]
     details: dict[str, str | int] = field(default_factory=dict)
+    counts: tuple[int, ...] = ()
+    """How often in each of the sessions, which are in the order of time."""
 
     def as_events(self) -> list[Moment]:
         """The moments of a repeated instruction, as moments of friction; other patterns already have such moments."""
@@ -412,17 +418,22 @@ class _Utterances:
                     example=shortest,
                     moments=tuple(shown),
                     details=_steps_of(same),
+                    counts=_in_each(said.session for said in same),
                 )
+
+
+def _in_each(sessions: Iterable[str]) -> tuple[int, ...]:
+    return tuple(Counter(sessions).values())
 
 
 class _Places:
     """How often something was done, in which sessions, and the moments that are shown: nothing else is kept."""
 
-    __slots__ = ("count", "moments", "refused", "sessions")
+    __slots__ = ("moments", "refused", "sessions")
 
     def __init__(self) -> None:
-        self.count = self.refused = 0
-        self.sessions: list[str] = []
+        self.refused = 0
+        self.sessions: dict[str, int] = {}
         self.moments: list[tuple[str, str]] = []
 
 
@@ -437,10 +448,8 @@ class _PhraseTally:
             places = self._by_name.get(each.what)
             if places is None:
                 places = self._by_name[each.what] = _Places()
-            places.count += each.count
             places.refused += each.refused
-            if not places.sessions or places.sessions[-1] != session:
-                places.sessions.append(session)
+            places.sessions[session] = places.sessions.get(session, 0) + each.count
             if len(places.moments) < _MOST_MOMENTS:
                 places.moments.append((session, each.uuid))
 
@@ -450,14 +459,15 @@ class _PhraseTally:
             RepeatedPattern(
                 kind=kind,
                 about=what,
-                count=places.count,
-                sessions=tuple(dict.fromkeys(places.sessions)),
+                count=sum(places.sessions.values()),
+                sessions=tuple(places.sessions),
                 example=what,
                 moments=tuple(PatternMoment(session=session, uuid=uuid, text=what) for session, uuid in places.moments),
                 details={"refused": places.refused} if kind is PatternKind.PERMISSION else {},
+                counts=tuple(places.sessions.values()),
             )
             for what, places in self._by_name.items()
-            if len(places.sessions) >= fewest and places.count >= least and len(set(places.sessions)) >= fewest
+            if len(places.sessions) >= fewest and sum(places.sessions.values()) >= least
         ]
 
 
@@ -608,4 +618,5 @@ def _errors(events: Iterable[Moment], ran: Counter[str], fewest: int) -> Iterabl
                     for event in same[:_MOST_MOMENTS]
                 ),
                 details=details,
+                counts=_in_each(event.session for event in same),
             )

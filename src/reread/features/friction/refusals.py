@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -21,8 +20,8 @@ from reread.sessions.speaker import PROMPT_BELOW, STOP_FEEDBACK
 
 from .call_results import tests_of
 from .command_lines import is_commit, is_pull_request, is_push
-from .prompt_text import words_of
 from .scene import EDITS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of, quote, verdict_in
+from .stated import NAMES
 
 _SUBJECT = 80
 """Letters of a command or a path in a quote."""
@@ -236,7 +235,6 @@ def _of_prompt(text: str) -> str | None:
     return reason.partition(PROMPT_BELOW)[0].strip()
 
 
-NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
 _MEMORY_LINE = b"<user-memory-input>"
 UNTOLD = "CLAUDE.md"
 """A line added with `#` does not show which of the files it went into."""
@@ -263,33 +261,6 @@ def _changes(scene: Scene) -> Iterator[InstructionEdit]:
         for record in scene.lines_of(speaker):
             if _MEMORY_LINE in record.raw:
                 yield InstructionEdit(path=UNTOLD, uuid=record.uuid, time=record.time)
-
-
-class Stated(NamedTuple):
-    """What the files of a project already tell the agent."""
-
-    memory: tuple[tuple[str, str, datetime | None], ...] = ()
-    """Name and text of each file, and when it was last changed."""
-    allowed: frozenset[str] = frozenset()
-    """Permission rules in its settings, both allowed and denied."""
-    hooks: str = ""
-    """The commands of its hooks."""
-    commands: frozenset[str] = frozenset()
-    """Names of its commands and skills."""
-
-
-_STATED = 0.75
-"""The share of a rule's words that one line must contain for the rule to count as stated there."""
-
-
-def statement_of(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
-    """The first file that states a rule in one line, and when it was last changed."""
-    words = set(words_of(rule))
-    for name, text, changed in stated.memory:
-        for line in text.split("\n"):
-            if len(words) > 1 and len(words & set(words_of(line))) >= _STATED * len(words):
-                return name, changed
-    return None
 
 
 class SessionOutcome(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -15,10 +16,10 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .patterns import PatternKind, PatternMoment, RepeatedPattern
+from .patterns import FEWEST_SESSIONS, PatternKind, PatternMoment, RepeatedPattern
 from .prompt_text import words_of
-from .refusals import Stated, statement_of
 from .scene import FrictionKind, Moment, money_of
+from .stated import Stated, is_against, statement_of
 
 MOST = 5
 """People read a few good ones; the others are shown on request."""
@@ -29,6 +30,7 @@ _FEWEST_PASTES = 3
 _FEWEST_LINES_TYPED = 3
 _STRESSED = "- IMPORTANT: "
 _OPENING_STEPS = 2
+_FEWEST_TELLING = 2
 _MANY_SESSIONS = 5
 
 
@@ -81,7 +83,7 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     went_well: int = 0
     """How many moments that went well the draft would also have matched."""
     checked: str = ""
-    """How it was checked against the archive."""
+    """What it would have done in other sessions than those it was made from."""
     worth: Worth = Worth(0.0, 0, "")
 
 
@@ -105,20 +107,22 @@ def suggest(
 ) -> list[Suggestion]:
     """Suggestions, the one that would have saved most first."""
     by_line: dict[str | None, list[Moment]] = {}
+    repeated = list(patterns)
     for event in (every := list(events)):
         by_line.setdefault(event.uuid, []).append(event)
     given = (basis or Basis())._replace(events=every, by_line=by_line)
     found = [
         _placed(made, pattern.sessions, given)
-        for pattern in _distinct(patterns)
+        for pattern in _distinct(repeated)
         if (made := _FROM[pattern.kind](pattern, given)) is not None
     ]
     for each in _from_events(given):
         proving = [event for uuid in each.evidence for event in by_line.get(uuid, ())]
         found.append(_placed(each, [event.session for event in proving], given))
     placed = [_with_worth(each, given) for each in found]
+    told = [each.example for each in repeated if each.kind in (PatternKind.INSTRUCTION, PatternKind.CORRECTION)]
     return sorted(
-        (each for each in placed if not _is_stated(each, given)),
+        (each for each in placed if not _is_stated(each, given) and not _contradicts(each, told, given)),
         key=lambda each: (-each.worth.minutes, -each.sessions, -each.count, each.title),
     )
 
@@ -147,7 +151,21 @@ def _made(kind: SuggestionKind, pattern: RepeatedPattern, title: str, draft: str
         count=pattern.count,
         days=len(days),
         matched=pattern.count,
+        checked=_replayed(pattern.counts),
     )
+
+
+def _replayed(counts: Sequence[int], would: str = "changed {} moments", but: str = "") -> str:
+    """What a draft made of the first sessions would have done in the later ones; `counts` are those of all sessions.
+
+    The sessions a draft is made from cannot check it: it fits them by construction.
+    """
+    made_from = min(len(counts), FEWEST_SESSIONS)
+    later = counts[made_from:]
+    if not later:
+        return f"made from {made_from} sessions; no later one to try it on yet{but}"
+    sessions = "one later session" if len(later) == 1 else f"{len(later)} later sessions"
+    return f"made from the first {made_from}; in {sessions} it would have {would.format(sum(later))}{but}"
 
 
 def _uuids(moments: Sequence[PatternMoment]) -> tuple[str, ...]:
@@ -165,7 +183,7 @@ def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
     wanted = set(each.evidence) if each.kind is SuggestionKind.MEMORY and each.draft != _RUN_IT_YOURSELF else set()
     losses = [event.loss for uuid in wanted for event in basis.by_line.get(uuid, ())]
     measured = [loss.seconds for loss in losses if loss.seconds]
-    minutes = _MINUTES.get(each.kind, _SOME_MINUTES)
+    minutes = _SOME_MINUTES if each.draft == _RUN_IT_YOURSELF else _MINUTES.get(each.kind, _SOME_MINUTES)
     assumed = max(0, each.count - len(measured)) * minutes
     how = f"{len(measured)} of {each.count} measured, the others " if measured else ""
     how += f"{minutes:g} minutes each by assumption" if assumed else "as measured"
@@ -179,6 +197,22 @@ def _is_stated(each: Suggestion, basis: Basis) -> bool:
         _covers(stated, each)
         for stated in (basis.stated.get(each.project or "", _NOTHING), basis.stated.get("", _NOTHING))
     )
+
+
+def _contradicts(each: Suggestion, told: Sequence[str], basis: Basis) -> bool:
+    """Whether a draft runs what a file or another draft says not to run."""
+    commands = _COMMANDS.findall(each.draft) if each.kind is not SuggestionKind.MEMORY else []
+    commands += [each.title.partition(" was run")[0]] if each.kind is SuggestionKind.HOOK else []
+    if not commands:
+        return False
+    # What goes into the settings for all projects must suit each of them.
+    concerned = ("", each.project) if each.project else tuple(basis.stated)
+    texts = [text for name in concerned for _, text, _ in basis.stated.get(name, _NOTHING).memory]
+    rules = [*told, *(line for text in texts for line in text.split("\n"))]
+    return any(is_against(rules, command) for command in commands)
+
+
+_COMMANDS = re.compile(r"^(?:\d+\. |- Run )`([^`]+)`$", re.MULTILINE)
 
 
 def _covers(stated: Stated, each: Suggestion) -> bool:
@@ -208,7 +242,6 @@ def _rule(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     made = replace(
         made,
         title=f"{verb} {_times(pattern.count)} in {len(pattern.sessions)} sessions{days}: put it into CLAUDE.md",
-        checked=f"matches {made.matched} of {pattern.count} moments",
     )
     projects = {basis.projects.get(session) for session in pattern.sessions}
     for project in [*(each for each in projects if each), ""]:
@@ -223,7 +256,7 @@ def _still_broken(made: Suggestion, pattern: RepeatedPattern, name: str, changed
     since = [moment for moment in pattern.moments if changed and moment.time and moment.time > changed]
     if changed is None or len(since) < _OPENING_STEPS:
         return None
-    title = f"It is stated in {name} since {changed:%Y-%m-%d} at the latest, and was broken {_times(len(since))} since"
+    title = f"Stated in {name}, and broken {_times(len(since))} since {changed:%Y-%m-%d}"
     return replace(
         made,
         title=title,
@@ -246,7 +279,7 @@ def _re_ask(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noq
     draft = _open_ended(pattern) + (f"\n\nUsually this takes:{listed}\n" if listed else "")
     title = f"Typed in {len(pattern.sessions)} sessions: make it /{name}"
     made = _made(SuggestionKind.COMMAND, pattern, title, draft, f".claude/commands/{name}.md")
-    return replace(made, checked=f"stands for {pattern.count} of {pattern.count} prompts")
+    return replace(made, checked=_replayed(pattern.counts, "stood for {} prompts"))
 
 
 def _open_ended(pattern: RepeatedPattern) -> str:
@@ -260,13 +293,15 @@ def _open_ended(pattern: RepeatedPattern) -> str:
 
 
 def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
-    """A skill with the command lines of one project; None if they are not known, or if every agent knows the steps."""
+    """A skill with the command lines of one project; None if they are not known or say little more than the names of
+    the steps, if no later session had use for it, or if every agent knows the steps."""
     steps = pattern.about.split(" > ")
     projects = {basis.projects.get(session) for session in pattern.sessions}
     if len(projects) > 1 or all(step.startswith(("git ", "gh ", "jj ")) for step in steps):
         return None
     lines = [str(pattern.details.get(f"step {number}", "")) for number in range(1, len(steps) + 1)]
-    if not all(lines):
+    telling = [line for step, line in zip(steps, lines, strict=True) if line not in (step, f"{step} <arguments>")]
+    if not all(lines) or len(telling) < _FEWEST_TELLING or len(pattern.sessions) <= FEWEST_SESSIONS:
         return None
     name = _slug(pattern.about.replace(" > ", " "))
     told = ", ".join(f"`{step}`" for step in steps)
@@ -278,7 +313,7 @@ def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     )
     title = f"Done in {len(pattern.sessions)} sessions: {told}"
     made = _made(SuggestionKind.SKILL, pattern, title, draft, f".claude/skills/{name}/SKILL.md")
-    return replace(made, checked=f"the commands followed each other {_times(pattern.count)}")
+    return replace(made, checked=_replayed(pattern.counts, "stood for {} runs of these commands"))
 
 
 _PYTHON, _SCRIPT = "*.py", "*.js|*.jsx|*.ts|*.tsx|*.css|*.json|*.md"
@@ -318,7 +353,7 @@ def _after_edit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
     made = _made(
         SuggestionKind.HOOK, pattern, title, json.dumps({"hooks": {"PostToolUse": [hook]}}, indent=2), _SETTINGS
     )
-    return replace(made, checked=f"would have spared {_times(pattern.count)}; files of other kinds are left alone")
+    return replace(made, checked=_replayed(pattern.counts, "spared {} runs", "; files of other kinds are left alone"))
 
 
 _RISKY = re.compile(
@@ -343,7 +378,7 @@ def _permission(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
     made = _made(
         SuggestionKind.PERMISSION, pattern, title, json.dumps({"permissions": {"allow": [rule]}}, indent=2), _SETTINGS
     )
-    return replace(made, checked=f"covers {pattern.count} of {pattern.count} questions; none was refused")
+    return replace(made, checked=_replayed(pattern.counts, "answered {} questions", "; none was refused"))
 
 
 def _shell_line(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
@@ -351,7 +386,7 @@ def _shell_line(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
     title = f"Typed {_times(pattern.count)} with `!`: make it an alias"
     command = pattern.about.replace("'", "'\\''")
     made = _made(SuggestionKind.COMMAND, pattern, title, f"alias {name}='{command}'", "~/.bashrc")
-    return replace(made, checked=f"the same line {_times(pattern.count)}")
+    return replace(made, checked=_replayed(pattern.counts, "stood for {} lines"))
 
 
 def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
@@ -373,8 +408,8 @@ def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
     else:
         return None
     made = _made(SuggestionKind.MEMORY, pattern, title, draft, _MEMORY)
-    well = f"; {missing or subject} ran well {_times(ran_well)} elsewhere" if ran_well else ""
-    return replace(made, went_well=ran_well, checked=f"matches {pattern.count} of {pattern.count} failures{well}")
+    well = f", and touched {ran_well} that went well" if ran_well else ", and touched none that went well"
+    return replace(made, went_well=ran_well, checked=_replayed(pattern.counts, "changed {} failures", well))
 
 
 _FROM: dict[PatternKind, Callable[[RepeatedPattern, Basis], Suggestion | None]] = {
@@ -409,7 +444,7 @@ def _from_events(basis: Basis) -> list[Suggestion]:
     pasted = [
         event for event in basis.events if event.kind is FrictionKind.MANUAL_STEP and event.about in _CARRIED_OVER
     ]
-    if len(pasted) >= _FEWEST_PASTES:
+    if len(pasted) >= _FEWEST_PASTES and len({event.session for event in pasted}) > FEWEST_SESSIONS:
         title = f"Output was pasted by hand {_times(len(pasted))}"
         found.append(_gathered(pasted, title, _RUN_IT_YOURSELF))
     return [each for each in found if each.sessions > 1]
@@ -426,7 +461,7 @@ def _gathered(events: Sequence[Moment], title: str, draft: str) -> Suggestion:
         count=len(events),
         days=len({event.time.date() for event in events if event.time is not None}),
         matched=len(events),
-        checked=f"matches {len(events)} of {len(events)} moments",
+        checked=_replayed(tuple(Counter(event.session for event in events).values())),
     )
 
 

@@ -1,0 +1,150 @@
+"""What a project's instruction files, settings, commands and skills already say: as they are on disk, and as sessions
+showed them when they were read, written or attached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from reread import lazy
+from reread.records import Attachment
+from reread.records.attachments import EditedTextFile, FileAttachment, NestedMemory, SkillListing
+from reread.records.lenient import parse_or_none
+
+from .prompt_text import words_of
+from .scene import EDITS, Scene, name_of, quote
+
+NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
+_SETTINGS = ("/.claude/settings.json", "/.claude/settings.local.json")
+_MOST_SHOWN, _LONGEST_TEXT, _SHORTEST = 200, 40_000, 3
+"""Lines of instructions that are kept of a session, characters of a file that are looked at, and those of a bracket."""
+_ALLOWED = lazy.pattern(r"\"(\w+(?:\([^\"]*\))?)\"")
+_NUMBER = lazy.pattern(r"^\s*\d+(?:→|\t)")
+
+
+class Stated(NamedTuple):
+    """What the files of a project already tell the agent."""
+
+    memory: tuple[tuple[str, str, datetime | None], ...] = ()
+    """Name and text of each file, and since when it has said so, as far as is known."""
+    allowed: frozenset[str] = frozenset()
+    """Permission rules in its settings, both allowed and denied."""
+    hooks: str = ""
+    """The commands of its hooks."""
+    commands: frozenset[str] = frozenset()
+    """Names of its commands and skills."""
+
+
+class ShownInstructions(Struct, frozen=True, kw_only=True, gc=False):
+    """What a session showed of the files that instruct the agent."""
+
+    path: str
+    """The file; empty for the list of skills and commands."""
+    time: datetime | None
+    lines: tuple[str, ...]
+
+
+def shown_in(scene: Scene) -> tuple[ShownInstructions, ...]:
+    """Each line of each file once, where it was first seen."""
+    seen: set[tuple[str, str]] = set()
+    found: list[ShownInstructions] = []
+    for path, time, text in (*_handled(scene), *_attached(scene)):
+        plain = (_NUMBER.sub("", line).strip() for line in text[:_LONGEST_TEXT].split("\n"))
+        told = dict.fromkeys(quote(line) for line in plain if len(line) > _SHORTEST)
+        fresh = tuple(line for line in told if (path, line) not in seen)[: _MOST_SHOWN - len(seen)]
+        seen.update((path, line) for line in fresh)
+        if fresh:
+            found.append(ShownInstructions(path=path, time=time, lines=fresh))
+    return tuple(found)
+
+
+def _handled(scene: Scene) -> Iterator[tuple[str, datetime | None, str]]:
+    """What was read of these files and written to them."""
+    for call in scene.main_calls:
+        if (call.name == "Read" or call.name in EDITS) and _is_told(call.path) and call.worked:
+            given = call.arguments
+            written = [given.content, given.new_string, *(each.get("new_string") for each in given.edits or ())]
+            texts = [call.text] if call.name == "Read" else [text for text in written if isinstance(text, str)]
+            yield from ((call.path, call.ended, text) for text in texts)
+
+
+def _attached(scene: Scene) -> Iterator[tuple[str, datetime | None, str]]:
+    for record in scene.conversation.beside.get(Attachment, ()):
+        body = record.attachment if isinstance(record, Attachment) else None
+        if isinstance(body, SkillListing):
+            yield "", record.time, "\n".join(body.names or ())
+        elif isinstance(body, EditedTextFile) and _is_told(body.filename or ""):
+            yield body.filename or "", record.time, body.snippet or ""
+        elif isinstance(body, NestedMemory | FileAttachment):
+            path = (body.path if isinstance(body, NestedMemory) else body.filename) or ""
+            if _is_told(path):
+                yield path, record.time, _content_in(parse_or_none(body.content))
+
+
+def _content_in(value: object) -> str:
+    """The text of an attached file, which lies one or two objects deep."""
+    if isinstance(value, dict):
+        return _content_in(value.get("content") or value.get("file"))
+    return value if isinstance(value, str) else ""
+
+
+def _is_told(path: str) -> bool:
+    return name_of(path) in NAMES or path.replace("\\", "/").endswith(_SETTINGS)
+
+
+def with_shown(stated: Stated, shown: Iterable[ShownInstructions]) -> Stated:
+    """What files state with what sessions showed of them, the earliest first. Of a file on disk only lines count
+    that still are in it: they only tell since when."""
+    on_disk = {name_of(name): {quote(line.strip()) for line in text.split("\n")} for name, text, _ in stated.memory}
+    memory: list[tuple[str, str, datetime | None]] = []
+    known: set[tuple[str, str]] = set()
+    allowed, hooks, commands = set(stated.allowed), [stated.hooks], set(stated.commands)
+    for each in sorted(shown, key=lambda each: (each.time is None, each.time)):
+        name = name_of(each.path)
+        if not each.path:
+            commands.update(each.lines)
+        elif name in NAMES:
+            lines = [line for line in each.lines if (name, line) not in known]
+            known.update((name, line) for line in lines)
+            here = [line for line in lines if name not in on_disk or line in on_disk[name]]
+            memory.append((name, "\n".join(here), each.time))
+        else:
+            allowed.update(rule for line in each.lines for rule in _ALLOWED.findall(line))
+            hooks.extend(each.lines)
+    return Stated((*memory, *stated.memory), frozenset(allowed), "\n".join(hooks), frozenset(commands))
+
+
+_STATED = 0.75
+"""The share of a rule's words that one line must contain for the rule to count as stated there."""
+
+
+def statement_of(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
+    """The first file that states a rule in one line, and since when."""
+    words = set(words_of(rule))
+    for name, text, since in stated.memory:
+        for line in text.split("\n"):
+            if len(words) > 1 and len(words & set(words_of(line))) >= _STATED * len(words):
+                return name, since
+    return None
+
+
+_AGAINST = lazy.pattern(
+    r"(?:instead of|rather than|never (?:use|run|call)?|don't (?:use|run|call)|do not (?:use|run|call)|avoid"
+    r"|,? not) +(?:using |running )?[`'\"]?([\w./-]+(?: [\w./:-]+)?)",
+    re.IGNORECASE,
+)
+
+
+def is_against(rules: Iterable[str], command: str) -> bool:
+    """Whether a rule says not to run a command: `use uv instead of pip` is against `pip install x`."""
+    words = command.split()
+    named = {" ".join(words[:1]), " ".join(words[:2])} - {""}
+    return any(
+        found in named or found.partition(" ")[0] in named
+        for rule in rules
+        for found in (each.rstrip(".,`'\"").lower() for each in _AGAINST.findall(rule))
+    )
