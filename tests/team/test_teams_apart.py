@@ -132,7 +132,13 @@ def test_nobody_writes_past_the_functions(full: Team, role: str) -> None:
             for statement in (f"TRUNCATE reread.{name}", f"INSERT INTO reread.{name} DEFAULT VALUES"):
                 with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType)):
                     store.connection.execute(statement.encode())
-        for call in ("assign_teams()", "make_months('text', '{1}')", "team_of('x', 'y', 'z')", "settle('{x}')"):
+        for call in (
+            "assign_teams()",
+            "make_months('text', '{1}')",
+            "team_of('x', 'y', 'z')",
+            "settle('{x}')",
+            "put_text('{}')",
+        ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 store.connection.execute(f"SELECT reread.{call}".encode())
 
@@ -142,8 +148,8 @@ def test_what_one_pushes_is_theirs_whatever_they_say(full: Team) -> None:
         [(key, uuid)] = store.rows("SELECT key, uuid FROM reread.session WHERE person = 'ann'")
     parcel: dict[str, Any] = {"key": key, "digest": "x", "title": "owned", "lines": [], "person": "ann", "ended": None}
     with full.store("bob") as store:
-        assert store.one("SELECT reread.put_text(%s)", (as_json(parcel),)) is False
-        assert store.one("SELECT reread.put_content(%s)", (as_json({**parcel, "files": []}),)) is False
+        for parts in ((as_json(parcel), None), (None, as_json({**parcel, "files": []}))):
+            assert store.one("SELECT reread.put(%s, NULL, NULL, %s, %s)", (key, *parts)) == "forgotten"
         with pytest.raises(Exception, match="is no session"):
             forget(store, uuid)
         assert store.one("SELECT reread.forget(%s)", (uuid,)) is False

@@ -231,7 +231,7 @@ def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: arg
         return 0
 
     def send() -> Outcome:
-        with stores.Store(url) as store, closing(ProgressBar()) as bar:
+        with stores.Store(url, tell=tell) as store, closing(ProgressBar()) as bar:
             done = payload.push(archive, store, filters, what, is_hashed=is_hashed, is_dry=args.dry_run, report=bar)
         if not args.dry_run:
             exchange.remember_store(archive.home, done.target, names)

@@ -142,7 +142,7 @@ def _init(args: argparse.Namespace, config: Config, url: str) -> int:
     )
     if not args.yes and not options.is_agreed(question):
         return 0
-    with stores.Store(url, is_new=True) as store:
+    with stores.Store(url, is_new=True, tell=tell) as store:
         stores.initialise(store, prices)
         exchange.remember_own_store(config.home, store.address)
         document = {"schema": "reread.team_init/1", "target": store.address, "price_table_date": f"{prices.as_of}"}
@@ -180,7 +180,7 @@ def _members(args: argparse.Namespace, config: Config, url: str) -> int:
 
 
 def _grant(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url) as store:
+    with stores.Store(url, tell=tell) as store:
         is_new = stores.grant(store, args.role, args.team, sees_text=not args.numbers)
     made = "; the role was made, without a password: `ALTER ROLE ... PASSWORD` gives it one" if is_new else ""
     sentence = f"{args.role} is in {args.team}{made}"
@@ -188,14 +188,14 @@ def _grant(args: argparse.Namespace, config: Config, url: str) -> int:
 
 
 def _revoke(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url) as store:
+    with stores.Store(url, tell=tell) as store:
         stores.revoke(store, args.role, args.team)
     sentence = f"{args.role} is no longer in {args.team}; what was pushed stays there"
     return _show_change(args, config, sentence, role=args.role, team=args.team)
 
 
 def _assign(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url) as store:
+    with stores.Store(url, tell=tell) as store:
         moved = stores.assign(store, args.pattern, args.team)
     sentence = f"{args.pattern} belongs to {args.team}; {count(moved, 'session')} moved there"
     return _show_change(args, config, sentence, pattern=args.pattern, team=args.team, moved=moved)
@@ -206,7 +206,7 @@ def _retain(args: argparse.Namespace, config: Config, url: str) -> int:
     if args.days != "forever" and not (word.isdecimal() and 1 <= int(word) <= 36_500):
         raise BadInput(f"{args.days!r} is no number of days; try 180d, or forever")
     days = None if args.days == "forever" else int(word)
-    with stores.Store(url) as store:
+    with stores.Store(url, tell=tell) as store:
         gone = stores.retain(store, days)
     kept = "for ever" if days is None else f"for {count(days, 'day')}"
     sentence = f"text is kept {kept}; {count(gone, 'month')} of it went; the ledger stays"
@@ -214,7 +214,7 @@ def _retain(args: argparse.Namespace, config: Config, url: str) -> int:
 
 
 def _forget(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url) as store:
+    with stores.Store(url, tell=tell) as store:
         named = stores.found_session(store, args.session)
         question = (
             f"remove every copy of {printable(named)} from {printable(store.address)}, ledger and text, for good?"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b, md5, sha256
 from hmac import digest as hmac_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -484,8 +484,7 @@ def push(
     counts = {"sent": 0, "unchanged": 0, "failed": 0, "forgotten": 0, "bytes_sent": 0, "redacted": 0}
     problems = []
     if not is_dry:
-        with database_errors():
-            store.one("SELECT reread.retire()")
+        store.patiently(lambda: store.rows("SELECT reread.retire()"))
     with database_errors():
         since = store.one("SELECT reread.kept_since()")
     chosen = _chosen(archive, filters)
@@ -595,12 +594,11 @@ def _known(store: Store, each: Waiting, there: _There | None, parts: list[str], 
     )
 
 
-def _all_there(store: Store, only: str | None = None) -> dict[str, _There]:
+def _all_there(store: Store) -> dict[str, _There]:
     rows = store.rows(
         """SELECT key, session.digest, title.digest, content_digest
            FROM reread.session LEFT JOIN reread.title ON title.session = session.id
-           WHERE person = reread.caller() AND (%s::text IS NULL OR key = %s)""",
-        (only, only),
+           WHERE person = reread.caller()"""
     )
     return {key: _There(*digests) for key, *digests in rows}
 
@@ -618,14 +616,10 @@ def _lacking(each: Waiting, there: _There | None, what: str) -> list[str]:
 
 
 def _send(store: Store, each: Waiting, made: dict[str, str], before: _There | None = None) -> bool | None:
-    """Sends the parts of a session. False if the team has forgotten it; None if the store no longer has what the parts
-    continue from (`before`)."""
-    with database_errors(), store.connection.transaction():
-        store.connection.execute("SELECT reread.lock_ledger()")
-        if before is not None and _all_there(store, each.key).get(each.key) != before:
-            return None
-        if "ledger" in made and not store.one("SELECT reread.put_session(%s::jsonb)", (made["ledger"],)):
-            return False
-        if "text" in made and not store.one("SELECT reread.put_text(%s::jsonb)", (made["text"],)):
-            return False
-        return "content" not in made or bool(store.one("SELECT reread.put_content(%s::jsonb)", (made["content"],)))
+    """Sends the parts of a session in one statement. False if the team has forgotten it; None if the store no longer
+    has what the parts continue from (`before`)."""
+    known = None if before is None else [before.digest, before.text_digest, before.content_digest]
+    parts = [made.get(part) for part in _parts(ALL)]
+    query: LiteralString = "SELECT reread.put(%s, %s, %s::jsonb, %s::jsonb, %s::jsonb)"
+    answer = store.patiently(lambda: store.rows(query, (each.key, known, *parts)))[0][0]
+    return {"taken": True, "forgotten": False, "changed": None}[answer]

@@ -332,12 +332,11 @@ $$;
 -- Stores one session, all of it, replacing what was pushed before, or only what has changed, and settles its responses.
 -- False if the session was forgotten.
 CREATE OR REPLACE FUNCTION put_session(parcel jsonb) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
     who text := caller(); is_whole boolean := coalesce((parcel->>'is_whole')::boolean, true);
     stays session%ROWTYPE; number bigint; keys text[]; changed bigint[];
 BEGIN
-    PERFORM lock_ledger();
     IF EXISTS (SELECT FROM forgotten WHERE session = mark_of(parcel->>'uuid')) THEN RETURN false; END IF;
     INSERT INTO machine VALUES (parcel->>'machine', who, parcel->>'label')
         ON CONFLICT (id, person) DO UPDATE SET label = excluded.label;
@@ -531,7 +530,7 @@ $$;
 
 -- Deletes text that is too old: whole months at once, and rows in the month where the limit is.
 CREATE OR REPLACE FUNCTION retire() RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET lock_timeout = '2s' AS $$
 DECLARE since bigint := kept_since(); part record; gone bigint := 0;
 BEGIN
     IF since IS NULL THEN RETURN 0; END IF;
@@ -543,8 +542,11 @@ BEGIN
             AND extract(epoch FROM (to_date(right(child.relname, 7), 'YYYY_MM') + interval '1 month')
                 AT TIME ZONE 'UTC') * 1000 <= since
     LOOP
-        EXECUTE format('DROP TABLE reread.%I', part.relname);
-        gone := gone + 1;
+        BEGIN
+            EXECUTE format('DROP TABLE reread.%I', part.relname);
+            gone := gone + 1;
+        EXCEPTION WHEN lock_not_available THEN NULL;   -- somebody reads it: it goes row by row now, and as a table later
+        END;
     END LOOP;
     DELETE FROM text WHERE time < since;
     DELETE FROM content WHERE time < since;
@@ -557,10 +559,9 @@ END $$;
 
 -- Stores the lines of a session, replacing all that were there or only those that changed.
 CREATE OR REPLACE FUNCTION put_text(parcel jsonb) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER AS $$
+LANGUAGE plpgsql AS $$
 DECLARE whose session%ROWTYPE;
 BEGIN
-    PERFORM lock_ledger();
     SELECT * INTO whose FROM session WHERE person = caller() AND key = parcel->>'key';
     IF whose.id IS NULL THEN RETURN false; END IF;
     IF coalesce((parcel->>'is_whole')::boolean, true) THEN
@@ -587,10 +588,9 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION put_content(parcel jsonb) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER AS $$
+LANGUAGE plpgsql AS $$
 DECLARE whose session%ROWTYPE; ended bigint := (parcel->>'ended')::bigint;
 BEGIN
-    PERFORM lock_ledger();
     SELECT * INTO whose FROM session WHERE person = caller() AND key = parcel->>'key';
     IF whose.id IS NULL THEN RETURN false; END IF;
     DELETE FROM content WHERE session = whose.id AND (
@@ -609,6 +609,22 @@ BEGIN
     END IF;
     UPDATE session SET content_digest = parcel->>'digest' WHERE id = whose.id;
     RETURN true;
+END $$;
+
+-- What a push calls for each session: everything arrives before the ledger's lock is taken, and nothing is asked of the
+-- client while it is held, so a client that falls asleep holds up nobody. `before` is what the client continues from.
+CREATE OR REPLACE FUNCTION put(named text, before text[], ledger jsonb, text jsonb, content jsonb) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+    PERFORM lock_ledger();
+    IF before IS NOT NULL AND before IS DISTINCT FROM (
+        SELECT ARRAY[session.digest, title.digest, content_digest] FROM session LEFT JOIN title ON title.session = session.id
+        WHERE person = caller() AND key = named
+    ) THEN RETURN 'changed'; END IF;
+    IF ledger IS NOT NULL AND NOT put_session(ledger) OR text IS NOT NULL AND NOT put_text(text)
+        OR content IS NOT NULL AND NOT put_content(content)
+    THEN RETURN 'forgotten'; END IF;
+    RETURN 'taken';
 END $$;
 
 -- -- reading text of others. What is noted in the transaction that reads goes with its rollback, so a reading needs a
@@ -803,7 +819,6 @@ END $$;
 GRANT USAGE ON SCHEMA reread TO reread_member;
 REVOKE ALL ON ALL TABLES IN SCHEMA reread FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA reread FROM PUBLIC, reread_member;
-GRANT EXECUTE ON FUNCTION lock_ledger(), caller(), teams(boolean), kept_since(), put_session(jsonb), known_files(text),
-    known_lines(text), known_parts(text), put_text(jsonb), put_content(jsonb), retire(),
-    ask(jsonb), search(bigint, jsonb), lines_of(bigint, bigint), content_of(bigint, bigint), forget(text)
+GRANT EXECUTE ON FUNCTION caller(), teams(boolean), kept_since(), known_files(text), known_lines(text), known_parts(text),
+    put(text, text[], jsonb, jsonb, jsonb), retire(), ask(jsonb), search(bigint, jsonb), lines_of(bigint, bigint), content_of(bigint, bigint), forget(text)
     TO reread_member;

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, LiteralString
+from typing import TYPE_CHECKING, Any, Concatenate, LiteralString, ParamSpec, TypeVar
 
 from msgspec import Struct
 
@@ -28,18 +30,46 @@ else:
 VERSION = 3
 """The version of tables and functions. Increase it with every change of what a client may send or ask; a client refuses
 any other version."""
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
 _OLDEST_SERVER = 140_000
 _SCHEMES = ("postgresql://", "postgres://")
 _PASSWORD = re.compile(r"^(postgres(?:ql)?://[^:/@]*):[^/]*@")
 """Follows PostgreSQL's own reading of an address, where a password may contain characters that end a host elsewhere."""
 _SECRETS = ("password=", "sslpassword=")
-_AILMENTS = {"53100": "cannot go on: there is no room left on its disk; make some, and the same again goes on"}
+_AILMENTS = {
+    "53100": "cannot go on: there is no room left on its disk; make some, and the same again goes on",
+    "55P03": "is busy: another connection holds what this one needs",
+    "57014": "stopped what took too long, or what its owner ended; the same again goes on",
+    "25P03": "ended this connection, which was asleep in the middle of a change; the same again goes on",
+}
+_LOCK_NOT_AVAILABLE = "55P03"
+_PATIENCE = 120.0
+"""Seconds to wait for others; what they hold the store for takes the server a second or so."""
+_KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+LIMITS = {
+    "lock_timeout": "10s",
+    "statement_timeout": "10min",
+    "idle_in_transaction_session_timeout": "1min",
+    "tcp_keepalives_idle": "30",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+}
+"""How long one connection may hold up the others; the server's own are endless, and two hours for one that is gone."""
+_HOLDER = """SELECT usename, application_name, pg_locks.pid FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE locktype = 'advisory' AND (classid, objid, objsubid) = (0, 7824361, 1) AND granted
+        AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database()) LIMIT 1"""
 _NO_DATABASE = re.compile(r'database "[^"]*" does not exist')
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,63}")
 
 
 class StoreAway(RereadError):
     """The store cannot be reached now, or was lost on the way; trying again may help."""
+
+
+class StoreBusy(StoreAway):
+    """Another connection holds what this one needs."""
 
 
 class StoreRefused(RereadError):
@@ -72,12 +102,13 @@ def database_errors() -> Iterator[None]:
     psycopg = _psycopg()
     try:
         yield
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+    except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
         state = getattr(error, "sqlstate", None)
         if state is None and _NO_DATABASE.search(str(error)):
             raise BadInput(f"{_sentence(error)}; its owner makes one with PostgreSQL's `createdb`") from error
         what = "cannot be reached" if state is None else _AILMENTS.get(state, "cannot go on now")
-        raise StoreAway(f"the store {what}: {_sentence(error)}") from error
+        away = StoreBusy if state == _LOCK_NOT_AVAILABLE else StoreAway
+        raise away(f"the store {what}: {_sentence(error)}") from error
     except psycopg.errors.InsufficientPrivilege as error:
         hint = "ask its owner for `reread team grant ROLE TEAM`"
         raise StoreRefused(f"your role may not do that in this store ({_sentence(error)}); {hint}") from error
@@ -94,17 +125,23 @@ def _sentence(error: Exception) -> str:
 class Store:
     """A store, by its address; use it in a `with` statement."""
 
-    def __init__(self, url: str, *, is_new: bool = False) -> None:
+    def __init__(self, url: str, *, is_new: bool = False, tell: Callable[[str], None] | None = None) -> None:
+        """`tell` is given a sentence while others are waited for."""
         if not is_store(url):
             raise BadInput(f"{printable(url)!r} is no address of a store; try postgresql://host/database")
-        self.address = without_password(url)
+        self.address, self._tell = without_password(url), tell or (lambda _: None)
         with database_errors():
-            self.connection: psycopg.Connection[Any] = _psycopg().connect(
-                url, autocommit=True, connect_timeout=10, application_name="reread"
-            )
+            settings = {"connect_timeout": 10, "application_name": "reread", **_KEEPALIVES}
+            given = _psycopg().conninfo.conninfo_to_dict(url)
+            self.connection: psycopg.Connection[Any] = _psycopg().connect(**{**settings, **given}, autocommit=True)
             # Compiling a query takes half a second, and answering it milliseconds. Nobody's objects stand before those
             # of the catalogue, since who may create some could have this role run them.
-            self.connection.execute("SET jit = off; SET search_path = pg_catalog, pg_temp")
+            limits = {**LIMITS, "jit": "off", "search_path": "pg_catalog, pg_temp"}
+            limits |= {"statement_timeout": "0"} if is_new else {}  # every cost of a large store is made again
+            self.connection.execute(
+                "SELECT pg_catalog.set_config(key, value, false) FROM pg_catalog.jsonb_each_text(%s)",
+                (as_json(limits),),
+            )
             self.role = str(self.one("SELECT current_user"))
         if not is_new:
             self._check()
@@ -144,6 +181,25 @@ class Store:
         with database_errors():
             return self.connection.execute(query, values or None).fetchall()
 
+    def patiently(self, change: Callable[[], _T]) -> _T:
+        """Makes a change, again while others hold what it needs, and tells who does. Raises StoreAway if that takes too
+        long."""
+        give_up, told = time.monotonic() + _PATIENCE, ""
+        while True:
+            try:
+                return change()
+            except StoreBusy as error:
+                who, ends = "another connection", "try again later"
+                for role, program, process in self.rows(_HOLDER):
+                    who = f"{role} ({printable(program)}, process {process} of the server)"
+                    ends = f"the store's owner can end it: SELECT pg_terminate_backend({process})"
+                if time.monotonic() >= give_up:
+                    long = f"which held {self.address} for {_PATIENCE:.0f} s"
+                    raise StoreAway(f"gave up waiting for {who}, {long}; {ends}") from error
+                if who != told:
+                    told = who
+                    self._tell(f"waiting for {who}, which is writing to {self.address}")
+
     def note(self, name: str) -> str | None:
         found = self.one("SELECT value FROM reread.note WHERE name = %s", (name,))
         return None if found is None else str(found)
@@ -156,6 +212,17 @@ def as_json(value: object) -> Any:
 # -- for the owner
 
 
+def _patient(work: Callable[Concatenate[Store, _P], _T]) -> Callable[Concatenate[Store, _P], _T]:
+    """A change that waits for others as `Store.patiently` does."""
+
+    @wraps(work)
+    def waiting(store: Store, /, *values: _P.args, **named: _P.kwargs) -> _T:
+        return store.patiently(lambda: work(store, *values, **named))
+
+    return waiting
+
+
+@_patient
 def initialise(store: Store, prices: Prices) -> None:
     """Creates tables, functions, rules and prices. On an existing store it brings them up to date and calculates all
     costs again."""
@@ -168,6 +235,7 @@ def initialise(store: Store, prices: Prices) -> None:
             store.version()
         store.connection.execute(schema.encode())
         _close_public(store)
+        _limit_waiting(store)
         store.connection.execute("INSERT INTO reread.note VALUES ('salt', %s) ON CONFLICT DO NOTHING", (token_hex(16),))
         _write_note(store, "version", str(VERSION))
         _write_prices(store, prices)
@@ -183,6 +251,24 @@ def _close_public(store: Store) -> None:
         raise BadInput(
             f"everybody may create objects in schema public of {store.address}, and that is not yours to end; an"
             " administrator of the server has to run `REVOKE CREATE ON SCHEMA public FROM PUBLIC` there first"
+        )
+
+
+def _limit_waiting(store: Store) -> None:
+    """Makes `LIMITS` those of the database, for clients that set none, except where it has its own."""
+    database, is_own = store.rows(
+        "SELECT datname, pg_has_role(datdba, 'MEMBER') FROM pg_database WHERE datname = current_database()"
+    )[0]
+    if not is_own:
+        return
+    there = store.rows(
+        """SELECT split_part(each, '=', 1) FROM pg_db_role_setting, unnest(setconfig) AS each
+           WHERE setrole = 0 AND setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())"""
+    )
+    for name in LIMITS.keys() - {name for (name,) in there}:
+        limit = sql.SQL("ALTER DATABASE {} SET {} = {}")
+        store.connection.execute(
+            limit.format(sql.Identifier(database), sql.Identifier(name), sql.Literal(LIMITS[name]))
         )
 
 
@@ -211,6 +297,7 @@ def _write_prices(store: Store, prices: Prices) -> None:
         )
 
 
+@_patient
 def grant(store: Store, role: str, team: str, *, sees_text: bool) -> bool:
     """Adds a role to a team; True if the role had to be created first, without a password."""
     _check_names(role, team)
@@ -228,6 +315,7 @@ def grant(store: Store, role: str, team: str, *, sees_text: bool) -> bool:
     return is_new
 
 
+@_patient
 def revoke(store: Store, role: str, team: str) -> None:
     """Removes a role from a team; after its last team, it may no longer do anything in the store. Raises BadInput."""
     _check_names(role, team)
@@ -245,6 +333,7 @@ def _check_names(*names: str) -> None:
             raise BadInput(f"{printable(name)!r} is no name: 1 to 63 letters on one line")
 
 
+@_patient
 def assign(store: Store, pattern: str, team: str) -> int:
     """Assigns projects to a team; gives how many sessions moved."""
     _check_names(team)
@@ -258,6 +347,7 @@ def assign(store: Store, pattern: str, team: str) -> int:
         return int(store.one("SELECT reread.assign_teams()"))
 
 
+@_patient
 def retain(store: Store, days: int | None) -> int:
     """Sets for how many days text is kept, None for always; gives how many months of text were deleted at once."""
     with database_errors(), store.connection.transaction():
@@ -267,6 +357,7 @@ def retain(store: Store, days: int | None) -> int:
         return int(store.one("SELECT reread.retire()"))
 
 
+@_patient
 def forget(store: Store, name: str) -> str:
     """Removes every copy of a session; gives its id. Raises StoreRefused if others pushed it too, unless the role owns
     the store."""
