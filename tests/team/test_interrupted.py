@@ -94,6 +94,8 @@ def test_a_push_that_is_killed_leaves_whole_sessions_and_goes_on(crowd: Team, tm
             time.sleep(0.002)
         pushing.kill()
         pushing.communicate()
+        while store.rows("SELECT FROM pg_stat_activity WHERE usename = 'ann'"):
+            time.sleep(0.01)  # what had arrived completely is stored
         before = sessions_there(store)
         assert verify(store, packaged_prices())[1] == []
         assert store.rows(HALVES) == [(0,)]
