@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -10,6 +11,7 @@ import pytest
 from reread.archive.filters import Filter
 from reread.team.questions import listed, usage
 from reread.team.store import Store, as_json, audit
+from reread.testing import a_prompt, a_session
 
 from .conftest import Team
 from .test_teams_apart import IDS, hits
@@ -55,6 +57,31 @@ def test_a_search_that_is_undone_stays_noted_for_all_it_may_have_found(full: Tea
         assert readings(full, "ann") == [("amy", "ann", "search", None)]
         with pytest.raises(psycopg.errors.RaiseException, match=NO_TICKET):  # it was for once
             store.connection.execute("SELECT * FROM reread.search(%s, %s)", (ticket, as_json(SEARCH)))
+
+
+def test_no_search_takes_back_what_was_shown(full: Team) -> None:
+    shown = {"session": number_of(full, "ann")}
+    with full.store("amy") as store:
+        ticket = ask(store, shown)
+        with pytest.raises(psycopg.errors.RaiseException, match=NO_TICKET):
+            store.connection.execute("SELECT * FROM reread.search(%s, %s)", (ticket, as_json(shown)))
+        both = {**SEARCH, **shown}
+        with pytest.raises(psycopg.errors.RaiseException, match=NO_TICKET):
+            store.connection.execute("SELECT * FROM reread.search(%s, %s)", (ask(store, both), as_json(both)))
+    assert readings(full, "ann") == [("amy", "ann", "show", IDS["ann"])] * 2
+
+
+def test_the_total_of_a_search_counts_nobody_who_is_not_noted(full: Team, tmp_path: Path) -> None:
+    """Else lines of one's own, shown before all others, would tell unnoted whether somebody else wrote a word."""
+    told = a_session(a_prompt("lantern lantern", timestamp="2026-11-01T10:00:00.000Z"), id="own", cwd="/src/own")
+    told.write(tmp_path / "amy" / "projects")
+    full.push("amy", "text")
+    wanted = {**SEARCH, "best": 1}
+    with full.store("amy") as store:
+        [row] = store.rows("SELECT * FROM reread.search(%s, %s)", (ask(store, wanted), as_json(wanted)))
+        assert row[-1] == 1
+        assert len(hits(store, "lantern")) == 4
+    assert [person for _, person, _, _ in readings(full, "ann")] == ["ann"]
 
 
 @pytest.mark.parametrize("what", ["show", "search"])

@@ -657,11 +657,11 @@ BEGIN
     RETURN number;
 END $$;
 
--- Raises an exception if a ticket is not for this question, or not yet committed.
-CREATE OR REPLACE FUNCTION check_ticket(number bigint, wanted jsonb) RETURNS void LANGUAGE plpgsql AS $$
+-- Raises an exception if a ticket is not for this question and way of reading, or not yet committed.
+CREATE OR REPLACE FUNCTION check_ticket(number bigint, reading text, wanted jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT EXISTS (
-        SELECT FROM audit WHERE ticket = number AND reader = caller() AND asked = md5(wanted::text)
+        SELECT FROM audit WHERE ticket = number AND reader = caller() AND how = reading AND asked = md5(wanted::text)
             AND made_in IS DISTINCT FROM pg_current_xact_id_if_assigned() AND at > clock_timestamp() - interval '10 minutes'
     ) THEN
         RAISE EXCEPTION 'text of others is read with a ticket, which `reread.ask` gives in a transaction before this one';
@@ -671,7 +671,8 @@ END $$;
 
 -- Takes the newest `most` lines that match, and returns the `best` of them by a cheap rank; the caller ranks those by
 -- their text. The weights are half of those in `search_language`, which go beyond 1. Row level security would prevent
--- PostgreSQL from using the text index, so this filters by team itself; without a ticket it finds the caller's own.
+-- PostgreSQL from using the text index, so this filters by team itself; without a ticket it finds the caller's own. The
+-- total is that of people whose lines are returned, and so noted: else it would tell unnoted who else wrote a word.
 CREATE OR REPLACE FUNCTION search(ticket bigint, wanted jsonb)
 RETURNS TABLE (session bigint, agent text, uuid text, "time" bigint, line text, total bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET enable_seqscan = off SET jit = off AS $$
@@ -682,12 +683,12 @@ DECLARE
         THEN ARRAY(SELECT each::bigint FROM jsonb_array_elements_text(wanted->'among') AS each) END;
 BEGIN
     IF ticket IS NOT NULL THEN
-        PERFORM check_ticket(ticket, wanted);
+        PERFORM check_ticket(ticket, 'search', wanted);
         own := ARRAY(SELECT teams(true));
         sees_all := is_owner();
     END IF;
     RETURN QUERY WITH hit AS MATERIALIZED (
-        SELECT hits.*, count(*) OVER () AS number FROM text AS hits
+        SELECT hits.*, count(*) OVER (PARTITION BY hits.person) AS number FROM text AS hits
         WHERE hits.words @@ query AND (coalesce(hits.team, '*') = ANY (own) OR hits.person = who OR sees_all)
             AND (since IS NULL OR hits.time >= since)
             AND (until IS NULL OR hits.time < until)
@@ -701,7 +702,9 @@ BEGIN
         INSERT INTO audit (reader, person, how)
         SELECT DISTINCT who, shown.person, 'search' FROM shown WHERE shown.person <> who
     )
-    SELECT shown.session, shown.agent, shown.uuid, shown.time, shown.line, shown.number FROM shown;
+    SELECT shown.session, shown.agent, shown.uuid, shown.time, shown.line,
+        (SELECT sum(of_one.number)::bigint FROM (SELECT DISTINCT shown.person, shown.number FROM shown) AS of_one)
+    FROM shown;
     DELETE FROM audit WHERE audit.ticket = search.ticket;   -- whose text was found is noted now
 END $$;
 
@@ -713,7 +716,7 @@ BEGIN
     SELECT * INTO whose FROM session WHERE id = wanted;
     IF whose.person = caller() THEN RETURN true; END IF;
     IF ticket IS NULL OR whose.id IS NULL OR NOT may_read(whose) THEN RETURN false; END IF;
-    PERFORM check_ticket(ticket, jsonb_build_object('session', wanted));
+    PERFORM check_ticket(ticket, 'show', jsonb_build_object('session', wanted));
     RETURN true;
 END $$;
 
