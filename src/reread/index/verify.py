@@ -54,9 +54,6 @@ _MISCOUNTED = f"""
         SELECT session AS id, count(*) AS typed FROM prompt JOIN file ON file.id = prompt.file GROUP BY session
     ) USING (id)
     WHERE {_NO_CAPTURE}
-        AND NOT EXISTS (
-            SELECT 1 FROM file WHERE file.session = session.id AND kind IN ('transcript', 'subagent') AND NOT has_talk
-        )
         AND (prompts, tool_calls) IS NOT (ifnull(typed, 0), ifnull(calls, 0))"""  # noqa: S608
 """Sessions whose prompts or calls are not as many as their rows; a call may be told in several files."""
 _MONEY = 2
