@@ -10,10 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path, PurePath
-from typing import BinaryIO
 
 from reread.errors import BadInput, printable
 from reread.home import make_private
@@ -48,12 +46,12 @@ def path_below(folder: Path, name: str | PurePath) -> Path:
     at = folder
     for each in folders:
         at = at / each
-        if _is_link(at):
+        if is_link(at):
             raise _link(at)
     return at / file
 
 
-def _is_link(path: Path) -> bool:
+def is_link(path: Path) -> bool:
     """Whether this is a link, or what Windows has instead (a junction)."""
     try:
         status = path.lstat()
@@ -113,7 +111,7 @@ def _entered(holder: int, folder: Path, *, is_private: bool) -> int:
     try:
         entered = os.open(folder.name, _FOLDER, dir_fd=holder)
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EMLINK) or _is_link(folder):
+        if error.errno in (errno.ELOOP, errno.EMLINK) or is_link(folder):
             raise _link(folder) from error
         raise
     if is_new and is_private:
@@ -144,27 +142,26 @@ def _write(
         raise
 
 
-@contextmanager
-def open_regular(path: Path) -> Iterator[BinaryIO]:
-    """A regular file, open for reading. Raises OSError, also for a link, a device, or a pipe, which is never waited
-    for."""
-    if _is_link(path):  # where the system cannot refuse it while opening
+def open_regular(path: Path, most: int) -> FileIO:
+    """A regular file, open for reading. Raises OSError for one of more than `most` bytes, and for a link, a device, or
+    a pipe, which is never waited for."""
+    if is_link(path):  # where the system cannot refuse it while opening
         raise OSError(errno.ELOOP, "it is a link, which nobody else may put here")
-    with open(os.open(path, _READ), "rb", buffering=0) as file:  # noqa: PTH123  a descriptor, no path
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
-        yield file
+    file = FileIO(os.open(path, _READ), "rb")
+    status = os.fstat(file.fileno())
+    if stat.S_ISREG(status.st_mode) and status.st_size <= most:
+        return file
+    file.close()
+    if stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes")
+    raise OSError(errno.EINVAL, "it is no regular file")
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """The content of a regular file. Raises OSError as `open_regular` does, and for one of more than `most` bytes."""
-    with open_regular(path) as file:
-        if os.fstat(file.fileno()).st_size > most:
-            raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MB")
-        parts, left = [], most + 1
+    """The content of a regular file. Raises OSError as `open_regular` does."""
+    with open_regular(path, most) as file:
+        parts, left = [], most  # it may grow meanwhile: what comes then is left for the next time
         while left and (block := file.read(min(left, 1 << 20))):
             parts.append(block)
             left -= len(block)
-        if not left:
-            raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MB")
         return b"".join(parts)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reread import lazy
 from reread.errors import BadInput, RereadError, printable
+from reread.foreign_files import is_link, open_regular, read_regular
 from reread.home import make_private, sync_file, sync_folder, write_durably
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ else:
 SUFFIX = ".sealed"
 _KNOWN = "sealed.json"
 _NONCE, _TAG, _KEY = 12, 16, 32
+_LARGEST = 128 << 20
+"""No file of a shared folder is larger: a pack has half of that."""
 _MACHINE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PLAIN = re.compile(r"(\d+\.pack|journal\.json)(\.part)?")
 """Files of an unencrypted exchange folder, as opposed to sealed files and to those of the tool that syncs the
@@ -81,6 +84,8 @@ class SealedFolder:
         it compares contents instead of relying on what was noted. Raises BadInput if the folder has unencrypted
         files."""
         own = self.folder / plain.name
+        if is_link(own):
+            raise BadInput(f"{printable(str(own))} is a link, which reread did not make; remove it")
         if own.is_dir() and any(_PLAIN.fullmatch(each.name) for each in own.iterdir()):
             raise BadInput(f"{printable(str(self.folder))} has your sessions unencrypted; choose another folder")
         size, known = 0, _known(plain.parent)
@@ -104,7 +109,7 @@ class SealedFolder:
         status = plain.stat()
         state = f"{status.st_size} {status.st_mtime_ns}"
         name = _bound(sealed).decode()
-        if sealed.exists() and sealed.stat().st_size == status.st_size + _NONCE + _TAG:
+        if _size(sealed) == status.st_size + _NONCE + _TAG:
             if known.get(name) == f"{_nonce(sealed)} {state}" and not is_full:
                 return 0
             if self._open_file(sealed) == plain.read_bytes():
@@ -114,7 +119,8 @@ class SealedFolder:
         known[name] = f"{nonce.hex()} {state}"
         made = nonce + self._cipher.encrypt(nonce, content, _bound(sealed))
         part = sealed.with_name(f"{sealed.name}.part")
-        with part.open("wb") as file:
+        part.unlink(missing_ok=True)
+        with part.open("xb") as file:
             file.write(made)
             file.flush()
             sync_file(file.fileno())
@@ -126,12 +132,13 @@ class SealedFolder:
         pull."""
         size, problems, known = 0, [], _known(plain)
         for theirs in sorted(self.folder.iterdir()):
-            if not _MACHINE.fullmatch(theirs.name) or theirs.name == without:
+            if not _MACHINE.fullmatch(theirs.name) or theirs.name == without or is_link(theirs):
                 continue
             own = plain / theirs.name
             make_private(own)
             try:
-                names = {each.name.removesuffix(SUFFIX) for each in theirs.iterdir() if each.name.endswith(SUFFIX)}
+                found = [each.name.removesuffix(SUFFIX) for each in theirs.iterdir() if each.name.endswith(SUFFIX)]
+                names = set(filter(_PLAIN.fullmatch, found))
             except OSError as error:
                 problems.append(_unreadable(theirs, error))
                 continue
@@ -161,7 +168,7 @@ class SealedFolder:
 
     def _open_file(self, sealed: Path) -> bytes | None:
         """The content; None if the file is incomplete or was sealed with another key."""
-        raw = sealed.read_bytes()
+        raw = read_regular(sealed, _LARGEST)
         try:
             return self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _bound(sealed))
         except (exceptions.InvalidTag, ValueError):
@@ -182,8 +189,17 @@ def _known(plain: Path) -> dict[str, str]:
 
 
 def _nonce(sealed: Path) -> str:
-    with sealed.open("rb") as file:
-        return file.read(_NONCE).hex()
+    with open_regular(sealed, _LARGEST) as file:
+        return (file.read(_NONCE) or b"").hex()
+
+
+def _size(path: Path) -> int:
+    """The size of a regular file, -1 if there is none."""
+    try:
+        with open_regular(path, _LARGEST) as file:
+            return os.fstat(file.fileno()).st_size
+    except OSError:
+        return -1
 
 
 def _bound(sealed: Path) -> bytes:

@@ -47,7 +47,7 @@ def test_a_new_machine_begins_with_a_pull(machines: Machines, tmp_path: Path) ->
     machines("desk", "push", machines.folder, "--encrypt", key)
     (machines.root / "tablet" / "claude").mkdir(parents=True)
     said = machines("tablet", "pull", machines.folder, "--encrypt", key)
-    assert (said.code, said.err) == (0, "")
+    assert (said.code, "signs with the key" in said.err, len(said.err.splitlines())) == (0, True, 1)
     assert "from desk: 1 session imported" in said.out
     assert (machines.root / "tablet" / "archive" / "exchange").stat().st_mode & 0o077 == 0
 
@@ -82,7 +82,9 @@ def test_growth_and_forgetting_travel(machines: Machines, tmp_path: Path) -> Non
     assert machines("laptop", "show", other).code == 0
     machines("desk", "archive", "forget", other, "--yes")
     machines("desk", "push")
-    machines("laptop", "pull")
+    assert "desk forgot 1 session still kept here" in machines("laptop", "pull").err
+    assert machines("laptop", "show", other).code == 0
+    machines("laptop", "pull", "--forget")
     assert machines("laptop", "show", other).code == 2
 
 

@@ -138,7 +138,7 @@ def test_a_stopped_push_shows_nothing_and_the_next_one_clears_it(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(exchange, "_finish", stop)
+        patch.setattr("reread.exchange.push_packs._finish", stop)
         with pytest.raises(KeyboardInterrupt):
             desk.push()
     assert [path.suffix for path in desk.own.iterdir()] == [".part"]

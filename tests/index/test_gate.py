@@ -124,8 +124,7 @@ def test_a_machine_writes_no_key_of_another(generation: int, desk: Desk, laptop:
     start = 0 if generation == 2 else len(raw)
     mine = replace(header, machine=desk.id, generation=generation, start=start), longer[start:]
     put_pieces(desk.own, [*pieces_in(desk.own), mine])
-    (problem,) = laptop.pull().problems
-    assert gate.KEY in problem
+    assert any(gate.KEY in problem for problem in laptop.pull().problems)
     assert (laptop.found("iguana"), laptop.found("basilisk")) == (1, 0)
     with laptop.open() as archive:
         archive.safe.rebuild()

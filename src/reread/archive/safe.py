@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from reread import exchange
-    from reread.exchange import Pulled, Pushed
+    from reread.exchange import Agree, Pulled, Pushed
     from reread.index import carry_over, custody, machines, places
     from reread.index import verify as proof
     from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Generation, Restored
@@ -307,9 +307,18 @@ class ArchiveSafe:
                 exchange.remember_folder(archive.home, place)
             return pushed
 
-    def pull(self, folder: str | Path, report: Report | None = None) -> Pulled:
-        """Imports what other machines have pushed to a folder, and forgets what they forgot. Raises BadInput if there
-        is no such folder."""
+    def pull(
+        self,
+        folder: str | Path,
+        report: Report | None = None,
+        *,
+        agree: Agree | None = None,
+        trust: str | None = None,
+    ) -> Pulled:
+        """Imports what other machines have pushed to a folder. `agree` is asked about the sessions that one of them
+        forgot: True forgets them here too, False keeps them from then on, None leaves it for the next time; without
+        `agree` nothing is forgotten. The machine called `trust` is believed again, whatever key it has. Raises BadInput
+        if there is no such folder."""
         archive, source = self._archive, _folder(folder)
         exchange.check_folder(source)
         archive.reprice()
@@ -327,9 +336,23 @@ class ArchiveSafe:
                 archive.price_file,
                 report,
                 forget_answers=lambda session: model_answers.forget(archive.home, session),
+                agree=agree,
+                trust=() if trust is None else machines.ids_called(machines.machines(archive.connection), trust),
             )
             exchange.remember_folder(archive.home, source, is_pull=True)
             return pulled
+
+    def bring_back(self, report: Report | None = None) -> list[str]:
+        """Brings back the sessions that were forgotten here in the last thirty days because another machine had
+        forgotten them; gives their ids."""
+        archive = self._archive
+        archive.reprice()
+        with archive.locked():
+            self._recover()
+            sessions = exchange.bring_back(archive.connection, archive.packs, archive.home)
+            adopting.adopt_tail(archive.connection, archive.packs, archive.price_file, report)
+            self._fold_copies()
+            return sessions
 
     def last_folder(self) -> Path | None:
         """The folder that was last pushed to or pulled from."""

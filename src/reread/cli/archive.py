@@ -436,12 +436,15 @@ def run_machine(arguments: list[str]) -> int:
     config = options.make_config(args)
     with bare_archive(config) as archive:
         machine = archive.inner.own_machine() if args.label is None else archive.inner.label_machine(args.label)
-        options.show_answer(args, config, lambda: _document(machine), lambda _: [f"{machine.label}  {machine.id}"])
+        code = exchange.own_code(archive.home)
+        lines = [f"{machine.label}  {machine.id}", *([f"signs what it pushes with the key {code}"] if code else [])]
+        options.show_answer(args, config, lambda: _document(machine, code), lambda _: lines)
     return 0
 
 
-def _document(machine: Machine) -> dict[str, object]:
-    return {"schema": "reread.machine/1", "id": machine.id, "label": machine.label}
+def _document(machine: Machine, code: str | None) -> dict[str, object]:
+    known = {} if code is None else {"key": code}
+    return {"schema": "reread.machine/1", "id": machine.id, "label": machine.label, **known}
 
 
 DOCTOR_EXAMPLES = """\

@@ -24,6 +24,7 @@ from reread.config import expanded
 from reread.errors import BadInput, RereadError, printable
 from reread.home import make_private
 from reread.views.numbers import count, size
+from reread.views.text import shorten
 
 from . import options
 from .main import word_first
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from reread.archive import Archive, Pulled, Pushed
     from reread.archive.filters import Filter
     from reread.config import Config
+    from reread.exchange import Agree, ForgottenElsewhere
     from reread.team import payload
     from reread.team import store as stores
     from reread.team.payload import Sent
@@ -61,6 +63,8 @@ PUSH_EXAMPLES = """\
 PULL_EXAMPLES = """\
   reread pull /mnt/nas/reread
   reread pull                              from the folder of the last time
+  reread pull --forget                     also forget here what other machines forgot
+  reread pull --bring-back                 and have it back, for thirty days
   reread list --machine laptop             sessions of one machine
   reread usage machine                     what each has used"""
 PUSH_ABOUT = """Send this machine's sessions to a folder that your other machines share: a NAS, Syncthing, a mounted
@@ -70,7 +74,8 @@ Anyone who can read the folder can read the sessions.
 Or send them to a team store, postgresql://...: numbers and project names by default, no text. --what text sends
 prompts, replies, thinking and tool inputs, redacted on this machine; --what all sends full transcripts."""
 PULL_ABOUT = """Import what your other machines pushed to a folder: their sessions, complete, and their marks (the
-latest change wins). What was forgotten there is forgotten here."""
+latest change wins). What was forgotten there is told, and forgotten here as far as you agree: a handful that is signed
+at a terminal, more when you say so, without a terminal only with --forget. It is kept aside for thirty days."""
 EXIT_DAMAGE = 1
 _WHAT = ("ledger", "text", "all")
 _NAMES = ("plain", "hashed")
@@ -80,6 +85,8 @@ _STORES = ("postgresql://", "postgres://")
 _PLAIN = "exchange"
 """Subfolder of the archive with the plain content of an encrypted folder."""
 _LONGEST_WAIT = 60.0
+_LISTED = 10
+"""How many forgotten sessions of a machine are listed."""
 Outcome = tuple[dict[str, Any], list[str]]
 """The result of a push: its document, and a sentence for each problem."""
 
@@ -104,6 +111,9 @@ def pull_parser() -> options.Parser:
     made = options.make_parser("pull", PULL_ABOUT, PULL_EXAMPLES, syncs=False)
     made.add_argument("folder", nargs="?", metavar="FOLDER", help="the shared folder (default: the last one used)")
     made.add_argument("--encrypt", metavar="KEYFILE", help="the key that `push --encrypt` made")
+    made.add_argument("--forget", action="store_true", help="forget here, unasked, what other machines forgot")
+    made.add_argument("--bring-back", action="store_true", help="bring back what a pull forgot in the last 30 days")
+    made.add_argument("--trust", metavar="MACHINE", help="believe this machine again, whatever key it signs with now")
     return made
 
 
@@ -176,19 +186,22 @@ def _needs_key(folder: Path) -> BadInput:
     return BadInput(f"{printable(str(folder))} has your sessions encrypted; say --encrypt KEYFILE")
 
 
-def _pull_from_folder(archive: Archive, folder: Path, key: Path | None, progress: ProgressBar) -> Pulled:
+def _pull_from_folder(
+    archive: Archive, folder: Path, key: Path | None, progress: ProgressBar, args: argparse.Namespace
+) -> Pulled:
+    agree = _agree(args, progress)
     if key is None:
         encrypted = _encrypted(folder)
         if encrypted and encrypted.issuperset(path for path in folder.iterdir() if path.name != archive.machine):
             raise _needs_key(folder)
         if encrypted:
             tell(f"what is encrypted in {printable(str(folder))} is left out; say --encrypt KEYFILE for it")
-        return archive.safe.pull(folder, progress)
+        return archive.safe.pull(folder, progress, agree=agree, trust=args.trust)
     exchange.check_folder(folder)
     shared, plain = sealed.SealedFolder(folder, key), archive.home / _PLAIN
     make_private(plain)
     opened = shared.open(plain, archive.machine)
-    done = archive.safe.pull(plain, progress)
+    done = archive.safe.pull(plain, progress, agree=agree, trust=args.trust)
     exchange.remember_key(archive.home, folder, key)
     return replace(done, folder=folder, problems=[*opened.problems, *done.problems])
 
@@ -305,12 +318,55 @@ def run_pull(arguments: list[str]) -> int:
     config = options.make_config(args)
     if args.folder is not None:
         _refuse_store(args.folder)
+    if args.bring_back:
+        return _bring_back(args, config)
     with bare_archive(config) as archive, closing(ProgressBar()) as progress:
         folder = _folder(archive, args.folder, config, "pull")
-        done = _pull_from_folder(archive, folder, _key(archive, folder, args.encrypt), progress)
-    _print_problems(done.problems)
+        done = _pull_from_folder(archive, folder, _key(archive, folder, args.encrypt), progress, args)
+    _print_problems([*done.notes, *done.problems, *(_left_line(each) for each in done.left)])
     options.show_answer(args, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
     return 0
+
+
+def _bring_back(args: argparse.Namespace, config: Config) -> int:
+    with bare_archive(config) as archive, closing(ProgressBar()) as progress:
+        sessions = archive.safe.bring_back(progress)
+    document = {"schema": "reread.bring_back/1", "sessions": sessions}
+    lines = [f"{count(len(sessions), 'session')} brought back", *(f"  {printable(each)}" for each in sessions)]
+    options.show_answer(args, config, lambda: document, lambda _: lines)
+    return 0
+
+
+def _agree(args: argparse.Namespace, progress: ProgressBar) -> Agree:
+    """Asks about what another machine forgot: a handful that is signed is only told, and without a terminal nothing is
+    forgotten unless an option says so."""
+
+    def ask(found: ForgottenElsewhere) -> bool | None:
+        if args.forget:
+            return True
+        if not sys.stdin.isatty():
+            return None
+        progress.close()
+        tell_lines("\n".join(_forgotten_lines(found)))
+        if found.is_small:
+            return True
+        return options.is_agreed("Forget them here too? They are kept aside for 30 days.")
+
+    return ask
+
+
+def _forgotten_lines(found: ForgottenElsewhere) -> list[str]:
+    sign = "" if found.is_proved else ", which is not proved to be its own word"
+    rows = [f"  {printable(each.row.uuid)[:8]}  {shorten(each.row.title or '', 60)}" for each in found.sessions]
+    more = [f"  and {len(rows) - _LISTED:,} more"] if len(rows) > _LISTED else []
+    return [f"{printable(found.machine)} forgot {count(len(rows), 'session')}{sign}:", *rows[:_LISTED], *more]
+
+
+def _left_line(found: ForgottenElsewhere) -> str:
+    names = ", ".join(printable(each.row.uuid)[:8] for each in found.sessions[:_LISTED])
+    more = ", ..." if len(found.sessions) > _LISTED else ""
+    number = count(len(found.sessions), "session")
+    return f"{printable(found.machine)} forgot {number} still kept here ({names}{more}); `reread pull --forget` forgets"
 
 
 def _refuse_store(target: str) -> None:
@@ -389,6 +445,11 @@ def _pull_document(done: Pulled) -> dict[str, object]:
         "marks": done.marks,
         "bytes_taken": done.bytes_taken,
         "problems": done.problems,
+        "notes": done.notes,
+        "forgotten_elsewhere": [
+            {"machine": each.machine, "is_proved": each.is_proved, "sessions": [one.row.uuid for one in each.sessions]}
+            for each in done.left
+        ],
     }
 
 

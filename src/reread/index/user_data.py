@@ -136,6 +136,11 @@ def keep_forgotten(connection: sqlite3.Connection, rows: Iterable[tuple[str, int
     connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", rows)
 
 
+def drop_forgotten(connection: sqlite3.Connection, keys: Iterable[str]) -> None:
+    """Call it inside a transaction, after `take_over_copy`."""
+    connection.executemany("DELETE FROM forgotten WHERE key = ?", [(key,) for key in keys])
+
+
 class MarkNote(NamedTuple):
     """A session's mark in the form that is sent to other machines; without a mark, it was removed."""
 
@@ -161,7 +166,7 @@ def keep_notes(connection: sqlite3.Connection, notes: Iterable[MarkNote]) -> int
     known = {note.session: note for note in mark_notes(connection)}
     changed = 0
     for note in notes:
-        row = _row({"session": note.session, **note.mark}) if note.mark is not None else None
+        row = _row({**note.mark, "session": note.session}) if note.mark is not None else None
         if (note.mark is not None and row is None) or not _is_later(note, known.get(note.session)):
             continue
         changed += note.mark != (known[note.session].mark if note.session in known else None)

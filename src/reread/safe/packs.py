@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.errors import SafeError
+from reread.foreign_files import open_regular
 from reread.home import JOURNAL, make_private, sync_file, sync_folder
 
 from .pieces import (
@@ -58,9 +59,10 @@ _CHUNK = 1 << 20
 class Pack:
     """One pack, open for reading, up to the length it had when it was opened; raises only OSError."""
 
-    def __init__(self, path: Path, number: int) -> None:
+    def __init__(self, path: Path, number: int, most: int | None = None) -> None:
+        """With `most`, where others may write: only a regular file, and of at most that many bytes."""
         self.number = number
-        self._file = path.open("rb", buffering=0)
+        self._file = path.open("rb", buffering=0) if most is None else open_regular(path, most)
         self.size = os.fstat(self._file.fileno()).st_size
 
     def __enter__(self) -> Self:
@@ -169,9 +171,9 @@ class Pack:
 class PackWriter:
     """Appends to one pack; raises only OSError, and leaves no half piece behind when it does."""
 
-    def __init__(self, path: Path, number: int) -> None:
+    def __init__(self, path: Path, number: int, *, is_new: bool = False) -> None:
         self.number = number
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | (os.O_EXCL if is_new else 0)
         self._fd = os.open(path, flags, 0o600)
         path.chmod(0o600)  # the umask may have removed the user's own rights
         self.end = self._kept = os.fstat(self._fd).st_size
@@ -214,10 +216,13 @@ class PackWriter:
         self.end = end
 
 
-def walk(path: Path, number: int, offset: int = 0, *, proved: bool = False) -> Iterator[FoundPiece | Damage]:
-    """The pieces of one pack, with every byte proved if `proved`; a pack that cannot be read is given as damage."""
+def walk(
+    path: Path, number: int, offset: int = 0, *, proved: bool = False, most: int | None = None
+) -> Iterator[FoundPiece | Damage]:
+    """The pieces of one pack, with every byte proved if `proved`; a pack that cannot be read is given as damage. For
+    `most` see `Pack`."""
     try:
-        with Pack(path, number) as pack:
+        with Pack(path, number, most) as pack:
             for piece in pack.pieces(offset):
                 read = pack.read(piece.place) if proved and piece.header is not None else None
                 yield read if isinstance(read, Damage) else piece

@@ -1,0 +1,262 @@
+"""`pull`: imports what other machines have pushed, as far as it is believed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence, Set
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.billing import Prices
+from reread.errors import RereadError, printable
+from reread.index import read
+from reread.index.backup_files import shared_digest
+from reread.index.database import transaction
+from reread.index.gate import KEY, safe_gate, sentences, unknown_kind
+from reread.index.machine_file import Machine
+from reread.index.machines import learn_machine
+from reread.index.places import fold_copies, known_keys, part_ways
+from reread.index.user_data import keep_notes, take_over_copy, write_copy
+from reread.index.verify import unnamed_pieces
+from reread.ingest import Report
+from reread.ingest.adopt import admitted, adopt, adopt_tail
+from reread.safe.packs import Pack
+from reread.safe.pieces import Damage, FoundPiece, PieceHeader
+from reread.safe.safe import Safe
+from reread.sources import FileKind
+
+from .folder import LARGEST_PACK, Incoming, PieceName, is_forgotten, name_of, other_parts, packs_in, read_part
+from .forgotten import Agree, ForgottenElsewhere, apply, arrived, expire, forget, hit
+from .keys import KnownMachines, Proof
+
+_TORN = "is not whole"
+_OF_ANOTHER = "they are not of the machine whose folder they are in"
+
+
+class Pulled(Struct, frozen=True, kw_only=True):
+    """The result of a pull."""
+
+    folder: Path
+    machines: list[str]
+    """Labels of the other machines that have pushed there."""
+    sessions: int
+    """How many sessions are new here, or have grown."""
+    bytes_taken: int
+    forgotten: int
+    """Sessions that were forgotten elsewhere and now here too."""
+    marks: int
+    problems: list[str]
+    """One sentence for each thing that could not be imported yet, or is not believed."""
+    notes: list[str] = []
+    """Sentences about keys that are seen for the first time."""
+    left: list[ForgottenElsewhere] = []
+    """What was forgotten elsewhere and stays here until the person agrees."""
+
+
+def pull(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    machine: Machine,
+    folder: Path,
+    prices: Prices,
+    price_file: Path | None,
+    report: Report | None = None,
+    *,
+    forget_answers: Callable[[str], None],
+    agree: Agree | None = None,
+    trust: Iterable[str] = (),
+) -> Pulled:
+    """Imports what other machines have pushed; the caller holds the lock. `forget_answers` is called with the id of
+    each session that is forgotten; `agree` is asked about what others forgot, and without it nothing is forgotten. The
+    machines in `trust` are believed again.
+
+    Pieces are on disk before any row names them, so the next sync or pull finds what an interrupted one left.
+    """
+    home = safe.folder.parent
+    known = KnownMachines(home)
+    for number in trust:
+        known.trust_again(number)
+    expire(home)
+    others = [read_part(own, known) for own in other_parts(folder, machine.id)]
+    problems = [problem for each in others for problem in (*each.problems, *_strange(each))]
+    for each in others:
+        learn_machine(connection, each.own.name, each.label)
+    before = read.bytes_by_session(connection)
+    size = _take(connection, safe, others, problems)
+    adopt_tail(connection, safe, price_file, report)
+    _adopt_own_ways(connection, safe, machine, price_file)
+    fold_copies(connection, safe, prices)
+    after = read.bytes_by_session(connection)
+    fresh = {number for number, taken in after.items() if taken != before.get(number)}
+    again = hit(connection, safe, set(read.forgotten(connection)), fresh - before.keys())
+    forget(connection, safe, prices, again, forget_answers)
+    found = arrived(connection, safe, others, known.kept)
+    applied = apply(connection, safe, prices, found, known, agree, forget_answers)
+    notes = _learn_keys(known, others)
+    marks = _keep_marks(connection, home, others)
+    return Pulled(
+        folder=folder,
+        machines=[each.label for each in others],
+        sessions=len((fresh - set(again)) & read.bytes_by_session(connection).keys()),
+        bytes_taken=size,
+        forgotten=applied.forgotten,
+        marks=marks,
+        problems=problems,
+        notes=notes,
+        left=applied.left,
+    )
+
+
+def _strange(each: Incoming) -> list[str]:
+    if each.proved.proof is not Proof.STRANGE:
+        return []
+    how = f"signed with another key, {each.proved.code}" if each.proved.key else "not signed as before"
+    return [
+        f"{printable(each.label)}: its journal is {how}, so what it marked and forgot is left out. Compare with"
+        f" `reread machine` there; if that is right, `reread pull --trust {each.own.name[:8]}` believes it from now on"
+    ]
+
+
+def _learn_keys(known: KnownMachines, others: Sequence[Incoming]) -> list[str]:
+    """Remembers keys that are seen for the first time; a sentence for each."""
+    new = [each for each in others if each.proved.proof is Proof.NEW]
+    for each in new:
+        known.learn(each.own.name, each.proved.key)
+    known.save()
+    return [
+        f"{printable(each.label)} signs with the key {each.proved.code}: the same stands in `reread machine` there, or"
+        " somebody else wrote this"
+        for each in new
+    ]
+
+
+def _keep_marks(connection: sqlite3.Connection, home: Path, others: Sequence[Incoming]) -> int:
+    with transaction(connection, durable=True):
+        take_over_copy(connection, home)
+        marks = keep_notes(connection, [note for each in others for note in each.believed_journal.marks])
+        if marks:
+            write_copy(connection, home)
+    return marks
+
+
+class _InSafe:
+    """What the safe has: its pieces, how far each file reaches, and the digests of all bytes that backups may share."""
+
+    def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
+        self.gate = safe_gate(connection)
+        passed = self.gate.sort((found.header, found.place) for found in safe.scan() if isinstance(found, FoundPiece))
+        self.names: set[PieceName] = {name_of(header) for header, _ in passed.left_out}
+        self._ends: dict[tuple[str, int], int] = {}
+        self._bytes: set[str] = set()
+        headers = [header for header, _ in passed.pieces]
+        for header in sorted(headers, key=lambda each: shared_digest(each) is not None):
+            if shared_digest(header) is None or self.has_before(header):
+                self.add(header)
+
+    def add(self, header: PieceHeader) -> None:
+        self.names.add(name_of(header))
+        key = header.file, header.generation
+        self._ends[key] = max(self._ends.get(key, 0), header.start + header.length)
+        if header.kind == FileKind.BACKUP and not shared_digest(header):
+            self._bytes.add(header.sha256)
+
+    def has_before(self, header: PieceHeader) -> bool:
+        """Whether it has everything that a piece needs: the bytes before it, or those that it refers to."""
+        if header.kind == FileKind.BACKUP:  # one that stands for another has no length
+            digest = shared_digest(header)
+            return digest is None or digest in self._bytes
+        return header.start <= self._ends.get((header.file, header.generation), 0)
+
+
+def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[Incoming], problems: list[str]) -> int:
+    """Appends to the safe what it lacks; gives how many bytes of files that is."""
+    forgotten = set(read.forgotten(connection))
+    known = _InSafe(connection, safe)
+    size = 0
+    for each in others:
+        try:
+            waiting = packs_in(each.own)
+        except RereadError as problem:
+            problems.append(str(problem))
+            continue
+        before = -1
+        left_out: dict[PieceName, tuple[PieceHeader, str]] = {}
+        torn: list[str] = []
+        # Again as long as that gives more: after a forget, a later pack may have what an earlier one continues.
+        while waiting and len(known.names) > before:
+            before, torn = len(known.names), []
+            for number, path in list(waiting.items()):
+                taken = _take_pack(safe, path, number, each.own.name, forgotten | each.forgotten, known)
+                size += taken.size
+                left_out |= {name_of(header): (header, why) for header, why in taken.left_out}
+                if taken.fault is not None:
+                    torn.append(f"{path.name} {taken.fault}")
+                elif not any(why == KEY for _, why in taken.left_out):
+                    del waiting[number]
+        shown = [(header, why) for name, (header, why) in left_out.items() if why != KEY or name not in known.names]
+        problems += sentences([(replace(header, machine=each.label), why) for header, why in shown], {})
+        for name in torn if not each.problems else ():
+            later = "the rest comes with a later pull, or after `push --full` there"
+            problems.append(f"{printable(each.label)}: {name}; {later}")
+    safe.flush()
+    return size
+
+
+class _PackTaken(NamedTuple):
+    size: int
+    """Bytes of its new pieces."""
+    fault: str | None
+    """Why it is to be read again."""
+    left_out: list[tuple[PieceHeader, str]]
+    """What the gate does not admit, with the reasons; and what is kept for a version that knows what it is."""
+
+
+def _take_pack(safe: Safe, path: Path, number: int, machine: str, forgotten: Set[str], known: _InSafe) -> _PackTaken:
+    """Appends the new pieces of one pack. A piece that continues or refers to one that has not arrived yet is left for
+    later, so files in the safe never have holes."""
+    size, fault = 0, None
+    left_out: list[tuple[PieceHeader, str]] = []
+    try:
+        with Pack(path, number, LARGEST_PACK) as pack:
+            for found in pack.pieces():
+                if isinstance(found, Damage):
+                    fault = _TORN
+                    continue
+                if name_of(found.header) in known.names:
+                    continue
+                header = known.gate.admit(found.header) if found.header.machine == machine else _OF_ANOTHER
+                if isinstance(header, str):
+                    left_out.append((found.header, header))
+                    continue
+                if is_forgotten(header, forgotten):
+                    continue
+                proved = pack.read(found.place)
+                if isinstance(proved, Damage) or not known.has_before(header):
+                    fault = _TORN
+                    continue
+                if (unknown := unknown_kind(header)) is not None:
+                    left_out.append((header, unknown))
+                safe.append(header, proved[1])
+                known.add(header)
+                size += header.length
+    except OSError as error:
+        fault = f"cannot be read ({error.strerror or error})"
+    return _PackTaken(size, fault, left_out)
+
+
+def _adopt_own_ways(connection: sqlite3.Connection, safe: Safe, machine: Machine, price_file: Path | None) -> None:
+    """Makes copies from other machines that have grown into separate files again; folding then prefers the fuller
+    one."""
+    places = {key for key, _ in known_keys(connection)}
+    theirs = [
+        piece
+        for piece in admitted(connection, safe.scan()).pieces
+        if piece[0].machine != machine.id and piece[0].file in places
+    ]
+    grown = {header.file for header, _ in unnamed_pieces(connection, safe, theirs)}
+    if grown:
+        keys = part_ways(connection, grown)
+        adopt(connection, safe, [piece for piece in theirs if piece[0].file in keys], price_file)
