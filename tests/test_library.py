@@ -17,7 +17,8 @@ import pytest
 
 import reread
 from reread import errors
-from reread.archive import Archive
+from reread.archive import Answer, Archive
+from reread.testing import a_prompt, a_session
 
 SAMPLES = Path(reread.__file__).parent / "samples"
 WITH_OUTPUT_FILE = Path(__file__).parent / "eras" / "e04-agent" / "source"
@@ -303,3 +304,47 @@ def test_every_exception_is_in_one_tree_and_can_be_imported() -> None:
     assert {each.__name__ for each in found} == set(errors.__all__)
     assert all(issubclass(each, reread.RereadError) for each in found)
     assert all(getattr(reread, each.__name__) is each for each in found)
+
+
+AskForAnswer = Callable[[Archive], Answer[Any]]
+ANSWERS: tuple[AskForAnswer, ...] = (
+    lambda a: a.search("lantern"),
+    lambda a: a.usage("model"),
+    lambda a: a.prompts(),
+    lambda a: a.thinking(),
+    lambda a: a.billing.caching(),
+    lambda a: a.friction.retro(),
+)
+
+
+@pytest.mark.parametrize("ask", ANSWERS)
+def test_an_answer_is_gone_through_counted_and_shown_as_a_table(
+    archive: Archive, ask: Callable[[Archive], Answer[object]]
+) -> None:
+    answer = ask(archive)
+    rows = answer.to_dicts()
+    assert len(answer) == len(list(answer)) == len(rows) <= getattr(answer, "total", -1)
+    assert all(isinstance(row, dict) and set(row) == set(rows[0]) for row in rows)
+    assert answer._repr_html_().count("<tr>") == len(rows) + 1
+    assert max(map(len, (repr(answer), *map(repr, answer)))) <= 300
+    assert answer
+
+
+def test_the_table_of_an_answer_is_escaped(tmp_path: Path) -> None:
+    a_session(a_prompt("<b>lantern</b> " + "x" * 500)).write(tmp_path / "projects")
+    with reread.open(tmp_path / "home", tmp_path / "projects") as archive:
+        archive.sync()
+        shown = archive.prompts()._repr_html_()
+    assert "&lt;b&gt;lantern" in shown
+    assert "x…</td>" in shown
+
+
+def test_the_length_of_an_archive_that_is_not_there_is_none_and_makes_none(tmp_path: Path) -> None:
+    assert len(reread.open(tmp_path / "none", [])) == 0
+    assert reread.open(tmp_path / "none", []).is_empty
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_an_answer_holds_names_its_session(archive: Archive) -> None:
+    hit = next(iter(archive.search("lantern")))
+    assert archive.session(hit).id == hit.session.row.uuid

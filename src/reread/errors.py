@@ -15,6 +15,9 @@
     ├── SafeError          the folder of the safe cannot be read or written
     │   ├── SafeFull       no room; nothing half-written is left
     │   └── SafeBusy       another process writes
+    ├── StoreAway          a team's store cannot be reached now; trying again may help
+    │   └── StoreBusy      another connection holds what this one needs
+    ├── StoreRefused       it was reached and refused
     ├── SafeDamaged        stored bytes that cannot be proved
     └── WorkerLost         a worker process was ended from outside
 
@@ -43,7 +46,10 @@ __all__ = [
     "SafeError",
     "SafeFull",
     "SourceError",
+    "StoreAway",
+    "StoreBusy",
     "StoreError",
+    "StoreRefused",
     "UnknownSession",
     "WorkerLost",
 ]
@@ -182,3 +188,15 @@ def printable(text: str) -> str:
     """Text with bytes that are not UTF-8, and characters that a terminal would obey, shown as escapes."""
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+class StoreAway(RereadError):
+    """A team's store cannot be reached now, or was lost on the way; trying again may help."""
+
+
+class StoreBusy(StoreAway):
+    """Another connection holds what this one needs."""
+
+
+class StoreRefused(RereadError):
+    """A team's store was reached and refused."""

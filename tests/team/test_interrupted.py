@@ -22,8 +22,9 @@ from faults.test_full_disk import fill, small_disk
 from reread.archive import Archive
 from reread.archive.usage_report import UsageReport
 from reread.billing import packaged_prices
+from reread.errors import StoreAway
 from reread.team.questions import usage
-from reread.team.store import Store, StoreAway, verify
+from reread.team.store import Store, verify
 from reread.testing import a_prompt, a_reply, a_session
 from trees import generate
 

@@ -11,9 +11,9 @@ import pytest
 
 from reread.archive.filters import Filter
 from reread.archive.search_language import DEFAULT_FIELDS
-from reread.errors import BadInput
+from reread.errors import BadInput, StoreRefused
 from reread.team.questions import listed, search, session, usage
-from reread.team.store import Store, StoreRefused, as_json, assign, audit, forget, grant, retain, revoke, status
+from reread.team.store import Store, as_json, assign, audit, forget, grant, retain, revoke, status
 from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought
 
 from .conftest import Team

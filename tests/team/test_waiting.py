@@ -14,10 +14,11 @@ import pytest
 
 from reread.archive.filters import Filter
 from reread.billing import packaged_prices
+from reread.errors import StoreAway
 from reread.team import store as stores
 from reread.team.payload import push
 from reread.team.questions import listed
-from reread.team.store import LIMITS, Store, StoreAway, database_errors, initialise, retain
+from reread.team.store import LIMITS, Store, database_errors, initialise, retain
 from reread.testing import a_prompt, a_reply, a_session
 
 from .conftest import Team

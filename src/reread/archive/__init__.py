@@ -38,7 +38,8 @@ if TYPE_CHECKING:
         usage_report,
         user_marks,
     )
-    from .answers import window_of
+    from .answer import Answer
+    from .answers import FoundPrompt, FoundPrompts, FoundThought, ThinkingAnswer, window_of
     from .archive import Archive, load, open_archive
     from .billing import Reconciled
     from .cache_report import CacheReport
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from .friction_report import Retro
     from .inner import CLEANUP_DAYS
     from .listing import Listed
-    from .text_search import SearchAnswer
-    from .usage_report import UnpricedModel, UsageReport
+    from .text_search import Hit, SearchAnswer
+    from .usage_report import UnpricedModel, UsageReport, UsageRow
     from .user_marks import Project
 
 

@@ -27,6 +27,7 @@ from reread.sessions.calls import call_names
 from reread.sessions.speaker import Speaker
 from reread.sessions.turns import prompt_of, queued_prompt
 
+from .answer import Answer
 from .filters import Filter, FilterOptions, Zone, is_tool, make_filter, text_of, whole_number
 from .listing import passing_ids
 
@@ -186,8 +187,11 @@ class FoundThought(Struct, frozen=True):
     agent: str | None
     thought: Thought
 
+    def __repr__(self) -> str:
+        return f"<FoundThought {self.thought.text[:80]!r} in {self.session}>"
 
-class ThinkingAnswer(Struct, frozen=True):
+
+class ThinkingAnswer(Answer[FoundThought], frozen=True):
     """The thoughts with enough text, newest first, and how many were left out."""
 
     thoughts: list[FoundThought]
@@ -197,18 +201,33 @@ class ThinkingAnswer(Struct, frozen=True):
     total: int
     """How many have enough text, including those beyond the limit."""
 
+    def _rows(self) -> list[FoundThought]:
+        return self.thoughts
+
+    def _plain(self, row: FoundThought) -> dict[str, object]:
+        return {"session": row.session, "agent": row.agent, "time": row.thought.time, "text": row.thought.text}
+
 
 class FoundPrompt(Struct, frozen=True):
     session: str
     project: str | None
     prompt: Prompt
 
+    def __repr__(self) -> str:
+        return f"<FoundPrompt {self.prompt.text[:80]!r} in {self.session}>"
 
-class FoundPrompts(Struct, frozen=True):
+
+class FoundPrompts(Answer[FoundPrompt], frozen=True):
     """Prompts, newest first, and how many there are including those beyond the limit."""
 
     prompts: list[FoundPrompt]
     total: int
+
+    def _rows(self) -> list[FoundPrompt]:
+        return self.prompts
+
+    def _plain(self, row: FoundPrompt) -> dict[str, object]:
+        return {"session": row.session, "project": row.project, "time": row.prompt.time, "text": row.prompt.text}
 
 
 class _Part(Struct, frozen=True):

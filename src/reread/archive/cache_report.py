@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.billing import Prices
+from reread.billing.money import in_dollars
 from reread.billing.report import Sums, Tokens, sums_of
 from reread.billing.response import Response, settle_all
 from reread.errors import BadInput
@@ -25,6 +26,7 @@ from reread.rows.model import RequestContext
 from reread.rows.responses import response_rows
 from reread.sessions import Session, scope_of
 
+from .answer import Answer
 from .filters import Filter
 from .listing import name_of
 from .usage_report import (
@@ -81,6 +83,9 @@ class CacheRow(Struct, frozen=True, kw_only=True):
     tokens: Tokens
     caching: Caching
 
+    def __repr__(self) -> str:
+        return f"<CacheRow {self.key!r}, {self.tokens.total_tokens:,} tokens, {self.caching.rebuilds:,} rebuilds>"
+
 
 class RebuildCause(Struct, frozen=True, kw_only=True):
     """Rebuilds for one reason."""
@@ -121,7 +126,7 @@ class SessionCaching(Struct, frozen=True, kw_only=True):
     throughput: Throughput
 
 
-class CacheReport(Struct, frozen=True, kw_only=True):
+class CacheReport(Answer[CacheRow], frozen=True, kw_only=True):
     by: str
     rows: tuple[CacheRow, ...]
     total_rows: int | None = None
@@ -132,6 +137,18 @@ class CacheReport(Struct, frozen=True, kw_only=True):
     """The most expensive first."""
     accounting: Accounting
     session: SessionCaching | None = None
+
+    @property
+    def total(self) -> int:
+        """How many rows there are, including those beyond the limit."""
+        return len(self.rows) if self.total_rows is None else self.total_rows
+
+    def _rows(self) -> tuple[CacheRow, ...]:
+        return self.rows
+
+    def _plain(self, row: CacheRow) -> dict[str, object]:
+        money = {"saved": in_dollars(row.caching.saved), "premium": in_dollars(row.caching.premium)}
+        return {self.by: row.key, "title": row.title, **row.tokens.plain(), **row.caching._asdict(), **money}
 
 
 class CacheCell(NamedTuple):

@@ -35,6 +35,7 @@ from reread.index.sessions import SessionOutline, StoredSession, session_outline
 from reread.index.user_data import labels
 from reread.times import is_moment, moment
 
+from .answer import Answer
 from .filters import Filter
 from .listing import session_filter
 from .usage_report import PERIODS, QUARTER_SECONDS, Calendar
@@ -545,7 +546,7 @@ class Outcomes(NamedTuple):
     ended: dict[str, int]
 
 
-class Retro(Struct, frozen=True, kw_only=True):
+class Retro(Answer[Moment], frozen=True, kw_only=True):
     since: datetime | None
     until: datetime | None
     session: StoredSession | None
@@ -570,6 +571,17 @@ class Retro(Struct, frozen=True, kw_only=True):
     """The session of every line in this answer."""
     waiting: int = 0
     """How many sessions have not been searched for moments, or not completely."""
+
+    @property
+    def total(self) -> int:
+        return len(self.events)
+
+    def _rows(self) -> list[Moment]:
+        return self.events
+
+    def _plain(self, row: Moment) -> dict[str, object]:
+        where = {"kind": str(row.kind), "about": row.about, "session": row.session, "uuid": row.uuid, "time": row.time}
+        return {**where, "evidence": row.evidence, "cause": str(row.cause), "confidence": row.confidence}
 
 
 def retro(connection: sqlite3.Connection, ask: RetroQuestion) -> Retro:

@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
@@ -176,35 +176,44 @@ class Listed(NamedTuple):
         return f"<Listed {self.id} {self.title[:60]!r}{cost}>"
 
 
-SessionName = str | StoredSession | Listed
+class OfSession(Protocol):
+    """A part of an answer: a hit, a prompt, a thought, a moment."""
+
+    @property
+    def session(self) -> str | StoredSession: ...
+
+
+SessionName = str | StoredSession | Listed | OfSession
 """What names a session: an id, a prefix of one, `@last`, `@2`; or a result of a list or a search."""
 
 
 def find_session(connection: sqlite3.Connection, home: Path, session: SessionName) -> StoredSession:
     """The newest session with this name. Raises UnknownSession, AmbiguousSession or BadInput."""
-    session = _named_here(connection, session)
-    if isinstance(session, StoredSession):
-        return session
-    if not isinstance(session, str):
-        raise BadInput(
-            f"{printable(repr(session))} names no session; give an id, the beginning of one, @last, @2, "
-            "or what sessions() lists"
-        )
-    found = _newest(connection, session) if session.startswith("@") else sessions_called(connection, session)
+    named = _named_here(connection, session)
+    if isinstance(named, StoredSession):
+        return named
+    found = _newest(connection, named) if named.startswith("@") else sessions_called(connection, named)
     if not found:
-        name, _, sign = session.rpartition("~")
+        name, _, sign = named.rpartition("~")
         found = [each for each in sessions_called(connection, name) if each.sign == sign]
     names = list(dict.fromkeys(each.row.uuid for each in found))
     if len(names) > 1:
-        raise AmbiguousSession(session, names)
+        raise AmbiguousSession(named, names)
     if not found:
-        raise UnknownSession(session, [home], is_partial=is_half_made(connection))
+        raise UnknownSession(named, [home], is_partial=is_half_made(connection))
     return found[0]
 
 
 def _named_here(connection: sqlite3.Connection, session: SessionName) -> StoredSession | str:
     """The session of a list's result; its name if that list was of another archive, which numbers its own sessions."""
-    stored = session.stored if isinstance(session, Listed) else session
+    stored: object = session.stored if isinstance(session, Listed) else session
+    if not isinstance(stored, str | StoredSession):
+        stored = getattr(stored, "session", None)
+    if not isinstance(stored, str | StoredSession):
+        raise BadInput(
+            f"{printable(repr(session)[:80])} names no session; give an id, the beginning of one, @last, @2, "
+            "or what sessions() lists"
+        )
     if isinstance(stored, StoredSession) and stored.id not in session_ids_called(connection, stored.row.uuid):
         return stored.name
     return stored
@@ -233,13 +242,13 @@ def copies_of(connection: sqlite3.Connection, stored: StoredSession) -> list[Sto
 
 def find_one(connection: sqlite3.Connection, home: Path, session: SessionName) -> StoredSession:
     """Like `find_session`, but raises AmbiguousSession if there are several copies, unless the name chooses one."""
-    session = _named_here(connection, session)
-    found = find_session(connection, home, session)
-    if not isinstance(session, str) or session.startswith("@") or session.endswith(f"~{found.sign}"):
+    named = _named_here(connection, session)
+    found = find_session(connection, home, named)
+    if not isinstance(named, str) or named.startswith("@") or named.endswith(f"~{found.sign}"):
         return found
     copies = copies_of(connection, found)
     if copies:
-        raise AmbiguousSession(session, [each.name for each in (found, *copies)])
+        raise AmbiguousSession(named, [each.name for each in (found, *copies)])
     return found
 
 

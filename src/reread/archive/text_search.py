@@ -28,6 +28,7 @@ from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text
 from reread.index.user_data import Noted, matching, noted_words
 from reread.times import in_zone, milliseconds, moment
 
+from .answer import Answer
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
 from .listing import passing_ids, project_of
 from .regex import BoundedPattern, ReadText, TextsOfFile, TextSums, needs_terms, possible, shares, try_shares
@@ -190,8 +191,11 @@ class Hit(Struct, frozen=True, kw_only=True):
     spans: tuple[tuple[int, int], ...] = ()
     """Where in the text a regular expression matched."""
 
+    def __repr__(self) -> str:
+        return f"<Hit {self.field} {self.text[:80]!r} in {self.session!r}>"
 
-class SearchAnswer(Struct, frozen=True, kw_only=True):
+
+class SearchAnswer(Answer[Hit], frozen=True, kw_only=True):
     query: str
     terms: tuple[Term, ...]
     total: int
@@ -208,7 +212,14 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
     """How many sessions' tool results the search covers that are not indexed yet."""
 
     def __repr__(self) -> str:
-        return f"<SearchAnswer {self.query!r}, {len(self.hits)} of {self.total} hits>"
+        return f"<SearchAnswer {self.query[:80]!r}, {len(self.hits)} of {self.total} hits>"
+
+    def _rows(self) -> list[Hit]:
+        return self.hits
+
+    def _plain(self, row: Hit) -> dict[str, object]:
+        where = {"session": row.session.row.uuid, "uuid": row.uuid, "field": str(row.field), "time": row.time}
+        return {**where, "text": row.text, "score": row.score}
 
 
 class Searcher:

@@ -23,6 +23,7 @@ from reread.index import usage_sums as ledger
 from reread.index.sessions import moves
 from reread.times import in_zone, moment
 
+from .answer import Answer
 from .filters import Filter
 
 if TYPE_CHECKING:
@@ -418,6 +419,9 @@ class UsageRow(Struct, frozen=True, kw_only=True):
     abandoned: Tokens | None = None
     """In a report by session: what was spent on branches that were rewound."""
 
+    def __repr__(self) -> str:
+        return f"<UsageRow {self.key!r}, {self.tokens.total_tokens:,} tokens, ${self.tokens.cost}>"
+
 
 class Accounting(Struct, frozen=True, kw_only=True):
     """What a report was made from, and what is uncertain in it."""
@@ -434,7 +438,7 @@ class Accounting(Struct, frozen=True, kw_only=True):
     price_table_date: str
 
 
-class UsageReport(Struct, frozen=True, kw_only=True):
+class UsageReport(Answer[UsageRow], frozen=True, kw_only=True):
     by: str
     rows: tuple[UsageRow, ...]
     total_rows: int | None = None
@@ -446,6 +450,17 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     """In a report by block: the starts, in seconds, of the windows that a status line reported."""
     is_recorded: bool = False
     """Whether money is what the client wrote into lines."""
+
+    @property
+    def total(self) -> int:
+        """How many rows there are, including those beyond the limit."""
+        return len(self.rows) if self.total_rows is None else self.total_rows
+
+    def _rows(self) -> tuple[UsageRow, ...]:
+        return self.rows
+
+    def _plain(self, row: UsageRow) -> dict[str, object]:
+        return {self.by: row.key, "title": row.title, "project": row.project, **row.tokens.plain()}
 
     def __repr__(self) -> str:
         cost = f"${self.totals.cost:.2f}" if self.totals.cost is not None else "no price"

@@ -29,6 +29,11 @@ class Tokens(Struct, frozen=True, kw_only=True):
     unpriced_tokens: int = 0
     nanodollars: int | None = None
 
+    def plain(self) -> dict[str, int | Decimal | None]:
+        """All sums by name, money in dollars."""
+        counts = {name: getattr(self, name) for name in self.__struct_fields__ if name != "nanodollars"}
+        return {**counts, "cost": self.cost}
+
     @property
     def cache_write_tokens(self) -> int:
         return self.cache_write_5m_tokens + self.cache_write_1h_tokens

@@ -92,6 +92,9 @@ class StoredSession(NamedTuple):
     places: tuple[OtherPlace, ...] = ()
     """Where else its files are. They belong to this same session."""
 
+    def __repr__(self) -> str:
+        return f"<StoredSession {self.name} {self.row.title[:80]!r}>"
+
     @property
     def name(self) -> str:
         """Its id, followed by the sign of its place if the id alone could mean a copy."""

@@ -23,7 +23,7 @@ from reread import lazy
 from reread.archive.archive import on_all_processors
 from reread.archive.filters import Filter
 from reread.archive.listing import passing_ids
-from reread.errors import RereadError, printable
+from reread.errors import RereadError, StoreAway, printable
 from reread.features.search_text import Field, texts_of
 from reread.index import custody
 from reread.index.ledger import responses_in_session
@@ -40,7 +40,7 @@ from reread.records import Record, User, decode
 from reread.sessions.speaker import Speaker, kind_of
 from reread.times import milliseconds
 
-from .store import Store, StoreAway, database_errors
+from .store import Store, database_errors
 
 if TYPE_CHECKING:
     from reread.archive import Archive

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.billing.response import Response, settle_all
-from reread.errors import BadInput, RereadError, printable
+from reread.errors import BadInput, StoreAway, StoreBusy, StoreRefused, printable
 
 if TYPE_CHECKING:
     import psycopg
@@ -62,18 +62,6 @@ _HOLDER = """SELECT usename, application_name, pg_locks.pid FROM pg_locks JOIN p
         AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database()) LIMIT 1"""
 _NO_DATABASE = re.compile(r'database "[^"]*" does not exist')
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,63}")
-
-
-class StoreAway(RereadError):
-    """The store cannot be reached now, or was lost on the way; trying again may help."""
-
-
-class StoreBusy(StoreAway):
-    """Another connection holds what this one needs."""
-
-
-class StoreRefused(RereadError):
-    """The store was reached and refused."""
 
 
 def is_store(target: str) -> bool:

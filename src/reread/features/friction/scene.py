@@ -109,6 +109,9 @@ class Moment(Struct, frozen=True, kw_only=True):
     """The subagent it happened in; None for the session itself."""
     details: dict[str, str | int | float | bool | list[str]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Moment {self.kind} {self.evidence[:80]!r} in {self.session}>"
+
 
 _UNPRINTABLE = lazy.pattern(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 _SECRET = lazy.pattern(
