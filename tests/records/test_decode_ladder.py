@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -258,3 +259,41 @@ def test_a_line_cannot_forge_what_reread_notes_beside_it() -> None:
     record: Record = decode(FORGED)
     assert (record.raw, record.rest, record.line, record.flaws, record.is_frame) == (FORGED, b"", 0, (), False)
     assert len(decode_all(FORGED)) == 1
+
+
+# --- lines that are too long ---
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("base", "decoder"):
+        monkeypatch.setattr(f"reread.records.{module}.LONGEST_LINE", 300)
+
+
+@pytest.mark.usefixtures("short")
+def test_a_line_that_is_too_long_keeps_its_place_and_its_bytes_and_is_not_read() -> None:
+    raw = json.dumps(
+        {
+            "type": "user",
+            "uuid": "u2",
+            "parentUuid": "u1",
+            "sessionId": "s",
+            "timestamp": "2026-11-01T10:00:00.000Z",
+            "forkedFrom": {"sessionId": "before"},
+            "message": {"role": "user", "content": "x" * 300},
+        }
+    ).encode()
+    record = decode(raw)
+    assert isinstance(record, Unknown)
+    assert (record.uuid, record.parent_uuid, record.session_id, record.type) == ("u2", "u1", "s", "user")
+    assert record.time is not None and record.forked_from is not None
+    assert (record.malformed, record.reason) == (True, "a line of 0 MB, too long to be read")
+    assert (record.raw, record.text, record.data) == (raw, "", {})
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("raw", [b"x" * 301, b'{"uuid": 5, "a": "' + b"x" * 301 + b'"}', b"[" * 400])
+def test_a_line_that_is_too_long_for_its_envelope_is_kept_too(raw: bytes) -> None:
+    record = decode(raw)
+    assert isinstance(record, Unknown)
+    assert (record.malformed, record.raw, record.uuid) == (True, raw, None)

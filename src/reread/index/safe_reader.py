@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,23 +36,23 @@ class Remains(NamedTuple):
 
 def remains(safe: Safe, pieces: Sequence[StoredPiece], *, hashed: bool = True) -> Remains:
     """Joins pieces, with filler for those that cannot be proved or are missing."""
-    parts: list[bytes] = []
+    content = BytesIO()  # gives its content away without a copy
     lost: list[SafeDamaged] = []
     end = 0
     for piece in pieces:
         if piece.start > end:
-            parts.append(filled(piece.start - end))
+            content.write(filled(piece.start - end))
             lost.append(SafeDamaged(piece.place.pack, piece.place.offset, "the bytes before it are lost"))
         try:
             header, raw = safe.piece(piece.place, hashed=hashed)
         except SafeDamaged as damage:
             raw, header = filled(piece.length), None
             lost.append(damage)
-        parts.append(raw)
+        content.write(raw)
         if header is not None and LOST in header.more:
             lost.append(SafeDamaged(piece.place.pack, piece.place.offset, "its bytes were lost before", header.path))
         end = piece.start + piece.length
-    return Remains(b"".join(parts), lost)
+    return Remains(content.getvalue(), lost)
 
 
 def filled(length: int) -> bytes:

@@ -13,6 +13,9 @@ from .lenient import OURS, UNKNOWN_TAG, Timestamp, parse_or_none, parse_time
 
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
 """A longer one would overflow wherever it is divided; it is set aside like a value of a wrong type."""
+LONGEST_LINE = 128 << 20
+"""Bytes of a line that is read. The API takes requests of 32 MB, and a line may hold the same content twice; the values
+of a line take up to four times its bytes, and of a hostile one far more."""
 _SHOWN = 60
 
 
@@ -89,13 +92,13 @@ class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rena
 
     @property
     def data(self) -> dict[str, Any]:
-        """The whole line as plain values, including what no type describes."""
-        parsed = parse_or_none(self.raw)
+        """The whole line as plain values, including what no type describes; empty for a line that is too long."""
+        parsed = parse_or_none(self.raw) if len(self.raw) <= LONGEST_LINE else None
         return parsed if isinstance(parsed, dict) else {}
 
 
 class Unknown(Record, tag=UNKNOWN_TAG, frozen=True):
-    """A line no type describes: an object of an unknown `type`, or bytes that are not a JSON object.
+    """A line no type describes: an object of an unknown `type`, bytes that are not a JSON object, or too many bytes.
 
     The common fields are read where there are any, so an unknown line keeps its place in the tree.
     """
@@ -103,7 +106,7 @@ class Unknown(Record, tag=UNKNOWN_TAG, frozen=True):
     reason: str = ""
     type_name: str | None = None
     malformed: bool = False
-    """True when the bytes are not a JSON object at all."""
+    """True when the bytes are not a JSON object at all, or too many to be read as one."""
 
     def __repr__(self) -> str:
         return f"<Unknown line {self.line}: {self.reason}>"

@@ -15,13 +15,13 @@ from functools import cache
 from typing import Any, get_args
 
 import msgspec
-from msgspec.structs import force_setattr
+from msgspec.structs import asdict, fields, force_setattr
 
 from reread.decoders import json_decoder
 from reread.errors import BadInput
 
 from .attachments import Attachment
-from .base import Record, Unknown
+from .base import LONGEST_LINE, Record, Unknown
 from .conversation import Assistant, ToolResultLine, User
 from .frames import (
     AuthStatus,
@@ -38,7 +38,7 @@ from .frames import (
     ToolProgress,
     ToolUseSummary,
 )
-from .lenient import FAILURES, parse, salvage, with_transcript_spelling
+from .lenient import FAILURES, OURS, parse, salvage, with_transcript_spelling
 from .state import (
     AgentName,
     AiTitle,
@@ -155,6 +155,8 @@ def decode(raw: AnyBytes | str) -> Record:
     """The record on a line. Never raises for the line's content: what cannot be read becomes an `Unknown`."""
     if type(raw) is not bytes:
         raw = as_bytes(raw)
+    if len(raw) > LONGEST_LINE:
+        return _too_long(raw)
     try:
         record: Record = _decode_any(raw)
     except FAILURES:
@@ -211,6 +213,25 @@ _STREAM_ONLY = frozenset({StreamEvent, ThinkingTokens})
 
 def _system_kind(subtype: str | None) -> type[System]:
     return SYSTEM_SUBTYPES.get(subtype or "", System)
+
+
+@cache
+def _envelope() -> msgspec.json.Decoder[Any]:
+    """Reads the common fields alone: all else is skipped without memory for it."""
+    common = [each for each in fields(Record) if not each.encode_name.startswith(OURS)]
+    named = {each.name: each.encode_name for each in common}
+    made = msgspec.defstruct("Envelope", [(each.name, each.type, None) for each in common], rename=named)
+    return json_decoder(made)
+
+
+def _too_long(raw: bytes) -> Unknown:
+    """A line that is kept and not read, because its values could take any amount of memory."""
+    reason = f"a line of {len(raw) >> 20:,} MB, too long to be read"
+    try:
+        common, name = asdict(_envelope().decode(raw)), _tag_of(raw).type
+    except FAILURES:
+        common, name = {}, None
+    return Unknown(**common, type_name=name, reason=reason, malformed=True, raw=raw)
 
 
 def _decode_slowly(raw: bytes) -> Record:

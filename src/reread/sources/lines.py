@@ -6,6 +6,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
@@ -202,13 +203,20 @@ def windows(file: BinaryIO, size: int = WINDOW) -> Iterator[bytes]:
 
 def split_lines(chunks: Iterable[bytes], *, offset: int = 0, number: int = 1) -> Iterator[Line]:
     """Lines from chunks that are cut anywhere; blank lines are counted but not returned."""
-    carried: list[bytes] = []
-    for chunk in chunks:
-        carried.append(chunk)
-        if b"\n" not in chunk:
-            continue  # Joining only at newlines keeps a line of a thousand chunks linear.
-        data = b"".join(carried)
+    begun = BytesIO()  # unlike a list of parts, it gives its content away without a copy, which may be of any size
+    for data in chunks:
         start = 0
+        if begun.tell() or b"\n" not in data:
+            start = data.find(b"\n") + 1
+            begun.write(data[: start - 1] if start else data)
+            if not start:
+                continue
+            raw, begun = begun.getvalue(), BytesIO()
+            if raw and not raw.isspace():
+                yield Line(raw, number, offset, ended=True)
+            offset += len(raw) + 1 - start
+            raw = b""
+            number += 1
         while (end := data.find(b"\n", start)) >= 0:
             if (raw := data[start:end]).strip():
                 # The hot path of every command: calling Line() here costs a sixth of the speed.
@@ -216,8 +224,9 @@ def split_lines(chunks: Iterable[bytes], *, offset: int = 0, number: int = 1) ->
             start = end + 1
             number += 1
         offset += start
-        carried = [data[start:]] if start < len(data) else []
-    if (raw := b"".join(carried)).strip():
+        begun.write(data[start:])
+    raw, begun = begun.getvalue(), BytesIO()
+    if raw and not raw.isspace():
         yield Line(raw, number, offset, ended=False)
 
 
