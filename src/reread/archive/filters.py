@@ -52,7 +52,7 @@ class Filter(NamedTuple):
     without_hidden: bool = False
     """Leaves out sessions that a person hid; only lists do so."""
     machine: str | None = None
-    """Label, earlier host name or id of the machine that has the sessions; ignored for sessions read from sources."""
+    """Label or id of the machine that has the sessions; ignored for sessions read from sources."""
     moves: Moves = NO_MOVES
     """Moved folders, so that a project is also found under its other names; the archive fills this in."""
 

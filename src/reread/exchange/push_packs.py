@@ -106,9 +106,8 @@ class _Outgoing:
         self.problems: list[str] = []
 
     def __iter__(self) -> Iterator[bytes]:
-        names = {self._machine.id, *self._machine.names}
         found = [each for each in self._safe.scan() if self._is_sound(each)]
-        own = [each for each in found if each.header.machine in names]
+        own = [each for each in found if each.header.machine == self._machine.id]
         full = {name_of(each.header) for each in own if not shared_digest(each.header)}
         # What shared the bytes of a forgotten session is there twice: then the piece with the bytes is sent.
         own = [each for each in own if not shared_digest(each.header) or name_of(each.header) not in full]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from .meta import file_key, machine_names, session_mark
+from .meta import file_key, session_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _is_forgotten(connection: sqlite3.Connection, line: StatusLine, machine: str
         return False
     keys = [session_mark(line.session or "")]
     if line.transcript is not None:
-        keys += [file_key(name, line.transcript) for name in (machine, *machine_names(connection, machine))]
+        keys.append(file_key(machine, line.transcript))
     marks = ", ".join("?" * len(keys))
     return connection.execute(f"SELECT 1 FROM forgotten WHERE key IN ({marks})", keys).fetchone() is not None  # noqa: S608
 

@@ -57,8 +57,7 @@ def _changed(
     """Deletes rows that the file no longer has; returns those that are new or changed."""
     names = _KEYS[table]
     size = len(names)
-    # Calls that an early version imported have no offset.
-    told = connection.execute(f"SELECT * FROM {table} WHERE file = ? AND ifnull(offset, 0) >= ?", (file, since))  # noqa: S608  our own names
+    told = connection.execute(f"SELECT * FROM {table} WHERE file = ? AND offset >= ?", (file, since))  # noqa: S608  our own names
     flag = [name for name, *_ in told.description].index("is_copy")
     before = {row[:size]: (*row[:flag], 0, *row[flag + 1 :]) for row in told}  # `is_copy` is settled later
     gone = before.keys() - {row[:size] for row in rows}

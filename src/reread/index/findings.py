@@ -91,8 +91,8 @@ def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iter
 def reprice_moments(connection: sqlite3.Connection, before: Mapping[int, int | None]) -> None:
     """Updates what moments cost after responses were priced again; `before` is what each session cost until then.
 
-    Moments that an earlier version found do not say which responses they are about, and responses of agents known only
-    from progress lines are not stored: in both cases the cost changes in proportion to that of the session.
+    Responses of agents known only from progress lines are not stored: the cost of their moments changes in proportion
+    to that of the session.
     """
     rows = connection.execute(
         """SELECT friction.rowid, friction.session, agent, spent_first, spent_last, tokens, friction.nanodollars,

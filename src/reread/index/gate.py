@@ -111,7 +111,7 @@ def safe_gate(connection: sqlite3.Connection) -> Gate:
         found = connection.execute(rows, (key, key)).fetchone()
         return None if found is None else str(found[0])
 
-    return Gate((own.id, *own.names) if own is not None else (), whose)
+    return Gate((own.id,) if own is not None else (), whose)
 
 
 def sentences(left_out: Iterable[tuple[PieceHeader, str]], names: Mapping[str, str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,24 +25,23 @@ class Machine(NamedTuple):
     label: str
     """What a person calls it; the host name unless they chose another."""
     names: tuple[str, ...] = ()
-    """Host names that rows and pieces carried before machines had ids."""
+    """What it is called as well: in a team's store, each person may have another label for it."""
 
 
 def read_file(home: Path) -> Machine | None:
     """None if there is no file, or not one that reread wrote."""
     try:
         found: Mapping[str, Any] = json.loads((home / FILE).read_bytes())
-        number, label, names = found["id"], found["label"], tuple(found["names"])
+        number, label = found["id"], found["label"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    texts = (number, label, *names)
-    return Machine(number, label, names) if all(isinstance(each, str) for each in texts) and number else None
+    is_whole = isinstance(number, str) and isinstance(label, str) and number != ""
+    return Machine(number, label) if is_whole else None
 
 
 def write_file(home: Path, machine: Machine) -> None:
-    document = {"id": machine.id, "label": machine.label, "names": machine.names}
     try:
-        write_durably(home / FILE, json.dumps(document, indent=1))
+        write_durably(home / FILE, json.dumps({"id": machine.id, "label": machine.label}, indent=1))
     except OSError as error:
         raise StoreError(f"{home / FILE}: cannot be written ({error.strerror or error})") from error
 
@@ -51,19 +50,7 @@ def add_own_machine(connection: sqlite3.Connection) -> None:
     """Gives a new index the machine of its folder."""
     home = Path(connection.execute("PRAGMA database_list").fetchone()[2]).parent
     known = read_file(home) or Machine(_id_in_safe(home) or _new_id(), this_machine())
-    connection.execute("INSERT INTO machine VALUES (?, ?, ?, 1)", (known.id, known.label, json.dumps(known.names)))
-
-
-def rename_rows(connection: sqlite3.Connection, number: str, names: Sequence[str]) -> None:
-    """Gives rows with earlier names of a machine its id, unless another row is in their place."""
-    for name in names:
-        connection.execute("UPDATE OR IGNORE session SET machine = ? WHERE machine = ?", (number, name))
-        connection.execute(
-            """UPDATE file SET machine = ? WHERE machine = ? AND (ifnull(session, backup_of) IS NULL
-                   OR ifnull(session, backup_of) IN (SELECT id FROM session WHERE machine = ?))""",
-            (number, name, number),
-        )
-        connection.execute("UPDATE client_total SET machine = ? WHERE machine = ?", (number, name))
+    connection.execute("INSERT INTO machine VALUES (?, ?, 1)", (known.id, known.label))
 
 
 def _id_in_safe(home: Path) -> str | None:

@@ -1,12 +1,10 @@
 """Which machine this is: a random id, made once and kept in the archive's folder; the host name is only a label.
 
-Rows and pieces have the id. It is kept both in a file and in the database, so that either can restore the other. Before
-machines had ids, host names were used: old pieces in the safe still have them, and count as pieces of the id.
+Rows and pieces have the id. It is kept both in a file and in the database, so that either can restore the other.
 """
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from pathlib import Path
 
@@ -36,14 +34,14 @@ def own_machine(connection: sqlite3.Connection, home: Path, *, may_write: bool =
 
 def kept_machine(connection: sqlite3.Connection) -> Machine | None:
     """The machine of this archive as the database has it."""
-    row = connection.execute("SELECT id, label, names FROM machine WHERE is_own ORDER BY id LIMIT 1").fetchone()
-    return None if row is None else Machine(row[0], row[1], tuple(json.loads(row[2])))
+    row = connection.execute("SELECT id, label FROM machine WHERE is_own ORDER BY id LIMIT 1").fetchone()
+    return None if row is None else Machine(*row)
 
 
 def machines(connection: sqlite3.Connection) -> list[Machine]:
     """All machines with sessions here, this one first; one without a row of its own has its name as its label."""
-    rows = connection.execute("SELECT id, label, names FROM machine ORDER BY is_own DESC, label, id").fetchall()
-    known = [Machine(number, label, tuple(json.loads(names))) for number, label, names in rows]
+    rows = connection.execute("SELECT id, label FROM machine ORDER BY is_own DESC, label, id")
+    known = [Machine(*row) for row in rows]
     others = connection.execute(
         """SELECT machine FROM session WHERE machine NOT IN (SELECT id FROM machine) UNION
            SELECT machine FROM file_copy WHERE machine NOT IN (SELECT id FROM machine) ORDER BY 1"""
@@ -61,7 +59,7 @@ def shown_names(known: Sequence[Machine]) -> dict[str, str]:
 
 
 def ids_called(known: Sequence[Machine], name: str) -> list[str]:
-    """Ids of the machines with this label, id, earlier host name or name in reports, else those whose id begins so.
+    """Ids of the machines with this label, id, another name or the name in reports, else those whose id begins so.
 
     Raises BadInput if there is none.
     """
@@ -114,7 +112,7 @@ def learn_machine(connection: sqlite3.Connection, number: str, label: str) -> No
 def keep_machines(connection: sqlite3.Connection, rows: Iterable[tuple[str, str]]) -> None:
     """Stores ids and labels of other machines; call it inside a transaction."""
     connection.executemany(
-        """INSERT INTO machine VALUES (?, ?, '[]', 0)
+        """INSERT INTO machine VALUES (?, ?, 0)
            ON CONFLICT (id) DO UPDATE SET label = excluded.label WHERE NOT is_own""",
         rows,
     )
@@ -122,11 +120,6 @@ def keep_machines(connection: sqlite3.Connection, rows: Iterable[tuple[str, str]
 
 def other_machines(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     return connection.execute("SELECT id, label FROM machine WHERE NOT is_own").fetchall()
-
-
-def id_by_name(connection: sqlite3.Connection) -> dict[str, str]:
-    """The ids of machines by their earlier host names."""
-    return {name: each.id for each in machines(connection) for name in each.names}
 
 
 def keep_file(home: Path) -> None:

@@ -234,13 +234,3 @@ def prompts_since(connection: sqlite3.Connection, moments: Sequence[int]) -> lis
         (*moments, min(moments)),
     ).fetchone()
     return [int(number) for number in counted]
-
-
-def machine_names(connection: sqlite3.Connection, machine: str) -> tuple[str, ...]:
-    """Earlier names of a machine, which old rows and pieces carry in place of its id."""
-    row = connection.execute("SELECT names FROM machine WHERE id = ?", (machine,)).fetchone()
-    if row is None or row[0] == "[]":
-        return ()
-    import json  # rarely needed: nearly every machine has kept its name
-
-    return tuple(json.loads(row[0]))

@@ -24,8 +24,6 @@ from .conversation_rows import CopyMarker
 from .database import transaction
 from .findings import drop_friction
 from .ledger import Ledger
-from .machine_file import rename_rows
-from .machines import kept_machine
 from .meta import as_path, file_key, stored_path
 from .rows import FileRow
 from .safe_reader import SafeReader
@@ -36,7 +34,7 @@ from .words import unindex
 PLACE = "place"
 """In the header of a piece without bytes whose path is another place of the file."""
 MOVED = "moved"
-"""In the header of such a piece: the file was moved there. Older versions take it for one more place of the file."""
+"""In the header of such a piece: the file was moved there. Who does not know it takes it for one more place."""
 CAPTURE = "capture"
 _CHUNK = 1 << 20
 Role = tuple[str, str]
@@ -303,7 +301,7 @@ def call_by_file(connection: sqlite3.Connection, trunk: FileRow) -> None:
 
 
 def fold_copies(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> int:
-    """Joins sessions that an earlier version imported several times, from several places or under several host names.
+    """Joins sessions that were imported several times, from several places.
 
     Copies that have grown apart stay separate. Returns how many were folded into others.
     """
@@ -322,19 +320,7 @@ def fold_copies(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> i
                 folded += 1
     if folded:
         ledger.close()
-        _rename_left(connection)
     return folded
-
-
-def _rename_left(connection: sqlite3.Connection) -> None:
-    """Gives the machine's id to rows that kept an earlier name because another row was in their place."""
-    own = kept_machine(connection)
-    if own is not None:
-        with transaction(connection):
-            rename_rows(connection, own.id, own.names)
-            connection.executemany(
-                "UPDATE file_copy SET machine = ? WHERE machine = ?", [(own.id, name) for name in own.names]
-            )
 
 
 def _fullest(each: Original) -> tuple[int, int]:

@@ -131,13 +131,12 @@ class SessionBatch(Struct, frozen=True, kw_only=True):
 class FileKeys:
     """The keys of a machine's files, by path.
 
-    A file keeps the key it was first given, whatever the machine was called then and wherever the file was: pieces in
-    the safe carry that key. Only the key of a new file is made from the machine and its path.
+    A file keeps the key it was first given, wherever it was then: pieces in the safe carry that key. Only the key of a
+    new file is made from the machine and its path.
     """
 
-    def __init__(self, machine: str, names: Sequence[str], rows: Iterable[FileRow]) -> None:
+    def __init__(self, machine: str, rows: Iterable[FileRow]) -> None:
         self._machine = machine
-        self._names = (machine, *names)
         self._rows: dict[str, FileRow] = {}
         self._taken: set[str] = set()
         for row in sorted(rows, key=lambda row: row.id):
@@ -161,5 +160,5 @@ class FileKeys:
         return key
 
     def ever_of(self, path: str) -> set[str]:
-        """Its key, and those that it had or would have had under earlier names of the machine."""
-        return {self.of(path), *(file_key(name, path) for name in self._names)}
+        """Its key, and the one that the first file at this path had or would have had."""
+        return {self.of(path), file_key(self._machine, path)}

@@ -13,7 +13,6 @@
 CREATE TABLE machine (
     id TEXT PRIMARY KEY,                  -- random, made once; machine.json in the archive's folder has it once more
     label TEXT NOT NULL,                  -- the host name, unless a person called it something
-    names TEXT NOT NULL,                  -- a JSON array: host names that stood for the id before there was one
     is_own INTEGER NOT NULL CHECK (is_own IN (0, 1))   -- 1 for the machine this archive is of
 ) WITHOUT ROWID, STRICT;
 
@@ -150,9 +149,9 @@ CREATE TABLE tool_call (
     path TEXT,                            -- the file it names, if any
     digest INTEGER,
     is_copy INTEGER NOT NULL,
-    offset INTEGER, length INTEGER,       -- of its line
+    offset INTEGER NOT NULL, length INTEGER NOT NULL,   -- of its line
     PRIMARY KEY (file, id),
-    CHECK (is_copy IN (0, 1))
+    CHECK (min(offset, length) >= 0 AND is_copy IN (0, 1))
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX tool_call_by_digest ON tool_call(digest);
 

@@ -376,11 +376,11 @@ def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[S
     ).fetchall()
     names = [row[1] for row in rows]
     noted, copied = marks(connection, names), _copied_names(connection, names)
-    earlier, places = first_names(connection), _other_places(connection, ids)
+    places = _other_places(connection, ids)
     return [
-        _session(row, noted, earlier, has_copies=row[1] in copied)._replace(places=places[row[0]])
+        _session(row, noted, has_copies=row[1] in copied)._replace(places=places[row[0]])
         if row[0] in places
-        else _session(row, noted, earlier, has_copies=row[1] in copied)
+        else _session(row, noted, has_copies=row[1] in copied)
         for row in rows
     ]
 
@@ -410,7 +410,7 @@ def _copied_names(connection: sqlite3.Connection, names: Sequence[str | bytes]) 
     return {uuid for (uuid,) in rows}
 
 
-def _session(row: Sequence[Any], noted: dict[str, Mark], names: dict[str, str], *, has_copies: bool) -> StoredSession:
+def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool) -> StoredSession:
     number, *columns, present, machine, mtime_ns, files = row
     values = dict(zip(SessionRow._fields, columns, strict=True))
     for name in ("versions", "models", "git_branches"):
@@ -427,15 +427,9 @@ def _session(row: Sequence[Any], noted: dict[str, Mark], names: dict[str, str], 
         present=bool(present),
         mtime_ns=mtime_ns,
         mark=mark,
-        sign=sign_of(names.get(machine, machine), values["folder"]),
+        sign=sign_of(machine, values["folder"]),
         has_copies=has_copies,
     )
-
-
-def first_names(connection: sqlite3.Connection) -> dict[str, str]:
-    """By machine id, its name from before it had an id: signs made of that name still identify their copy."""
-    rows = connection.execute("SELECT id, names FROM machine WHERE names <> '[]'")
-    return {number: _strings(names)[0] for number, names in rows}
 
 
 @lru_cache(maxsize=1 << 12)

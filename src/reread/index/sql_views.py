@@ -29,7 +29,7 @@ from reread.sessions.agents import of_agent
 
 from .meta import FIELDS, RESULT, as_path
 from .safe_reader import SafeReader
-from .sessions import first_names, sign_of
+from .sessions import sign_of
 from .text_index import text_at
 
 _LINES = 256
@@ -256,12 +256,11 @@ def schema_of_views() -> str:
 def add_views(connection: sqlite3.Connection, safe: Safe, project_today: Callable[[str | None], str | None]) -> None:
     """Adds the views and the functions behind them to a connection."""
     reader = LineReader(connection, safe)
-    names = first_names(connection)
     connection.create_function("kept_text", 7, reader.kept_text)
     connection.create_function(
         "session_name",
         3,
-        lambda uuid, machine, folder: f"{as_path(uuid)}~{sign_of(names.get(machine, machine), as_path(folder))}",
+        lambda uuid, machine, folder: f"{as_path(uuid)}~{sign_of(machine, as_path(folder))}",
         deterministic=True,
     )
     connection.create_function("project_today", 1, lambda path: project_today(path) or None, deterministic=True)

@@ -53,8 +53,7 @@ _MISCOUNTED = f"""
     ) USING (id) LEFT JOIN (
         SELECT session AS id, count(*) AS typed FROM prompt JOIN file ON file.id = prompt.file GROUP BY session
     ) USING (id)
-    WHERE {_NO_CAPTURE}
-        AND (prompts, tool_calls) IS NOT (ifnull(typed, 0), ifnull(calls, 0))"""  # noqa: S608
+    WHERE {_NO_CAPTURE} AND (prompts, tool_calls) IS NOT (ifnull(typed, 0), ifnull(calls, 0))"""  # noqa: S608
 """Sessions whose prompts or calls are not as many as their rows; a call may be told in several files."""
 _MONEY = 2
 """How many columns at the end of `copied` are money: the cost of a response, and what the cache saved."""
@@ -362,7 +361,7 @@ _TIMES = ("time", "started", "ended", "began", "at", "vanished", "five_hour_rese
 _AGES = f"BETWEEN {EARLIEST} AND {LATEST}"
 _LISTS = (
     *(("session", "versions"), ("session", "models"), ("session", "git_branches"), ("context", "tools")),
-    *(("mark", "tags"), ("machine", "names")),
+    ("mark", "tags"),
 )
 _LIST = "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) WHERE type <> 'text')"
 _OBJECTS = (("client_total", "models"), ("friction", "details"))

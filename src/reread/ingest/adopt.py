@@ -19,7 +19,6 @@ from reread.index import read
 from reread.index.backup_files import KnownPieces, history_folders, resolved, shared_digest
 from reread.index.database import transaction
 from reread.index.gate import Sorted, safe_gate
-from reread.index.machines import id_by_name
 from reread.index.places import MOVED, PLACE, Original, adopt_places, known_keys, move_session, role_of
 from reread.index.rows import FileRow
 from reread.index.safe_reader import LOST, Piece, newest_pieces, order_of
@@ -94,9 +93,9 @@ def _adopt_moves(connection: sqlite3.Connection, headers: Iterable[PieceHeader])
 def _adopt_places(connection: sqlite3.Connection, headers: Sequence[PieceHeader]) -> None:
     """Adds places that the safe records and that have no row."""
     if headers:
-        ids, known = id_by_name(connection), {key for key, _ in known_keys(connection)}
+        known = {key for key, _ in known_keys(connection)}
         new = [each for each in headers if each.more[PLACE] not in known and read.file_by_key(connection, each.file)]
-        adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in new])
+        adopt_places(connection, new)
 
 
 def adopt(
@@ -111,13 +110,11 @@ def adopt(
     Forgotten files stay forgotten, copies stay copies, and pieces that contradict those with rows get none.
     """
     pieces = safe_gate(connection).sort(pieces).pieces if pieces else []
-    ids = id_by_name(connection) if pieces else {}
     passed = set(read.forgotten(connection)) | {key for key, _ in known_keys(connection)} if pieces else set()
     by_file: dict[str, list[Piece]] = {}
     for header, where in _whole(connection, safe, pieces):
         if header.file not in passed:
-            named = replace(header, machine=ids.get(header.machine, header.machine))
-            by_file.setdefault(header.file, []).append((named, where))
+            by_file.setdefault(header.file, []).append((header, where))
     gains = {key: gain for key, found in by_file.items() if (gain := _gain(connection, safe, key, found)) is not None}
     for machine in sorted({gain.last.machine for gain in gains.values()}):
         own = {key: gain for key, gain in gains.items() if gain.last.machine == machine}

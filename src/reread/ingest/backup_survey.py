@@ -110,7 +110,7 @@ class BackupSurvey:
         ]
 
     def _changed(self, files: Iterable[SourceFile], session: int, source: Path) -> list[FileJob]:
-        keys = FileKeys(self._machine, self._walk.names, read.backups_of(self._connection, session))
+        keys = FileKeys(self._machine, read.backups_of(self._connection, session))
         found = []
         for file in files:
             try:

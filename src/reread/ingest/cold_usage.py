@@ -25,7 +25,7 @@ from reread.billing.scan import scan
 from reread.errors import SourceError
 from reread.index import read as reading
 from reread.index.ledger import quarter, responses_elsewhere
-from reread.index.meta import EDGE, digest, machine_names
+from reread.index.meta import EDGE, digest
 from reread.index.rows import FileKeys
 from reread.sources import FileKind, SourceFile, opens_array
 from reread.workers import in_shares, is_alone, is_safe_to_fork, share_out, worker_pool
@@ -46,7 +46,7 @@ class Behind(NamedTuple):
 def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path]) -> list[Behind]:
     """Transcripts that a sync would read. Sources that cannot be read are left to the sync, which reports them."""
     rows = reading.known_files(connection, machine).values()
-    keys = FileKeys(machine, machine_names(connection, machine), rows)
+    keys = FileKeys(machine, rows)
     known = {row.key: (row.size, row.mtime_ns) for row in rows}
     forgotten = reading.forgotten(connection)
     found: dict[str, Behind] = {}

@@ -21,7 +21,7 @@ from reread.errors import SafeDamaged, printable
 from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
 from reread.index.gate import safe_gate
-from reread.index.machines import id_by_name, kept_machine
+from reread.index.machines import kept_machine
 from reread.index.places import MOVED, PLACE, adopt_places
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, SessionBatch
@@ -93,9 +93,7 @@ def rebuild(
     """
     pieces = [(found.header, found.place) for found in safe.verify() if found.header is not None]
     pieces = safe_gate(connection).sort(pieces).pieces
-    found, places = _kept(safe, pieces)
-    ids = id_by_name(connection)
-    kept = _with_ids(found, ids)
+    kept, places = _kept(safe, pieces)
     _gather(kept.values())
     count_own_order(connection, [header for header, _ in pieces])
     files = SessionFileReader(connection, safe)
@@ -112,7 +110,7 @@ def rebuild(
         held.write(list(quickly(jobs)) if is_quick else jobs, writer, report, is_older=True)
         held.write(_left(backup_jobs(own, history_folders(connection, machine_name)), known), writer, is_older=True)
         writer.close_books()
-    adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in places])
+    adopt_places(connection, places)
 
 
 def _left(jobs: Iterable[SessionJob], known: Mapping[str, bool]) -> list[SessionJob]:
@@ -123,8 +121,8 @@ def _left(jobs: Iterable[SessionJob], known: Mapping[str, bool]) -> list[Session
 def count_own_order(connection: sqlite3.Connection, headers: Sequence[PieceHeader]) -> None:
     """Stores the number of the last sync of this machine; what another machine says of its own is nothing to it."""
     own = kept_machine(connection)
-    names = {own.id, *own.names} if own is not None else set()
-    meta.count_order(connection, max((order_of(each) for each in headers if each.machine in names), default=0))
+    if own is not None:
+        meta.count_order(connection, max((order_of(each) for each in headers if each.machine == own.id), default=0))
 
 
 def _work_of(size: int) -> int:
@@ -215,23 +213,6 @@ def _kept(safe: Safe, pieces: Sequence[Piece]) -> tuple[dict[str, Kept], list[Pi
         if order_of(header) >= max(order_of(each) for each, _ in entry.pieces):
             entry.last = replace(entry.last, machine=header.machine, source=header.source, path=header.path)
     return kept, [header for header in places if MOVED not in header.more]
-
-
-def _with_ids(kept: dict[str, Kept], ids: Mapping[str, str]) -> dict[str, Kept]:
-    """Gives files that carry a host name, from before machines had ids, the id of the machine with that name.
-
-    A host that had two names may have the same file twice: the file under its later name gets the id.
-    """
-    occupied = {(entry.last.machine, entry.last.path) for entry in kept.values()}
-    order = list(ids)
-    for entry in sorted(
-        kept.values(), key=lambda each: order.index(each.last.machine) if each.last.machine in ids else -1
-    ):
-        place_ = (ids.get(entry.last.machine, entry.last.machine), entry.last.path)
-        if entry.last.machine in ids and place_ not in occupied:
-            occupied.add(place_)
-            entry.last = replace(entry.last, machine=place_[0])
-    return kept
 
 
 _Home = tuple[str, str]

@@ -18,7 +18,7 @@ from reread.errors import SourceError
 from reread.home import changed_at, identity, identity_of, is_same_file
 from reread.index import read
 from reread.index.database import is_durable
-from reread.index.meta import edges, machine_names, session_mark
+from reread.index.meta import edges, session_mark
 from reread.index.read import StoredPiece
 from reread.index.rows import OWN, FileKeys, FileRow
 from reread.index.sessions import names_by_id
@@ -273,9 +273,7 @@ def kept_job(file: SourceFile, row: FileRow) -> FileJob:
     )
 
 
-def remove_kept_captures(
-    connection: sqlite3.Connection, machine: str, waiting: Sequence[SourceFile], names: Sequence[str]
-) -> None:
+def remove_kept_captures(connection: sqlite3.Connection, machine: str, waiting: Sequence[SourceFile]) -> None:
     """Removes captures whose bytes are in the safe, once a crash of the machine cannot lose the rows that say so.
 
     It also removes those of forgotten sessions. What cannot be removed now is left for the next sync.
@@ -283,7 +281,7 @@ def remove_kept_captures(
     if not waiting or not is_durable(connection):
         return
     forgotten = read.forgotten(connection)
-    keys = FileKeys(machine, names, read.known_files(connection, machine).values())
+    keys = FileKeys(machine, read.known_files(connection, machine).values())
     for file in waiting:
         row = keys.row(file.location)
         is_forgotten = bool(forgotten.keys() & {session_mark(file.session or ""), *keys.ever_of(file.location)})
@@ -569,7 +567,6 @@ class Survey:
         self.folders: dict[Path, int] = {}
         self.unchanged = grown.unchanged if grown is not None else 0
         self._machine = machine
-        self.names = machine_names(connection, machine)
         self._connection = connection
         self._grown = grown
         self._safe = safe
@@ -611,7 +608,7 @@ class Survey:
     def release(self) -> None:
         """Frees what is known of every file: it is not needed once the jobs are made."""
         self.known: dict[str, FileRow] = {}
-        self.keys = FileKeys(self._machine, self.names, ())
+        self.keys = FileKeys(self._machine, ())
         self._source_of = {each.file.location: self.source_of(each.file) for each in self.placed}
 
     def _found(self, place: Path) -> list[SourceFile]:
@@ -745,7 +742,7 @@ class Survey:
     def _look_up_files(self) -> None:
         grown = self._grown
         self.known = read.known_files(self._connection, self._machine) if grown is None else grown.known
-        self.keys = FileKeys(self._machine, self.names, self.known.values())
+        self.keys = FileKeys(self._machine, self.known.values())
 
     def source_of(self, file: SourceFile) -> Path:
         """The source that a file of this walk was found in."""

@@ -115,7 +115,7 @@ def sync(
         writer.remember_folders(survey.folders, unread)
     else:  # a file that could not be read still differs from what is remembered, so every sync tries it again
         writer.remember_grown(grown.known)
-    remove_kept_captures(connection, machine, survey.waiting, survey.names)
+    remove_kept_captures(connection, machine, survey.waiting)
     result.seconds = time.monotonic() - began
     return result
 
