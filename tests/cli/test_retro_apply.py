@@ -142,3 +142,15 @@ def test_settings_that_cannot_be_understood_stay_as_they_are(
     assert retro(tmp_path, "apply", number_of("permission", found), "--yes") == 2
     assert settings.read_bytes() == content
     assert "nothing was changed" in capsys.readouterr().err
+
+
+def test_as_json_it_says_what_it_would_do_and_changes_nothing_without_yes(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    number = number_of("memory", suggestions(tmp_path, capsys))
+    assert retro(tmp_path, "apply", number, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["diff"]
+    assert not (project / "CLAUDE.md").exists()
+    assert retro(tmp_path, "apply", number, "--json", "--yes") == 0
+    assert (project / "CLAUDE.md").exists()

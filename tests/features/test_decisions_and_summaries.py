@@ -164,6 +164,56 @@ def test_the_goal_is_the_sentence_that_comes_back_and_not_the_first_prompt() -> 
     )
 
 
+def test_a_small_task_at_the_end_is_no_goal_and_a_role_is_none() -> None:
+    session = build(
+        a_prompt("You are a careful editor of the importer. The importer loses rows, find out why."),
+        a_reply("It splits quoted fields."),
+        a_prompt("fix the importer docs, fix the importer tests and commit the importer"),
+        a_reply("Committed the importer."),
+    )
+    assert summary_of(session).goal == "The importer loses rows, find out why"
+
+
+def test_the_goal_of_a_plan_is_its_heading() -> None:
+    text = "Implement the following plan:\n\n# Plan: Fix the deletion of failed runs\n\n## Context\nA failed run stays."
+    assert summary_of(build(a_prompt(text), a_reply("Done."))).goal == "Fix the deletion of failed runs"
+
+
+def test_words_that_announce_work_are_no_outcome() -> None:
+    session = build(
+        a_prompt("fix the importer"),
+        a_reply("The importer is fixed."),
+        a_prompt("and push it"),
+        a_reply("I'm on main — I need to switch to another branch first."),
+    )
+    assert summary_of(session).outcome == "The importer is fixed."
+
+
+def test_what_another_program_may_have_committed_is_not_left_open() -> None:
+    def left(command: str) -> list[str]:
+        written = {"file_path": "/app/a.py", "content": "x"}
+        session = build(
+            a_prompt("go"), *ran("git commit -m x", "ok", 1),
+            a_reply(a_tool_call("Write", written)), a_tool_result("ok"), *ran(command, "ok", 2), a_reply("Done."),
+        )  # fmt: skip
+        return [point.source for point in summary_of(session).open]
+
+    assert left("ls") == ["uncommitted"]
+    assert left("vc-x1 push main --title 'feat: x'") == []
+
+
+def test_the_clients_own_words_are_no_reason_for_turning_down_a_question() -> None:
+    said = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, "
+        "the user said:\nThe user wants to clarify these questions.\n    This means they may have more information"
+    )
+    session = build(
+        a_prompt("go"), a_reply(a_tool_call("AskUserQuestion", {"questions": []})), a_tool_result(said, is_error=True)
+    )
+    (refusal,) = summary_of(session).refusals
+    assert refusal.text == ""
+
+
 def test_the_goal_may_be_what_the_model_took_it_for() -> None:
     session = build(
         a_prompt("can you have a look at importer.py, rows go missing"),

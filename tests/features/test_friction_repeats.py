@@ -88,6 +88,7 @@ def test_a_prompt_said_again_in_other_words_is_asked_again() -> None:
         ("run the tests", "run the tests"),
         ("add a test for the empty list of names", "add a test for the sorted list with one element"),
         ("yes, go on", "yes, go on"),
+        ("continue with the second part of the importer", "continue with the third part of the importer"),
     ],
 )
 def test_routines_and_neighbours_are_not_asked_again(texts: tuple[str, str]) -> None:
@@ -194,6 +195,20 @@ def test_reading_after_an_edit_another_part_or_after_a_compaction_is_no_waste() 
 def test_what_is_carried_over_by_hand_is_a_manual_step(text: str, how: str) -> None:
     (event,) = of(FrictionKind.MANUAL_STEP, build(a_prompt("a"), a_reply("b"), a_prompt(text), a_reply("c")))
     assert event.details["how"] == how
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "let's add a few table tests here\n@/Users/ann/app/cmd/setup.go:680-706",
+        "<ide_opened_file>The user opened /app/a.py:12: in the IDE</ide_opened_file>\nrename the second function",
+        "make this page wider\nfile:///home/ann/app/out/report.html:12:3",
+        "make our help look like this:\nUsage: brew COMMAND\nError: Unknown command: aaaa\n12:30:01 done",
+    ],
+    ids=["a file", "an editor", "a page", "a model"],
+)
+def test_what_is_pointed_to_or_to_be_imitated_is_no_manual_step(text: str) -> None:
+    assert not of(FrictionKind.MANUAL_STEP, build(a_prompt("a"), a_reply("b"), a_prompt(text), a_reply("c")))
 
 
 def test_a_list_or_a_piece_of_code_is_no_manual_step() -> None:

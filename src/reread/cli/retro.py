@@ -50,7 +50,8 @@ what repeats across sessions, and what to change: suggestions with a ready draft
     about = "a file, an id or the start of one, @last; or `apply N`: write suggestion N where it belongs"
     made.add_argument("session", nargs="?", metavar="SESSION", help=about)
     made.add_argument("number", nargs="?", metavar="N", help="with `apply`: the number that --suggestions shows")
-    made.add_argument("--yes", action="store_true", help="with `apply` or --ask-claude: do not ask")
+    about = "with `apply` or --ask-claude: do not ask; `apply` with --json changes nothing without it"
+    made.add_argument("--yes", action="store_true", help=about)
     made.add_argument(
         "--kind",
         action="append",
@@ -184,14 +185,14 @@ def _number(args: argparse.Namespace) -> int | None:
 def _apply(
     args: argparse.Namespace, config: Config, archive: Archive, suggestions: list[Suggestion], number: int
 ) -> int:
-    """Shows the change that a suggestion makes, and writes it if the person agrees."""
+    """Shows the change that a suggestion makes, and writes it if the person agrees; with --json, if --yes says so."""
     if number > len(suggestions):
         there = f"there are {len(suggestions)}" if suggestions else "there is none"
         raise BadInput(f"there is no suggestion {number}; {there}")
     plan = archive.friction.planned(suggestions[number - 1])
     if not args.json:
         options.print_lines(views.retro_report.applied_lines(plan.diff(), options.make_view(config)))
-    is_wanted = args.yes or is_agreed("Make this change?")
+    is_wanted = args.yes or (not args.json and is_agreed("Make this change?"))
     if is_wanted:
         archive.friction.apply(plan)
     backup = str(plan.file.backup) if plan.change.before is not None else None

@@ -1,8 +1,8 @@
 """What a session was about and what came of it, worked out from its own records, without a model.
 
-The goal is one sentence from the session: a title, the model's own restatement, or a prompt. A first prompt is often a
-greeting, a file name or a page of pasted output, so the sentence is chosen whose words occur most elsewhere: in other
-prompts, in commits, in names of changed files and in the last reply.
+The goal is one sentence about the beginning of the session: a title, the heading of a plan, the model's restatement,
+or a sentence of the first prompt that says something. A first prompt is often a greeting or a page of pasted output, so
+the sentence is chosen whose words occur most elsewhere: in other prompts, commits, changed files and the last reply.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reread.records.state import PrLink
 from reread.sessions import CallStatus, Said, Session, Speaker, Thought, ToolCall, Turn
 
 from .friction.call_results import tests_of
-from .friction.command_lines import is_commit, prefix_of
+from .friction.command_lines import commands_in, is_commit, prefix_of
 from .friction.prompt_text import LONGEST_PROSE, prose_of, words_of
 from .friction.refusals import refused_by, why_refused
 from .friction.scene import SHELLS, DetectedCall
@@ -40,8 +40,11 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _OWN = 0.6
 """The least part of a sentence that must be the person's own words, not quoted ones."""
-_NO_SENTENCE = re.compile(r"[\w.-]+@[\w.-]+[: ]|[@~./]*/\S|\S+:\d+|/|<|\w+: ")
-"""The beginnings of a shell's prompt, a path, a command and a line of a transcript."""
+_NO_SENTENCE = re.compile(
+    r"[\w.-]+@[\w.-]+[: ]|[@~./]*/\S|\S+:\d+|/|<|\w+: |[\"“]|(?:you are|you're|act as|your (?:role|task|job) is) ",
+    re.IGNORECASE,
+)
+"""The beginnings of a shell's prompt, a path, a command, a line of a transcript, a quotation, and of a role."""
 _POLITE = (
     "please |can you |could you |let'?s |now |we (?:need|want|should) (?:to )?"
     "|i (?:want|need|'?d like) (?:you )?(?:to )?"
@@ -54,8 +57,7 @@ _VERBS = """
 _DIRECTS = re.compile(rf"^(?:{_POLITE})?(?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE)
 _BONUS = {"title": 1.3, "thinking": 1.25, "prompt": 1.0}
 _DIRECTED = 1.3
-_FIRST = 1.8
-"""Weight of a sentence that is in the first prompt of some length, or is about it."""
+_PLAN = re.compile(r"implement the following plan:?\s*\n+#+ *(?:plan:? *)?([^\n]{4,})", re.IGNORECASE)
 
 
 class Goal(Struct, frozen=True):
@@ -65,36 +67,45 @@ class Goal(Struct, frozen=True):
     source: str = ""
     """`title`, `thinking` (the model's restatement in its own words) or `prompt`; empty if the goal is not known."""
     uuid: str | None = None
+    is_by_person: bool = False
+    """A title that a person gave."""
 
 
 def goal_of(session: Session, parts: Sequence[str] = ()) -> Goal:
-    """The sentence that best states what a session was for; `parts` are commits, changed files and the outcome."""
+    """The sentence that best states what a session was for; `parts` are commits, changed files and the outcome.
+
+    What is asked later is a small task more often than another course: only a person's own title speaks of all of it.
+    """
     candidates = list(_candidates(session))
     if not candidates:
         title = session.title if session.title != session.id else ""
         return Goal(_finished(title), "title") if title else Goal()
     weights = _weights([*(prompt.text for prompt in session.prompts), *parts])
-    best = max(candidates, key=lambda each: _score(each[0], weights, is_first=each[1]))[0]
+    best = max(candidates, key=lambda each: _score(each, weights))
     return Goal(_finished(best.text), best.source, best.uuid)
 
 
-def _candidates(session: Session) -> Iterator[tuple[Goal, bool]]:
-    """Sentences, each with whether it is about the beginning of the session."""
-    yield from ((goal, True) for goal in _titles(session))
-    is_first = True
+def _candidates(session: Session) -> Iterator[Goal]:
+    """Titles, and the sentences of the first prompt that has any or that the model restated."""
+    titles = list(_titles(session))
+    yield from titles
+    if any(goal.is_by_person for goal in titles):
+        return
     for turn in session.turns:
         prompt = turn.prompt
         if prompt is None or prompt.kind is not Speaker.PROMPT:
             continue
+        if plan := _PLAN.match(prompt.text.lstrip()):
+            yield Goal(plan[1].strip(), "prompt", prompt.uuid)
+            return
         sentences = [each for each in _sentences(prompt.text) if len(words_of(each)) >= _FEWEST]
         restated = [goal for step in turn.steps[:4] if isinstance(step, Thought | Said) for goal in _restated(step)]
-        yield from ((goal, is_first) for goal in restated[:1])
-        yield from ((Goal(sentence, "prompt", prompt.uuid), is_first) for sentence in sentences[:12])
-        is_first = is_first and not (sentences or restated)
-    if is_first:
-        yield from (
-            (Goal(prompt.text, "prompt", prompt.uuid), True) for prompt in session.prompts if prompt.text.strip()
-        )
+        yield from restated[:1]
+        yield from (Goal(sentence, "prompt", prompt.uuid) for sentence in sentences[:12])
+        if sentences or restated:
+            return
+    if not titles:
+        yield from (Goal(prompt.text, "prompt", prompt.uuid) for prompt in session.prompts if prompt.text.strip())
 
 
 def _titles(session: Session) -> Iterator[Goal]:
@@ -102,7 +113,7 @@ def _titles(session: Session) -> Iterator[Goal]:
         records = session.beside.get(kind, ())
         title = next((text for record in reversed(records) if (text := getattr(record, field, None))), None)
         if title is not None:
-            yield Goal(title, "title")
+            yield Goal(title, "title", is_by_person=kind is CustomTitle)
 
 
 def _restated(step: Thought | Said) -> Iterator[Goal]:
@@ -129,14 +140,14 @@ def _content_words(text: str) -> Iterator[str]:
     return (word for word in words_of(text) if len(word) > 2)
 
 
-def _score(goal: Goal, weights: Counter[str], *, is_first: bool) -> float:
+def _score(goal: Goal, weights: Counter[str]) -> float:
     words = set(_content_words(goal.text))
     own = goal.source == "prompt"  # its own prompt is one of the texts that contain the word
     known = sum(1 + max(0, min(weights[word] - own, 3)) for word in words)
     score = known / (len(words) + 3) * _BONUS[goal.source]
     if goal.source == "thinking" or _DIRECTS.match(goal.text):
         score *= _DIRECTED
-    return (score * _FIRST if is_first else score) if len(words) >= 2 else score / 4
+    return score if len(words) >= 2 else score / 4
 
 
 def _finished(text: str) -> str:
@@ -164,6 +175,14 @@ _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+)$")
 _MOST_COMMANDS = 12
 _MOST_LEFT = 8
 _MOST_EXCHANGES = 6
+_ANNOUNCES = re.compile(
+    r"(?:[^.!?\n]{0,60}[—–:,.] )?(?:let me|i'll|i will|i need to|now (?:i'll|let me|i need)|need to|next,? i|retrying"
+    r"|running|checking|reading|trying)\b[^\n]*$",
+    re.IGNORECASE,
+)
+"""A single line that says what is done next: the session ended before it was."""
+_MAY_COMMIT = re.compile(r"\b(?:push|commit|finali[sz]e|squash|release|publish)\b")
+"""Commands of other programs that may commit what was changed."""
 _CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
 
@@ -298,7 +317,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     todos = _todos(session)
     files = tuple(diff for diff in changed if diff.is_change)
     commits, runs = tuple(_commits(session)), tuple(_test_runs(session))
-    outcome = next((step.answer for step in reversed(steps) if step.answer), "")
+    outcome = next((step.answer for step in reversed(steps) if step.answer and not _ANNOUNCES.match(step.answer)), "")
     parts = [*(commit.message for commit in commits), *(diff.path for diff in files), outcome]
     goal = goal_of(session, parts)
     return SessionSummary(
@@ -490,8 +509,9 @@ def _uncommitted(session: Session) -> list[str]:
     for step in (step for turn in session.turns for step in turn.steps):
         if not isinstance(step, ToolCall) or step.status is not CallStatus.OK:
             continue
-        if step.name in SHELLS and is_commit(DetectedCall(step).command):
-            has_committed, changed = True, []
+        command = DetectedCall(step).command if step.name in SHELLS else ""
+        if command and (is_commit(command) or any(map(_MAY_COMMIT.search, commands_in(command)))):
+            has_committed, changed = has_committed or is_commit(command), []
         elif step.name in _CHANGING and (path := _path(step)):
             changed.append(path.replace("\\", "/").rpartition("/")[2])
     return list(dict.fromkeys(changed)) if has_committed else []

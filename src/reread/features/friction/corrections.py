@@ -235,6 +235,9 @@ _TOGETHER = (
     ("both:no_to_question", ({"says:no"}, {"before:asked"})),
     ("both:wrong_and_edited_again", ({"says:wrong", "says:not_working", "says:should"}, {"again:file"})),
     ("both:asks_and_admits", ({"asks:last"}, {"reply:right", "reply:fault", "reply:catch"})),
+    ("both:short_on_same_lines", ({"length:short"}, {"again:lines"})),
+    ("both:catch_on_wish", ({"reply:catch"}, {"says:what_if", "says:can_you", "says:also", "says:lets"})),
+    ("both:stop_and_wish", ({"before:interrupted", "before:refused"}, {"says:also", "says:can_you", "says:please_do"})),
     ("both:review_of_own_work", ({"says:review"}, {"again:file"})),
 )  # fmt: skip
 """Features that mean more together than each alone."""
@@ -453,7 +456,7 @@ def wished_again(wish: Wish, earlier: Sequence[Wish]) -> tuple[list[str], int | 
         alike = _alike(wish, other)
         if best is None or alike > best[0] + 0.05:
             best = alike, back
-    if best is None or best[0] < _LEAST_ALIKE:
+    if best is None or best[0] < _LEAST_ALIKE or _GOES_ON.match(wish.text):
         return [], None
     alike, back = best
     other = earlier[-back]
@@ -478,6 +481,12 @@ def wished_again(wish: Wish, earlier: Sequence[Wish]) -> tuple[list[str], int | 
     return found, back
 
 
+_GOES_ON = lazy.pattern(
+    r"(?:(?:yes|ok|okay|please|now|so),? )*(?:continue|carry on|go on|go ahead|keep going|proceed|resume|weiter"
+    r"|continúa|sigue|continuez?)\b",
+    re.IGNORECASE,
+)
+"""Whoever says this wants more of what was asked for, and not the same again."""
 _LEAST_ALIKE, _MOSTLY = 0.15, 0.6
 _ALIKE_STEPS = (0.25, 0.4, 0.6, 0.8)
 _NEAR, _ROUTINE, _MANY_WORDS = 4, 4, 12

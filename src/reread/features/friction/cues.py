@@ -159,6 +159,19 @@ REPLY = CueTable(
         r"^(?:got it|understood|ah|oh|right|okay|ok|makes sense|noted|clear)\b",
     ),
     cue(
+        "reply:gives_way",
+        "",
+        "",
+        r"^(?:fair|agreed|accepted|conceded|yep|yeah|true|touché|ha|hm+|oh|whoops|oops|right)\b(?! away)",
+    ),
+    cue(
+        "reply:concedes",
+        "pushback weight correction corrections fooled",
+        "push-back|another one|more honest|was mine|was off|slipped",
+        r"\bpush-?back\b|\bdead weight\b|\bcorrections?\b|\banother one\b|\bmore honest\b|\bwas (?:mine|off)\b"
+        r"|\bslipped (?:in|through|my)\b|\bfooled\b",
+    ),
+    cue(
         "reply:point",
         "",
         " point|right to ",
@@ -266,6 +279,27 @@ WORDS = CueTable(
         "but however except although though",
         "",
         r"(?<=...)\b(?:but|however|except|although|though)\b",
+    ),
+    cue(
+        "says:more_of_it",
+        "",
+        "",
+        r"^(?:(?:still|a|bit|little|slightly|way|much|even|it's|make it|should be|can we|could we|go) )*"
+        r"(?:too \w+|[a-z]{3,}er|more \w+|less \w+|not \w+ enough)(?: please)?[.?!]*$",
+    ),
+    cue(
+        "says:objects",
+        "",
+        "",
+        r"^(?:(?:but|so|and|hm+|ok|wait),? )*(?:isn't|aren't|shouldn't|wouldn't|doesn't|don't|didn't|can't|couldn't"
+        r"|why (?:not|isn't|is|are|do|does|did)|do we|are we|how come|where (?:is|are|did)|what about)\b",
+    ),
+    cue(
+        "says:lacks",
+        "",
+        "no funciona|no aparece|no se ve|no sale|está mal|sigue |falta|没有|不对|不能|不行|失败|不显示|看不到|错了",
+        r"no funciona|no aparece|no se ve|no sale|está mal|\bsigue \w+ndo|\bfaltan?\b|没有|不对|不能|不行|失败"
+        r"|不显示|看不到|错了",
     ),
     cue(
         "says:still",

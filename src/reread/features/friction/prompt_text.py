@@ -162,6 +162,17 @@ _ANNOUNCES = lazy.pattern(
     r"|(?:出力|エラー|输出|报错|错误信息)[^\n]{0,12}[：:]\s*$"
 )
 """A line that announces output in the lines after it."""
+_REFERENCE = lazy.pattern(
+    r"<ide_(?:opened_file|selection)>.*?(?:</ide_(?:opened_file|selection)>|\Z)|\b(?:https?|file)://\S+"
+    r"|(?<!\S)@[\w.~/\\-]*[/.][\w.~/\\-]*(?:[:#]L?\d+(?:-L?\d+)?)?",
+    re.DOTALL,
+)
+"""What an editor adds and what a person points to: a file, a page. None of it is output."""
+_MODEL = lazy.pattern(
+    r"(?i)\b(?:examples?|templates?|formats?|layouts?|mock-?ups?|samples?|like (?:this|so|the following)|looks? like"
+    r"|such as|similar to|wie folgt|comme ceci|así)\b[^\n]{0,40}:\s*$"
+)
+"""A line that announces what is to be imitated."""
 _FEWEST_TYPED = 6
 _LONGEST_QUOTE = 1500
 
@@ -175,11 +186,17 @@ def paste_of(text: str) -> Paste:
     """Which parts of a prompt were pasted. Linear, and no more than a few thousand characters are examined."""
     if "\n" not in text and not any(map(text.__contains__, _MACHINE_MARKS)):
         return _TYPED
-    lines = [line for line in text[:LONGEST_PROSE].split("\n") if line.strip()]
+    text = text[:LONGEST_PROSE]
+    if "@" in text or "://" in text or "<ide_" in text:
+        text = _REFERENCE.sub("…", text)
+    lines = [line for line in text.split("\n") if line.strip()]
     output = code = document = 0
-    has_prompt = has_stack = has_fault = is_below = False
+    has_prompt = has_stack = has_fault = is_below = is_model = False
     for line in lines:
         kind = _kind_of_line(line)
+        is_model = is_model or (kind == "typed" and _MODEL.search(line[-120:]) is not None)
+        if is_model and kind in ("prompt", "stack", "output"):
+            kind = "document"
         if kind == "prompt" or kind == "stack":
             is_below = True
             has_prompt, has_stack = has_prompt or kind == "prompt", has_stack or kind == "stack"

@@ -26,6 +26,8 @@ from .stated import NAMES
 _SUBJECT = 80
 """Letters of a command or a path in a quote."""
 _FEEDBACK = lazy.pattern(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
+_OF_CLIENT = ("The user wants to clarify these questions.", "The user has indicated that they have provided enough")
+"""Beginnings of what the client writes in the person's name when questions are turned down."""
 _ABORTED = "Permission prompt was aborted"
 _BY_HOOK = lazy.pattern(
     r"\s*(\w+)(?::\w+)? hook (?:blocking )?(?:error|stopped)[^:\n]*:?\s*(?:\[[^\]\n]*\]:\s*)?(.*)", re.DOTALL
@@ -108,10 +110,10 @@ def is_block_of_hook(call: DetectedCall) -> bool:
 def reason_given(call: DetectedCall) -> str:
     """What the person wrote when refusing."""
     record = call.proof
-    if isinstance(record, User) and record.user_feedback:
-        return record.user_feedback.strip()
     found = _FEEDBACK.search(call.text)
-    return found[1].strip() if found else ""
+    given = record.user_feedback if isinstance(record, User) else None
+    reason = (given or (found[1] if found else "")).strip()
+    return "" if reason.startswith(_OF_CLIENT) else reason
 
 
 def why_refused(call: DetectedCall) -> str:
