@@ -203,6 +203,28 @@ def arguments() -> None:
     result()
 
 
+HOOKS: Json = {}
+
+
+def spends() -> None:
+    """Three responses of a dollar each, with a tool after each; a hook may end it."""
+    usage = {**frames.FINAL, "input_tokens": 200_000}
+    for number in (1, 2, 3):
+        say(frames.message_start(f"s{number}") + frames.calls(0, f"toolu_{number}", "Bash", '{"command": "ls"}'))
+        say(frames.assistant(f"s{number}", frames.tool(f"toolu_{number}", "Bash", command="ls")))
+        say(frames.message_end("tool_use", usage))
+        for matcher in HOOKS.get("PreToolUse", []):
+            hook = {"subtype": "hook_callback", "callback_id": matcher["hookCallbackIds"][0], "input": {}}
+            say(frames.frame("control_request", request_id=f"h{number}", request=hook))
+            said = HEARD.must()["response"]["response"]
+            if said.get("continue") is False:
+                words(f"stopped: {said['stopReason']}")
+                return result("", terminal_reason="hook_stopped", total_cost_usd=1.0 * number)
+        block = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": f"ran {number}", "is_error": False}
+        say(frames.user([block]))
+    return result("spent", total_cost_usd=3.0)
+
+
 ACTS: dict[str, Callable[[], None]] = {
     "hello": hello,
     "bash": wants("Bash", command="touch a", description="Makes a"),
@@ -215,6 +237,7 @@ ACTS: dict[str, Callable[[], None]] = {
     "void": void,
     "slow": slow,
     "stuck": stuck,
+    "spends": spends,
     "steer": steer,
     "fail": fail,
     "die": die,
@@ -225,6 +248,11 @@ ACTS: dict[str, Callable[[], None]] = {
 def prompts() -> Iterator[str]:
     while True:
         frame = HEARD.must()
+        if frame["type"] == "control_request":
+            HOOKS.update(frame["request"].get("hooks") or {})
+            said = {"subtype": "success", "request_id": frame["request_id"], "response": {}}
+            say(frames.frame("control_response", response=said))
+            continue
         content = frame["message"]["content"]
         yield content if isinstance(content, str) else content[0]["text"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from reread.cli.run_loop import NOBODY, ProgramAnswerer
+from reread.cli.answerers import NOBODY, ProgramAnswerer
 from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
 

@@ -362,3 +362,24 @@ class TestCounting:
             assert whole == asked(scratch, "usage", "session", "--home", str(scratch.home / "other"))["totals"]
             said = {event["message_id"]: event["output_tokens"] for event in run.of("usage")}
             assert whole["output_tokens"] >= sum(said.values()) > 0
+
+
+def test_a_run_stops_at_its_cost_and_show_tells_so(scratch: Scratch) -> None:
+    with Running(scratch, "mock:steps", "--permission", "allow", "--max-cost", "0.000001") as running:
+        assert running.finish() == 1
+        (result,) = running.of("result")
+        session = result["session"]
+        assert len(running.of("tool_result")) <= 1, "at the first tool, or behind it"
+    shown = reread_here("show", session, env=ours(scratch))
+    assert "the run's limit of $0.0000 is used up" in " ".join(shown.out.split())
+
+
+def test_what_a_rule_let_through_is_told_by_show(scratch: Scratch) -> None:
+    with Running(scratch, "mock:bash(touch made.txt)", "--allow", "Bash(touch:*)") as running:
+        assert running.finish() == 0
+        (answered,) = running.of("permission_answered")
+        session = answered["session"]
+    assert (answered["decision"], answered["rule"]) == ("allow", "Bash(touch:*)")
+    assert (scratch.work / "made.txt").exists()
+    shown = reread_here("show", session, env=ours(scratch))
+    assert "allowed by the rule Bash(touch:*)" in shown.out

@@ -38,6 +38,10 @@ class Budget:
         self.period, self.limit, self.spent = period, limit, spent
 
     @property
+    def name(self) -> str:
+        return f"the {self.period}'s budget"
+
+    @property
     def share(self) -> float:
         return self.spent / self.limit
 
@@ -272,16 +276,33 @@ def _today(connection: sqlite3.Connection, now: int) -> int | None:
 
 
 def _budget(connection: sqlite3.Connection, home: str, today: int | None, now: int) -> Budget | None:
-    limits = read_limits(home)
-    if not limits:
-        return None
+    return max(_budgets(connection, read_limits(home), today, now), key=lambda each: each.share, default=None)
+
+
+def _budgets(connection: sqlite3.Connection, limits: Mapping[str, int], today: int | None, now: int) -> list[Budget]:
     starts = beginnings_of(now)
     ahead = max(0, (today or 0) - (client_totals.spent_since(connection, starts["day"] // QUARTER) or 0))
-    found = [
+    return [
         Budget(name, limit, (client_totals.spent_since(connection, starts[name] // QUARTER) or 0) + ahead)
         for name, limit in limits.items()
     ]
-    return max(found, key=lambda each: each.share)
+
+
+def budgets(home: str, now: int) -> list[Budget]:
+    """All budgets, with what was spent as of the last sync. An archive that cannot be read has spent nothing."""
+    limits = read_limits(home)
+    if not limits:
+        return []
+    try:
+        connection = client_totals.glance(home)
+    except sqlite3.Error:
+        return [Budget(name, limit, 0) for name, limit in limits.items()]
+    try:
+        return _budgets(connection, limits, _today(connection, now // 1000), now // 1000)
+    except sqlite3.Error:
+        return [Budget(name, limit, 0) for name, limit in limits.items()]
+    finally:
+        connection.close()
 
 
 def _hourly(connection: sqlite3.Connection, now: int) -> int | None:

@@ -21,10 +21,10 @@ from reread.views import permissions
 from reread.views.calls import point_of, tool_label
 
 from . import options
+from .answerers import TerminalAnswerer, picked
 from .event_printer import Showing
 from .keyboard import Interrupts, Keyboard
 from .main import EXIT_INTERRUPTED
-from .run_loop import TerminalAnswerer, picked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

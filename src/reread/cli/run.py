@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from reread import archive as archives
 from reread import lazy
 from reread.errors import BadInput, RereadError
 from reread.home import refuse_foreign
@@ -33,6 +34,7 @@ RUN_EXAMPLES = """\
   reread run --resume @last "go on"          where the newest session stopped, in its folder
   git diff | reread run "review this: $(cat)" --permission deny
   reread run "fix the test" --permission allow -- --max-turns 20
+  reread run "why?" --allow Read --allow "Bash(git log:*)" --max-cost 0.50
   reread run "..." --jsonl                   every event as JSON; answers to permissions as lines on stdin:
     {"request_id": "r1", "behavior": "allow"}
     {"request_id": "r1", "behavior": "deny", "message": "not now"}"""
@@ -41,6 +43,7 @@ ABOUT = """\
 Start Claude Code over its stream-json protocol: see thinking and replies as they form, tool calls
 and diffs, and answer permissions and questions with a key. Ctrl-C interrupts the turn (and ends a
 run of a single prompt); a second Ctrl-C ends any run. Both directions are recorded in the archive.
+At `reread budget`'s dollars, or --max-cost, it asks before it goes on; without a terminal it stops.
 Exit codes: 0 success, 1 the result is an error, 2 the client could not be started, 130 Ctrl-C."""
 
 
@@ -55,6 +58,14 @@ def run_parser() -> options.Parser:
         default="ask",
         help="how to answer permission requests (default: ask)",
     )
+    made.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="let through what a rule matches, such as Read or 'Bash(git log:*)'; repeatable; `show` tells which",
+    )
+    made.add_argument("--max-cost", type=_dollars, metavar="DOLLARS", help="ask, or stop, when the run has cost it")
     made.add_argument("--permission-mode", metavar="MODE", help="the client's permission mode: plan, acceptEdits, ...")
     made.add_argument("--model", metavar="NAME", help="model, such as opus or sonnet")
     made.add_argument("--max-thinking-tokens", type=_count, metavar="N", help="thinking budget; 0 for none")
@@ -70,6 +81,13 @@ def run_parser() -> options.Parser:
     made.add_argument("--no-capture", action="store_true", help="do not record the run")
     made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
     return made
+
+
+def _dollars(text: str) -> int:
+    try:
+        return archives.status.dollars_to_nano(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an amount in dollars") from None
 
 
 def _count(text: str) -> int:

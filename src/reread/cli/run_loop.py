@@ -1,127 +1,34 @@
-"""A run at the terminal, from the client's first prompt to its last: events are shown, keys become answers.
-
-A program answers with JSON lines on standard input (`reread run --jsonl`):
-
-{"request_id": "...", "behavior": "allow"}
-{"request_id": "...", "behavior": "allow", "updatedInput": {...}, "updatedPermissions": [...]}
-{"request_id": "...", "behavior": "deny", "message": "...", "interrupt": true}
-"""
+"""A run at the terminal, from the client's first prompt to its last: events are shown, questions asked one by one."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import contextlib
-import json
-import os
-import subprocess
 import sys
-import tempfile
-import threading
-from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from reread.blocks.model import AskedQuestion
+from reread import archive as archives
+from reread.billing import load_prices
 from reread.config import Config
 from reread.errors import BadInput, ClientError, ClientRefused
 from reread.features.edits.patches import is_edit
-from reread.live import outgoing
-from reread.live.client import NO_PLAN, Client, Policy, by_policy
+from reread.live.client import Client, Policy, by_policy
 from reread.live.events import Event, Permission, PermissionAnswered, PermissionVoid, Prompt, TurnResult
+from reread.live.limits import CostGate, CostLimit, CostMeter, Reached
 from reread.live.outgoing import Allow, Decision, Deny
+from reread.live.rules import AllowRule, allowing
 from reread.live.transport import Errands
-from reread.views import permissions
-from reread.views.text import harmless
-from reread.views.values import View
+from reread.views.numbers import count
 
+from .answerers import Answerer, ProgramAnswerer, TerminalAnswerer
 from .event_printer import Showing
 from .keyboard import Interrupts, Keyboard, typed_line
-from .main import EXIT_INTERRUPTED
-from .options import command_words
+from .main import EXIT_INTERRUPTED, EXIT_USAGE
 from .streams import tell
-
-NOBODY = "Nobody is there to answer: standard input has ended."
-
-
-class ProgramAnswerer:
-    """Answers permission requests with the JSON lines of a program."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._waiting: dict[str, asyncio.Future[Decision]] = {}
-        self._early: dict[str, Decision] = {}
-        self._has_ended = False
-        # The descriptor, not `sys.stdin`: at the end of the process nobody could take its lock from the waiting thread.
-        # Taken here, not in the thread: a program that runs us inside itself may have restored its own stdin by then.
-        self._input = sys.stdin.fileno()
-        # A thread, because standard input may be a file, which no loop can wait for; a daemon, because it may block for
-        # ever and must not keep the process from ending.
-        threading.Thread(target=self._read, daemon=True).start()
-
-    async def decide(self, permission: Permission) -> Decision:
-        if permission.request_id in self._early:
-            return self._early.pop(permission.request_id)
-        if self._has_ended:
-            return Deny(reason=NOBODY)
-        answered: asyncio.Future[Decision] = self._loop.create_future()
-        self._waiting[permission.request_id] = answered
-        try:
-            return await answered
-        finally:
-            del self._waiting[permission.request_id]
-
-    def _read(self) -> None:
-        rest = b""
-        with contextlib.suppress(RuntimeError):  # the loop ended before the input
-            while chunk := self._chunk():
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in filter(bytes.strip, lines):
-                    self._loop.call_soon_threadsafe(self._take, line)
-            if rest.strip():
-                self._loop.call_soon_threadsafe(self._take, rest)
-            self._loop.call_soon_threadsafe(self._end)
-
-    def _chunk(self) -> bytes:
-        try:
-            return os.read(self._input, 1 << 16)
-        except OSError:  # the terminal was hung up or the input closed: no more answers
-            return b""
-
-    def _take(self, line: bytes) -> None:
-        try:
-            request_id, decision = _decision(json.loads(line))
-        except (ValueError, RecursionError) as error:
-            tell(f"not a valid answer: {error}")
-            return
-        waiting = self._waiting.get(request_id)
-        if waiting is None:
-            self._early[request_id] = decision
-        elif not waiting.done():
-            waiting.set_result(decision)
-
-    def _end(self) -> None:
-        self._has_ended = True
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_result(Deny(reason=NOBODY))
-
-
-def _decision(answer: Any) -> tuple[str, Decision]:
-    if not isinstance(answer, dict) or not isinstance(answer.get("request_id"), str):
-        raise ValueError("it names no request_id")
-    if answer.get("behavior") == "allow":
-        updated, rules = answer.get("updatedInput"), answer.get("updatedPermissions")
-        if not isinstance(updated, dict | None) or not isinstance(rules, list | None):
-            raise ValueError("updatedInput must be an object, updatedPermissions an array")
-        return answer["request_id"], Allow(input=updated, remember=tuple(rules or ()))
-    if answer.get("behavior") == "deny":
-        return answer["request_id"], Deny(
-            reason=str(answer.get("message") or ""), interrupt=answer.get("interrupt") is True
-        )
-    raise ValueError(f"its behavior is {answer.get('behavior')!r}, neither allow nor deny")
-
 
 PROMPT = "> "
 
@@ -151,6 +58,9 @@ class _Run:
             raise BadInput("--interactive needs a terminal")
         self._showing = Showing(args, config)
         self._keyboard = Keyboard()
+        self._rules = tuple(map(AllowRule.parse, args.allow))
+        self._gate = CostGate(CostMeter(load_prices(config.prices)), _limits(args, config), self._may_exceed)
+        self._talk: PermissionLoop | None = None
         self._client = Client(
             claude=args.claude,
             cwd=args.cwd,
@@ -162,13 +72,23 @@ class _Run:
             continue_last=args.continue_last,
             arguments=arguments,
             capture=None if args.no_capture else config.home / "wire",
+            hooks=self._gate.hooks,
         )
 
     async def to_its_end(self) -> int:
         main = asyncio.current_task()
         assert main is not None  # noqa: S101  asyncio.run made it
         self._interrupts = Interrupts()
-        talk = PermissionLoop(self._client, self._showing, self._given.permission, self._answerer())
+        talk = PermissionLoop(
+            self._client,
+            self._showing,
+            self._given.permission,
+            self._answerer(),
+            rules=self._rules,
+            folder=str(self._given.cwd or Path.cwd()),
+            on_event=self._gate.saw,
+        )
+        self._talk = talk
         quiet = self._keyboard.quiet() if sys.stdin.isatty() else contextlib.nullcontext()
 
         def on_terminate() -> None:
@@ -176,6 +96,8 @@ class _Run:
 
         with quiet, self._interrupts.caught(lambda: talk.press(main), on_terminate):
             try:
+                if not await self._gate.may_go_on():
+                    return EXIT_USAGE
                 async with self._client:
                     await self._turns(talk)
             except asyncio.CancelledError:
@@ -185,7 +107,14 @@ class _Run:
         self._end(talk)
         if talk.was_interrupted and not self._is_interactive:
             return EXIT_INTERRUPTED
-        return int(talk.result is not None and talk.result.is_error)
+        return int(self._gate.stopped is not None or (talk.result is not None and talk.result.is_error))
+
+    async def _may_exceed(self, reached: Reached) -> bool:
+        """Asks whether to spend more than a limit; without anybody to ask, or after a no, says what ends the run."""
+        is_wanted = self._talk is not None and await self._talk.confirm(reached.words)
+        if not is_wanted:
+            tell(f"stopped: {reached.words}")
+        return is_wanted
 
     def _answerer(self) -> Answerer | None:
         if sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty()):
@@ -199,7 +128,7 @@ class _Run:
             if prompt is not None:
                 await talk.turn(prompt, images, is_typed=is_typed)
                 images = []
-            if not self._is_interactive:
+            if not self._is_interactive or not await self._gate.may_go_on():
                 return
             prompt = self._next_prompt()
             if prompt is None:
@@ -255,8 +184,17 @@ class _Run:
     def _end(self, talk: PermissionLoop) -> None:
         """Prints the command that shows the session."""
         self._showing.end()
+        for rule, number in talk.let_through.items():
+            self._showing.note(f"the rule {rule} let {count(number, 'call')} through", "dim")
         if talk.session is not None:
             self._showing.note(f"reread show {talk.session}", "dim")
+
+
+def _limits(args: argparse.Namespace, config: Config) -> list[CostLimit]:
+    now = int(config.now.timestamp() * 1000)
+    found = archives.status.budgets(str(config.home), now)
+    own = [CostLimit("the run's limit", args.max_cost)] if args.max_cost is not None else []
+    return [*own, *(CostLimit(each.name, each.limit, each.spent) for each in found)]
 
 
 _STEERING = {
@@ -275,20 +213,31 @@ def _number(text: str) -> int | None:
 UNASKED = "Permission was denied: there is no terminal to ask at."
 
 
-class Answerer(Protocol):
-    """Answers permission requests: a person with keys, or a program with lines."""
-
-    async def decide(self, permission: Permission) -> Decision: ...
-
-
 class PermissionLoop:
     """Runs the client turn by turn, shows events and asks permission requests one after the other."""
 
-    def __init__(self, client: Client, showing: Showing, policy: Policy, answerer: Answerer | None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        showing: Showing,
+        policy: Policy,
+        answerer: Answerer | None,
+        *,
+        rules: tuple[AllowRule, ...] = (),
+        folder: str = "",
+        on_event: Callable[[Event], None] = lambda _: None,
+    ) -> None:
         self._client = client
         self._showing = showing
         self._policy = policy
         self._answerer = answerer
+        self._rules = rules
+        self._folder = folder
+        self._on_event = on_event
+        self.let_through: Counter[str] = Counter()
+        """How many calls each rule let through."""
+        self._one_question = asyncio.Lock()
+        self._confirming: asyncio.Task[bool] | None = None
         self._waiting: deque[Permission] = deque()
         self._open: Permission | None = None
         self._asking: asyncio.Task[None] | None = None
@@ -331,6 +280,7 @@ class PermissionLoop:
 
     def _saw(self, event: Event) -> None:
         self.session = event.session or self.session
+        self._on_event(event)
         if isinstance(event, TurnResult):
             self.result = event
         elif isinstance(event, PermissionVoid):
@@ -345,10 +295,12 @@ class PermissionLoop:
         """Whether to show an event; a decision that a person made at the keys is on the screen already."""
         if self._showing.is_json or not isinstance(event, PermissionAnswered):
             return True
+        if event.rule is not None:
+            return True
         return event.decision != "allow" and (self._answerer is None or self._policy != "ask")
 
     def _show(self, event: Event) -> None:
-        if self._open is not None and not self._showing.is_json:
+        if (self._open is not None or self._confirming is not None) and not self._showing.is_json:
             self._held.append(event)
         else:
             self._showing.show([event])
@@ -368,6 +320,10 @@ class PermissionLoop:
 
     def _unasked(self, permission: Permission) -> Decision | None:
         """The decision by policy, or a refusal if there is nobody to ask; None if the person must be asked."""
+        rule = allowing(self._rules, permission, self._folder)
+        if rule is not None:
+            self.let_through[rule.text] += 1
+            return Allow(rule=rule.text)
         decision = by_policy(self._policy, permission)
         if decision is not None or self._answerer is not None:
             return decision
@@ -381,17 +337,33 @@ class PermissionLoop:
     async def _ask_each(self) -> None:
         assert self._answerer is not None  # noqa: S101  else the policy has decided
         while self._waiting:
-            self._open = permission = self._waiting.popleft()
+            async with self._one_question:
+                self._open = permission = self._waiting.popleft()
+                try:
+                    await self._ask(self._answerer, permission)
+                except ClientError:
+                    self._waiting.clear()  # the client has ended; the loop over events reports it
+                finally:
+                    self._open = None
+                    if is_edit(permission.tool):
+                        self._showing.screen.saw_diff(permission.id)
+                    self._show_held()
+
+    def _show_held(self) -> None:
+        held, self._held = self._held, []
+        self._showing.show(held)
+
+    async def confirm(self, reason: str) -> bool:
+        """Asks the person whether to go on all the same; False if there is nobody to ask."""
+        if self._answerer is None:
+            return False
+        async with self._one_question:
+            self._confirming = asyncio.create_task(self._answerer.confirm(reason))
             try:
-                await self._ask(self._answerer, permission)
-            except ClientError:
-                self._waiting.clear()  # the client has ended; the loop over events reports it
+                return await self._confirming
             finally:
-                self._open = None
-                if is_edit(permission.tool):
-                    self._showing.screen.saw_diff(permission.id)
-                held, self._held = self._held, []
-                self._showing.show(held)
+                self._confirming = None
+                self._show_held()
 
     async def _ask(self, answerer: Answerer, permission: Permission) -> None:
         """Asks until there is an answer that can be sent."""
@@ -422,6 +394,8 @@ class PermissionLoop:
 
     async def _stop_asking(self) -> None:
         self._waiting.clear()
+        if self._confirming is not None:
+            self._confirming.cancel()  # asked again before the next prompt
         if self._asking is not None and not self._asking.done():
             await self._ask_on(self._asking)
 
@@ -434,203 +408,3 @@ async def _quietly(errand: Coroutine[Any, Any, None]) -> None:
     """Awaits, ignoring ClientError: a client that has ended needs no answer, and the loop over its events ends too."""
     with contextlib.suppress(ClientError):
         await errand
-
-
-STOPPED = "The user stopped here."
-
-
-class TerminalAnswerer:
-    """Asks a person at the terminal."""
-
-    leaves: tuple[tuple[str, str], ...] = (("q", "uit turn"),)
-    """Keys that leave a question without an answer: the key and the rest of its word."""
-
-    def __init__(
-        self,
-        showing: Showing,
-        keyboard: Keyboard,
-        interrupts: Interrupts,
-    ) -> None:
-        self._showing = showing
-        self._put = showing.put
-        self._interrupts = interrupts
-        self._keyboard = keyboard
-
-    @property
-    def _view(self) -> View:
-        return self._showing.screen.view
-
-    async def decide(self, permission: Permission) -> Decision:
-        with self._keyboard.listening():
-            try:
-                if permission.is_question and permissions.questions_of(permission):
-                    return await self._answer(permission)
-                if permission.is_plan:
-                    return await self._judge_plan(permission)
-                return await self._permit(permission)
-            except asyncio.CancelledError:
-                self._put("no longer asked\n")
-                raise
-
-    async def _permit(self, permission: Permission) -> Decision:
-        wider = permissions.wider_suggestions(permission)
-        self._showing.ask(
-            [
-                *permissions.permission_lines(permission, self._showing.screen.project, self._view),
-                *permissions.key_line(permission, self._view, self.leaves),
-            ]
-        )
-        while True:
-            self._put("  > ")
-            key = (await self._keyboard.key()).lower()
-            if key == "y":
-                self._put("yes\n")
-                return Allow()
-            if key == "n":
-                return Deny(reason=await self._line("no, because (Enter for no reason): "))
-            if key == "a" and permission.narrowest is not None:
-                self._put("always\n")
-                return Allow(remember=[permission.suggestions[permission.narrowest]])
-            if key.isdecimal() and 0 < int(key) <= len(wider):
-                self._put(f"always {key}\n")
-                return Allow(remember=[wider[int(key) - 1]])
-            if key == "e":
-                self._put("edit\n")
-                edited = await self._edited(permission)
-                if edited is not None:
-                    return Allow(input=edited)
-            elif (left := self._left(key)) is not None:
-                return left
-            else:
-                self._put("\r")
-
-    def _left(self, key: str) -> Decision | None:
-        """The answer if a key leaves the question or the terminal is gone; None for any other key."""
-        if key not in ("q", ""):
-            return None
-        self._put("quit\n")
-        return Deny(reason=STOPPED, interrupt=True)
-
-    async def _line(self, prompt: str) -> str:
-        with self._keyboard.typing():
-            self._put(prompt)
-            return await self._keyboard.line()
-
-    async def _judge_plan(self, permission: Permission) -> Decision:
-        keys = " ".join(f"[{key}]{rest}" for key, rest in (("y", "es"), ("n", "o"), *self.leaves))
-        self._showing.ask([*permissions.plan_lines(permission, self._view), f"  go ahead with it? {keys}"])
-        while True:
-            self._put("  > ")
-            key = (await self._keyboard.key()).lower()
-            if key == "y":
-                self._put("yes\n")
-                return Allow()
-            if key == "n":
-                return Deny(reason=await self._line("no, because (Enter for no reason): ") or NO_PLAN)
-            if (left := self._left(key)) is not None:
-                return left
-            self._put("\r")
-
-    # Questions
-
-    async def _answer(self, permission: Permission) -> Decision:
-        chosen: dict[str, str] = {}
-        for question in permissions.questions_of(permission):
-            self._showing.ask(permissions.menu_lines(question, self._view))
-            answer = await self._choice(question)
-            if not isinstance(answer, str):
-                return answer
-            chosen[question.text] = answer
-        return outgoing.answers(permission.input, chosen)
-
-    async def _choice(self, question: AskedQuestion) -> str | Decision:
-        """One or several labels, or a text in the person's words; a decision if the question was left."""
-        labels = [option.label for option in question.options]
-        by_key = len(labels) < 10 and not question.is_several
-        several = " (several: 1,3)" if question.is_several else ""
-        *names, last = ["o", *(key for key, _ in self.leaves)]
-        while True:
-            prompt = f"  number{several}, {', '.join(names)} or {last} > "
-            if by_key:
-                self._put(prompt)
-            typed = await self._keyboard.key() if by_key else await self._line(prompt)
-            if (by_key or typed) and (left := self._left(typed.lower())) is not None:
-                return left
-            if typed.lower() == "o":
-                answer = await self._line("in your words: ")
-                if answer:
-                    return answer
-                continue
-            found = picked(typed, labels, is_several=question.is_several)
-            if found is not None:
-                self._put(f"{harmless(found)}\n" if by_key else "")
-                return found
-            self._put("\r" if by_key else "")
-
-    # Editing the input
-
-    async def _edited(self, permission: Permission) -> Any:
-        """The input as the person edited it; None if unchanged."""
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-        if not editor and permission.tool == "Bash" and isinstance(permission.input, dict):
-            command = self._edited_line(str(permission.input.get("command") or ""))
-            return {**permission.input, "command": command} if command else None
-        before = json.dumps(permission.input, ensure_ascii=False, indent=2) + "\n"
-        text = await self._in_editor(editor, before)
-        if text == before:
-            self._put("  nothing was changed\n")
-        if text is None or text == before:
-            return None
-        try:
-            edited = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            self._put(f"  that is not valid JSON: {error}\n")
-            return None
-        if not isinstance(edited, dict):
-            self._put("  the input of a tool is a JSON object\n")
-            return None
-        return edited
-
-    async def _in_editor(self, editor: str | None, text: str) -> str | None:
-        """The edited text; None if the editor did not start or ended with an error, as by `:cq`."""
-        usual = "notepad" if sys.platform == "win32" else "vi"
-        try:
-            words = command_words(editor or usual)
-            with tempfile.TemporaryDirectory(prefix="reread-") as folder:
-                path = Path(folder) / "input.json"
-                path.write_text(text, "utf-8")
-                with self._interrupts.left_alone():
-                    done = await asyncio.to_thread(subprocess.run, [*words, str(path)], check=False)
-                edited = path.read_text("utf-8")
-        except OSError as error:
-            self._put(f"  {harmless(str(error.filename or editor or usual))}: {error.strerror or error}; set EDITOR\n")
-            return None
-        except BadInput as error:
-            self._put(f"  {harmless(str(error))}; set EDITOR\n")
-            return None
-        except UnicodeError:
-            self._put("  what the editor wrote is not UTF-8\n")
-            return None
-        if done.returncode:
-            self._put(f"  the editor ended with {done.returncode}\n")
-            return None
-        return edited
-
-    def _edited_line(self, text: str) -> str:
-        """A line to edit. It blocks the loop, which does no harm because the client waits for the answer."""
-        with self._interrupts.raised(), self._keyboard.typing():
-            try:
-                return typed_line("  $ ", text).strip()
-            except (KeyboardInterrupt, EOFError):
-                self._put("\n")
-                return ""
-
-
-def picked(typed: str, labels: list[str], *, is_several: bool) -> str | None:
-    """`2` or `1,3` as labels; None if a number is out of range."""
-    numbers = [part.strip() for part in typed.split(",")]
-    if not all(number.isdecimal() and 1 <= int(number) <= len(labels) for number in numbers):
-        return None
-    if len(numbers) > 1 and not is_several:
-        return None
-    return ", ".join(dict.fromkeys(labels[int(number) - 1] for number in numbers))

@@ -391,7 +391,8 @@ BUDGET_EXAMPLES = """\
 ABOUT = """\
 Show spending today, this week and this month, compared with the previous period, and a forecast for the month
 from the pace of the last one and four weeks. With a period and an amount, set a budget: `reread statusline` and
-the usage page show it and warn before it is used up. A budget never stops anything."""
+the usage page show it and warn before it is used up. `reread run` and `reread serve` ask or stop when it is;
+clients that you start yourself are never stopped."""
 
 
 def budget_parser() -> options.Parser:

@@ -209,6 +209,8 @@ class PermissionAnswered(Event, tag="permission_answered", frozen=True, kw_only=
     """Whether the host changed the model's input."""
     edited_input: Any = None
     remembered: tuple[Any, ...] = ()
+    rule: str | None = None
+    """The rule of ours that let the call through unasked."""
 
 
 class HookCallback(Event, tag="hook", frozen=True, kw_only=True):

@@ -22,6 +22,8 @@ class Allow(Struct, frozen=True):
     """None keeps the model's input."""
     remember: Sequence[Any] = ()
     """The client's suggestions to apply from now on."""
+    rule: str | None = None
+    """The rule of ours that let the call through. The client ignores it; the capture keeps it."""
 
 
 class Deny(Struct, frozen=True):
@@ -93,6 +95,8 @@ def decision(request_id: str, decided: Decision, given: Any) -> bytes:
         }
         if decided.remember:
             answer["updatedPermissions"] = list(decided.remember)
+        if decided.rule is not None:
+            answer["rule"] = decided.rule
         return success(request_id, answer)
     answer = {"behavior": "deny", "message": decided.reason or NO_REASON}
     if decided.interrupt:

@@ -161,6 +161,7 @@ class Questions:
             is_edited=is_edited,
             edited_input=updated if is_edited else None,
             remembered=tuple(rules) if isinstance(rules, list) else (),
+            rule=rule if is_allowed and isinstance(rule := given.get("rule"), str) else None,
         )
 
 
@@ -232,6 +233,7 @@ def answered_permission(permission: ToolPermission, event: PermissionAnswered, t
         message=event.message,
         edited_input=event.edited_input,
         remembered=event.remembered,
+        rule=event.rule,
     )
 
 

@@ -64,6 +64,8 @@ class ToolPermission(Struct, frozen=True, kw_only=True):
     """Rules that hold from then on, in the client's own form."""
     reason: str | None = None
     """Why the client asked."""
+    rule: str | None = None
+    """The rule of `reread run` that let the call through unasked."""
 
     @property
     def is_edited(self) -> bool:

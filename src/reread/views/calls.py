@@ -143,6 +143,7 @@ def permission(call: CallBlock) -> str:
     decision = _DECISIONS[permission.decision] if permission.decision is not None else "asked, not answered"
     decision += " with edited input" if permission.is_edited else ""
     decision += " from now on" if permission.remembered else ""
+    decision += f" by the rule {one_line(permission.rule)}" if permission.rule is not None else ""
     waited = permission.seconds
     decision += f" after {duration(waited)}" if waited is not None and waited >= _NOTICED else ""
     return f"{decision}: {permission.message}" if permission.message else decision

@@ -33,7 +33,7 @@ from reread.sessions.calls import is_rejection
 from .calls import MARKS, point_of, summary, tool_label, without_error_tags
 from .numbers import count, duration, money, tokens
 from .terminal import CLAUDE, call_line, diff_lines, notice_lines, prompt_lines
-from .text import Flow, cells, clip, harmless, partial_input, ruler, shorten, wrap
+from .text import Flow, cells, clip, harmless, one_line, partial_input, ruler, shorten, wrap
 from .values import View
 
 THINKING = "  ✻ "
@@ -422,6 +422,7 @@ def question_lines(question: QuestionBlock, project: str | None, view: View) -> 
         yield paint("  ? ", "yellow") + shorten(what, view.width - 4)
     elif answer.decision == "allow":
         extra = [*(["with another input"] if answer.is_edited else []), *(["from now on"] if answer.remembered else [])]
+        extra += [f"by the rule {one_line(answer.rule)}"] if answer.rule is not None else []
         yield paint(f"    ✓ {', '.join(['allowed', *extra])}", "green")
     else:
         answered = f"denied: {answer.message}" if answer.message else "denied"

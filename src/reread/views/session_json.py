@@ -202,6 +202,7 @@ def _permission(call: CallBlock) -> Document:
         "edited_input": permission.edited_input,
         "remembered": list(permission.remembered),
         "reason": permission.reason,
+        "rule": permission.rule,
     }
     return {"permission": facts}
 

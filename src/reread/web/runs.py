@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reread.archive.status import budgets
+from reread.billing import load_prices
 from reread.blocks.model import BlockState, ShownBlock
 from reread.blocks.of_events import StreamBlocks
 from reread.errors import BadInput, ClientError, ClientRefused, RereadError
@@ -19,6 +21,7 @@ from reread.features.activity import Activity, Doing
 from reread.live import events, outgoing
 from reread.live.client import NO_PLAN, Client, Policy, by_policy
 from reread.live.events import Event, Permission
+from reread.live.limits import CostGate, CostLimit, CostMeter, Reached
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.live.transport import Errands
 from reread.views.html.call_parts import MOST_SUGGESTIONS
@@ -77,6 +80,7 @@ class Run:
         client: Client,
         on_news: Callable[[], None],
         on_answer: Callable[[Answered], None] = lambda _: None,
+        gate: CostGate | None = None,
     ) -> None:
         self.id = secrets.token_hex(9)  # never begins with a dash, so it can be typed as an argument
         self.request = request
@@ -100,6 +104,7 @@ class Run:
         """Whether the conversation itself already shows what went wrong."""
         self._on_news = on_news
         self._on_answer = on_answer
+        self._gate = gate
         self._is_busy = True
         self._calls: dict[str, events.ToolCall] = {}
         self._asked_at: dict[str, datetime] = {}
@@ -156,6 +161,8 @@ class Run:
 
     async def say(self, prompt: str) -> None:
         checked = checked_prompt(prompt)
+        if self._gate is not None and not await self._gate.may_go_on(again=True):
+            raise BadInput(_used_up(self._gate))
         self._is_busy = True
         await self.client.send(checked)
 
@@ -191,6 +198,8 @@ class Run:
     async def _follow(self) -> None:
         try:
             async for event in self.client:
+                if self._gate is not None:
+                    self._gate.saw(event)
                 self._saw(event)
         except Exception as problem:  # noqa: BLE001  the page must show a bug of ours, too
             self.problem = str(problem) if isinstance(problem, RereadError) else f"{type(problem).__name__}: {problem}"
@@ -234,7 +243,8 @@ class Run:
     def _turned(self, event: Event) -> None:
         """Keeps track of whether the client is working, and of the result of the last turn."""
         if isinstance(event, events.TurnResult):
-            self.result, self.note, self._is_busy = event, "", False
+            self.result, self._is_busy = event, False
+            self.note = _used_up(self._gate) if self._gate is not None and self._gate.stopped is not None else ""
             self._calls.clear()
             self._asked_at = {
                 name: at for name, at in self._asked_at.items() if name in self.client.stream.open_permissions
@@ -321,6 +331,9 @@ class Driver:
             raise BadInput(NOT_HERE)
         if sum(not run.has_ended for run in self._runs.values()) >= MOST_AT_ONCE:
             raise BadInput(f"{MOST_AT_ONCE} sessions run here already; end one of them first")
+        gate = CostGate(CostMeter(load_prices(settings.prices)), await self._limits(), self._may_exceed)
+        if not await gate.may_go_on():
+            raise BadInput(_used_up(gate))
         client = Client(
             settings.claude,
             cwd=request.folder,
@@ -330,8 +343,9 @@ class Driver:
             resume=request.resume,
             fork=request.fork,
             capture=settings.wire,
+            hooks=gate.hooks,
         )
-        run = Run(request, client, self._hub.wake, self.answered.appendleft)
+        run = Run(request, client, self._hub.wake, self.answered.appendleft, gate)
         self._runs[run.id] = run
         try:
             await run.start()
@@ -342,6 +356,16 @@ class Driver:
         self._forget()
         self._hub.wake()
         return run
+
+    async def _limits(self) -> list[CostLimit]:
+        now = int(self._settings.now.timestamp() * 1000)
+        found = await asyncio.to_thread(budgets, str(self._settings.home), now)
+        return [CostLimit(each.name, each.limit, each.spent) for each in found]
+
+    async def _may_exceed(self, reached: Reached) -> bool:
+        """Whether the budget has been raised or removed since the run began: that is how a person says yes here."""
+        raised = [each for each in await self._limits() if each.name == reached.limit.name]
+        return all(each.nanodollars > reached.nanodollars for each in raised)
 
     def _forget(self) -> None:
         ended = [run.id for run in self._runs.values() if run.has_ended]
@@ -359,6 +383,12 @@ class Driver:
 
 
 NOT_HERE = "This server listens for others, too, so it runs no client; start it with --allow-run to let it."
+
+
+def _used_up(gate: CostGate) -> str:
+    reached = gate.stopped
+    words = reached.words if reached is not None else "a budget is used up"
+    return f"{words[:1].upper()}{words[1:]}; raise it on the page Usage to go on."
 
 
 def checked_prompt(text: str) -> str:

@@ -1,0 +1,342 @@
+"""Who answers the client's questions: a person with keys, or a program with lines.
+
+A program answers with JSON lines on standard input (`reread run --jsonl`):
+
+{"request_id": "...", "behavior": "allow"}
+{"request_id": "...", "behavior": "allow", "updatedInput": {...}, "updatedPermissions": [...]}
+{"request_id": "...", "behavior": "deny", "message": "...", "interrupt": true}
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, Protocol
+
+from reread.blocks.model import AskedQuestion
+from reread.errors import BadInput
+from reread.live import outgoing
+from reread.live.client import NO_PLAN
+from reread.live.events import Permission
+from reread.live.outgoing import Allow, Decision, Deny
+from reread.views import permissions
+from reread.views.text import harmless
+from reread.views.values import View
+
+from .event_printer import Showing
+from .keyboard import Interrupts, Keyboard, typed_line
+from .options import command_words
+from .streams import tell
+
+
+class Answerer(Protocol):
+    """Answers permission requests: a person with keys, or a program with lines."""
+
+    async def decide(self, permission: Permission) -> Decision: ...
+
+    async def confirm(self, reason: str) -> bool:
+        """Asks whether to go on all the same."""
+        ...
+
+
+NOBODY = "Nobody is there to answer: standard input has ended."
+
+
+class ProgramAnswerer:
+    """Answers permission requests with the JSON lines of a program."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[str, asyncio.Future[Decision]] = {}
+        self._early: dict[str, Decision] = {}
+        self._has_ended = False
+        # The descriptor, not `sys.stdin`: at the end of the process nobody could take its lock from the waiting thread.
+        # Taken here, not in the thread: a program that runs us inside itself may have restored its own stdin by then.
+        self._input = sys.stdin.fileno()
+        # A thread, because standard input may be a file, which no loop can wait for; a daemon, because it may block for
+        # ever and must not keep the process from ending.
+        threading.Thread(target=self._read, daemon=True).start()
+
+    async def confirm(self, reason: str) -> bool:  # noqa: ARG002  what an `Answerer` takes
+        """No line means yes to more than a limit: the program has set it."""
+        return False
+
+    async def decide(self, permission: Permission) -> Decision:
+        if permission.request_id in self._early:
+            return self._early.pop(permission.request_id)
+        if self._has_ended:
+            return Deny(reason=NOBODY)
+        answered: asyncio.Future[Decision] = self._loop.create_future()
+        self._waiting[permission.request_id] = answered
+        try:
+            return await answered
+        finally:
+            del self._waiting[permission.request_id]
+
+    def _read(self) -> None:
+        rest = b""
+        with contextlib.suppress(RuntimeError):  # the loop ended before the input
+            while chunk := self._chunk():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in filter(bytes.strip, lines):
+                    self._loop.call_soon_threadsafe(self._take, line)
+            if rest.strip():
+                self._loop.call_soon_threadsafe(self._take, rest)
+            self._loop.call_soon_threadsafe(self._end)
+
+    def _chunk(self) -> bytes:
+        try:
+            return os.read(self._input, 1 << 16)
+        except OSError:  # the terminal was hung up or the input closed: no more answers
+            return b""
+
+    def _take(self, line: bytes) -> None:
+        try:
+            request_id, decision = _decision(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            tell(f"not a valid answer: {error}")
+            return
+        waiting = self._waiting.get(request_id)
+        if waiting is None:
+            self._early[request_id] = decision
+        elif not waiting.done():
+            waiting.set_result(decision)
+
+    def _end(self) -> None:
+        self._has_ended = True
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_result(Deny(reason=NOBODY))
+
+
+def _decision(answer: Any) -> tuple[str, Decision]:
+    if not isinstance(answer, dict) or not isinstance(answer.get("request_id"), str):
+        raise ValueError("it names no request_id")
+    if answer.get("behavior") == "allow":
+        updated, rules = answer.get("updatedInput"), answer.get("updatedPermissions")
+        if not isinstance(updated, dict | None) or not isinstance(rules, list | None):
+            raise ValueError("updatedInput must be an object, updatedPermissions an array")
+        return answer["request_id"], Allow(input=updated, remember=tuple(rules or ()))
+    if answer.get("behavior") == "deny":
+        return answer["request_id"], Deny(
+            reason=str(answer.get("message") or ""), interrupt=answer.get("interrupt") is True
+        )
+    raise ValueError(f"its behavior is {answer.get('behavior')!r}, neither allow nor deny")
+
+
+STOPPED = "The user stopped here."
+
+
+class TerminalAnswerer:
+    """Asks a person at the terminal."""
+
+    leaves: tuple[tuple[str, str], ...] = (("q", "uit turn"),)
+    """Keys that leave a question without an answer: the key and the rest of its word."""
+
+    def __init__(
+        self,
+        showing: Showing,
+        keyboard: Keyboard,
+        interrupts: Interrupts,
+    ) -> None:
+        self._showing = showing
+        self._put = showing.put
+        self._interrupts = interrupts
+        self._keyboard = keyboard
+
+    @property
+    def _view(self) -> View:
+        return self._showing.screen.view
+
+    async def decide(self, permission: Permission) -> Decision:
+        with self._keyboard.listening():
+            try:
+                if permission.is_question and permissions.questions_of(permission):
+                    return await self._answer(permission)
+                if permission.is_plan:
+                    return await self._judge_plan(permission)
+                return await self._permit(permission)
+            except asyncio.CancelledError:
+                self._put("no longer asked\n")
+                raise
+
+    async def _permit(self, permission: Permission) -> Decision:
+        wider = permissions.wider_suggestions(permission)
+        self._showing.ask(
+            [
+                *permissions.permission_lines(permission, self._showing.screen.project, self._view),
+                *permissions.key_line(permission, self._view, self.leaves),
+            ]
+        )
+        while True:
+            self._put("  > ")
+            key = (await self._keyboard.key()).lower()
+            if key == "y":
+                self._put("yes\n")
+                return Allow()
+            if key == "n":
+                return Deny(reason=await self._line("no, because (Enter for no reason): "))
+            if key == "a" and permission.narrowest is not None:
+                self._put("always\n")
+                return Allow(remember=[permission.suggestions[permission.narrowest]])
+            if key.isdecimal() and 0 < int(key) <= len(wider):
+                self._put(f"always {key}\n")
+                return Allow(remember=[wider[int(key) - 1]])
+            if key == "e":
+                self._put("edit\n")
+                edited = await self._edited(permission)
+                if edited is not None:
+                    return Allow(input=edited)
+            elif (left := self._left(key)) is not None:
+                return left
+            else:
+                self._put("\r")
+
+    def _left(self, key: str) -> Decision | None:
+        """The answer if a key leaves the question or the terminal is gone; None for any other key."""
+        if key not in ("q", ""):
+            return None
+        self._put("quit\n")
+        return Deny(reason=STOPPED, interrupt=True)
+
+    async def confirm(self, reason: str) -> bool:
+        with self._keyboard.listening():
+            self._showing.ask([f"  ? {reason}", "  go on all the same? [y]es [n]o"])
+            while True:
+                self._put("  > ")
+                key = (await self._keyboard.key()).lower()
+                if key in ("y", "n", "q", ""):
+                    self._put("yes\n" if key == "y" else "no\n")
+                    return key == "y"
+                self._put("\r")
+
+    async def _line(self, prompt: str) -> str:
+        with self._keyboard.typing():
+            self._put(prompt)
+            return await self._keyboard.line()
+
+    async def _judge_plan(self, permission: Permission) -> Decision:
+        keys = " ".join(f"[{key}]{rest}" for key, rest in (("y", "es"), ("n", "o"), *self.leaves))
+        self._showing.ask([*permissions.plan_lines(permission, self._view), f"  go ahead with it? {keys}"])
+        while True:
+            self._put("  > ")
+            key = (await self._keyboard.key()).lower()
+            if key == "y":
+                self._put("yes\n")
+                return Allow()
+            if key == "n":
+                return Deny(reason=await self._line("no, because (Enter for no reason): ") or NO_PLAN)
+            if (left := self._left(key)) is not None:
+                return left
+            self._put("\r")
+
+    # Questions
+
+    async def _answer(self, permission: Permission) -> Decision:
+        chosen: dict[str, str] = {}
+        for question in permissions.questions_of(permission):
+            self._showing.ask(permissions.menu_lines(question, self._view))
+            answer = await self._choice(question)
+            if not isinstance(answer, str):
+                return answer
+            chosen[question.text] = answer
+        return outgoing.answers(permission.input, chosen)
+
+    async def _choice(self, question: AskedQuestion) -> str | Decision:
+        """One or several labels, or a text in the person's words; a decision if the question was left."""
+        labels = [option.label for option in question.options]
+        by_key = len(labels) < 10 and not question.is_several
+        several = " (several: 1,3)" if question.is_several else ""
+        *names, last = ["o", *(key for key, _ in self.leaves)]
+        while True:
+            prompt = f"  number{several}, {', '.join(names)} or {last} > "
+            if by_key:
+                self._put(prompt)
+            typed = await self._keyboard.key() if by_key else await self._line(prompt)
+            if (by_key or typed) and (left := self._left(typed.lower())) is not None:
+                return left
+            if typed.lower() == "o":
+                answer = await self._line("in your words: ")
+                if answer:
+                    return answer
+                continue
+            found = picked(typed, labels, is_several=question.is_several)
+            if found is not None:
+                self._put(f"{harmless(found)}\n" if by_key else "")
+                return found
+            self._put("\r" if by_key else "")
+
+    # Editing the input
+
+    async def _edited(self, permission: Permission) -> Any:
+        """The input as the person edited it; None if unchanged."""
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        if not editor and permission.tool == "Bash" and isinstance(permission.input, dict):
+            command = self._edited_line(str(permission.input.get("command") or ""))
+            return {**permission.input, "command": command} if command else None
+        before = json.dumps(permission.input, ensure_ascii=False, indent=2) + "\n"
+        text = await self._in_editor(editor, before)
+        if text == before:
+            self._put("  nothing was changed\n")
+        if text is None or text == before:
+            return None
+        try:
+            edited = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            self._put(f"  that is not valid JSON: {error}\n")
+            return None
+        if not isinstance(edited, dict):
+            self._put("  the input of a tool is a JSON object\n")
+            return None
+        return edited
+
+    async def _in_editor(self, editor: str | None, text: str) -> str | None:
+        """The edited text; None if the editor did not start or ended with an error, as by `:cq`."""
+        usual = "notepad" if sys.platform == "win32" else "vi"
+        try:
+            words = command_words(editor or usual)
+            with tempfile.TemporaryDirectory(prefix="reread-") as folder:
+                path = Path(folder) / "input.json"
+                path.write_text(text, "utf-8")
+                with self._interrupts.left_alone():
+                    done = await asyncio.to_thread(subprocess.run, [*words, str(path)], check=False)
+                edited = path.read_text("utf-8")
+        except OSError as error:
+            self._put(f"  {harmless(str(error.filename or editor or usual))}: {error.strerror or error}; set EDITOR\n")
+            return None
+        except BadInput as error:
+            self._put(f"  {harmless(str(error))}; set EDITOR\n")
+            return None
+        except UnicodeError:
+            self._put("  what the editor wrote is not UTF-8\n")
+            return None
+        if done.returncode:
+            self._put(f"  the editor ended with {done.returncode}\n")
+            return None
+        return edited
+
+    def _edited_line(self, text: str) -> str:
+        """A line to edit. It blocks the loop, which does no harm because the client waits for the answer."""
+        with self._interrupts.raised(), self._keyboard.typing():
+            try:
+                return typed_line("  $ ", text).strip()
+            except (KeyboardInterrupt, EOFError):
+                self._put("\n")
+                return ""
+
+
+def picked(typed: str, labels: list[str], *, is_several: bool) -> str | None:
+    """`2` or `1,3` as labels; None if a number is out of range."""
+    numbers = [part.strip() for part in typed.split(",")]
+    if not all(number.isdecimal() and 1 <= int(number) <= len(labels) for number in numbers):
+        return None
+    if len(numbers) > 1 and not is_several:
+        return None
+    return ", ".join(dict.fromkeys(labels[int(number) - 1] for number in numbers))
