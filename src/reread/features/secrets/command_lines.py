@@ -127,7 +127,7 @@ PASSWORDS: tuple[Row, ...] = (
     (
         "password of a command",
         "<<<",
-        r"(?:sudo\s+-\w*S|--with-token|--password-stdin|--stdin|passwd)\b[^\n|;&]{0,60}<<<\s*[\"']?(?P<s>[^\s\"'$]{5,})",
+        r"(?:sudo\s+-\w*S|--with-token|--password-stdin|--stdin|passwd|--data-file=-|secrets?\s+(?:put|set|create)\s+\S+)(?!\w)[^\n|;&]{0,60}<<<\s*[\"']?(?P<s>[^\s\"'$]{5,})",
     ),
     (
         "password of a command",
@@ -163,6 +163,17 @@ PASSWORDS: tuple[Row, ...] = (
         r"(?:NetworkCredential|PSCredential|getConnection|UsernamePassword\w*|[Bb]asic_?[Aa]uth|auth=)\s*\((?:[^()\n]{0,160}?,)?\s*[\"'][^\"'\n]{0,60}[\"']\s*,\s*[\"'](?P<s>[^\"'\n]{5,})[\"']",
     ),
     (
+        "password of a command",
+        "mkpasswd passwd obscure",
+        rf"\b(?:mkpasswd|openssl\s+passwd|rclone\s+obscure)(?:\s+-\S+(?:\s+sha-\d+)?)*\s+(?![-|]){_V}",
+    ),
+    (
+        "password of a command",
+        "kinit cryptsetup passwd smbpasswd vncpasswd",
+        r"\b(?:echo|printf)\s+(?:-\w+\s+)?[\"']?(?P<s>[^\s\"'|$]{6,})[\"']?\s*\|\s*(?:sudo\s+)?(?:kinit|cryptsetup|passwd|smbpasswd|vncpasswd)\b",
+    ),
+    ("password of a command", "vault", rf"\bvault\s+(?:kv\s+)?(?:put|patch|write)\s+(?:-\S+\s+)*\S+\s+[\w.-]+={_V}"),
+    (
         "password of a user",
         "identified",
         r"\bIDENTIFIED\s+(?:WITH\s+\S+\s+)?(?:BY|AS)\s+(?:PASSWORD\s+)?\\*[\"'](?P<s>[^\"'\n\\]{4,})",
@@ -193,6 +204,25 @@ PASSWORDS: tuple[Row, ...] = (
     ("password of a database", "oracle", r"\bjdbc:oracle:\w+:\w+/(?P<s>[^\s@/\"']{4,})@"),
     ("password of Wi-Fi", "wifi", r"\bwifi\b[^\n]{0,80}\bpassword\s+[\"']?(?P<s>[^\s\"']{8,63})"),
 )
+
+CALLS: tuple[Row, ...] = (
+    (
+        "password of a call",
+        "login|login( auth|auth( authenticate|authenticate( connect|connect( pdo|pdo( user|user( superuser|superuser( setbasicauth basic|basic( signin signinwithemailandpassword createuser",
+        r"(?:\b(?i:log_?in|sign_?in\w*|authenticate|auth|basic|\w*connect|pdo|\w*create_?(?:super)?user|setbasicauth))\s*\((?:[^()\n]{0,160}?,)?\s*[\"'][^\"'\n]{1,60}[\"']\s*,\s*[\"'](?P<s>(?=[^\"'\n]*\d)(?=[^\"'\n]*[A-Za-z])[^\"'\n\s]{8,100})[\"']",
+    ),
+    (
+        "password of a call",
+        "hashpw encrypt crypt|crypt( sha2|sha2( sha1|sha1( md5|md5( string|encrypt_string",
+        r"\b(?:hashpw\(|(?:crypt|pgp_sym_\w+|SHA[12]|MD5)\(\s*(?=')|encrypt_string\s)\s*b?[\"'](?P<s>(?=[^\"'\n]*\d)(?=[^\"'\n]*[A-Za-z])[^\"'\n]{8,100})[\"']",
+    ),
+    (
+        "key of a call",
+        "fernet aes|aes.new cookiestore cookieparser cookiesession stripe|stripe( createclient|createclient( sendgridapiclient octokit webclient resend|resend(",
+        r"\b(?:Fernet|AES\.new|\w*CookieStore|cookie(?:Parser|Session)|Stripe|createClient|SendGridAPIClient|Octokit|WebClient|Resend)\((?:\s*[\"'][^\"'\n]{0,120}[\"']\s*,)?\s*(?:\[\]byte\()?b?[\"'](?P<s>[A-Za-z0-9+/_=-]{16,})[\"']",
+    ),
+)
+"""Arguments whose place says that they are passwords or keys; looked for only near the name of the call."""
 
 KEYS: tuple[Row, ...] = (
     (

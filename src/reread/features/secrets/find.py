@@ -11,7 +11,7 @@ from itertools import filterfalse
 from operator import attrgetter
 from typing import NamedTuple
 
-from .command_lines import KEYS, PASSWORDS, is_key_of_command, is_word_of_command
+from .command_lines import CALLS, KEYS, PASSWORDS, is_key_of_command, is_word_of_command
 from .named_values import assignments, kind_of_name, names_in
 from .shapes import (
     ADDRESS,
@@ -56,6 +56,10 @@ _OTHERS: tuple[SecretKind, ...] = (
     *(
         SecretKind(name, tuple(hints.split()), re.compile(pattern), is_word_of_command)
         for name, hints, pattern in PASSWORDS
+    ),
+    *(
+        SecretKind(name, tuple(hints.split()), re.compile(pattern), is_word_of_command, (24, 300))
+        for name, hints, pattern in CALLS
     ),
 )
 _WORDS = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))

@@ -11,6 +11,7 @@ from .secret_values import (
     APP_PASSWORD,
     is_gibberish,
     is_key,
+    is_long_random,
     is_meant,
     is_password,
     is_random,
@@ -51,17 +52,17 @@ _CALL = r"(?:new[ ])?[\w.\[\]]{0,24}(?:bytes?|hex|from|decode|encode|[Ss]tr(?:in
 _STRONG = re.compile(
     rf"{_TAIL}(?:{_Q}|[\])}}*_ \t]|\s\|){{0,5}}"
     r"(?::[ \t]*[&]?[A-Za-z][\w\[\]|. ]{0,28}?(?=[ \t]*=)|[ ](?:string|\[\]byte)(?=[ ]*=))?"
-    rf"[ \t]*(?:=>|:=|->|!=|(?:\|\||\?\?|\bor)[ ]?=?(?=[ ]?{_Q})|={{1,3}}|[:：＝]-?|%3[DdAa])[ \t]*[*]{{0,2}}[ \t]*(?:\|[ \t]*|[|>][-+]?[ \t]*\n[ \t]+)?(?:!{{1,2}}[\w:-]+[ ]|\{{[ ]?{_Q}?value{_Q}?[ ]?[:=][ ]?|{_CALL})?(?:[bruf]{{1,2}}(?=[\"'])|@(?=[\"']))?{_VALUE}",
+    rf"[ \t]*(?:={{1,2}}>|:=|-{{1,2}}>|→|<<<|!=|(?:\|\||\?\?|\bor)[ ]?=?(?=[ ]?{_Q})|={{1,3}}|[:：＝]-?|%3[DdAa])[ \t]*[*]{{0,2}}[ \t]*(?:\|[ \t]*|(?:[|>][-+]?|<<[-~]?{_Q}?[A-Z]+{_Q}?)[ \t]*\n[ \t]*)?(?:!{{1,2}}[\w:-]+[ ]|\{{[ ]?{_Q}?value{_Q}?[ ]?[:=][ ]?|{_CALL})?(?:[bruf]{{1,2}}(?=[\"'])|@(?=[\"']))?{_VALUE}",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
-    rf"{_TAIL}{_Q}[\s,{{]{{1,40}}{_Q}?(?:value|default|content|body){_Q}?[ ]?[:=][ ]?{_VALUE}"
-    rf"|{_TAIL}(?:\s{{1,40}}|,[ ]?Parameter)value[ ]?[:=][ ]?{_VALUE.replace('quote', 'quote2').replace('bare', 'bare2').replace('quote2d', 'quoted2')}",
+    rf"{_TAIL}{_Q}[\s,{{]{{1,40}}{_Q}?\w{{0,10}}(?:value|default|content|body){_Q}?[ ]?[:=][ ]?{_VALUE}"
+    rf"|{_TAIL}{_Q}?(?:\s{{1,40}}|,[ ]?Parameter|[ ]--)value[ ]?[:= ][ ]?{_VALUE.replace('quote', 'quote2').replace('bare', 'bare2').replace('quote2d', 'quoted2')}",
     re.IGNORECASE,
 )
 """`name="DB_PASSWORD" value="…"`, and the same over two lines of YAML."""
 _ARGUMENT = re.compile(
-    rf"{_TAIL}(?P<close>{_Q})(?:\]{_Q})?[ ]?,[ \t]{{0,20}}(?P<quote>{_Q})(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\n])){{4,400}}?)(?P=quote)",
+    rf"{_TAIL}(?P<close>{_Q})(?:(?:\]{_Q})?[ ]?,|\)[ ]?\{{)[ \t]{{0,20}}(?P<quote>{_Q})(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\n])){{4,400}}?)(?P=quote)",
     re.IGNORECASE,
 )
 _ELEMENT = re.compile(
@@ -69,7 +70,7 @@ _ELEMENT = re.compile(
     re.IGNORECASE,
 )
 """`<password>…</password>`, and `<key>password</key><string>…</string>`."""
-_CALLED = re.compile(rf"{_TAIL}\(\s*[bru]?{_QUOTED}\s*[,)]", re.IGNORECASE)
+_CALLED = re.compile(rf"{_TAIL}(?:[._](?:hash|equals|eq|matches))?\(\s*[bru]?{_QUOTED}\s*[,)]", re.IGNORECASE)
 """`setPassword("…")`."""
 _AHEAD = re.compile(
     rf"value{_Q}?[ ]?[:=][ ]?{_QUOTED}[\s,]{{1,40}}{_Q}?(?:name|key|id){_Q}?[ ]?[:=][ ]?{_Q}?[\w./-]*$", re.IGNORECASE
@@ -77,7 +78,7 @@ _AHEAD = re.compile(
 """`{"value": "…", "name": "DB_PASSWORD"}`."""
 _SPACED = re.compile(
     rf"{_TAIL}(?:[ ]\([^)\n]{{1,30}}\))?{_Q}?"
-    r"(?:[ \t]+(?:is|was|ist|war|lautet|est|es|è|é|jest|är|er|to|set to|now|wäre|будет|as|=|:|-)(?:[ \t]*:)?[ \t]+|[ \t]*[:是为は为：]+[ \t]*|[ \t|*`]*[ \t|*`][ \t|*`]*)"
+    r"(?:[ \t]+(?:is|was|ist|war|lautet|est|es|è|é|jest|är|er|to|set to|now|wäre|будет|as|=|:|-)(?:[ \t]*:)?[ \t]+|[ \t]*[:是为は为：]+[ \t]*|[ \t]+\d[ \t]+|[ \t|*`]*[ \t|*`][ \t|*`]*)"
     rf"{_VALUE}",
     re.IGNORECASE,
 )
@@ -110,7 +111,7 @@ _KEY_OF = tuple(
 )
 """Words that, before `key`, make it the name of a secret."""
 _NO_KEY_OF = tuple(
-    """public cache primary foreign sort partition routing session idempotency hot shortcut dedupe lookup group object storage composite natural row hash map dict query react
+    """public pub device object s3 cache primary foreign sort partition routing session idempotency hot shortcut dedupe lookup group object storage composite natural row hash map dict query react
     next page cancel cancellation csrf xsrf sync continuation max min input output total num count registry event config state feature translation i18n column field""".split()
 )
 _NO_TOKEN_OF = tuple(
@@ -211,7 +212,7 @@ def _assigned_at(text: str, at: int) -> Assigned | None:
     if shown is not None:
         return shown
     if not _is_name(word, before, is_capital=name[0].isupper()):
-        return None
+        return _key_of_somewhat(text, name, before) if word == "key" else None
     if word in ("mnemonic", "seed", "phrase"):
         return _phrase(text, name.end(), before)
     full = before[len(before.rstrip("".join(_NAME_LETTERS))) :] + name[0] if before[-1:] in _NAME_LETTERS else name[0]
@@ -227,14 +228,30 @@ def _assigned_at(text: str, at: int) -> Assigned | None:
         found = _value(text, match, at, full, is_pass=is_pass, is_sure=is_sure, is_chosen=pattern not in _UNSURE)
         if found is not None:
             return found
-    ahead = _AHEAD.search(text, max(0, at - _LONGEST_AHEAD), at) if "alue" in text[max(0, at - 200) : at] else None
+    ahead = (
+        _AHEAD.search(text, max(0, at - _LONGEST_AHEAD), at) if text.find("alue", max(0, at - 200), at) >= 0 else None
+    )
     return _value(text, ahead, at, full, is_pass=is_pass, is_sure=True, is_chosen=False) if ahead is not None else None
+
+
+def _key_of_somewhat(text: str, name: re.Match[str], before: str) -> Assigned | None:
+    """A value behind `supabaseKey` or `Jwt:Key`, if only a machine writes such: nobody knows all names of keys."""
+    if not before[-1:].isalnum() and before[-1:] not in ("_", "-", ":"):
+        return None
+    match = _STRONG.match(text, name.end())
+    if match is None or _ends_with(before, _NO_KEY_OF, signs=1, is_whole=True):
+        return None
+    group = "quoted" if match["quoted"] else "bare"
+    value = match[group]
+    return Assigned(name[0], *match.span(group), value) if is_long_random(value) else None
 
 
 def _shown(text: str, name: re.Match[str], at: int) -> Assigned | None:
     """What a command shows whose line has such a name: `cat config/master.key`."""
     end = text.find("\n", name.end(), name.end() + _LONGEST_COMMAND)
-    if end < 0 or _SHOWS.search(text[max(0, text.rfind("\n", 0, at) + 1, at - _LONGEST_COMMAND) : at]) is None:
+    if end < 0 or text.find(" ", end + 1, end + 9) >= 0 or text.find("\n", end + 1, end + 9) >= 0:
+        return None
+    if _SHOWS.search(text[max(0, text.rfind("\n", 0, at) + 1, at - _LONGEST_COMMAND) : at]) is None:
         return None
     match = _ANSWER.match(text, name.end())
     if match is None or not (is_key(match["bare"], is_quoted=False) or _is_made(match["bare"])):
@@ -304,11 +321,12 @@ def _ends_with(before: str, words: tuple[str, ...], *, signs: int, is_whole: boo
     """Whether a text ends with one of the words, with up to `signs` signs after it; a pattern takes twenty times as
     long. With `is_whole` the word must begin there: `min` is no part of `admin`."""
     end = before[-_BEFORE:].removesuffix("\n")
-    while not end.lower().endswith(words):
-        if not signs or not end.endswith((" ", "_", ".", "-", ":")):
+    lower = end.lower()
+    while not lower.endswith(words):
+        if not signs or not lower.endswith((" ", "_", ".", "-", ":")):
             return False
-        end, signs = end[:-1], signs - 1
-    return not is_whole or any(_begins(end, len(end) - len(word)) for word in words if end.lower().endswith(word))
+        lower, signs = lower[:-1], signs - 1
+    return not is_whole or any(_begins(end, len(lower) - len(word)) for word in words if lower.endswith(word))
 
 
 def _begins(text: str, at: int) -> bool:
@@ -374,7 +392,7 @@ def _forms(text: str, end: int) -> Iterator[re.Pattern[str]]:
     if ">" in text[end : end + 90]:
         yield _ELEMENT
     following = text[end : end + 48]
-    if "(" in following[:8]:
+    if "(" in following[:12]:
         yield _CALLED
     if "," in following[:12]:
         yield _ARGUMENT
@@ -456,7 +474,7 @@ def _phrase(text: str, end: int, before: str) -> Assigned | None:
 
 
 _NO_TOKEN = re.compile(
-    r"(?:public|csrf|xsrf|next|page|cancel|continuation|author|_id|(?<!hmac[_-])(?<!hmac)sha)", re.IGNORECASE
+    r"(?:public|csrf|xsrf|next|page|cancel|continuation|author(?!i)|_id|(?<!hmac[_-])(?<!hmac)sha(?!r))", re.IGNORECASE
 )
 
 

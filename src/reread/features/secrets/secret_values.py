@@ -202,6 +202,16 @@ def is_jumbled(value: str) -> bool:
 _SHORTEST_JUMBLE, _MOST_WORDS = 8, 0.35
 
 
+def is_long_random(value: str) -> bool:
+    """Whether nothing but a key looks like it: long, of digits and letters in both cases, and no hash."""
+    kinds = all(any(map(test, value)) for test in (str.isdigit, str.islower, str.isupper))
+    is_plain = _KEY_LETTERS.fullmatch(value) is not None and _PLACEHOLDER.search(value) is None
+    return 24 <= len(value) <= 400 and kinds and is_plain and is_random(value)
+
+
+_KEY_LETTERS = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+
+
 def _is_phrase(value: str) -> bool:
     """Whether words with spaces are a passphrase, and no label or sentence of a program."""
     words = value.split()
@@ -231,6 +241,8 @@ def is_excluded(value: str, least: int) -> bool:
     if not least <= len(value) <= 4000 or any(map(str.isspace, value)) or not value.isascii():
         return True
     if _PLACEHOLDER.search(value) or _REFERENCE.search(value) or (len(value) <= 24 and _TYPES.fullmatch(value)):
+        return True
+    if _SPLICED.search(value):
         return True
     return value[0] in "/~" and entropy(value) < ENTROPY_OF_KEYS
 

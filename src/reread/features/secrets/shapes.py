@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .secret_values import entropy, is_random
+from .secret_values import entropy, is_jumbled, is_key, is_random
 
 # ruff: noqa: E501, SIM905  a row is a line
 
@@ -134,6 +134,8 @@ _SECRETIVE = re.compile(
 )
 
 TOKENS: tuple[SecretKind, ...] = (
+    _kind("Nostr key", "nse", r"nsec1[0-9a-z]{58}" + _R),
+    _kind("private key of a wallet", "xpr ypr zpr tpr", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,112}" + _R),
     _kind("age key", "age", r"AGE-SECRET-KEY-1[0-9A-Za-z]{40,}"),
     _kind("JSON web token", "eyj", r"eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{6,}"),
     _kind("Anthropic key", "sk-", r"sk-ant-[a-z0-9]+-[\w-]{20,}"),
@@ -274,6 +276,13 @@ KINDS: tuple[SecretKind, ...] = (
         None,
         needed="random_password",
     ),
+    _kind(
+        "generated password",
+        "openssl pwgen apg genkey makepasswd urandom urlsafe lpass",
+        r"\b(?:openssl rand|pwgen|apg|makepasswd|wg genkey|token_urlsafe|/dev/u?random|lpass show)\b[^\n]*\r?\n(?P<s>[^\s\"'`]{12,200})[ \t]*(?=\r?\n|\Z)",
+        lambda text: is_key(text, is_quoted=False, least=12) or is_jumbled(text),
+        reach=None,
+    ),
     _kind("Google OAuth token", "ya29", _L + r"ya29\.[\w-]{20,}"),
     _kind("Google key id", "private|private_key_id", r"private_key_id\\*\"\s*:\s*\\*\"(?P<s>[0-9a-f]{40})"),
     _kind("Azure storage key", "accountkey", r"AccountKey=(?P<s>[A-Za-z0-9+/]{40,}={0,2})", None, re.IGNORECASE),
@@ -325,7 +334,7 @@ KINDS: tuple[SecretKind, ...] = (
         _is_mixed,
         re.IGNORECASE,
     ),
-    _kind("authorization", "bearer", r"\bBearer[ ]+(?P<s>[A-Za-z0-9_~+/.=-]{16,})", _is_mixed),
+    _kind("authorization", "bearer 20bearer", r"\bBearer(?:[ ]+|:[ ]?|%20)(?P<s>[A-Za-z0-9_~+/.=-]{16,})", _is_mixed),
     _kind(
         "cookie",
         "cookie|cookie:",
