@@ -14,7 +14,9 @@ import pytest
 from reread.archive import Archive
 from reread.index import sessions as rows
 from reread.ingest import extract, sync
-from reread.ingest.survey import SessionJob, Survey
+from reread.ingest.jobs import SessionJob
+from reread.ingest.survey import Survey, survey
+from reread.ingest.walk import whole_walk
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from web.asking import asking
 
@@ -109,7 +111,8 @@ def test_a_survey_holds_little_of_each_file(tmp_path: Path, is_kept: bool, most:
 
 
 def surveyed(archive: Archive) -> Survey:
-    return Survey(archive.inner.connection, archive.machine, archive.sources, archive.inner.packs.folder)
+    connection, machine = archive.inner.connection, archive.machine
+    return survey(connection, machine, whole_walk(connection, machine, archive.sources), archive.inner.packs.folder)
 
 
 def peak(made: Callable[[], object]) -> int:

@@ -13,7 +13,7 @@ import pytest
 from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
 from reread.index.custody import generations, restore
-from reread.ingest import survey
+from reread.ingest import jobs, survey
 from reread.testing import a_prompt, a_reply, a_session
 from trees import Tree, a_tree, append, assert_true, cells_of, digests, resume_copy, traces
 
@@ -164,9 +164,9 @@ def test_a_file_that_is_replaced_between_the_look_and_the_reading_is_no_mixture(
     whole = [each for number in range(40) for each in (a_prompt(f"question {number}"), a_reply(f"answer {number}"))]
     path = a_session(*whole[:20]).write(tmp_path / "claude" / "projects")
     other = b"".join(path.read_bytes().splitlines(keepends=True)[::-1] * (3 if is_longer else 1))
-    look = survey.file_job
+    look = jobs.file_job
 
-    def look_and_replace(*args: Any) -> survey.FileJob | None:
+    def look_and_replace(*args: Any) -> jobs.FileJob | None:
         job = look(*args)
         path.with_suffix(".new").write_bytes(other)
         path.with_suffix(".new").replace(path)

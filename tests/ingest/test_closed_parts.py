@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from growing import CORPUS, IDS, an_archive, rows, trunk
 from reread.archive import Archive
-from reread.ingest import growth
+from reread.ingest import closed_parts
 from sampling import examples
 
 ALWAYS, NEVER = 0, 1 << 60
@@ -28,14 +28,14 @@ Line = dict[str, Any]
 def read_on(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For every transcript that might be read on whether it was."""
     told: list[bool] = []
-    tail_of = growth.tail_of
+    tail_of = closed_parts.tail_of
 
     def noted(*given: Any) -> Any:
         tail = tail_of(*given)
         told.append(tail is not None)
         return tail
 
-    monkeypatch.setattr(growth, "tail_of", noted)
+    monkeypatch.setattr(closed_parts, "tail_of", noted)
     return told
 
 
@@ -59,7 +59,7 @@ class Both:
             file.write(data)
         with pytest.MonkeyPatch.context() as patch:
             for archive, long in ((self.on, ALWAYS), (self.whole, NEVER)):
-                patch.setattr(growth, "LONG", long)
+                patch.setattr(closed_parts, "LONG", long)
                 archive.sync()
         assert told(self.on) == told(self.whole)
 
@@ -361,7 +361,7 @@ def test_what_is_kept_of_other_prices_or_damaged_is_not_used(change: str, tmp_pa
                 both.on.inner.connection.execute("UPDATE closed_part SET state = ?", (damaged,))
         else:
             state = both.on.inner.connection.execute("SELECT state FROM closed_part").fetchone()[0]
-            assert growth.unpacked(state, _other_prices()) is None
+            assert closed_parts.unpacked(state, _other_prices()) is None
             return
         both.grow(b"".join(lines[34:]))
         assert not any(read_on)

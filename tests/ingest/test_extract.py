@@ -15,7 +15,9 @@ from reread.features.search_text import texts_of
 from reread.index.meta import FIELDS
 from reread.index.rows import FileBatch, SessionBatch
 from reread.ingest.extract import PIECE, take
-from reread.ingest.survey import SessionJob, Survey
+from reread.ingest.jobs import SessionJob
+from reread.ingest.survey import survey
+from reread.ingest.walk import whole_walk
 from reread.records import decode
 from reread.testing import (
     Entry,
@@ -45,7 +47,11 @@ def an_archive(folder: Path) -> Archive:
 
 def a_job(folder: Path) -> SessionJob:
     with an_archive(folder) as archive:
-        [job] = Survey(archive.inner.connection, archive.machine, archive.sources).jobs
+        [job] = survey(
+            archive.inner.connection,
+            archive.machine,
+            whole_walk(archive.inner.connection, archive.machine, archive.sources),
+        ).jobs
     return job
 
 

@@ -16,7 +16,7 @@ from growing import CORPUS, IDS, an_archive, rows, trunk
 from reread import sources
 from reread.archive import Archive
 from reread.index.source_state import last_seen
-from reread.ingest import sync
+from reread.ingest import walk
 from reread.testing import a_prompt, a_reply, a_session
 
 Line = dict[str, Any]
@@ -132,7 +132,7 @@ class walking:  # noqa: N801  reads as a sentence
 
     def __enter__(self) -> None:
         self._patch = pytest.MonkeyPatch()
-        self._patch.setattr(sync, "growth", lambda *_: None)
+        self._patch.setattr(walk, "walk_grown", lambda *_: None)
 
     def __exit__(self, *_: object) -> None:
         self._patch.undo()

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from reread.archive import Archive
+from reread.changes import EDGE
 from reread.index import read
-from reread.index.meta import EDGE
 from reread.index.rows import FileRow
 from reread.index.source_state import is_as_it_was
-from reread.ingest.survey import FileJob, Survey
+from reread.ingest.jobs import FileJob
+from reread.ingest.survey import Survey, survey
+from reread.ingest.walk import whole_walk
 from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent, a_tool_call
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -32,7 +34,8 @@ def a_conversation(*more: str, session: str = ID, opening: str = "find the alpac
 
 
 def surveyed(archive: Archive) -> Survey:
-    return Survey(archive.inner.connection, archive.machine, archive.sources)
+    connection, machine = archive.inner.connection, archive.machine
+    return survey(connection, machine, whole_walk(connection, machine, archive.sources))
 
 
 def jobs(archive: Archive) -> list[FileJob]:

@@ -11,7 +11,8 @@ import reread.ingest.sync
 from reread.archive import Archive, Progress
 from reread.archive.filters import Filter
 from reread.archive.search_language import ALL_FIELDS
-from reread.ingest.survey import Survey
+from reread.ingest.survey import Survey, survey
+from reread.ingest.walk import whole_walk
 from reread.testing import a_prompt, a_reply, a_session
 from trees import Tree, a_tree, append, assert_true, cells_of, resume_copy
 
@@ -54,8 +55,9 @@ def test_prompts_calls_and_thoughts_add_up_to_the_truth(tree: Tree) -> None:
 
 def test_a_second_sync_takes_nothing(tree: Tree) -> None:
     with tree.archive() as archive:
-        survey = Survey(archive.inner.connection, archive.machine, archive.sources)
-        assert [job for job in survey.jobs if job.size] == []
+        connection, machine = archive.inner.connection, archive.machine
+        found = survey(connection, machine, whole_walk(connection, machine, archive.sources))
+        assert [job for job in found.jobs if job.size] == []
         result = archive.sync()
         assert (result.sessions, result.files, result.bytes, result.vanished) == (0, 0, 0, 0)
 
@@ -103,13 +105,13 @@ def test_a_file_that_disappears_between_survey_and_read_is_a_problem_and_no_fail
     a_session(a_prompt("the iguana"), id=OTHER).write(tmp_path / "projects")
 
     def surveyed_in_time(*given: object) -> Survey:
-        survey = Survey(*given)  # type: ignore[arg-type]
+        found = survey(*given)  # type: ignore[arg-type]
         gone.unlink(missing_ok=True)
-        return survey
+        return found
 
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
         with monkeypatch.context() as patched:
-            patched.setattr("reread.ingest.sync.Survey", surveyed_in_time)
+            patched.setattr("reread.ingest.sync.survey", surveyed_in_time)
             result = archive.sync()
         assert [str(gone) in str(problem) for problem in result.problems] == [True]
         assert (result.sessions, archive.search("iguana").total) == (1, 1)

@@ -28,7 +28,7 @@ from reread.errors import (
 from reread.index import meta, read, source_state
 from reread.index.database import remove_set_aside, transaction
 from reread.ingest import Progress
-from reread.ingest.survey import remove_waiting
+from reread.ingest.captures import remove_waiting
 from reread.ingest.sync import sync
 
 from .inner import LOCK_SECONDS

@@ -34,7 +34,7 @@ from reread.index.user_data import (
     take_over_copy,
     write_copy,
 )
-from reread.ingest.survey import remove_waiting
+from reread.ingest.captures import remove_waiting
 from reread.safe.packs import Pack, PackFolder, PackWriter
 from reread.safe.pieces import Damage, FoundPiece, PieceHeader, encode_piece, seal
 from reread.safe.safe import Safe

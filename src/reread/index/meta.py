@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO
+    pass
 
 FIELDS = ("prompt", "text", "thinking", "tool", "result", "title")
 """Columns of the full-text index, in order; `block.field` counts from 0."""
@@ -142,24 +142,6 @@ def file_key(machine: str, path: str) -> str:
     from hashlib import sha256  # takes 2 ms, which a status line need not spend
 
     return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
-
-
-EDGE = 1024
-"""How many bytes at a file's beginning and end are compared to prove that it only grew."""
-
-
-def digest(edge: bytes) -> bytes:
-    from hashlib import sha256
-
-    return sha256(edge).digest()[:16]
-
-
-def edges(file: IO[bytes], length: int) -> tuple[bytes, bytes]:
-    """The digests of both ends of the first bytes of a file."""
-    file.seek(0)
-    head = file.read(min(EDGE, length))
-    file.seek(max(0, length - EDGE))
-    return digest(head), digest(file.read(min(EDGE, length)))
 
 
 def session_mark(uuid: str) -> str:

@@ -8,7 +8,7 @@ bytes, so that a new index knows it again.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from reread.errors import SafeDamaged
 from reread.home import is_same_file
 from reread.safe.pieces import PieceHeader, seal
 from reread.safe.safe import Safe
+from reread.sources.find import Role, role_of
 
 from . import read
 from .conversation_rows import CopyMarker
@@ -37,7 +38,6 @@ MOVED = "moved"
 """In the header of such a piece: the file was moved there. Who does not know it takes it for one more place."""
 CAPTURE = "capture"
 _CHUNK = 1 << 20
-Role = tuple[str, str]
 
 
 class PlaceRow(NamedTuple):
@@ -65,11 +65,6 @@ class KnownPlace(NamedTuple):
     machine: str
     """The machine of the file."""
     present: bool
-
-
-def role_of(kind: str, path: Path) -> Role:
-    """What a file is in its session, independent of where the session is."""
-    return kind, "" if kind == "transcript" else path.name
 
 
 def places_on(connection: sqlite3.Connection, machine: str) -> dict[Path, KnownPlace]:
@@ -215,13 +210,31 @@ def originals(connection: sqlite3.Connection, uuid: str) -> list[Original]:
     ]
 
 
-def move_session(
-    connection: sqlite3.Connection, moved: Original, folder: str, files: Mapping[int, tuple[str, Path]]
-) -> bool:
+class SessionMove(NamedTuple):
+    """A session that is in another folder of its machine now."""
+
+    original: Original
+    folder: str
+    files: dict[int, tuple[str, Path]]
+    """The source and path of each of its files, by number."""
+
+
+def can_move(connection: sqlite3.Connection, moved: Original, folder: str) -> bool:
+    """Whether no other session of its id is in that folder of its machine."""
+    there = connection.execute(
+        """SELECT 1 FROM session AS other JOIN session ON session.uuid = other.uuid AND session.id <> other.id
+           WHERE session.id = ? AND other.machine = session.machine AND other.folder = ?""",
+        (moved.session, stored_path(folder)),
+    )
+    return there.fetchone() is None
+
+
+def move_session(connection: sqlite3.Connection, move: SessionMove) -> bool:
     """Moves a session to another folder of its machine, and its files to these sources and paths; nothing else changes.
 
     False if another session is there already.
     """
+    moved, folder, files = move
     with transaction(connection):
         changed = connection.execute(
             "UPDATE OR IGNORE session SET folder = ? WHERE id = ?", (stored_path(folder), moved.session)

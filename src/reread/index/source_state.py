@@ -12,7 +12,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from reread.home import JOURNAL, changed_at, whole_path
+from reread import changes
+from reread.home import JOURNAL, whole_path
 
 Seen = dict[str, tuple[int, int]]
 """Path -> size and time of every file and folder at the last walk; a folder's size is -1."""
@@ -20,7 +21,6 @@ Seen = dict[str, tuple[int, int]]
 UNREAD = -1
 """The modification time stored for what could not be read at the last walk."""
 
-_FOLDER = -1
 MOST_LOOKED_AT = 10_000
 """How many files a glance before an answer looks at: the newest, and a share of the others that changes every second. A
 stat takes 3 microseconds; a hundred thousand of them would take longer than the answer."""
@@ -44,7 +44,7 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
            UNION SELECT path, size, mtime_ns FROM file_copy WHERE machine = ? AND present = 1 ORDER BY mtime_ns DESC""",
         (machine, time.time_ns() - _GROWING_NS, machine),
     )
-    states = {os.fsencode(path): _packed(_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}
+    states = {os.fsencode(path): _packed(changes.FOLDER, mtime_ns) for path, mtime_ns in folders.items()}
     for path, size, mtime_ns in rows:
         if os.path.lexists(path):
             states[os.fsencode(path)] = _packed(size, mtime_ns)
@@ -117,7 +117,7 @@ def is_as_it_was(
     if UNREAD in times or not all(os.fsencode(whole_path(place)) in paths for place in places):
         return False
     parts = _looked_at(sizes, is_glance=is_glance)
-    return all(all(map(_is_as_it_was, paths[part], sizes[part], times[part])) for part in parts)
+    return all(all(map(changes.is_as_it_was, paths[part], sizes[part], times[part])) for part in parts)
 
 
 class ChangedStates:
@@ -129,9 +129,9 @@ class ChangedStates:
         self.other_folders: dict[str, int] = {}
         self.other_files = 0
         for path, size, mtime_ns in states:
-            if not _is_as_it_was(path, size, mtime_ns):
-                (self.folders if size == _FOLDER else self.files).append(os.fsdecode(path))
-            elif size == _FOLDER:
+            if not changes.is_as_it_was(path, size, mtime_ns):
+                (self.folders if size == changes.FOLDER else self.files).append(os.fsdecode(path))
+            elif size == changes.FOLDER:
                 self.other_folders[os.fsdecode(path)] = mtime_ns
             else:
                 self.other_files += 1
@@ -163,7 +163,7 @@ def _looked_at(sizes: Sequence[int], *, is_glance: bool) -> list[slice]:
 
 def _first_file(sizes: Sequence[int]) -> int:
     """The index of the first file; folders come before it."""
-    return next((place for place, size in enumerate(sizes) if size != _FOLDER), len(sizes))
+    return next((place for place, size in enumerate(sizes) if size != changes.FOLDER), len(sizes))
 
 
 class WatchedFiles:
@@ -181,24 +181,16 @@ class WatchedFiles:
         self._cold = [state for state in readable if not _is_hot(*state, now_ns)]
 
     def have_changed(self, *, with_old: bool) -> bool:
-        return not all(_is_as_it_was(*state) for state in (*self._hot, *(self._cold if with_old else ())))
+        return not all(changes.is_as_it_was(*state) for state in (*self._hot, *(self._cold if with_old else ())))
 
 
 def _is_hot(path: bytes, size: int, mtime_ns: int, now_ns: int) -> bool:
-    return now_ns - mtime_ns < _LATELY_NS or (size == _FOLDER and _is_project_folder(os.fsdecode(path)))
+    return now_ns - mtime_ns < _LATELY_NS or (size == changes.FOLDER and _is_project_folder(os.fsdecode(path)))
 
 
 def _is_project_folder(path: str) -> bool:
     """Whether it is `projects` or a folder in it, where the files of new sessions appear."""
     return "projects" in Path(path).parts[-2:]
-
-
-def _is_as_it_was(path: bytes, size: int, mtime_ns: int) -> bool:
-    try:
-        status = os.stat(path)  # noqa: PTH116  a Path costs more than the call
-    except OSError:
-        return False
-    return changed_at(status) == mtime_ns and (size == _FOLDER or status.st_size == size)
 
 
 def has_captures(wire: Path) -> bool:

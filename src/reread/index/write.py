@@ -382,12 +382,12 @@ class StoreWriter:
         row = places.PlaceRow(file_key(self._machine, name), file, self._machine, as_path(source), name, *seen)
         return row, key, kind, generation
 
-    def change_places(self, *, gone: Sequence[Path], own_ways: Sequence[Path]) -> None:
+    def change_places(self, *, gone: Sequence[Path], diverged: Sequence[Path]) -> None:
         """Marks places that no longer exist, and drops those that are files of their own now."""
-        if gone or own_ways:
+        if gone or diverged:
             with transaction(self._connection):
                 places.mark_places_vanished(self._connection, self._machine, gone, int(time.time() * 1000))
-                places.drop_places(self._connection, self._machine, own_ways)
+                places.drop_places(self._connection, self._machine, diverged)
 
     def mark_vanished(self, keys: Iterable[str]) -> None:
         """Marks files whose source is gone; what was taken of them stays."""

@@ -19,7 +19,7 @@ from reread.index import read
 from reread.index.backup_files import KnownPieces, history_folders, resolved, shared_digest
 from reread.index.database import transaction
 from reread.index.gate import Sorted, safe_gate
-from reread.index.places import MOVED, PLACE, Original, adopt_places, known_keys, move_session, role_of
+from reread.index.places import MOVED, PLACE, Original, SessionMove, adopt_places, known_keys, move_session
 from reread.index.rows import FileRow
 from reread.index.safe_reader import LOST, Piece, newest_pieces, order_of
 from reread.index.session_files import DiskAndSafe
@@ -28,11 +28,11 @@ from reread.index.verify import unnamed_pieces
 from reread.index.write import StoreWriter
 from reread.safe.safe import Damage, FoundPiece, PieceHeader, Safe
 from reread.sources import FileKind, place
-from reread.sources.find import folder_of
+from reread.sources.find import folder_of, role_of
 
 from . import Report
+from .jobs import FileJob
 from .rebuild import Held, Kept, backup_jobs, count_own_order, is_part, located, session_jobs
-from .survey import FileJob
 
 Name = tuple[str, int, int, str]
 """The identity of a piece, wherever it is stored: file, generation, start, digest."""
@@ -85,9 +85,9 @@ def _adopt_moves(connection: sqlite3.Connection, headers: Iterable[PieceHeader])
             continue
         if any(other.path == Path(header.path) for other in read.known_files(connection, header.machine).values()):
             continue
-        home = Original(row.session, header.machine, "", {role_of(row.kind, row.path): row})
+        moved = Original(row.session, header.machine, "", {role_of(row.kind, row.path): row})
         to = {row.id: (header.source, Path(header.path))}
-        move_session(connection, home, folder_of(located(Kept(header, []))), to)
+        move_session(connection, SessionMove(moved, folder_of(located(Kept(header, []))), to))
 
 
 def _adopt_places(connection: sqlite3.Connection, headers: Sequence[PieceHeader]) -> None:

@@ -21,7 +21,8 @@ from reread.index.source_state import seen
 from reread.sources import SourceFile
 from reread.sources.find import FOLDER, config_folders, list_backups
 
-from .survey import FileJob, SessionJob, Survey, file_job
+from .jobs import FileJob, SessionJob, file_job
+from .survey import Survey
 
 BYTES_PER_JOB = 8_000_000
 """The most bytes that a worker holds at a time, unless a single file is larger."""
@@ -30,7 +31,7 @@ BYTES_PER_JOB = 8_000_000
 class BackupSurvey:
     """One look at the backups that belong to the folders of a walk, compared with what the archive knows of them."""
 
-    def __init__(self, connection: sqlite3.Connection, machine: str, places: Sequence[Path], walk: Survey) -> None:
+    def __init__(self, connection: sqlite3.Connection, machine: str, places: Sequence[Path], found: Survey) -> None:
         self.problems: list[SourceError] = []
         self.refused: list[SourceError] = []
         """Reported only when their folder changed: looking at them again would not help."""
@@ -40,8 +41,8 @@ class BackupSurvey:
         self.jobs: list[SessionJob] = []
         self._connection = connection
         self._machine = machine
-        self._walk = walk
-        self._tops = [config / FOLDER for config in config_folders(map(str, walk.folders))]
+        self._found = found
+        self._tops = [config / FOLDER for config in config_folders(map(str, found.walk.folders))]
         # Most people have no backups, and then the folders in which each session's would be are not needed.
         is_any = any(map(os.path.lexists, self._tops)) or bool(sessions_with_backups(connection))
         self._owners = history_folders(connection, machine) if is_any else {}
@@ -114,13 +115,13 @@ class BackupSurvey:
         found = []
         for file in files:
             try:
-                job = file_job(keys, source, file, self._walk.still_holds)
+                job = file_job(keys, source, file, self._found.still_holds)
             except SourceError as problem:
                 self.problems.append(problem)
                 continue
             if job is None:
                 self.unchanged += 1
-            elif not self._walk.forgotten.keys() & keys.ever_of(file.location):
+            elif not self._found.forgotten.keys() & keys.ever_of(file.location):
                 found.append(job)
         return found
 
@@ -135,7 +136,7 @@ class BackupSurvey:
                         yield row.key
 
     def _is_in_reach(self, folder: Path) -> bool:
-        return folder.parent in self._tops or any(parent in self._walk.missing for parent in folder.parents)
+        return folder.parent in self._tops or any(parent in self._found.walk.missing for parent in folder.parents)
 
 
 def _source_of(config: Path, places: Sequence[Path]) -> Path:

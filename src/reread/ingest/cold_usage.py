@@ -22,10 +22,10 @@ from reread import billing, records, sessions, sources
 from reread.billing import Prices
 from reread.billing.response import Response, settle_all
 from reread.billing.scan import scan
+from reread.changes import EDGE, head_of
 from reread.errors import SourceError
 from reread.index import read as reading
 from reread.index.ledger import quarter, responses_elsewhere
-from reread.index.meta import EDGE, digest
 from reread.index.rows import FileKeys
 from reread.sources import FileKind, SourceFile, opens_array
 from reread.workers import in_shares, is_alone, is_safe_to_fork, share_out, worker_pool
@@ -168,7 +168,7 @@ def _scanned(files: Iterable[Behind], prices: Prices) -> _FileUsage:
                 content = file.read()
         except OSError:
             continue
-        responses = None if opens_array(content) else scan(content, job.key, digest(content[:EDGE]).hex())
+        responses = None if opens_array(content) else scan(content, job.key, head_of(content))
         if responses is None:
             found.doubtful.append(job.key)
             continue
@@ -182,7 +182,7 @@ def _read_in_full(files: Iterable[Behind], prices: Prices) -> _FileUsage:
     for job in files:
         try:
             with Path(job.location).open("rb") as file:
-                head = digest(file.read(EDGE)).hex()
+                head = head_of(file.read(EDGE))
             lines = list(sources.read(Path(job.location)))
         except (OSError, SourceError):
             continue

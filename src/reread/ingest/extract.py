@@ -12,9 +12,10 @@ from msgspec.structs import astuple, replace
 
 from reread import lazy
 from reread.billing import Prices, load_prices
+from reread.changes import EDGE, digest, edges
 from reread.errors import SourceError
 from reread.features import friction  # lazy: its names are imported on use, and not every sync looks for friction
-from reread.index.meta import EDGE, FIELDS, RESULT, digest, edges
+from reread.index.meta import FIELDS, RESULT
 from reread.index.rows import (
     BlockRow,
     FileBatch,
@@ -54,9 +55,10 @@ from reread.sources.lines import open_file
 from reread.times import milliseconds
 from reread.workers import give_back_memory, is_safe_to_fork
 
-from . import growth
-from .growth import ClosedPart
-from .survey import FileJob, SessionJob, name_of
+from . import closed_parts
+from .closed_parts import ClosedPart
+from .copies import session_name
+from .jobs import FileJob, SessionJob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,8 +150,8 @@ def _grown_session(job: SessionJob) -> tuple[list[ExtractedFile], SessionRow, by
     if not job.part or job.files is None:
         return None
     prices = load_prices(job.prices)
-    part = growth.unpacked(job.part, prices)
-    tail = growth.tail_of(part, job.files, prices) if part is not None else None
+    part = closed_parts.unpacked(job.part, prices)
+    tail = closed_parts.tail_of(part, job.files, prices) if part is not None else None
     if part is None or tail is None:
         return None
     found = [_of_lines(each, tail, part) for each in job.changed]
@@ -160,8 +162,8 @@ def _grown_session(job: SessionJob) -> tuple[list[ExtractedFile], SessionRow, by
 def _closed(
     session: Session, row: SessionRow, job: SessionJob, prices: Prices, before: ClosedPart | None = None
 ) -> bytes:
-    part = growth.closed_part(session, row, lambda rest: _row_of(rest, job), prices, before)
-    return growth.packed(part) if part is not None else b""
+    part = closed_parts.closed_part(session, row, lambda rest: _row_of(rest, job), prices, before)
+    return closed_parts.packed(part) if part is not None else b""
 
 
 def _take_backups(job: SessionJob, session: int, bytes_of: Callable[[FileJob], _NewBytes]) -> SessionBatch:
@@ -359,4 +361,4 @@ def _blocks(texts: Iterable[TextRow], job: FileJob) -> Iterator[BlockRow]:
 def _row_of(session: Session, job: SessionJob) -> SessionRow:
     files = job.files or SessionFiles(session.id)
     folder = job.changed[0].file.folder if files.trunk is None else files.trunk.folder
-    return session_row(session, name_of(session, files, job.of_others), str(folder))
+    return session_row(session, session_name(session, files, job.of_others), str(folder))

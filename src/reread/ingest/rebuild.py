@@ -36,8 +36,9 @@ from reread.sources import FileKind, SourceFile, place
 from reread.workers import in_order_by_shares
 
 from . import Progress, Report
+from .copies import IdOwners, with_captures
 from .extract import take
-from .survey import Claims, FileJob, SessionJob, joined
+from .jobs import FileJob, SessionJob
 from .sync import COMMIT_AFTER, SHARE, SMALLEST, Packed, packed, quickly, unpacked, weight_of
 
 if TYPE_CHECKING:
@@ -283,13 +284,13 @@ def session_jobs(kept: Mapping[str, Kept], disk: FileReader) -> list[SessionJob]
     files = {located(entry): entry for entry in kept.values() if entry.last.kind != FileKind.BACKUP}
     taken = [file for file, entry in files.items() if entry.last.source != OWN]
     captured = [file for file, entry in files.items() if entry.last.source == OWN]
-    owned = OrphanAgentFiles(files, disk).shared_out(joined(sources.group(taken), sources.group(captured)))
-    claims = Claims((session for session, _ in owned), disk)
+    owned = OrphanAgentFiles(files, disk).shared_out(with_captures(sources.group(taken), sources.group(captured)))
+    owners = IdOwners((session for session, _ in owned), disk)
     jobs = [
         SessionJob(
             files=session,
             strays=own,
-            of_others=claims.of_others(session),
+            of_others=owners.foreign(session),
             changed=tuple(_job(file, files[file]) for file in (*session.all, *own)),
         )
         for session, own in sorted(owned, key=lambda each: each[0].mtime_ns)

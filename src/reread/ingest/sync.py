@@ -25,9 +25,12 @@ from reread.safe.safe import Safe
 from reread.workers import give_back_memory, in_shares, is_alone, worker_pool
 
 from . import Progress, Report, SyncResult
+from .captures import remove_kept_captures
+from .closed_parts import can_go_on
 from .extract import LARGE, prepare_friction, take
-from .growth import can_go_on, growth
-from .survey import SessionJob, Survey, remove_kept_captures
+from .jobs import SessionJob
+from .survey import Survey, survey
+from .walk import walk_sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,40 +87,46 @@ def sync(
     is always left to it: otherwise it would be searched for again with every few lines.
     """
     began = time.monotonic()
-    grown = growth(connection, machine, places) if captures is None else None
-    survey = Survey(connection, machine, places, safe.folder, prices, captures, grown)
-    result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
+    walk = walk_sources(connection, machine, places, captures)
+    found = survey(connection, machine, walk, safe.folder, prices)
+    result = SyncResult(problems=walk.problems, unchanged=found.unchanged, vanished=len(found.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
-    if survey.outgrew_others:
+    if found.copies.has_more:
         write_note(connection, FOLDED, BEGUN)
-    jobs = deque(quickly(survey.jobs) if is_quick else survey.jobs)
-    if grown is not None:
+    jobs = deque(quickly(found.jobs) if is_quick else found.jobs)
+    if not walk.is_whole:
         jobs = deque(replace(job, with_friction=False, part=_part_of(connection, job)) for job in jobs)
-    survey.jobs.clear()
-    survey.release()
-    run(jobs, writer, result, report, is_first=survey.is_first)
-    if with_backups and (grown is None or grown.has_backups):
-        _take_backups(backup_survey.BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
-    result.left_out = survey.left_out
-    keep_left_out(connection, survey.left_out)
-    writer.keep_places(
-        [(each.file, str(survey.source_of(each.file)), each.original, each.machine) for each in survey.placed]
-    )
-    writer.keep_moves(survey.moved)
-    writer.change_places(gone=survey.places_gone, own_ways=survey.own_ways)
-    if survey.same:
-        writer.keep_states((job.file.size, job.file.mtime_ns, job.device, job.inode, job.key) for job in survey.same)
-    if survey.vanished:
-        writer.mark_vanished(survey.vanished)
+    found.jobs.clear()
+    found.release()
+    run(jobs, writer, result, report, is_first=found.is_first)
+    if with_backups and walk.has_backups:
+        _take_backups(backup_survey.BackupSurvey(connection, machine, places, found), found, writer, result, report)
+    result.left_out = found.left_out
+    keep_left_out(connection, found.left_out)
+    _keep_changes(found, writer)
     writer.close_books()
-    unread = [problem.path for problem in result.problems if not isinstance(problem, RefusedBackup)]
-    if grown is None or grown.has_backups:
-        writer.remember_folders(survey.folders, unread)
+    if walk.has_backups:
+        unread = [problem.path for problem in result.problems if not isinstance(problem, RefusedBackup)]
+        writer.remember_folders(walk.folders, unread)
     else:  # a file that could not be read still differs from what is remembered, so every sync tries it again
-        writer.remember_grown(grown.known)
-    remove_kept_captures(connection, machine, survey.waiting)
+        writer.remember_grown(walk.known)
+    remove_kept_captures(connection, machine, walk.waiting)
     result.seconds = time.monotonic() - began
     return result
+
+
+def _keep_changes(found: Survey, writer: StoreWriter) -> None:
+    """Records what changed besides what was read: copies, moves, and files that are as they were or gone."""
+    copies = found.copies
+    writer.keep_places(
+        [(each.file, str(found.source_of(each.file)), each.original, each.machine) for each in copies.found]
+    )
+    writer.keep_moves(found.moved)
+    writer.change_places(gone=copies.gone, diverged=copies.diverged)
+    if found.same:
+        writer.keep_states((job.file.size, job.file.mtime_ns, job.device, job.inode, job.key) for job in found.same)
+    if found.vanished:
+        writer.mark_vanished(found.vanished)
 
 
 def _part_of(connection: sqlite3.Connection, job: SessionJob) -> bytes | None:
@@ -139,16 +148,16 @@ def quickly(jobs: Sequence[SessionJob]) -> Iterator[SessionJob]:
 
 
 def _take_backups(
-    backups: BackupSurvey, survey: Survey, writer: StoreWriter, result: SyncResult, report: Report | None
+    backups: BackupSurvey, found: Survey, writer: StoreWriter, result: SyncResult, report: Report | None
 ) -> None:
     result.problems += backups.problems + backups.refused
     result.unchanged += backups.unchanged
     result.vanished += len(backups.vanished)
     run(deque(backups.jobs), writer, result, report, is_first=False)
-    survey.vanished += backups.vanished
+    found.vanished += backups.vanished
     # The next sync must try again what could not be read, so its folder must not be remembered as known.
     failed = {problem.path.parent for problem in result.problems if not isinstance(problem, RefusedBackup)}
-    survey.folders |= {folder: time for folder, time in backups.folders.items() if folder not in failed}
+    found.walk.folders |= {folder: time for folder, time in backups.folders.items() if folder not in failed}
 
 
 def run(

@@ -14,7 +14,15 @@ from msgspec.structs import replace
 from reread import sources
 from reread.errors import SourceError
 from reread.index.meta import file_key, session_mark
-from reread.ingest.survey import Claims, Owned, largest_first, original_beside, own_files, with_captures
+from reread.ingest.copies import (
+    IdOwners,
+    Owned,
+    Pair,
+    captures_to_originals,
+    largest_first,
+    own_files,
+    without_copies,
+)
 from reread.loading import DISK, OrphanAgentFiles
 from reread.sources import FileKind, SessionFiles, SourceFile, place
 from reread.sources.find import SourcePlace
@@ -194,17 +202,17 @@ def make_plan(
     everything = [*files, *elsewhere.values()]
     strays = OrphanAgentFiles(everything, reader)
     owned = strays.shared_out(sources.group(everything))
-    claims = Claims((session for session, _ in owned), reader)
+    owners = IdOwners((session for session, _ in owned), reader)
     owned = [
         (session, own)
         for session, own in owned
-        if not forgotten.is_session(claims.names_of(session), (*session.all, *own))
+        if not forgotten.is_session(owners.ids_of(session), (*session.all, *own))
     ]
-    kept, copied = _without_copies(owned, claims, reader)
+    kept, copied = _without_copies(owned, owners, reader)
     listed |= {key_of(original.path) for file, original in copied if key_of(file.path) in listed}
     jobs, there, unchanged = [], set(), 0
     for session, own in kept:
-        job = ShareJob(key=_key(session), files=session, strays=own, of_others=claims.of_others(session))
+        job = ShareJob(key=_key(session), files=session, strays=own, of_others=owners.foreign(session))
         if all(reader.is_unchanged(file) and _belongs_to(known[key_of(file.path)], job) for file in job.all):
             there.add(job.key)
             unchanged += any(key_of(file.path) in listed for file in job.all)
@@ -257,32 +265,19 @@ def _key(session: SessionFiles) -> str:
     return file_key("session", f"{uri_of(session.all[0].folder)}\0{session.id}")
 
 
-def _without_copies(
-    owned: Sequence[Owned], claims: Claims, reader: _Reader
-) -> tuple[list[Owned], list[tuple[SourceFile, SourceFile]]]:
-    """Separates sessions from copies. As in the archive, a session is a copy if each of its files is the beginning of
-    another session's; of two equal ones, the one that is already in the lake is kept."""
-    kept: list[Owned] = []
-    copies: list[Owned] = []
-    pairs: list[tuple[SourceFile, SourceFile]] = []
-    leaders: dict[str, list[Owned]] = {}
+def _without_copies(owned: Iterable[Owned], owners: IdOwners, reader: _Reader) -> tuple[list[Owned], list[Pair]]:
+    """The sessions to read, and the files of copies with the files that contain them. Of two equal ones, the one that
+    is already in the lake is kept."""
+    owned = list(owned)
     captured = [each for each in owned if not own_files(*each)]
 
     def rank(each: Owned) -> tuple[int, bool, str]:
         size, path = largest_first(each)
         return size, not all(reader.is_taken(file) for file in own_files(*each)), path
 
-    for each in sorted((each for each in owned if own_files(*each)), key=rank):
-        names = claims.names_of(each[0])
-        found = original_beside(own_files(*each), names, leaders, reader.begins_with)
-        if found:
-            copies.append(each)
-            pairs += found
-            continue
-        kept.append(each)
-        for name in names:
-            leaders.setdefault(name, []).append(each)
-    return with_captures([*kept, *captured], copies), pairs
+    ordered = sorted((each for each in owned if own_files(*each)), key=rank)
+    kept, copies, pairs = without_copies(ordered, owners, reader.begins_with)
+    return captures_to_originals([*kept, *captured], copies), pairs
 
 
 def shares_of(jobs: Iterable[ShareJob], size: int = SHARE) -> list[list[ShareJob]]:

@@ -14,11 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.billing import load_prices
+from reread.changes import head_of
 from reread.errors import SourceError
 from reread.features.secrets import Redactor, redacted_name, redacted_session
 from reread.features.secrets.shapes import EMAIL, USER
-from reread.index.meta import EDGE, digest, session_mark
-from reread.ingest.survey import name_of
+from reread.index.meta import session_mark
+from reread.ingest.copies import session_name
 from reread.loading import FileReader, load_session
 from reread.rows import FileRows, RequestContext, Rows, TextRow, rows_of
 from reread.rows.of_session import file_texts, output_text
@@ -107,7 +108,7 @@ def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> di
     contents = {file.path: reader.content(file) for file in job.all}
     session = load_session(job.files, job.strays, reader, load_prices(options.prices))
     has_text, has_ledger = options.what != "ledger", options.what != "text"
-    name = name_of(session, job.files, job.of_others)
+    name = session_name(session, job.files, job.of_others)
     rows = rows_of(session, job.all, name=name, with_texts=False, with_moments=has_ledger)
     about = rows.session
     if options.before is not None and about.ended is not None and about.ended < options.before:
@@ -198,7 +199,7 @@ def _requests(file: SourceFile, rows: FileRows, content: bytes, options: ShareOp
     contexts = [{**_named(msgspec.structs.asdict(each), options), "context": _digest(each)} for each in rows.contexts]
     ours = {
         "file": key_of(file.path),
-        "head": digest(content[:EDGE]).hex(),
+        "head": head_of(content),
         "began": min(times, default=None),
         "ended": max(times, default=None),
         "is_agent_file": file.kind is FileKind.SUBAGENT,

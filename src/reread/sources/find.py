@@ -176,6 +176,14 @@ def folder_of(file: SourceFile) -> str:
     return os.path.dirname(file.location)  # noqa: PTH120  a path of its own for every file would be the cost of this
 
 
+Role = tuple[str, str]
+
+
+def role_of(kind: str, path: Path) -> Role:
+    """What a file is in its session, independent of where the session is."""
+    return kind, "" if kind == FileKind.TRANSCRIPT else path.name
+
+
 def find(
     source: Path, *, problems: list[SourceError] | None = None, folders: dict[Path, int] | None = None
 ) -> Iterator[SourceFile]:

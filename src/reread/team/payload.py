@@ -29,7 +29,6 @@ from reread.index import custody
 from reread.index.ledger import responses_in_session
 from reread.index.machines import machines
 from reread.index.meta import as_path, file_key
-from reread.index.places import role_of
 from reread.index.read import FileFigures, figures_by_session, file_by_id, files_of
 from reread.index.schema import VERSION
 from reread.index.sessions import sessions_by_id
@@ -38,6 +37,7 @@ from reread.index.usage_sums import contexts
 from reread.ingest import Progress, Report
 from reread.records import Record, User, decode
 from reread.sessions.speaker import Speaker, kind_of
+from reread.sources.find import role_of
 from reread.times import milliseconds
 
 from .store import Store, database_errors

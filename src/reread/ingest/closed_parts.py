@@ -1,20 +1,14 @@
-"""What a sync reads where files only grew: only their sessions, and of a transcript only the lines at its end.
+"""What the first lines of a transcript amount to, stored once they are closed: once nothing that follows can change it.
 
-The result is always that of a walk and of reading the whole file: anything but a known session with a longer file is
-left to the walk, and where new lines may change what earlier ones amount to, the whole file is read.
-
-What the first lines of a transcript amount to is stored once they are closed: once nothing that may follow can change
-it.
+Of a transcript that grew only the lines behind its closed part are read. The result is always that of reading the whole
+file: where new lines may change what earlier ones amount to, the whole file is read.
 """
 
 from __future__ import annotations
 
-import os
-import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -26,12 +20,7 @@ from reread import sources
 from reread.billing import Prices
 from reread.decoders import msgpack_decoder
 from reread.features.cache_rebuilds import Walked, chains, walked
-from reread.home import changed_at
-from reread.index import read
-from reread.index.meta import file_key
-from reread.index.rows import FileRow
-from reread.index.source_state import changed_states
-from reread.loading import has_own_name, records_of
+from reread.loading import records_of
 from reread.records import (
     AgentProgress,
     Assistant,
@@ -53,106 +42,7 @@ from reread.sessions.session import SessionSourceFile
 from reread.sessions.titles import TitleParts, title_parts
 from reread.sessions.tree import is_settled, is_talk, joined_after
 from reread.sessions.turns import MAY_GO_UNANSWERED, OPENS_TURN, first_line, traced_lines
-from reread.sources import FileKind, SessionFiles, SourceFile, place
-from reread.sources.find import FOLDER, config_folders
-
-_AMONG_OTHERS = frozenset({FileKind.CAPTURE, FileKind.SETTINGS, FileKind.BACKUP})
-"""Kinds of files whose meaning depends on more than their own session."""
-
-
-class Growth(Struct, frozen=True):
-    """All files of the sessions of which some files changed, and their rows by key."""
-
-    files: dict[SourceFile, Path]
-    """Each file with its source."""
-    known: dict[str, FileRow]
-    unchanged: int
-    """Files of all other sessions."""
-    folders: dict[Path, int]
-    """Folders of the last walk, all unchanged and without those of backups; empty unless backups changed."""
-    has_backups: bool
-    """Whether something changed where the client keeps backups of files."""
-
-
-def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> Growth | None:
-    """None where something other than a change of known files happened or may have happened."""
-    seen = changed_states(connection, machine, places)
-    if seen is None or read.forgotten(connection):
-        return None
-    kept_aside = _BackupFolders((*seen.folders, *seen.other_folders), places)
-    if not all(map(kept_aside.has, seen.folders)):
-        return None
-    rows = [_row(connection, machine, path) for path in seen.files]
-    grown = [row for row in rows if row is None or row.kind != FileKind.BACKUP]
-    known: dict[int, FileRow] = {}
-    for row in grown:
-        if row is None:  # gone, a copy, or a file whose key was not made from its present path
-            return None
-        session = [row] if row.session is None else read.files_of(connection, row.session)
-        if row.session is not None and not _is_plain(session):
-            return None
-        known |= {each.id: each for each in session}
-    in_order = sorted(known.values(), key=lambda row: row.path)  # the order of a walk
-    files = _files(in_order, {str(each): each for each in places})
-    if files is None:
-        return None
-    has_backups = len(grown) < len(seen.files) or bool(seen.folders)
-    folders = seen.other_folders.items() if has_backups else ()
-    return Growth(
-        files=files,
-        known={row.key: row for row in known.values()},
-        unchanged=seen.other_files - (len(files) - len(grown)),
-        folders={Path(path): time for path, time in folders if not kept_aside.has(path)},
-        has_backups=has_backups,
-    )
-
-
-class _BackupFolders:
-    """Folders where the client keeps backups of files: not part of a walk, but surveyed separately."""
-
-    def __init__(self, folders: Iterable[str], places: Sequence[Path]) -> None:
-        tops = {config / FOLDER for config in config_folders(folders)}
-        self._tops = {str(top) for top in tops if not any(each.is_relative_to(top) for each in places)}
-
-    def has(self, folder: str) -> bool:
-        return folder in self._tops or os.path.dirname(folder) in self._tops  # noqa: PTH120  without a path for each
-
-
-def _row(connection: sqlite3.Connection, machine: str, path: str) -> FileRow | None:
-    row = read.file_by_key(connection, file_key(machine, path))
-    return row if row is not None and row.present and str(row.path) == path else None
-
-
-def _is_plain(rows: Sequence[FileRow]) -> bool:
-    """Whether a session depends on its own files alone: one transcript named after its id, and agents below it."""
-    trunks = [row.path for row in rows if row.kind == FileKind.TRANSCRIPT and row.present]
-    if len(trunks) != 1 or trunks[0].suffix != ".jsonl" or not has_own_name(SessionFiles(trunks[0].stem)):
-        return False
-    return all(row.kind not in _AMONG_OTHERS and _is_below(row, trunks[0]) for row in rows)
-
-
-def _is_below(row: FileRow, trunk: Path) -> bool:
-    return row.path == trunk or trunk.with_suffix("") in row.path.parents
-
-
-def _files(rows: Iterable[FileRow], sources: dict[str, Path]) -> dict[SourceFile, Path] | None:
-    """The files that exist, as a walk would find them; None where only a walk can tell."""
-    found: dict[SourceFile, Path] = {}
-    for row in rows:
-        if not row.present:
-            if os.path.lexists(row.path):  # it is back
-                return None
-            continue
-        where = place(row.path)
-        if where is None or where.kind != row.kind or row.source not in sources:
-            return None
-        try:
-            status = row.path.stat()
-        except OSError:
-            return None
-        found[SourceFile(str(row.path), *where, status.st_size, changed_at(status))] = sources[row.source]
-    return found
-
+from reread.sources import FileKind, SessionFiles
 
 LONG = 250_000
 """The size in bytes from which a transcript is worth a closed part: a shorter one is read in a few milliseconds."""
