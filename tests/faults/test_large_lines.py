@@ -15,7 +15,7 @@ from reread.records.base import LONGEST_LINE
 from reread.testing import a_prompt, a_session
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the most memory is told in another unit")
-SIZE = LONGEST_LINE + (32 << 20)
+SIZE = LONGEST_LINE + (64 << 20)
 PLAIN = 100 << 20
 """What a command takes without the line, and a little more."""
 

@@ -13,7 +13,7 @@ from .lenient import OURS, UNKNOWN_TAG, Timestamp, parse_or_none, parse_time
 
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
 """A longer one would overflow wherever it is divided; it is set aside like a value of a wrong type."""
-LONGEST_LINE = 128 << 20
+LONGEST_LINE = 64 << 20
 """Bytes of a line that is read. The API takes requests of 32 MB, and a line may hold the same content twice; the values
 of a line take up to four times its bytes, and of a hostile one far more."""
 _SHOWN = 60

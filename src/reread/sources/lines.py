@@ -236,7 +236,7 @@ def read_array(path: Path) -> Iterator[Line]:
     What follows the last complete element of a damaged array is one more Line, which has not ended.
     """
     with open_file(path) as file:
-        data = b"".join(windows(file))
+        data = file.read()
     yield from split_array(data)
 
 
