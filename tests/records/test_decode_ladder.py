@@ -261,17 +261,17 @@ def test_a_line_cannot_forge_what_reread_notes_beside_it() -> None:
     assert len(decode_all(FORGED)) == 1
 
 
-# --- lines that are too long ---
+# --- lines that are too large ---
 
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("base", "decoder"):
-        monkeypatch.setattr(f"reread.records.{module}.LONGEST_LINE", 300)
+    for name in ("base.LONGEST_LINE", "base.SMALL_LINE", "decoder.SMALL_LINE"):
+        monkeypatch.setattr(f"reread.records.{name}", 300)
 
 
 @pytest.mark.usefixtures("short")
-def test_a_line_that_is_too_long_keeps_its_place_and_its_bytes_and_is_not_read() -> None:
+def test_a_line_that_is_too_large_keeps_its_place_and_its_bytes_and_is_not_read() -> None:
     raw = json.dumps(
         {
             "type": "user",
@@ -287,13 +287,24 @@ def test_a_line_that_is_too_long_keeps_its_place_and_its_bytes_and_is_not_read()
     assert isinstance(record, Unknown)
     assert (record.uuid, record.parent_uuid, record.session_id, record.type) == ("u2", "u1", "s", "user")
     assert record.time is not None and record.forked_from is not None
-    assert (record.malformed, record.reason) == (True, "a line of 0 MB, too long to be read")
+    assert (record.malformed, record.reason) == (True, "a line of 0 MB, too large to be read")
     assert (record.raw, record.text, record.data) == (raw, "", {})
 
 
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("raw", [b"x" * 301, b'{"uuid": 5, "a": "' + b"x" * 301 + b'"}', b"[" * 400])
-def test_a_line_that_is_too_long_for_its_envelope_is_kept_too(raw: bytes) -> None:
+def test_a_line_that_is_too_large_for_its_envelope_is_kept_too(raw: bytes) -> None:
     record = decode(raw)
     assert isinstance(record, Unknown)
     assert (record.malformed, record.raw, record.uuid) == (True, raw, None)
+
+
+def test_a_line_of_millions_of_values_is_not_read_and_one_of_millions_of_commas_in_its_text_is() -> None:
+    """Five million empty objects took 1.4 GB."""
+    head = b'{"type":"user","uuid":"u2","message":{"role":"user","content":'
+    values = decode(head + b"[" + b"{}," * 2_000_000 + b"{}]}}")
+    assert isinstance(values, Unknown)
+    assert (values.uuid, values.reason, values.data) == ("u2", "a line of 5 MB, too large to be read", {})
+    text = decode(head + b'"' + b'a,\\",' * 1_000_000 + b'"}}')
+    assert isinstance(text, User)
+    assert len(text.text) == 4_000_000

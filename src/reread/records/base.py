@@ -3,20 +3,34 @@
 The client guarantees no field, so every field may be None; null and a missing field read the same.
 """
 
+import re
 from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
+from reread import lazy
+
 from .lenient import OURS, UNKNOWN_TAG, Timestamp, parse_or_none, parse_time
 
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
 """A longer one would overflow wherever it is divided; it is set aside like a value of a wrong type."""
 LONGEST_LINE = 64 << 20
-"""Bytes of a line that is read. The API takes requests of 32 MB, and a line may hold the same content twice; the values
-of a line take up to four times its bytes, and of a hostile one far more."""
+"""Bytes of a line that is read. The API takes requests of 32 MB, and a line may hold the same content twice."""
+SMALL_LINE = 4 << 20
+"""Bytes of a line that is read whatever it holds."""
+MOST_VALUES = 500_000
+"""Values of a larger line that is read: each takes up to 300 bytes, and a hostile line may have nothing else."""
+_STRING = lazy.pattern(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _SHOWN = 60
+
+
+def is_too_large(raw: bytes) -> bool:
+    """Whether the values of a line could take any amount of memory, so that it is kept and not read."""
+    if len(raw) <= SMALL_LINE or len(raw) > LONGEST_LINE:
+        return len(raw) > SMALL_LINE
+    return raw.count(b",") > MOST_VALUES and _STRING.sub(b"", raw).count(b",") > MOST_VALUES
 
 
 @lru_cache(maxsize=256)
@@ -92,8 +106,8 @@ class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rena
 
     @property
     def data(self) -> dict[str, Any]:
-        """The whole line as plain values, including what no type describes; empty for a line that is too long."""
-        parsed = parse_or_none(self.raw) if len(self.raw) <= LONGEST_LINE else None
+        """The whole line as plain values, including what no type describes; empty for a line that is too large."""
+        parsed = parse_or_none(self.raw) if not is_too_large(self.raw) else None
         return parsed if isinstance(parsed, dict) else {}
 
 

@@ -21,7 +21,7 @@ from reread.decoders import json_decoder
 from reread.errors import BadInput
 
 from .attachments import Attachment
-from .base import LONGEST_LINE, Record, Unknown
+from .base import SMALL_LINE, Record, Unknown, is_too_large
 from .conversation import Assistant, ToolResultLine, User
 from .frames import (
     AuthStatus,
@@ -155,8 +155,8 @@ def decode(raw: AnyBytes | str) -> Record:
     """The record on a line. Never raises for the line's content: what cannot be read becomes an `Unknown`."""
     if type(raw) is not bytes:
         raw = as_bytes(raw)
-    if len(raw) > LONGEST_LINE:
-        return _too_long(raw)
+    if len(raw) > SMALL_LINE and is_too_large(raw):
+        return _too_large(raw)
     try:
         record: Record = _decode_any(raw)
     except FAILURES:
@@ -224,9 +224,9 @@ def _envelope() -> msgspec.json.Decoder[Any]:
     return json_decoder(made)
 
 
-def _too_long(raw: bytes) -> Unknown:
+def _too_large(raw: bytes) -> Unknown:
     """A line that is kept and not read, because its values could take any amount of memory."""
-    reason = f"a line of {len(raw) >> 20:,} MB, too long to be read"
+    reason = f"a line of {len(raw) >> 20:,} MB, too large to be read"
     try:
         common, name = asdict(_envelope().decode(raw)), _tag_of(raw).type
     except FAILURES:
