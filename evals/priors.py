@@ -15,13 +15,16 @@ def _read(text: str) -> dict[str, float]:
 CORRECTION = _read("""
     always=-3.0
     reply:right=2.5 reply:catch=2.0 reply:fault=2.3 reply:sees=1.2 reply:still=1.5 reply:looks_into=.7 reply:fixes=.7
-    reply:understood=.4 reply:point=.8 reply:idea=-1.0 reply:praised=-1.0 reply:done=-.4 reply:begins=-.6
+    reply:understood=.4 reply:point=.8
+    reply:gives_way=.5 reply:concedes=1.0 reply:idea=-1.0 reply:praised=-1.0 reply:done=-.4 reply:begins=-.6
     thought:right=2.0 thought:told=1.2 thought:fault=1.2 thought:wants=-.3
     phrases:0.3=.4 phrases:0.65=.8 phrases:1.0=.7 phrases:against=-.4
     says:no=1.0 says:no_later=.3 says:wait=.6 says:hm=.7 says:but=.9 says:but_later=.3 says:still=.7 says:again=.2
     says:why=.6 says:not=.2 says:not_working=.8 says:i_see=.5 says:now_it=.4 says:you_did=.8 says:should=.3
     says:instead=.2 says:undo=.7 says:dont=.2 says:does_not=.6 says:states=.3
     says:i_meant=.4 says:wrong=.5 says:too=.3 says:actually=.3 says:sure=.5
+    says:more_of_it=1.0 says:objects=.4 says:lacks=.8
+    both:short_on_same_lines=.5 both:catch_on_wish=-.8 both:stop_and_wish=-.8
     says:almost=.4 says:review=.5 says:try=.3 says:works=-.6 says:please_do=-1.0 says:can_you=-.4 says:lets=-.2
     says:question=-.4 says:what_if=-.5 says:also=-.1 says:plan=-4 says:answer=-3 says:image=.3 says:in_capitals=.8
     says:praise=-.5 says:goes_along=-2.5 says:trails=.3 says:announces=.3

@@ -16,6 +16,8 @@ HERE = Path(__file__).parent
 LABELS = HERE / "labels"
 CORPUS = HERE.parents[1] / "shared" / "corpus"
 """Recorded sessions; labels name their lines and quote nothing."""
+MORE = CORPUS.parent / "labels"
+"""More of them, labelled by others; what two readers did not agree on is `unsure` there."""
 KINDS = ("correction", "manual_step", "re_ask")
 _SAID = {"yes": True, "1": True, "no": False, "0": False}
 """Whatever else was said (`unsure`, `unclear`, `not_a_person`) counts neither way."""
@@ -30,8 +32,8 @@ class Labelled(NamedTuple):
     is_one: dict[str, bool | None]
 
     def as_read_by(self, other: dict[str, dict[str, bool | None]]) -> Labelled:
-        """The same prompt with what another reader said of it."""
-        return self._replace(is_one=other[self.judged.record.uuid or ""])
+        """The same prompt with what another reader said of it; a prompt that one did not read counts neither way."""
+        return self._replace(is_one=other.get(self.judged.record.uuid or "", dict.fromkeys(KINDS)))
 
 
 def recorded() -> list[Labelled]:
@@ -39,14 +41,14 @@ def recorded() -> list[Labelled]:
     return list(_read(_labels()))
 
 
-def _labels() -> dict[str, dict[str, dict[str, bool | None]]]:
-    """By path and prompt: both files name the same three kinds."""
-    found: dict[str, dict[str, dict[str, bool | None]]] = {}
-    for path in (CORPUS / "labels.tsv", LABELS / "prompts.tsv"):
+def _labels() -> dict[Path, dict[str, dict[str, bool | None]]]:
+    """By file and prompt: all lists name the same three kinds."""
+    found: dict[Path, dict[str, dict[str, bool | None]]] = {}
+    for root, path in ((CORPUS, CORPUS / "labels.tsv"), (CORPUS, LABELS / "prompts.tsv"), (MORE, MORE / "labels.tsv")):
         with path.open(encoding="utf-8") as lines:
             for row in csv.DictReader(lines, delimiter="\t"):
                 uuid = row.get("prompt_uuid") or row["prompt"]
-                found.setdefault(row["path"], {})[uuid] = {kind: _SAID.get(row[kind]) for kind in KINDS}
+                found.setdefault(root / row["path"], {})[uuid] = {kind: _SAID.get(row[kind]) for kind in KINDS}
     return found
 
 
@@ -59,11 +61,11 @@ def second_reader() -> dict[str, dict[str, bool | None]]:
         }
 
 
-def _read(labels: dict[str, dict[str, dict[str, bool | None]]]) -> Iterator[Labelled]:
+def _read(labels: dict[Path, dict[str, dict[str, bool | None]]]) -> Iterator[Labelled]:
     seen: set[str] = set()
     for path, said in labels.items():
-        repository = Path(path).parts[1]
-        for each in judge(Scene(session := reread.load(CORPUS / path), session.id)):
+        repository = path.relative_to(CORPUS.parent).parts[2]
+        for each in judge(Scene(session := reread.load(path), session.id)):
             uuid = each.record.uuid
             if uuid in said and uuid not in seen:
                 seen.add(uuid)

@@ -162,7 +162,7 @@ def stopped(text: str) -> list[Moment]:
 
 
 def test_what_is_said_after_a_stop_says_what_was_wrong() -> None:
-    (event,) = stopped("version 5 please")
+    (event,) = stopped("not version 6, I said version 5")
     assert event.details["after"] == "stop"
 
 
