@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from contexts import CONTEXTS, is_found, made
-from held_out import HELD_OUT, HELD_OUT_IN_NOVEMBER
+from held_out import HELD_OUT, HELD_OUT_BLIND, HELD_OUT_IN_NOVEMBER
 from planting import ORDINARY, planted
 from reread.features.secrets import Redactor, find
 from reread.features.secrets.redact import secrets_of
@@ -31,6 +31,7 @@ def main(arguments: list[str]) -> None:
     _tell("contexts it is made for", CONTEXTS, are_named=True)
     _tell("contexts it was not written for", HELD_OUT, are_named=False)
     _tell("such ones of 2026-11-17", HELD_OUT_IN_NOVEMBER, are_named=False)
+    _tell("such ones of 2026-11-19", HELD_OUT_BLIND, are_named=False)
     if "--peer" in arguments:
         _tell_peer()
     wrong = [(text, found) for text in ORDINARY if (found := find(text))]
