@@ -12,11 +12,15 @@ from cli.running import Run
 from cli.test_bad_input import assert_refused
 from reread import errors
 from reread.home import make_home
+from reread.testing import a_prompt, a_session
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
 
 COMMANDS = (
     ["sync"],
+    ["list"],
+    ["usage"],
+    ["search", "x"],
     ["mark", "@last", "--star"],
     ["budget", "day", "5"],
     ["machine", "--label", "x"],
@@ -35,7 +39,7 @@ def test_a_folder_that_holds_other_things_is_refused(run: Run, tmp_path: Path, c
     shared = tmp_path / "shared"
     (shared / "work").mkdir(parents=True)
     shared.chmod(0o1777)
-    (tmp_path / "source").mkdir()
+    a_session(a_prompt("x")).write(tmp_path / "source")
     assert_refused(run(*command, "--home", shared, "--source", tmp_path / "source"), str(shared), "no archive")
     assert rights(shared) == 0o1777
     assert [path.name for path in shared.iterdir()] == ["work"]

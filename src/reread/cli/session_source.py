@@ -98,7 +98,7 @@ def _why_there_is_none(archive: Archive) -> RereadError | None:
     try:
         _ = archive.inner.connection
     except RereadError as problem:
-        if _is_file(archive.home):  # a mistyped path
+        if _is_file(archive.home) or isinstance(problem, BadInput):  # a mistyped path, or a folder of something else
             raise
         return problem
     return None

@@ -25,7 +25,7 @@ def behind_shim(found: str, environment: Mapping[str, str]) -> list[str]:
     """The command that a shim runs; the file itself if it is none, or not as package managers write them."""
     if not found.lower().endswith(_ENDINGS):
         return [found]
-    shim = Path(found)
+    shim = Path(found).absolute()
     try:
         with shim.open(encoding="utf-8", errors="replace") as file:
             named = [name.replace("\\", "/") for name in _STARTED.findall(file.read(_LARGEST))]
