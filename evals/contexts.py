@@ -541,7 +541,6 @@ CONTEXTS: tuple[tuple[str, str], ...] = (
     ("{t20}", '"type": "random_password",\n"instances": [{"attributes": {"length": 20, "result": "@@"}}]'),
     ("{A32}", "docker run -e API_TOKEN=\\\n@@ shop"),
     ("{A20}", "tool --password \\\n    @@ \\\n    --verbose"),
-    ("{A32}", 'curl -H "Authorization: Bearer \\\n@@" https://x.test'),
     ("Sommer2024!x", "INSERT INTO users (email, password) VALUES ('a@b.c', '@@');"),
     ("{A14}", "INSERT INTO accounts VALUES ('ann@shop.test','@@')"),
     ("{A14}", "INSERT INTO users(name, email, passwd, role) VALUES ('ann', 'ann@shop.test', '@@', 'admin')"),

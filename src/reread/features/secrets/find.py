@@ -46,9 +46,9 @@ _ESCAPED = re.compile(r"[nrt]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|e")
 _COLOUR = re.compile(
     r"\\+u00(?P<letter>[2-7][0-9a-fA-F])|(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e|\^\[|␛)\[[0-9;:?]*[A-Za-z]|\x9b[0-9;:?]*[A-Za-z]|\[(?:\d{1,3};){0,4}\d{1,3}m"
 )
-_JOINED = re.compile(r"\\\r?\n(?:(?<![ \t\\]\\\n)(?<![ \t\\]\\\r\n)[ \t]*)?")
-"""The backslash that joins a line with the next: a shell reads a token that it divides as one. The spaces of the next
-line belong to it, too, but where a space before the backslash already divides two words."""
+_JOINED = re.compile(r"(?<![ \t\\])\\\r?\n[ \t]*")
+"""The backslash that joins a line with the next: a shell reads a token that it divides as one. Nearly always a space
+stands before it, and nothing is divided."""
 _ESCAPES = re.compile(f"{_COLOUR.pattern}|{_JOINED.pattern}")
 _OTHERS: tuple[SecretKind, ...] = (
     *KINDS,
@@ -132,10 +132,11 @@ def _escapes_in(text: str, narrow: bytes) -> re.Pattern[str] | None:
         or (not text.isascii() and "␛" in text)
     ):
         return _ESCAPES
-    return _JOINED if is_escaped and (b"\\\n" in narrow or b"\\\r" in narrow) else None
+    return _JOINED if is_escaped and _DIVIDED.search(narrow) is not None else None
 
 
 _BARE_COLOUR = re.compile(rb"\[(?:[01]|3[123])m")
+_DIVIDED = re.compile(rb"\\\r?\n(?<![ \t\\]\\\n)(?<![ \t\\]\\\r\n)")
 _ESCAPED_COLOURS = (b"\\u00", b"x1b[", b"x1B[", b"033[", b"\\e[")
 
 

@@ -78,7 +78,7 @@ _AHEAD = re.compile(
 """`{"value": "…", "name": "DB_PASSWORD"}`."""
 _SPACED = re.compile(
     rf"{_TAIL}(?:[ ]\([^)\n]{{1,30}}\))?{_Q}?"
-    r"(?:[ \t]+(?:is|was|ist|war|lautet|est|es|è|é|jest|är|er|to|set to|now|wäre|будет|as|=|:|-)(?:[ \t]*:)?[ \t]+|[ \t]*[:是为は为：]+[ \t]*|[ \t]+\d[ \t]+|[ \t|*`]*[ \t|*`][ \t|*`]*)"
+    r"(?:[ \t]+(?:is|was|ist|war|lautet|est|es|è|é|jest|är|er|to|set to|now|wäre|будет|as|=|:|-)(?:[ \t]*:)?[ \t]+|[ \t]*[:是为は为：]+[ \t]*|[ \t]+\d[ \t]+|[ \t]+\\\r?\n[ \t]*|[ \t|*`]*[ \t|*`][ \t|*`]*)"
     rf"{_VALUE}",
     re.IGNORECASE,
 )
