@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Set
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -127,12 +128,12 @@ class SealedFolder:
         part.replace(sealed)
         return len(made)
 
-    def open(self, plain: Path, without: str) -> Unsealed:
+    def open(self, plain: Path, without: Set[str]) -> Unsealed:
         """Brings the plain folder up to date with what other machines sealed; incomplete files come with a later
         pull."""
         size, problems, known = 0, [], _known(plain)
         for theirs in sorted(self.folder.iterdir()):
-            if not _MACHINE.fullmatch(theirs.name) or theirs.name == without or is_link(theirs):
+            if not _MACHINE.fullmatch(theirs.name) or theirs.name in without or is_link(theirs):
                 continue
             own = plain / theirs.name
             make_private(own)

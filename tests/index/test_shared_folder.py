@@ -12,7 +12,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from exchanging import FEW, FIRST, SECOND, Desk, exchange_all, files_below, pieces_in, put_pieces, write_journal
+from exchanging import (
+    BACKUP,
+    FEW,
+    FIRST,
+    MORE,
+    SECOND,
+    SHARED,
+    Desk,
+    exchange_all,
+    files_below,
+    pieces_in,
+    put_pieces,
+    write_journal,
+)
+from histories import write_backups
 from reread import exchange
 from reread.errors import BadInput, RereadError
 from reread.exchange import folder, forgotten, keys
@@ -302,3 +316,47 @@ def test_pieces_of_a_machine_are_its_own_in_its_folder_alone(desk: Desk, laptop:
     tablet = Desk(tmp_path, "tablet")
     assert any("not of the machine whose folder" in problem for problem in tablet.pull().problems)
     assert tablet.names() == []
+
+
+# --- a machine is thrown out
+
+
+def test_all_of_a_machine_is_thrown_out_and_nothing_else(desk: Desk, laptop: Desk) -> None:
+    write_backups(laptop.claude, {BACKUP: b"the same on both"}, SECOND)
+    write_backups(desk.claude, {BACKUP: b"the same on both"}, FIRST)
+    for each in (desk, laptop):
+        a_session(*FEW, id=SHARED).write(each.projects)
+    a_session(*MORE, id=SHARED).write(laptop.projects)
+    laptop.push()
+    desk.pull()  # so that the backup of the desk shares the bytes that came from the laptop
+    exchange_all(desk, laptop)
+    assert desk.found("axolotl") == 1
+    shutil.rmtree(desk.claude)  # the copy of the shared session is all that the desk has of it
+    desk.claude.mkdir()
+    with desk.open() as archive:
+        assert archive.safe.forget_machine("laptop").label == "laptop"
+    assert desk.names() == [FIRST, SHARED]
+    assert (desk.found("iguana"), desk.found("axolotl")) == (0, 0)
+    assert desk.backup(FIRST) == b"the same on both"
+    desk.assert_whole()
+    for path in (desk.root / "home").rglob("*"):
+        assert not path.is_file() or SECOND.encode() not in path.read_bytes(), path
+    desk.push()
+    (note,) = desk.pull().notes
+    assert "laptop was thrown out here" in note
+    assert desk.names() == [FIRST, SHARED]
+    done, _ = pull_asked(desk, None, trust="laptop")
+    assert (done.problems, desk.names(), desk.found("axolotl")) == ([], [FIRST, SECOND, SHARED], 1)
+    desk.assert_whole()
+    assert laptop.pull().forgotten == 0
+    assert laptop.names() == [FIRST, SECOND, SHARED]
+
+
+def test_this_machine_and_unknown_ones_are_not_thrown_out(desk: Desk, laptop: Desk) -> None:
+    exchange_all(desk, laptop)
+    with desk.open() as archive:
+        with pytest.raises(BadInput, match="is this machine"):
+            archive.safe.forget_machine("desk")
+        with pytest.raises(BadInput, match="no machine is called"):
+            archive.safe.forget_machine("tablet")
+    assert desk.names() == [FIRST, SECOND]

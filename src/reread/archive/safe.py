@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from reread.index import carry_over, custody, machines, places
     from reread.index import verify as proof
     from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Generation, Restored
+    from reread.index.machine_file import Machine
     from reread.index.verify import Verified
     from reread.ingest import Report, SyncResult, second_phase
     from reread.ingest import adopt as adopting
@@ -267,6 +268,35 @@ class ArchiveSafe:
             model_answers.forget(archive.home, found.row.uuid)
             return forgotten
 
+    def sessions_of(self, machine: str) -> tuple[Machine, int, int]:
+        """Another machine by its name, and the number and bytes of its sessions. Raises BadInput for this one."""
+        connection = self._archive.connection
+        known = machines.machines(connection)
+        found = [each for each in known if each.id in machines.ids_called(known, machine)]
+        if len(found) > 1:
+            raise BadInput(f"{len(found)} machines are called {printable(machine)}; name one by its id")
+        if found[0].id == self._archive.own_machine().id:
+            raise BadInput(f"{printable(machine)} is this machine: its sessions are forgotten one by one")
+        return (found[0], *read.sessions_of_machine(connection, found[0].id))
+
+    def forget_machine(self, machine: str, report: Report | None = None) -> Machine:
+        """Throws out all that came from another machine, and makes the index anew from what is left; a pull no longer
+        takes what that machine pushes. Copies of its sessions that are of other machines stay, and so do marks."""
+        archive = self._archive
+        with archive.locked():
+            self._complete(report)
+            self._recover()
+            found, *_ = self.sessions_of(machine)
+            places.keep_copies(archive.connection, archive.packs, archive.reader, found.id)
+            exchange.throw_out(archive.packs, archive.home, found)
+            self._begin_again()  # from here on a crash ends in an index that is made anew from what the safe has
+            archive.packs.rewrite_without(set(), machine=found.id)
+            archive.packs.finish_rewrite()
+            self._fill(report)
+            machines.drop_machine(archive.connection, found.id)
+            remove_set_aside(archive.home)
+            return found
+
     def damaged(self) -> Damaged:
         """What `forget_damaged` would remove; verifies every byte."""
         with self._archive.locked():
@@ -337,7 +367,7 @@ class ArchiveSafe:
                 report,
                 forget_answers=lambda session: model_answers.forget(archive.home, session),
                 agree=agree,
-                trust=() if trust is None else machines.ids_called(machines.machines(archive.connection), trust),
+                trust=trust,
             )
             exchange.remember_folder(archive.home, source, is_pull=True)
             return pulled
@@ -348,6 +378,7 @@ class ArchiveSafe:
         archive = self._archive
         archive.reprice()
         with archive.locked():
+            self._complete(report)
             self._recover()
             sessions = exchange.bring_back(archive.connection, archive.packs, archive.home)
             adopting.adopt_tail(archive.connection, archive.packs, archive.price_file, report)

@@ -42,7 +42,7 @@ ABOUT = {
     "status": "show what is kept, what exists nowhere else, and its size",
     "verify": "check every byte and every sum; exit with 1 on damage",
     "restore": "write a session's files, byte for byte, to a folder",
-    "forget": "remove a session, or what is damaged, for good; asks first",
+    "forget": "remove a session, a machine, or what is damaged, for good; asks first",
     "rebuild": "rebuild the index from the kept bytes",
 }
 
@@ -285,19 +285,25 @@ def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Con
 
 
 def _forget_parser() -> options.Parser:
-    examples = "  reread archive forget 3f2a\n  reread archive forget 3f2a --yes\n  reread archive forget --damaged"
+    examples = (
+        "  reread archive forget 3f2a\n  reread archive forget 3f2a --yes\n  reread archive forget --damaged\n"
+        "  reread archive forget --machine laptop"
+    )
     made = _parser("forget", examples, syncs=False)
     made.add_argument("session", nargs="?", metavar="SESSION", help="an id or the start of one, @last, @2")
     made.add_argument("--damaged", action="store_true", help="remove what `archive verify` reports as damaged")
+    made.add_argument("--machine", metavar="NAME", help="throw out all that was pulled from another machine")
     made.add_argument("--yes", action="store_true", help="do not ask")
     return made
 
 
 def _forget(arguments: list[str]) -> int:
     args = _forget_parser().parse_args(arguments)
-    if (args.session is None) != args.damaged:
-        raise BadInput("name the SESSION to forget, or pass --damaged to remove what can no longer be read")
+    if [args.session is not None, args.damaged, args.machine is not None].count(True) != 1:
+        raise BadInput("name the SESSION to forget or a --machine, or pass --damaged to remove what cannot be read")
     config = options.make_config(args)
+    if args.machine is not None:
+        return _forget_machine(args, config)
     if args.damaged:
         return _forget_damaged(args, config)
     with bare_archive(config) as archive:
@@ -352,6 +358,22 @@ def _forget_damaged(args: argparse.Namespace, config: Config) -> int:
     gone = f"forgot {count(len(done.pieces), 'damaged piece')}, {size(done.stored_bytes)}"
     lines = [gone, *_damage_lines(done)] if there_is_some else ["every byte is intact: nothing to forget"]
     options.show_answer(args, config, lambda: document, lambda _: lines)
+    return 0
+
+
+def _forget_machine(args: argparse.Namespace, config: Config) -> int:
+    with bare_archive(config) as archive, closing(ProgressBar()) as progress:
+        found, sessions, total = archive.safe.sessions_of(args.machine)
+        name = printable(found.label)
+        what = f"{name}: {count(sessions, 'session')}, {size(total)}"
+        warning = f"{what}. They stay on {name}; a pull takes none of them again.\n"
+        question = f"{warning}Remove all of it from the archive for good?"
+        if not args.yes and not is_agreed(question, "forgetting cannot be undone, and"):
+            tell_lines("nothing was removed")
+            return 0
+        archive.safe.forget_machine(found.id, progress)
+    document = {"schema": "reread.forget_machine/1", "machine": found.id, "label": found.label, "sessions": sessions}
+    options.show_answer(args, config, lambda: {**document, "bytes": total}, lambda _: [f"forgot all of {what}"])
     return 0
 
 

@@ -200,7 +200,7 @@ def _pull_from_folder(
     exchange.check_folder(folder)
     shared, plain = sealed.SealedFolder(folder, key), archive.home / _PLAIN
     make_private(plain)
-    opened = shared.open(plain, archive.machine)
+    opened = shared.open(plain, {archive.machine, *exchange.thrown_out(archive.home)})
     done = archive.safe.pull(plain, progress, agree=agree, trust=args.trust)
     exchange.remember_key(archive.home, folder, key)
     return replace(done, folder=folder, problems=[*opened.problems, *done.problems])

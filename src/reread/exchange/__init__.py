@@ -13,8 +13,8 @@ the person agrees (`forgotten`).
 """
 
 from .folder import JOURNAL, Journal, check_folder
-from .forgotten import Agree, ForgottenElsewhere, bring_back
-from .keys import own_code
+from .forgotten import Agree, ForgottenElsewhere, bring_back, throw_out
+from .keys import own_code, thrown_out
 from .pull_packs import Pulled, pull
 from .push_packs import Pushed, push
 from .targets import (
@@ -52,4 +52,6 @@ __all__ = [
     "remember_key",
     "remember_own_store",
     "remember_store",
+    "throw_out",
+    "thrown_out",
 ]

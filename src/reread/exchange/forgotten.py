@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from reread.home import make_private, sync_folder, write_durably
 from reread.index import custody, read
 from reread.index.backup_files import full_piece, shared_digest
 from reread.index.database import remove_set_aside, transaction
+from reread.index.machine_file import Machine
 from reread.index.meta import session_mark
 from reread.index.places import keys_of_places
 from reread.index.session_files import SessionFileReader
@@ -156,6 +158,26 @@ def forget(
     if sessions:
         remove_set_aside(safe.folder.parent)
     return len(sessions)
+
+
+def throw_out(safe: Safe, home: Path, machine: Machine) -> None:
+    """Call it before the pieces of a machine are removed: it gives bytes that backups of others share to one of these,
+    and notes that a pull takes nothing more from this machine."""
+    found = [each for each in safe.scan() if isinstance(each, FoundPiece) and each.header.kind == FileKind.BACKUP]
+    full = [each for each in found if not shared_digest(each.header)]
+    there = {each.header.sha256 for each in full if each.header.machine != machine.id}
+    theirs = {each.header.sha256: each.place for each in full if each.header.machine == machine.id}
+    for each in found:
+        digest = shared_digest(each.header)
+        if digest in theirs and digest not in there and each.header.machine != machine.id:
+            with suppress(SafeDamaged):  # lost to all of them
+                safe.append(full_piece(each.header), safe.read(theirs[digest]))
+                there.add(digest)
+    safe.flush()
+    known = KnownMachines(home)
+    known.thrown_out[machine.id] = machine.label
+    known.save()
+    shutil.rmtree(home / "exchange" / machine.id, ignore_errors=True)
 
 
 # -- kept aside

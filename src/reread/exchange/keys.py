@@ -108,7 +108,8 @@ class KnownMachines:
         self._path = home / _KNOWN
         found = _document(self._path)
         self._keys = {name: key for name, key in found["keys"].items() if isinstance(key, str)}
-        self.thrown_out = {each for each in found["thrown_out"] if isinstance(each, str)}
+        self.thrown_out = {name: label for name, label in found["thrown_out"].items() if isinstance(label, str)}
+        """The labels of machines whose pieces are no longer taken, by id."""
         self.kept = {each for each in found["kept"] if isinstance(each, str)}
         """Marks of sessions that the person chose to keep when another machine had forgotten them."""
 
@@ -138,10 +139,10 @@ class KnownMachines:
     def trust_again(self, machine: str) -> None:
         """The next key of this machine is believed, and what it has pushed is taken again."""
         self._keys.pop(machine, None)
-        self.thrown_out.discard(machine)
+        self.thrown_out.pop(machine, None)
 
     def save(self) -> None:
-        document = {"keys": self._keys, "thrown_out": sorted(self.thrown_out), "kept": sorted(self.kept)}
+        document = {"keys": self._keys, "thrown_out": self.thrown_out, "kept": sorted(self.kept)}
         text = json.dumps(document, indent=1)
         if not self._path.exists() or self._path.read_text("ascii") != text:
             write_durably(self._path, text)
@@ -153,5 +154,10 @@ def _document(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         found = None
     known = found if isinstance(found, dict) else {}
-    kinds = {"keys": dict, "thrown_out": list, "kept": list}
+    kinds = {"keys": dict, "thrown_out": dict, "kept": list}
     return {name: value if isinstance(value := known.get(name), kind) else kind() for name, kind in kinds.items()}
+
+
+def thrown_out(home: Path) -> set[str]:
+    """The ids of the machines whose pieces are no longer taken."""
+    return set(KnownMachines(home).thrown_out)

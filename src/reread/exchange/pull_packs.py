@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from reread.index.backup_files import shared_digest
 from reread.index.database import transaction
 from reread.index.gate import KEY, safe_gate, sentences, unknown_kind
 from reread.index.machine_file import Machine
-from reread.index.machines import learn_machine
+from reread.index.machines import ids_called, learn_machine, machines
 from reread.index.places import fold_copies, known_keys, part_ways
 from reread.index.user_data import keep_notes, take_over_copy, write_copy
 from reread.index.verify import unnamed_pieces
@@ -51,7 +51,7 @@ class Pulled(Struct, frozen=True, kw_only=True):
     problems: list[str]
     """One sentence for each thing that could not be imported yet, or is not believed."""
     notes: list[str] = []
-    """Sentences about keys that are seen for the first time."""
+    """Sentences about keys that are seen for the first time, and about machines that were thrown out."""
     left: list[ForgottenElsewhere] = []
     """What was forgotten elsewhere and stays here until the person agrees."""
 
@@ -67,20 +67,21 @@ def pull(
     *,
     forget_answers: Callable[[str], None],
     agree: Agree | None = None,
-    trust: Iterable[str] = (),
+    trust: str | None = None,
 ) -> Pulled:
     """Imports what other machines have pushed; the caller holds the lock. `forget_answers` is called with the id of
     each session that is forgotten; `agree` is asked about what others forgot, and without it nothing is forgotten. The
-    machines in `trust` are believed again.
+    machine called `trust` is believed again.
 
     Pieces are on disk before any row names them, so the next sync or pull finds what an interrupted one left.
     """
     home = safe.folder.parent
     known = KnownMachines(home)
-    for number in trust:
+    for number in [] if trust is None else ids_called(_with_thrown_out(connection, known), trust):
         known.trust_again(number)
     expire(home)
-    others = [read_part(own, known) for own in other_parts(folder, machine.id)]
+    parts = other_parts(folder, machine.id)
+    others = [read_part(own, known) for own in parts if own.name not in known.thrown_out]
     problems = [problem for each in others for problem in (*each.problems, *_strange(each))]
     for each in others:
         learn_machine(connection, each.own.name, each.label)
@@ -95,7 +96,7 @@ def pull(
     forget(connection, safe, prices, again, forget_answers)
     found = arrived(connection, safe, others, known.kept)
     applied = apply(connection, safe, prices, found, known, agree, forget_answers)
-    notes = _learn_keys(known, others)
+    notes = [*_learn_keys(known, others), *_thrown_out(known, parts)]
     marks = _keep_marks(connection, home, others)
     return Pulled(
         folder=folder,
@@ -110,6 +111,11 @@ def pull(
     )
 
 
+def _with_thrown_out(connection: sqlite3.Connection, known: KnownMachines) -> list[Machine]:
+    """All machines that a person may name: also those that were thrown out."""
+    return [*machines(connection), *(Machine(number, label) for number, label in known.thrown_out.items())]
+
+
 def _strange(each: Incoming) -> list[str]:
     if each.proved.proof is not Proof.STRANGE:
         return []
@@ -117,6 +123,15 @@ def _strange(each: Incoming) -> list[str]:
     return [
         f"{printable(each.label)}: its journal is {how}, so what it marked and forgot is left out. Compare with"
         f" `reread machine` there; if that is right, `reread pull --trust {each.own.name[:8]}` believes it from now on"
+    ]
+
+
+def _thrown_out(known: KnownMachines, parts: Sequence[Path]) -> list[str]:
+    return [
+        f"{printable(known.thrown_out[own.name])} was thrown out here, so what it pushes is left out;"
+        f" `reread pull --trust {own.name[:8]}` takes it again"
+        for own in parts
+        if own.name in known.thrown_out
     ]
 
 
@@ -150,25 +165,26 @@ class _InSafe:
         passed = self.gate.sort((found.header, found.place) for found in safe.scan() if isinstance(found, FoundPiece))
         self.names: set[PieceName] = {name_of(header) for header, _ in passed.left_out}
         self._ends: dict[tuple[str, int], int] = {}
-        self._bytes: set[str] = set()
+        self._bytes: dict[str, int] = {}
+        """The lengths of the bytes that backups may share, by digest."""
         headers = [header for header, _ in passed.pieces]
-        for header in sorted(headers, key=lambda each: shared_digest(each) is not None):
+        for header in sorted(headers, key=lambda each: (shared_digest(each) is not None, each.start)):
             if shared_digest(header) is None or self.has_before(header):
                 self.add(header)
 
     def add(self, header: PieceHeader) -> None:
         self.names.add(name_of(header))
         key = header.file, header.generation
-        self._ends[key] = max(self._ends.get(key, 0), header.start + header.length)
         if header.kind == FileKind.BACKUP and not shared_digest(header):
-            self._bytes.add(header.sha256)
+            self._bytes[header.sha256] = header.length
+        length = self._bytes.get(shared_digest(header) or "", header.length)  # one that stands for another has none
+        self._ends[key] = max(self._ends.get(key, 0), header.start + length)
 
     def has_before(self, header: PieceHeader) -> bool:
         """Whether it has everything that a piece needs: the bytes before it, or those that it refers to."""
-        if header.kind == FileKind.BACKUP:  # one that stands for another has no length
-            digest = shared_digest(header)
-            return digest is None or digest in self._bytes
-        return header.start <= self._ends.get((header.file, header.generation), 0)
+        digest = shared_digest(header)
+        is_there = digest is None or digest in self._bytes
+        return is_there and header.start <= self._ends.get((header.file, header.generation), 0)
 
 
 def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[Incoming], problems: list[str]) -> int:

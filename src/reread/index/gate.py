@@ -174,7 +174,7 @@ def _path_fault(header: PieceHeader) -> str | None:
 def _number_fault(header: PieceHeader, *, is_own: bool) -> str | None:
     order = header.more.get(ORDER, 0)
     bounds = (
-        (header.generation, 0, _COUNT),
+        (header.generation, 1, _COUNT),
         (header.start, 0, _FILE_LIMIT),
         (header.length, 0, _FILE_LIMIT if is_own else PIECE_LIMIT),
         (header.mtime_ns, -_TIME, _TIME),

@@ -118,6 +118,12 @@ def keep_machines(connection: sqlite3.Connection, rows: Iterable[tuple[str, str]
     )
 
 
+def drop_machine(connection: sqlite3.Connection, number: str) -> None:
+    """Removes the label of another machine."""
+    with transaction(connection):
+        connection.execute("DELETE FROM machine WHERE id = ? AND NOT is_own", (number,))
+
+
 def other_machines(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     return connection.execute("SELECT id, label FROM machine WHERE NOT is_own").fetchall()
 

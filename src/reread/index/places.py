@@ -150,6 +150,34 @@ def part_ways(connection: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
     return found
 
 
+_SLICE = 512 * 1024
+
+
+def keep_copies(connection: sqlite3.Connection, safe: Safe, files: SafeReader, machine: str) -> None:
+    """Call it before the files of a machine are removed: copies of them that others had get bytes of their own."""
+    rows = connection.execute(
+        """SELECT file.key, file.kind, other.key, other.machine, other.source, other.path, other.size, other.mtime_ns
+           FROM file_copy AS other JOIN file ON file.id = other.file
+           WHERE file.machine = ? AND other.machine <> ? AND other.size > 0""",
+        (machine, machine),
+    ).fetchall()
+    for of, kind, key, owner, source, path, size, mtime_ns in rows:
+        row = read.file_by_key(connection, of)
+        content = files.left_of(row).content[:size] if row is not None else b""
+        for start in range(0, len(content), _SLICE):
+            header = PieceHeader(
+                file=key,
+                machine=owner,
+                source=as_path(source),
+                path=as_path(path),
+                kind=kind,
+                generation=1,
+                start=start,
+                mtime_ns=mtime_ns,
+            )
+            safe.append(header, content[start : start + _SLICE])
+
+
 def drop_places(connection: sqlite3.Connection, machine: str, paths: Iterable[Path]) -> None:
     """Drops places that are files of their own now."""
     connection.executemany(

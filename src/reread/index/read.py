@@ -228,6 +228,14 @@ def sessions_by_key(connection: sqlite3.Connection) -> dict[str, int | None]:
     )
 
 
+def sessions_of_machine(connection: sqlite3.Connection, machine: str) -> tuple[int, int]:
+    """How many sessions a machine has here, and their bytes."""
+    number, size = connection.execute(
+        "SELECT count(*), ifnull(sum(bytes), 0) FROM session WHERE machine = ?", (machine,)
+    ).fetchone()
+    return number, size
+
+
 def bytes_by_session(connection: sqlite3.Connection) -> dict[int, int]:
     """The number of bytes kept of every session, without backups."""
     return dict(connection.execute("SELECT session, sum(taken) FROM file WHERE session NOT NULL GROUP BY session"))

@@ -298,6 +298,16 @@ class StoreWriter:
                 ).fetchone()
                 self.name(found[0], pieces)
 
+    def count_waiting(self) -> None:
+        """Counts the bytes of backups that came before their session, or without it."""
+        with transaction(self._connection):
+            self._connection.execute(
+                """UPDATE file SET taken = ifnull((SELECT max(start + length) FROM piece
+                       WHERE piece.file = file.id AND piece.generation = file.generation), 0)
+                   WHERE machine = ? AND kind = 'backup' AND backup_of IS NULL AND taken = 0""",
+                (self._machine,),
+            )
+
     def name(self, file: int, pieces: Iterable[Piece]) -> None:
         """Writes the rows of pieces of a file that are in the safe; call it inside a transaction."""
         self._connection.executemany(

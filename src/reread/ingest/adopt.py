@@ -224,6 +224,7 @@ def _write(
         for gain in rest.values():
             if gain.row is not None:
                 writer.name(gain.row.id, gain.pieces)
+    writer.count_waiting()
     writer.close_books()
 
 

@@ -110,6 +110,8 @@ def rebuild(
         jobs = _left(session_jobs(own, files)[::-1], known)
         held.write(list(quickly(jobs)) if is_quick else jobs, writer, report, is_older=True)
         held.write(_left(backup_jobs(own, history_folders(connection, machine_name)), known), writer, is_older=True)
+        if not is_quick:
+            writer.count_waiting()
         writer.close_books()
     adopt_places(connection, places)
 

@@ -340,11 +340,13 @@ def unnamed(pack: Path) -> Path:
     return pack.with_name(pack.name + ".new")
 
 
-def begin_rewrite(folder: PackFolder, keys: Set[str], limit: int, *, drop_unreadable: bool) -> Rewrite:
+def begin_rewrite(
+    folder: PackFolder, keys: Set[str], limit: int, *, drop_unreadable: bool, machine: str | None = None
+) -> Rewrite:
     """Has no effect until its record is written; from then on the copies count. Raises OSError."""
     try:
         folder.clear_leftovers()
-        rewrite = _copy_without(folder, keys, limit, drop_unreadable)
+        rewrite = _copy_without(folder, keys, machine, limit, drop_unreadable)
         if rewrite.replaced:
             _write_record(folder, rewrite)
     finally:
@@ -375,7 +377,9 @@ def _write_record(folder: PackFolder, rewrite: Rewrite) -> None:
     sync_folder(folder.path)
 
 
-def _copy_without(folder: PackFolder, keys: Set[str], limit: int, drop_unreadable: bool) -> Rewrite:
+def _copy_without(
+    folder: PackFolder, keys: Set[str], machine: str | None, limit: int, drop_unreadable: bool
+) -> Rewrite:
     """Copies into packs that have no final name yet: whole pieces, and damaged ones unless `drop_unreadable`."""
     affected: set[int] = set()
     kept: dict[int, list[PiecePlace]] = {}
@@ -383,11 +387,12 @@ def _copy_without(folder: PackFolder, keys: Set[str], limit: int, drop_unreadabl
     for number, path in folder.counting().items():
         for piece in walk(path, number, proved=drop_unreadable):
             is_damaged = isinstance(piece, Damage)
+            is_out = piece.file in keys or (piece.header is not None and piece.header.machine == machine)
             if drop_unreadable and not piece.place.stored:
                 raise SafeError(path, "it cannot be read at all, so nothing can be said about what is in it")
-            if piece.file in keys or (drop_unreadable and is_damaged):
+            if is_out or (drop_unreadable and is_damaged):
                 affected.add(number)
-            if piece.file not in keys and not (drop_unreadable and piece.header is None):
+            if not is_out and not (drop_unreadable and piece.header is None):
                 kept.setdefault(number, []).append(piece.place)
             if isinstance(piece, Damage) and piece.file is None:
                 unreadable.append(piece)

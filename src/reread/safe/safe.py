@@ -173,8 +173,8 @@ class Safe:
 
     # -- forgetting
 
-    def rewrite_without(self, keys: Set[str], *, drop_unreadable: bool = False) -> Rewrite:
-        """Copies the packs that hold pieces of these files into new packs without them.
+    def rewrite_without(self, keys: Set[str], *, drop_unreadable: bool = False, machine: str | None = None) -> Rewrite:
+        """Copies the packs that hold pieces of these files, or of this machine, into new packs without them.
 
         With `drop_unreadable`, what cannot be proved is left out as well. Once this returns, the new places are valid
         instead of the old. The caller commits them and then calls `finish_rewrite`, which removes the old packs; after
@@ -184,7 +184,7 @@ class Safe:
             raise SafeError(self.folder, "an earlier forget has to be finished first")
         self.close()
         with self._writing():
-            return begin_rewrite(self._names, keys, self._limit, drop_unreadable=drop_unreadable)
+            return begin_rewrite(self._names, keys, self._limit, drop_unreadable=drop_unreadable, machine=machine)
 
     def unfinished(self) -> Rewrite | None:
         """The forget that was not finished, if any."""
