@@ -18,6 +18,10 @@ from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought
 
 from .conftest import Team
 
+NOT_ALLOWED = (
+    *(psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType),
+    psycopg.errors.ObjectNotInPrerequisiteState,  # a view that takes no rows
+)
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 IDS = {"ann": "0a1b2c3d-1111-4222-8333-444455556666", "bob": "1b2c3d4e-2222-4333-8444-555566667777"}
 WORDS = {"ann": "lantern", "bob": "granite"}
@@ -130,7 +134,7 @@ def test_nobody_writes_past_the_functions(full: Team, role: str) -> None:
     with full.store(role) as store:
         for name in names:
             for statement in (f"TRUNCATE reread.{name}", f"INSERT INTO reread.{name} DEFAULT VALUES"):
-                with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType)):
+                with pytest.raises(NOT_ALLOWED):
                     store.connection.execute(statement.encode())
         for call in (
             "assign_teams()",

@@ -597,7 +597,7 @@ def _known(store: Store, each: Waiting, there: _There | None, parts: list[str], 
 def _all_there(store: Store) -> dict[str, _There]:
     rows = store.rows(
         """SELECT key, session.digest, title.digest, content_digest
-           FROM reread.session LEFT JOIN reread.title ON title.session = session.id
+           FROM reread.seen_session AS session LEFT JOIN reread.seen_title AS title ON title.session = session.id
            WHERE person = reread.caller()"""
     )
     return {key: _There(*digests) for key, *digests in rows}

@@ -90,15 +90,22 @@ def usage(store: Store, by: str = "day", filters: Filter | None = None, timezone
     condition, values = _condition(store, filters)
     prices = packaged_prices()
     with database_errors():
-        cells = list(_cells(store, by, condition, values, timezone))
+        cells = list(_cells(store, by, _source(filters), (condition, values), timezone))
         lines = store.rows(
             """SELECT coalesce(sum(lines), 0)::bigint, coalesce(sum(malformed), 0)::bigint
-               FROM reread.file JOIN reread.session ON session.id = file.session WHERE is_counted"""
+               FROM reread.seen_file AS file JOIN reread.seen_session AS session ON session.id = file.session
+               WHERE is_counted"""
         )[0]
         report = summed(by, with_shown_models(merged(cells), prices), prices, (lines[0], lines[1]))
         counted_with = store.note("prices") or report.accounting.price_table_date
         report = replace(report, accounting=replace(report.accounting, price_table_date=counted_with))
         return _with_projects(store, report) if by == "session" else report
+
+
+def _source(filters: Filter) -> tuple[LiteralString, list[Any]]:
+    """The responses that the role may see, at least all that a filter keeps."""
+    since = milliseconds(filters.since)
+    return ("reread.seen_response", []) if since is None else ("reread.responses_since(%s)", [since])
 
 
 def _refuse_unanswered(filters: Filter) -> None:
@@ -134,11 +141,16 @@ def _condition(store: Store, filters: Filter) -> tuple[LiteralString, list[Any]]
 
 
 def _cells(
-    store: Store, by: str, condition: LiteralString, values: Sequence[Any], timezone: tzinfo | None
+    store: Store,
+    by: str,
+    source: tuple[LiteralString, list[Any]],
+    kept: tuple[LiteralString, list[Any]],
+    timezone: tzinfo | None,
 ) -> Iterator[UsageCell]:
+    responses, condition, values = source[0], kept[0], [*source[1], *kept[1]]
     if by in (*PERIODS, "model", "block"):
         rows = store.rows(
-            f"""SELECT {IN_QUARTER}, coalesce(model, ''), {_SUMS} FROM reread.response
+            f"""SELECT {IN_QUARTER}, coalesce(model, ''), {_SUMS} FROM {responses}
                 WHERE {condition} GROUP BY 1, 2""",  # noqa: S608  our own text
             values,
         )
@@ -151,7 +163,7 @@ def _cells(
     # Shares of several tools are divided once per circumstance, not per response, as the archive does it.
     alike: LiteralString = ", circumstance, place, is_sidechain, files > 1" if by == "tool" else ""
     rows = store.rows(
-        f"""SELECT {key}, model, is_agent OR is_sidechain, is_abandoned, {_SUMS} FROM reread.response
+        f"""SELECT {key}, model, is_agent OR is_sidechain, is_abandoned, {_SUMS} FROM {responses}
             WHERE {condition} GROUP BY 1, 2, 3, 4{alike}""",  # noqa: S608  our own text
         values,
     )
@@ -173,7 +185,9 @@ def _labels(store: Store) -> dict[str, str]:
 
 def _machines(store: Store) -> list[Machine]:
     """The machines that the role may see; people who pushed from the same one may each have another label for it."""
-    rows = store.rows("SELECT id, min(label), array_agg(label) FROM reread.machine GROUP BY id ORDER BY 2, 1")
+    rows = store.rows(
+        "SELECT id, min(label), array_agg(label) FROM reread.seen_machine AS machine GROUP BY id ORDER BY 2, 1"
+    )
     return [Machine(number, label, tuple(labels)) for number, label, labels in rows]
 
 
@@ -181,7 +195,7 @@ def _with_projects(store: Store, report: UsageReport) -> UsageReport:
     about = {
         uuid: (title, project)
         for uuid, title, project in store.rows(
-            f"SELECT uuid, {_TITLE}, project FROM reread.session ORDER BY is_counted, project IS NOT NULL, key"  # noqa: S608
+            f"SELECT uuid, title, project FROM {_TITLED} ORDER BY is_counted, project IS NOT NULL, key"  # noqa: S608
         )
     }
     rows = [replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key else row for row in report.rows]
@@ -191,8 +205,11 @@ def _with_projects(store: Store, report: UsageReport) -> UsageReport:
 # -- sessions
 
 _SHORTEST_ID = 4
-_TITLE: LiteralString = "(SELECT title FROM reread.title WHERE title.session = session.id)"
-_SESSION: LiteralString = f"session.id, uuid, project, {_TITLE}, numbers, person, team, has_text, content_digest"
+_TITLED: LiteralString = (
+    "reread.seen_session AS session LEFT JOIN reread.seen_title AS title ON title.session = session.id"
+)
+_SESSION: LiteralString = f"""session.id, uuid, project, title, numbers, person, team, has_text, content_digest
+    FROM {_TITLED}"""
 
 
 class TeamSession(NamedTuple):
@@ -233,8 +250,8 @@ def _all_copies(store: Store, filters: Filter, which: LiteralString = "true") ->
     _refuse_unanswered(filters)
     condition, values = _response_condition(store, filters)
     rows = store.rows(
-        f"""SELECT {_SESSION} FROM reread.session WHERE {which} AND {condition}
-            ORDER BY (numbers->>'ended')::bigint DESC NULLS LAST, uuid""",  # noqa: S608  our own text
+        f"""SELECT {_SESSION} WHERE {which} AND {condition}
+            ORDER BY (numbers->>'ended')::bigint DESC NULLS LAST, uuid""",
         values,
     )
     return [each for each in map(_team_session, rows) if _passes(each.listed.stored, filters)]
@@ -244,9 +261,9 @@ def _response_condition(store: Store, filters: Filter) -> tuple[LiteralString, l
     """The conditions of a filter that a session's numbers cannot answer: machine, branch and tool."""
     condition, values = _condition(store, Filter(git_branch=filters.git_branch, tool=filters.tool))
     machine, more = _condition(store, Filter(machine=filters.machine))
-    told: LiteralString = (
-        "EXISTS (SELECT FROM reread.told JOIN reread.file ON file.id = told.file WHERE file.session = session.id"
-    )
+    told: LiteralString = """EXISTS (
+        SELECT FROM reread.seen_told AS told JOIN reread.seen_file AS file ON file.id = told.file
+        WHERE file.session = session.id"""
     return (f"{machine} AND {told} AND {condition})" if values else machine), [*more, *values]
 
 
@@ -266,8 +283,8 @@ def session(store: Store, name: str) -> tuple[Session, TeamSession]:
     pushed, or the role may not read it."""
     named = _named(store, name)
     rows = store.rows(
-        f"""SELECT {_SESSION} FROM reread.session WHERE uuid = %s
-            ORDER BY content_digest IS NULL, NOT has_text, is_counted DESC, id""",  # noqa: S608
+        f"""SELECT {_SESSION} WHERE uuid = %s
+            ORDER BY content_digest IS NULL, NOT has_text, is_counted DESC, id""",
         (named,),
     )
     number, project, person = rows[0][0], rows[0][2], rows[0][5]
@@ -310,7 +327,7 @@ def named_session(store: Store, word: str) -> list[str]:
     """The ids that a word may mean: `@2`, an id, or a prefix of at least four letters."""
     if word.startswith("@"):
         return [_named(store, word)]
-    rows = store.rows("SELECT DISTINCT uuid FROM reread.session WHERE starts_with(uuid, %s)", (word,))
+    rows = store.rows("SELECT DISTINCT uuid FROM reread.seen_session AS session WHERE starts_with(uuid, %s)", (word,))
     return [uuid for (uuid,) in rows] if len(word) >= _SHORTEST_ID else []
 
 
@@ -449,13 +466,13 @@ def search(
 
 
 def _by_number(store: Store, numbers: Collection[int]) -> dict[int, StoredSession]:
-    rows = store.rows(f"SELECT {_SESSION} FROM reread.session WHERE id = ANY (%s)", (list(numbers),))  # noqa: S608
+    rows = store.rows(f"SELECT {_SESSION} WHERE id = ANY (%s)", (list(numbers),))
     return {stored.id: stored for stored in map(_stored, rows)}
 
 
 def without_text(store: Store) -> int:
     """How many sessions were pushed without text, so that they cannot be searched or shown."""
-    [(number,)] = store.rows("SELECT count(*) FROM reread.session WHERE is_counted AND NOT has_text")
+    [(number,)] = store.rows("SELECT count(*) FROM reread.seen_session AS session WHERE is_counted AND NOT has_text")
     return int(number)
 
 
@@ -467,8 +484,9 @@ _PLAIN = re.compile(r"[\w.-]{1,120}")
 def sessions_with_response(store: Store, name: str) -> list[str]:
     """Ids of the sessions with a response whose id begins with `name`."""
     rows = store.rows(
-        """SELECT DISTINCT uuid FROM reread.session JOIN reread.file ON file.session = session.id
-               JOIN reread.told ON told.file = file.id WHERE starts_with(told.key, %s)""",
+        """SELECT DISTINCT uuid FROM reread.seen_session AS session
+               JOIN reread.seen_file AS file ON file.session = session.id
+               JOIN reread.seen_told AS told ON told.file = file.id WHERE starts_with(told.key, %s)""",
         (name,),
     )
     return [uuid for (uuid,) in rows]
@@ -478,9 +496,9 @@ def write_sources(store: Store, folder: Path, only: Sequence[str] | None = None)
     """Writes the sessions whose text the role may read, or some of them, to a folder laid out as the client does it;
     gives how many. Of several copies of a session it writes the fullest that was pushed."""
     rows = store.rows(
-        f"""SELECT {_SESSION} FROM reread.session
+        f"""SELECT {_SESSION}
             WHERE has_text AND (%s::text[] IS NULL OR uuid = ANY (%s))
-            ORDER BY uuid, content_digest IS NULL, is_counted DESC, id""",  # noqa: S608  our own names
+            ORDER BY uuid, content_digest IS NULL, is_counted DESC, id""",
         (only, only),
     )
     written: set[str] = set()

@@ -1,6 +1,6 @@
 -- A team's store. Every statement can be repeated: `reread team init` runs all of them again.
 --
--- Members only read, under row level security. All writes go through functions of the store's owner, which record the
+-- Members read views of what they may see. All writes go through functions of the store's owner, which record the
 -- caller's name. Times are milliseconds since 1970 in UTC, money is whole nano-dollars. The end of this file gives every
 -- function its search path, so that none can be led to objects of its caller.
 
@@ -20,6 +20,17 @@ DO $$ BEGIN
     IF pg_get_function_result(to_regprocedure('reread.put_session(jsonb)')) = 'text[]' THEN
         DROP FUNCTION put_session(jsonb), forget(text);
     END IF;
+END $$;
+-- Views and policies are made again below.
+DO $$
+DECLARE each record;
+BEGIN
+    FOR each IN SELECT viewname FROM pg_views WHERE schemaname = 'reread' LOOP
+        EXECUTE format('DROP VIEW %I', each.viewname);
+    END LOOP;
+    FOR each IN SELECT tablename, policyname FROM pg_policies WHERE schemaname = 'reread' LOOP
+        EXECUTE format('DROP POLICY %I ON %I', each.policyname, each.tablename);
+    END LOOP;
 END $$;
 DROP FUNCTION IF EXISTS search(text, bigint, bigint, bigint[], integer, integer, bigint), lines_of(bigint),
     content_of(bigint), note_reading(bigint);
@@ -203,46 +214,6 @@ ALTER TABLE audit ADD COLUMN IF NOT EXISTS ticket bigint GENERATED ALWAYS AS IDE
 ALTER TABLE audit ADD COLUMN IF NOT EXISTS asked text;       -- digest of what it is for
 ALTER TABLE audit ADD COLUMN IF NOT EXISTS made_in xid8;     -- the transaction that made it
 ALTER TABLE audit ADD COLUMN IF NOT EXISTS teams text[];     -- whose text such a search may find
-
--- -- what the planner may know. EXPLAIN tells members its estimates, which are made of statistics over rows of everybody.
-
--- Ends the statistics of columns that say who did or wrote what, and forgets what they were: a change of type does that,
--- and one to the same type does nothing else.
-CREATE OR REPLACE FUNCTION leave_unmeasured(place regclass) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE each record;
-BEGIN
-    FOR each IN
-        SELECT attname AS name, format_type(atttypid, atttypmod) AS type, EXISTS (
-            SELECT FROM pg_stats WHERE schemaname = 'reread' AND pg_stats.attname = pg_attribute.attname
-                AND to_regclass(format('reread.%I', tablename)) IN (SELECT place UNION SELECT relid FROM pg_partition_tree(place))
-        ) AS is_measured
-        FROM pg_attribute WHERE attrelid = place AND NOT attisdropped AND attname IN ('person', 'reader', 'team', 'project',
-            'git_branch', 'agent', 'skill', 'tools', 'model', 'machine', 'label', 'numbers', 'title', 'line', 'words', 'name',
-            'body')
-    LOOP
-        EXECUTE format('ALTER TABLE %s ALTER %I SET STATISTICS 0', place, each.name);
-        IF each.is_measured THEN
-            EXECUTE format('ALTER TABLE %s ALTER %I TYPE %s', place, each.name, each.type);
-        END IF;
-    END LOOP;
-END $$;
-
--- Columns that a view or a policy names cannot be changed; both are made again below.
-DROP VIEW IF EXISTS priced;
-DO $$
-DECLARE each record;
-BEGIN
-    FOR each IN SELECT tablename, policyname FROM pg_policies WHERE schemaname = 'reread' LOOP
-        EXECUTE format('DROP POLICY %I ON %I', each.policyname, each.tablename);
-    END LOOP;
-    FOR each IN
-        SELECT oid::regclass AS place FROM pg_class
-        WHERE relnamespace = 'reread'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-            AND relname NOT IN ('note', 'rate', 'multiplier', 'model_name')   -- which everybody reads
-    LOOP
-        PERFORM leave_unmeasured(each.place);
-    END LOOP;
-END $$;
 
 -- -- who is asking
 
@@ -511,7 +482,6 @@ BEGIN
                 (extract(epoch FROM month) * 1000)::bigint,
                 (extract(epoch FROM ((month AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC') * 1000)::bigint);
             EXECUTE format('ALTER TABLE reread.%I ENABLE ROW LEVEL SECURITY', name);
-            PERFORM leave_unmeasured(format('reread.%I', name));
         END IF;
     END LOOP;
 END $$;
@@ -775,38 +745,59 @@ BEGIN
     RETURN moved;
 END $$;
 
--- -- who sees what. Conditions on the caller are in sub-selects, which run once and not for every row.
+-- -- who sees what. Members read views, not tables: PostgreSQL evaluates some conditions of a query before those of row
+-- level security, and EXPLAIN ANALYZE would tell from how often the latter ran which names others have. OFFSET 0 keeps a
+-- query's own conditions outside of a view. Conditions on the caller are in sub-selects, which run once and not for every row.
 
 DO $$
-DECLARE each record;
+DECLARE
+    each record;
+    is_seen text := 'session.person = (SELECT reread.caller())
+        OR coalesce(session.team, ''*'') = ANY (ARRAY(SELECT reread.teams(%s)))';
+    ledger text := format(is_seen, 'false');
 BEGIN
     FOR each IN SELECT * FROM (VALUES
-        ('note', 'true'),
         ('member', 'role = (SELECT reread.caller()) OR team = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('assignment', 'team = ANY (ARRAY(SELECT reread.teams(false)))'),
-        ('machine', 'person = (SELECT reread.caller()) OR EXISTS (SELECT FROM reread.session WHERE machine = machine.id)'),
-        ('session', 'person = (SELECT reread.caller()) OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
-        ('file', 'EXISTS (SELECT FROM reread.session WHERE session.id = file.session)'),
-        ('told', 'EXISTS (SELECT FROM reread.file WHERE file.id = told.file)'),
-        ('response', 'person = (SELECT reread.caller()) OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
-        ('rate', 'true'), ('multiplier', 'true'), ('model_name', 'true'),
-        -- Text of others is readable only through `search`, `lines_of` and `content_of`, with a ticket.
-        ('text', 'person = (SELECT reread.caller())'),
-        ('content', 'person = (SELECT reread.caller())'),
+        ('machine', 'person = (SELECT reread.caller())
+            OR EXISTS (SELECT FROM reread.session WHERE session.machine = machine.id AND (' || ledger || '))'),
+        ('session', ledger),
+        ('file', 'EXISTS (SELECT FROM reread.session WHERE session.id = file.session AND (' || ledger || '))'),
+        ('told', 'EXISTS (SELECT FROM reread.file JOIN reread.session ON session.id = file.session
+            WHERE file.id = told.file AND (' || ledger || '))'),
+        ('response', replace(ledger, 'session.', 'response.')),
         ('forgotten', 'person = (SELECT reread.caller())'),
-        -- What the table `session` shows is asked first, by its own rule.
-        ('title', 'EXISTS (
-            SELECT FROM reread.session WHERE session.id = title.session AND (person = (SELECT reread.caller())
-                OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(true))))
-        )'),
+        ('title', 'EXISTS (SELECT FROM reread.session WHERE session.id = title.session AND ('
+            || format(is_seen, 'true') || '))'),
         -- A search that may have found anything concerns everybody whose text it could have found.
         ('audit', 'reader = (SELECT reread.caller()) OR person = (SELECT reread.caller())
             OR person IS NULL AND (''*'' = ANY (teams) OR teams && ARRAY(SELECT reread.teams(false)))')
     ) AS rule(name, condition) LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', each.name);
-        EXECUTE format('CREATE POLICY seen ON %I FOR SELECT TO reread_member USING (%s)', each.name, each.condition);
+        EXECUTE format('REVOKE ALL ON %I FROM reread_member', each.name);
+        EXECUTE format('CREATE VIEW seen_%s WITH (security_barrier) AS
+            SELECT * FROM %I WHERE (SELECT is_owner()) OR %s OFFSET 0',
+            each.name, each.name, each.condition);
+        EXECUTE format('GRANT SELECT ON seen_%s TO reread_member', each.name);
+    END LOOP;
+    -- Everybody reads these; and nobody the texts, but through `search`, `lines_of` and `content_of`, with a ticket.
+    FOR each IN SELECT unnest(ARRAY['note', 'rate', 'multiplier', 'model_name']) AS name LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', each.name);
+        EXECUTE format('CREATE POLICY seen ON %I FOR SELECT TO reread_member USING (true)', each.name);
         EXECUTE format('GRANT SELECT ON %I TO reread_member', each.name);
     END LOOP;
+    ALTER TABLE text ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE content ENABLE ROW LEVEL SECURITY;
+    REVOKE ALL ON text, content FROM reread_member;
+END $$;
+
+-- What `seen_response` shows from a time on, by the index: a view's OFFSET 0 keeps the condition outside.
+CREATE OR REPLACE FUNCTION responses_since(since bigint) RETURNS SETOF response
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET jit = off AS $$
+DECLARE who text := caller(); own text[] := ARRAY(SELECT teams(false)); sees_all boolean := is_owner();
+BEGIN
+    RETURN QUERY SELECT * FROM response
+        WHERE time >= since AND (person = who OR coalesce(team, '*') = ANY (own) OR sees_all);
 END $$;
 
 -- Functions find objects of the catalogue and of this schema alone, whatever their caller's path is; every one of them,
@@ -822,6 +813,6 @@ END $$;
 GRANT USAGE ON SCHEMA reread TO reread_member;
 REVOKE ALL ON ALL TABLES IN SCHEMA reread FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA reread FROM PUBLIC, reread_member;
-GRANT EXECUTE ON FUNCTION caller(), teams(boolean), kept_since(), known_files(text), known_lines(text), known_parts(text),
-    put(text, text[], jsonb, jsonb, jsonb), retire(), ask(jsonb), search(bigint, jsonb), lines_of(bigint, bigint), content_of(bigint, bigint), forget(text)
-    TO reread_member;
+GRANT EXECUTE ON FUNCTION caller(), is_owner(), teams(boolean), kept_since(), known_files(text), known_lines(text),
+    known_parts(text), put(text, text[], jsonb, jsonb, jsonb), retire(), responses_since(bigint), ask(jsonb),
+    search(bigint, jsonb), lines_of(bigint, bigint), content_of(bigint, bigint), forget(text) TO reread_member;

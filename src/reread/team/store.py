@@ -359,7 +359,8 @@ def forget(store: Store, name: str) -> str:
 def found_session(store: Store, name: str) -> str:
     """The id of the session whose id begins with `name`. Raises BadInput if there is none or several."""
     rows = store.rows(
-        "SELECT DISTINCT uuid FROM reread.session WHERE starts_with(uuid, %s) ORDER BY 1 LIMIT 9", (name,)
+        "SELECT DISTINCT uuid FROM reread.seen_session AS session WHERE starts_with(uuid, %s) ORDER BY 1 LIMIT 9",
+        (name,),
     )
     exact = [uuid for (uuid,) in rows if uuid == name]
     names = exact or [uuid for (uuid,) in rows]
@@ -392,9 +393,9 @@ def status(store: Store) -> StoreStatus:
     [counts] = store.rows(
         """SELECT count(*), count(DISTINCT person),
                   count(*) FILTER (WHERE has_text AND is_kept), count(content_digest) FILTER (WHERE is_kept),
-                  (SELECT count(*) FROM reread.response), pg_database_size(current_database()),
+                  (SELECT count(*) FROM reread.seen_response AS response), pg_database_size(current_database()),
                   (SELECT count(*) FROM pg_inherits WHERE inhparent = 'reread.text'::regclass) - 1
-           FROM reread.session, LATERAL (
+           FROM reread.seen_session AS session, LATERAL (
                SELECT coalesce(to_timestamp((numbers->>'ended')::bigint / 1000.0), pushed)
                       >= coalesce(now() - %s::integer * interval '1 day', '-infinity') AS is_kept
            ) AS age""",
@@ -419,7 +420,10 @@ def status(store: Store) -> StoreStatus:
 
 def members(store: Store) -> list[tuple[str, str, bool]]:
     """Role, team, and whether it sees the team's text."""
-    return [(role, team, sees) for role, team, sees in store.rows("SELECT * FROM reread.member ORDER BY 2, 1")]
+    return [
+        (role, team, sees)
+        for role, team, sees in store.rows("SELECT * FROM reread.seen_member AS member ORDER BY 2, 1")
+    ]
 
 
 def verify(store: Store, prices: Prices) -> tuple[int, list[str]]:
@@ -454,4 +458,6 @@ def verify(store: Store, prices: Prices) -> tuple[int, list[str]]:
 
 
 def audit(store: Store, limit: int) -> Iterable[tuple[Any, ...]]:
-    return store.rows("SELECT at, reader, person, how, session FROM reread.audit ORDER BY at DESC LIMIT %s", (limit,))
+    return store.rows(
+        "SELECT at, reader, person, how, session FROM reread.seen_audit AS audit ORDER BY at DESC LIMIT %s", (limit,)
+    )
