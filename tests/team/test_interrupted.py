@@ -179,7 +179,7 @@ def test_a_watching_push_waits_for_the_server_and_goes_on(team: Team, tmp_path: 
     finally:
         watching.kill()
         watching.communicate()
-    with team.store("ann") as store:
+    with team.store("owner") as store:
         assert sessions_there(store) == 2
 
 

@@ -75,7 +75,7 @@ def test_who_waits_too_long_ends_with_a_sentence(pair: Team) -> None:
         with pair.store("owner") as store, pytest.raises(StoreAway, match=gave_up):
             retain(store, 30)
         holder.rollback()
-        holder.execute("SELECT FROM reread.session")  # `init` changes the table
+        holder.execute("SELECT FROM reread.seen_session")  # `init` changes the table
         with Store(pair.url("owner"), is_new=True) as store, pytest.raises(StoreAway, match="waiting for another"):
             initialise(store, packaged_prices())
     assert pushed(pair, "ann", []) == 1
@@ -114,7 +114,7 @@ def test_a_reader_that_falls_asleep_holds_up_no_retention(pair: Team, tmp_path: 
     with pair.store("owner") as store:
         store.connection.execute("INSERT INTO reread.note VALUES ('retain_days', '30')")
     with psycopg.connect(pair.url("bob")) as reader:
-        reader.execute("SELECT FROM reread.text")
+        reader.execute('SELECT FROM reread.search(NULL, \'{"query": "x"}\')')
         assert pushed(pair, "bob", []) == 1
         with pair.store("owner") as store:
             assert store.rows("SELECT count(*) FROM reread.text WHERE time < 1750000000000") == [(0,)]

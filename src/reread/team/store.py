@@ -177,7 +177,7 @@ class Store:
             try:
                 return change()
             except StoreBusy as error:
-                who, ends = "another connection", "try again later"
+                who, ends = told or "another connection", "try again later"
                 for role, program, process in self.rows(_HOLDER):
                     who = f"{role} ({printable(program)}, process {process} of the server)"
                     ends = f"the store's owner can end it: SELECT pg_terminate_backend({process})"
