@@ -218,6 +218,53 @@ class FileReader:
 DISK = FileReader()
 
 
+class ContentReader(FileReader):
+    """Reads files whose content comes from elsewhere: a subclass says from where."""
+
+    def records(self, file: SourceFile) -> Iterator[Record]:
+        for line in sources.split(self.content(file)):
+            yield from records_of(line)
+
+
+class _Contents(ContentReader):
+    """Reads the files of a session from memory."""
+
+    def __init__(self, contents: Mapping[Path, bytes]) -> None:
+        self._contents = contents
+
+    def content(self, file: SourceFile) -> bytes:
+        return self._contents[file.path]
+
+    def index_beside(self, trunk: SourceFile) -> bytes | None:  # noqa: ARG002  an index is of no session
+        return None
+
+    def spilled(self, outputs: Sequence[SourceFile], name: str) -> str | None:
+        found = next((file for file in outputs if file.path.name == name), None)
+        return None if found is None else self.content(found).decode("utf-8", "replace")
+
+
+def session_of(id: str, contents: Iterable[tuple[str, str, str | None, str | None, bytes]]) -> LoadedSession:  # noqa: A002
+    """A session from the contents of its files, each with its name, kind, agent and workflow."""
+    bodies: dict[Path, bytes] = {}
+    files: list[SourceFile] = []
+    for name, kind, agent, workflow, body in contents:
+        bodies[Path(name)] = body
+        files.append(SourceFile(str(Path(name)), FileKind(kind), id, agent, workflow, len(body), 0))
+
+    def only(*kinds: FileKind) -> tuple[SourceFile, ...]:
+        return tuple(file for file in files if file.kind in kinds)
+
+    found = SessionFiles(
+        id=id,
+        trunk=next(iter(only(FileKind.TRANSCRIPT)), None),
+        subagents=only(FileKind.SUBAGENT),
+        metas=only(FileKind.META),
+        tool_results=only(FileKind.TOOL_RESULT),
+        others=only(FileKind.TITLE, FileKind.WORKFLOW, FileKind.JOURNAL),
+    )
+    return load_session(found, disk=_Contents(bodies))
+
+
 class LoadedSession(Session):
     """A session with its files, which also gives its edits, its decisions and a summary."""
 

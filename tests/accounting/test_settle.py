@@ -21,9 +21,9 @@ from reread.archive import Archive
 from reread.archive.filters import Filter
 from reread.billing import Doubt, Response, packaged_prices
 from reread.billing.response import settle, settle_all
-from reread.index.meta import file_key
 from reread.index.usage_sums import cells
 from reread.ingest.cold_usage import Behind, count
+from reread.keys import file_key
 from reread.testing import Entry, a_prompt, a_session, a_subagent, a_usage
 
 MACHINES = ("desk", "laptop")

@@ -20,7 +20,7 @@ from reread.archive import Archive, Progress, model_answers
 from reread.archive.filters import Filter
 from reread.archive.model_answers import ModelAnswer
 from reread.errors import BadInput
-from reread.index.meta import file_key
+from reread.keys import file_key
 from reread.safe.packs import Pack
 from reread.safe.pieces import Damage, encode_piece, seal
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_usage

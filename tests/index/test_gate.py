@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from exchanging import FEW, FIRST, SECOND, Desk, Made, exchange_all, pieces_in, put_pieces
 from reread.index import gate
-from reread.index.meta import file_key
 from reread.index.verify import Verified
+from reread.keys import file_key
 from reread.testing import a_prompt, a_session
 
 

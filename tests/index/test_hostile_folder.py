@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from exchanging import FEW, FIRST, SECOND, Desk, Made, exchange_all, pieces_in, put_pieces, write_journal
 from histories import write_backups
 from reread import exchange
-from reread.index.meta import file_key, session_mark
+from reread.keys import file_key, session_mark
 from reread.safe.pieces import PieceHeader
 from reread.sources import FileKind
 from reread.testing import a_prompt, a_reply, a_session, a_subagent

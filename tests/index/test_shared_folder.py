@@ -31,7 +31,7 @@ from reread import exchange
 from reread.errors import BadInput, RereadError
 from reread.exchange import folder, forgotten, keys
 from reread.exchange.keys import Proof
-from reread.index.meta import session_mark
+from reread.keys import session_mark
 from reread.testing import a_prompt, a_reply, a_session
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")

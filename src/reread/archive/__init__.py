@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from reread.exchange import Pulled, Pushed
     from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Generation, Restored
     from reread.index.machine_file import Machine
+    from reread.index.machines import ids_called, shown_names
     from reread.index.plain_database import PlainDatabase, PlainParts
     from reread.index.sessions import StoredSession
     from reread.index.verify import Verified
-    from reread.ingest import Progress, SyncResult
+    from reread.ingest import Progress, Report, SyncResult
 
     from . import (
         answers,

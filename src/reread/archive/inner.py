@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
 
-from reread import lazy
+from reread import keys, lazy
 from reread.errors import BadInput, ReadOnlyArchive, SafeBusy
 from reread.home import path_name, refuse_foreign
 from reread.index import client_totals, meta
@@ -323,7 +323,7 @@ class InnerArchive:
     def forgotten_among(self, names: Iterable[str]) -> set[str]:
         """The sessions among `names` that the user had reread forget; no sync imports them again."""
         known = read.forgotten(self.connection)
-        return {name for name in names if meta.session_mark(name) in known} if known else set()
+        return {name for name in names if keys.session_mark(name) in known} if known else set()
 
     def version(self) -> tuple[int, int]:
         """Two numbers that change when another connection, in this process or another, changes the archive. If the

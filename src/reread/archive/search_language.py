@@ -15,9 +15,20 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from reread import lazy
 from reread.errors import BadInput, NoWords, printable
 from reread.features.search_text import Field
-from reread.index.text_index import Occurrence, counted, has_token, is_unspaced, occurrences, pieces_of, query_tokens
+from reread.index.text_index import (
+    Occurrence,
+    counted,
+    folded,
+    has_token,
+    indexable,
+    is_unspaced,
+    occurrences,
+    pieces_of,
+    query_tokens,
+)
 
 __all__ = [
     "Candidate",
@@ -39,6 +50,14 @@ FIELDS = tuple(Field)
 """The position of a field is its number in the index."""
 ALL_FIELDS = frozenset(Field)
 DEFAULT_FIELDS = ALL_FIELDS - {Field.RESULT}
+
+
+_WORD = lazy.pattern(r"[^\W_]+")
+
+
+def folded_words(text: str) -> list[str]:
+    """The words by which a text is found, as the index splits and folds them."""
+    return _WORD.findall(folded(indexable(text)))
 
 
 class Term(Struct, frozen=True):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from reread.errors import BadInput
 from reread.index import client_totals, usage_sums
 from reread.index import usage_sums as ledger
 from reread.index.sessions import moves
+from reread.marks import NO_MOVES, Moves
 from reread.times import in_zone, moment
 
 from .answer import Answer
@@ -36,6 +37,7 @@ else:
     status = lazy.module("reread.archive.status")
 
 
+_Key = TypeVar("_Key", int, str)
 QUARTER_SECONDS = 900
 _QUARTERS_PER_DAY = 96
 LAST_QUARTER = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp()) // QUARTER_SECONDS
@@ -66,6 +68,11 @@ class Calendar:
             self._begins = midnight(self._day, self._zone).timestamp()
             self._ends = midnight(self._day + timedelta(days=1), self._zone).timestamp()
         return self._day
+
+    def week(self, quarter: int) -> str | None:
+        """The week that a quarter is in, named by its Monday."""
+        day = self.day(quarter)
+        return None if day is None else _week(day)
 
     def stretches(self, days: Iterable[int], name: Callable[[date], str]) -> list[tuple[int, int, str | None]]:
         """The local days that overlap some days in UTC: first quarter, end, and the name of the period."""
@@ -147,12 +154,10 @@ def block(row: UsageRow, now: datetime, windows: Sequence[int] = ()) -> FiveHour
 
 def choose(connection: sqlite3.Connection, filters: Filter, known: dict[int, RequestContext]) -> ledger.ResponseFilter:
     """The responses that pass a filter."""
-    where = how = owners = None
+    owners = None
     if filters.project or filters.git_branch:
         filters = filters._replace(moves=moves(connection))
-        where = [number for number, each in known.items() if is_place(each, filters)]
-    if filters.model or filters.tool:
-        how = [number for number, each in known.items() if is_manner(each, filters)]
+    where, how = passing_contexts(known, filters)
     if filters.file or filters.sources or filters.machine or filters.asks_for_marks:
         of_sessions = Filter(  # the conditions on whole sessions; those on responses are below
             file=filters.file,
@@ -165,6 +170,18 @@ def choose(connection: sqlite3.Connection, filters: Filter, known: dict[int, Req
         owners = ledger.files_of_sessions(connection, listing.passing_ids(connection, of_sessions))
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (filters.since, filters.until))
     return ledger.ResponseFilter(where=where, how=how, owners=owners, since=since, until=until)
+
+
+def passing_contexts(
+    known: Mapping[_Key, RequestContext], filters: Filter
+) -> tuple[list[_Key] | None, list[_Key] | None]:
+    """The contexts of owners and those of counted copies that pass a filter; None where it keeps all."""
+    where = [key for key, each in known.items() if is_place(each, filters)]
+    how = [key for key, each in known.items() if is_manner(each, filters)]
+    return (
+        where if filters.project or filters.git_branch else None,
+        how if filters.model or filters.tool else None,
+    )
 
 
 def is_place(each: RequestContext, filters: Filter) -> bool:
@@ -339,15 +356,25 @@ def _placed(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Usag
         elif ask.by == "machine":
             yield UsageCell(labels.get(owner), model, sums)
         elif ask.by == "tool":
-            tools = known[how].tools or (None,)
-            yield from (
-                UsageCell(tool, model, share) for tool, share in zip(tools, shares(sums, len(tools)), strict=True)
-            )
-        elif ask.by == "project":
-            project = listing.name_of(known[where].project, moved, folds_worktrees=ask.folds_worktrees)
-            yield UsageCell(project, model, sums)
+            yield from tool_cells(known[how].tools, model, sums)
         else:
-            yield UsageCell(_KEYS[ask.by](known[where]), model, sums)
+            yield place_cell(ask, known[where], model, sums, moved)
+
+
+def tool_cells(tools: Sequence[str], model: str | None, sums: Sums) -> Iterator[UsageCell]:
+    """The sums of responses that used these tools, divided among them."""
+    names: Sequence[str | None] = tools or (None,)
+    parts = zip(names, shares(sums, len(names)), strict=True)
+    return (UsageCell(tool, model, part) for tool, part in parts)
+
+
+def place_cell(
+    ask: UsageQuestion, place: RequestContext, model: str | None, sums: Sums, moved: Moves = NO_MOVES
+) -> UsageCell:
+    """The sums of responses made in one place, for a report by project, branch, agent or skill."""
+    if ask.by == "project":
+        return UsageCell(listing.name_of(place.project, moved, folds_worktrees=ask.folds_worktrees), model, sums)
+    return UsageCell(_KEYS[ask.by](place), model, sums)
 
 
 LENGTHS = {"today": 1, "7 days": 7, "30 days": 30}
@@ -472,8 +499,7 @@ def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -
     if ask.by not in GROUPINGS:
         raise BadInput(f"{ask.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
     windows = _reported_windows(connection, ask)
-    cells = with_shown_models(merged(archive_cells(connection, ask, windows)), prices)
-    made = summed(ask.by, cells, prices, ledger.lines_read(connection))
+    made = report_of(ask.by, archive_cells(connection, ask, windows), prices, ledger.lines_read(connection))
     made = replace(made, told_windows=windows, is_recorded=ask.is_recorded)
     return with_titles(connection, made) if ask.by == "session" else made
 
@@ -483,8 +509,13 @@ def ahead(
 ) -> UsageReport:
     """A report from sums by quarter that were counted ahead of a sync; `lines` is how many lines of usage were read."""
     windows = _reported_windows(connection, ask)
-    cells = with_shown_models(merged(cells_ahead(counted, ask, windows)), prices)
-    return replace(summed(ask.by, cells, prices, (lines, None)), told_windows=windows)
+    made = report_of(ask.by, cells_ahead(counted, ask, windows), prices, (lines, None))
+    return replace(made, told_windows=windows)
+
+
+def report_of(by: str, cells: Iterable[UsageCell], prices: Prices, lines: tuple[int, int | None]) -> UsageReport:
+    """The report of cells of any store; `lines` says how many lines were read, and how many of them are malformed."""
+    return summed(by, with_shown_models(merged(cells), prices), prices, lines)
 
 
 def _reported_windows(connection: sqlite3.Connection, ask: UsageQuestion) -> tuple[int, ...]:

@@ -21,9 +21,9 @@ from reread.foreign_files import is_link, read_regular
 from reread.home import sync_folder
 from reread.index.gate import PIECE_LIMIT
 from reread.index.machines import LONGEST_LABEL
-from reread.index.meta import session_mark
 from reread.index.places import PLACE
 from reread.index.user_data import MarkNote
+from reread.keys import session_mark
 from reread.safe.packs import PackFolder, PackWriter
 from reread.safe.pieces import HEADER_LIMIT, PieceHeader, decode, encode
 from reread.sources import FileKind, place

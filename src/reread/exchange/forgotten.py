@@ -24,7 +24,6 @@ from reread.index import custody, read
 from reread.index.backup_files import full_piece, shared_digest
 from reread.index.database import remove_set_aside, transaction
 from reread.index.machine_file import Machine
-from reread.index.meta import session_mark
 from reread.index.places import keys_of_places
 from reread.index.session_files import SessionFileReader
 from reread.index.sessions import StoredSession, sessions_by_id
@@ -37,6 +36,7 @@ from reread.index.user_data import (
     write_copy,
 )
 from reread.ingest.captures import remove_waiting
+from reread.keys import session_mark
 from reread.safe.packs import Pack, PackFolder, PackWriter
 from reread.safe.pieces import Damage, FoundPiece, PieceHeader, encode_piece, seal
 from reread.safe.safe import Safe

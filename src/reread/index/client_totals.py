@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from .meta import file_key, session_mark
+from reread.keys import file_key, session_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from reread.billing import Prices
 from reread.errors import BadInput, SafeDamaged, SafeError, StoreError, printable
 from reread.foreign_files import names_below, path_below, read_regular, write_below
+from reread.keys import session_mark
 from reread.safe.safe import Damage, PieceHeader, PiecePlace, Rewrite, Safe
 from reread.sources import place
 
@@ -25,7 +26,7 @@ from .conversation_rows import CopyMarker
 from .database import FILE_NAME, transaction
 from .findings import forget_friction
 from .ledger import Ledger
-from .meta import as_path, session_mark, stored_path
+from .meta import as_path, stored_path
 from .places import keys_of_places
 from .rows import FileRow
 from .safe_reader import LOST, filled

@@ -2,7 +2,7 @@
 
 Whoever can write into a shared folder chooses every field of a header. So no number is larger than a row can hold, no
 path leads anywhere but to the file it names, and a machine writes only the keys of its own files: a key is a digest of
-machine and path (`meta.file_key`), so a header proves by itself whose it is. A file that has moved since keeps its key;
+machine and path (`keys.file_key`), so a header proves by itself whose it is. A file that has moved since keeps its key;
 then an earlier piece of the same machine has to prove it.
 """
 
@@ -17,13 +17,14 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.errors import printable
+from reread.keys import file_key
 from reread.safe.pieces import PieceHeader
 from reread.sources import FileKind, place
 from reread.sources.find import FOLDER
 
 from .backup_files import SAME, shared_digest
 from .machines import kept_machine
-from .meta import ORDER, file_key
+from .meta import ORDER
 from .places import MOVED, PLACE
 from .rows import OWN
 from .safe_reader import LOST, Piece

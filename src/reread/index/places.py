@@ -16,6 +16,7 @@ from typing import NamedTuple
 from reread.billing import Prices
 from reread.errors import SafeDamaged
 from reread.home import is_same_file
+from reread.keys import file_key
 from reread.safe.pieces import PieceHeader, seal
 from reread.safe.safe import Safe
 from reread.sources.find import Role, role_of
@@ -25,7 +26,7 @@ from .conversation_rows import CopyMarker
 from .database import transaction
 from .findings import drop_friction
 from .ledger import Ledger
-from .meta import as_path, file_key, stored_path
+from .meta import as_path, stored_path
 from .rows import FileRow
 from .safe_reader import SafeReader
 from .session_files import SessionFileReader

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from reread.keys import file_key
 from reread.rows.model import FileRows, MomentRow
 from reread.rows.session_row import SessionRow
-
-from .meta import file_key
 
 OWN = "wire"
 """The `source` of captures that reread made itself, wherever the archive's folder is."""

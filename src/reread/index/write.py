@@ -19,6 +19,7 @@ from reread import lazy
 from reread.billing import Prices
 from reread.errors import SafeDamaged
 from reread.home import changed_at, fitting_time, identity
+from reread.keys import file_key
 from reread.rows.session_row import SessionRow
 from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.sources import SourceFile
@@ -28,7 +29,7 @@ from .client_totals import replace_client_totals
 from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
 from .ledger import Ledger
-from .meta import RESULT, as_path, file_key, stored_path
+from .meta import RESULT, as_path, stored_path
 from .rows import OWN, FileBatch, PieceRow, SessionBatch
 from .source_state import UNREAD, look_again, remember, remember_grown
 from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING

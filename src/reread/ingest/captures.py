@@ -9,9 +9,9 @@ from pathlib import Path
 
 from reread.index import read
 from reread.index.database import is_durable
-from reread.index.meta import session_mark
 from reread.index.rows import OWN, FileKeys, FileRow
 from reread.index.sessions import names_by_id
+from reread.keys import session_mark
 from reread.sources import FileKind, SourceFile
 
 

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from reread import lazy, sources
 from reread.errors import SourceError
 from reread.index import read
-from reread.index.meta import session_mark
 from reread.index.read import StoredPiece
 from reread.index.rows import FileRow
+from reread.keys import session_mark
 from reread.loading import OrphanAgentFiles, has_own_name
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.sources.find import folder_of

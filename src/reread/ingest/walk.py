@@ -17,9 +17,9 @@ from reread import sources
 from reread.errors import SourceError
 from reread.home import changed_at, identity_of
 from reread.index import read
-from reread.index.meta import file_key
 from reread.index.rows import OWN, FileKeys, FileRow
 from reread.index.source_state import changed_states
+from reread.keys import file_key
 from reread.loading import has_own_name
 from reread.sources import FileKind, SessionFiles, SourceFile, place
 from reread.sources.find import FOLDER, SourcePlace, config_folders

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from reread import sources
 from reread.errors import SourceError
-from reread.index.meta import file_key, session_mark
 from reread.ingest.copies import (
     IdOwners,
     Owned,
@@ -23,6 +22,7 @@ from reread.ingest.copies import (
     own_files,
     without_copies,
 )
+from reread.keys import file_key, session_mark
 from reread.loading import DISK, OrphanAgentFiles
 from reread.sources import FileKind, SessionFiles, SourceFile, place
 from reread.sources.find import SourcePlace

@@ -13,26 +13,22 @@ from msgspec.structs import replace
 
 from reread.archive.filters import Filter
 from reread.archive.friction_report import LEAST_CONFIDENCE
-from reread.archive.listing import name_of
 from reread.archive.usage_report import (
     GROUPINGS,
-    PERIODS,
     Calendar,
     UsageCell,
     UsageQuestion,
     UsageReport,
     cells_ahead,
-    is_manner,
-    is_place,
-    merged,
-    summed,
-    with_shown_models,
+    passing_contexts,
+    place_cell,
+    report_of,
+    tool_cells,
 )
 from reread.billing import Prices
-from reread.billing.report import Sums, shares
+from reread.billing.report import Sums
 from reread.errors import BadInput
 from reread.features.activity import Rate
-from reread.marks import NO_MOVES
 from reread.rows import RequestContext
 
 from .delta import FILE_PERSON, UNASSIGNED, DeltaLake
@@ -232,10 +228,10 @@ def by_week(cells: Iterable[FrictionCell], zone: tzinfo | None) -> list[Friction
     prompts: dict[tuple[str | None, str], int] = {}
     kinds: dict[tuple[str | None, str], dict[str, int]] = {}
     for cell in cells:
-        day = calendar.day(cell.quarter)
-        if day is None:
+        week = calendar.week(cell.quarter)
+        if week is None:
             continue
-        place = cell.project, PERIODS["week"](day)
+        place = cell.project, week
         if cell.kind is None:
             prompts[place] = prompts.get(place, 0) + cell.number
         else:
@@ -419,9 +415,8 @@ class LakeAnswers:
             raise BadInput("five-hour windows follow from everything that was used; leave the filters out")
         self._find_terms()
         self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
-        cells = with_shown_models(merged(self._cells(ask)), self._prices)
         ((lines, malformed),) = self._rows("SELECT coalesce(sum(lines), 0), coalesce(sum(malformed), 0) FROM file")
-        made = summed(ask.by, cells, self._prices, (int(lines), int(malformed)))
+        made = report_of(ask.by, self._cells(ask), self._prices, (int(lines), int(malformed)))
         return self._with_titles(made) if ask.by == "session" else made
 
     def _with_titles(self, made: UsageReport) -> UsageReport:
@@ -511,13 +506,12 @@ class LakeAnswers:
             parts.append(f"epoch_ms(owner_time) >= {int(filters.since.timestamp() * 1000):d}")
         if filters.until is not None:
             parts.append(f"epoch_ms(owner_time) < {int(filters.until.timestamp() * 1000):d}")
-        for column, names, keeps in (
-            ("owner_context", ("project", "git_branch"), is_place),
-            ("context", ("model", "tool"), is_manner),
-        ):
-            if any(getattr(filters, name) for name in names):
-                kept = [f"'{digest}'" for digest, each in self._contexts().items() if keeps(each, filters)]
-                parts.append(f"{column} IN ({', '.join(kept) or 'NULL'})")
+        if filters.project or filters.git_branch or filters.model or filters.tool:
+            owners, counted = passing_contexts(self._contexts(), filters)
+            for column, kept in (("owner_context", owners), ("context", counted)):
+                if kept is not None:
+                    digests = ", ".join(f"'{digest}'" for digest in kept)
+                    parts.append(f"{column} IN ({digests or 'NULL'})")
         return " AND ".join(parts)
 
     def _contexts(self) -> dict[str, RequestContext]:
@@ -600,10 +594,6 @@ class LakeAnswers:
         for how, place, *values in rows:
             sums, model, at = Sums(*values), contexts[how].model, contexts[place]
             if ask.by == "tool":
-                tools = contexts[how].tools or (None,)
-                parts = zip(tools, shares(sums, len(tools)), strict=True)
-                yield from (UsageCell(tool, model, share) for tool, share in parts)
-            elif ask.by == "project":
-                yield UsageCell(name_of(at.project, NO_MOVES, folds_worktrees=ask.folds_worktrees), model, sums)
+                yield from tool_cells(contexts[how].tools, model, sums)
             else:
-                yield UsageCell(getattr(at, "git_branch" if ask.by == "branch" else ask.by), model, sums)
+                yield place_cell(ask, at, model, sums)

@@ -18,9 +18,9 @@ from reread.changes import head_of
 from reread.errors import SourceError
 from reread.features.secrets import Redactor, redacted_name, redacted_session
 from reread.features.secrets.shapes import EMAIL, USER
-from reread.index.meta import session_mark
 from reread.ingest.copies import session_name
-from reread.loading import FileReader, load_session
+from reread.keys import session_mark
+from reread.loading import load_session
 from reread.rows import FileRows, RequestContext, Rows, TextRow, rows_of
 from reread.rows.of_session import file_texts, output_text
 from reread.sessions import Session
@@ -103,7 +103,7 @@ def take_share(jobs: Sequence[ShareJob], options: ShareOptions) -> Share:
     )
 
 
-def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> dict[str, list[Row]] | str:
+def take_session(job: ShareJob, options: ShareOptions, reader: LakeReader) -> dict[str, list[Row]] | str:
     """The rows of one session, or its mark if it is too old. Raises SourceError if a file cannot be read."""
     contents = {file.path: reader.content(file) for file in job.all}
     session = load_session(job.files, job.strays, reader, load_prices(options.prices))
@@ -171,7 +171,7 @@ def _microseconds(time: int | None) -> int | None:
     return None if time is None else time * 1000
 
 
-def _file(file: SourceFile, rows: FileRows, content: bytes, reader: FileReader) -> Row:
+def _file(file: SourceFile, rows: FileRows, content: bytes, reader: LakeReader) -> Row:
     is_told = file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
     return {
         "key": key_of(file.path),

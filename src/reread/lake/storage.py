@@ -15,9 +15,8 @@ from reread import sources
 from reread.config import expanded
 from reread.errors import BadInput, SourceError
 from reread.foreign_files import write_below
-from reread.index.meta import file_key
-from reread.loading import INDEX, FileReader, records_of
-from reread.records import Record
+from reread.keys import file_key
+from reread.loading import INDEX, ContentReader
 from reread.sources import SourceFile, place
 from reread.sources.find import is_config_folder
 
@@ -113,7 +112,7 @@ def _transcript_names(names: Iterable[str]) -> list[str]:
     ]
 
 
-class LakeReader(FileReader):
+class LakeReader(ContentReader):
     """Reads whole source files, local or remote, and keeps those of the present session in memory."""
 
     def __init__(self) -> None:
@@ -131,10 +130,6 @@ class LakeReader(FileReader):
 
     def forget(self) -> None:
         self._held.clear()
-
-    def records(self, file: SourceFile) -> Iterator[Record]:
-        for line in sources.split(self.content(file)):
-            yield from records_of(line)
 
     def index_beside(self, trunk: SourceFile) -> bytes | None:
         try:

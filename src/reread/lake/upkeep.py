@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from reread.billing import Prices
 from reread.errors import AmbiguousSession, SourceError, UnknownSession
-from reread.index.meta import session_mark
+from reread.keys import session_mark
 from reread.times import milliseconds
 
 from .delta import DeltaLake, people_of, prefixes_of, put_people

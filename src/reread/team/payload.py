@@ -12,7 +12,6 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b, md5, sha256
 from hmac import digest as hmac_digest
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 import msgspec
@@ -20,33 +19,24 @@ from msgspec import Struct
 from zstandard import ZstdCompressor
 
 from reread import lazy
+from reread.archive import Progress
 from reread.archive.archive import on_all_processors
 from reread.archive.filters import Filter
-from reread.archive.listing import passing_ids
+from reread.archive.kept_rows import KeptRows
+from reread.archive.search_language import folded_words
 from reread.errors import RereadError, StoreAway, printable
 from reread.features.search_text import Field, texts_of
-from reread.index import custody
-from reread.index.ledger import responses_in_session
-from reread.index.machines import machines
-from reread.index.meta import as_path, file_key
-from reread.index.read import FileFigures, figures_by_session, file_by_id, files_of
-from reread.index.schema import VERSION
-from reread.index.sessions import sessions_by_id
-from reread.index.text_index import folded, indexable
-from reread.index.usage_sums import contexts
-from reread.ingest import Progress, Report
 from reread.records import Record, User, decode
 from reread.sessions.speaker import Speaker, kind_of
-from reread.sources.find import role_of
 from reread.times import milliseconds
 
 from .store import Store, database_errors
 
 if TYPE_CHECKING:
-    from reread.archive import Archive
+    from reread.archive import Archive, Report, StoredSession
+    from reread.archive.kept_rows import FileFigures
     from reread.billing.response import Response
     from reread.features.secrets import redact, shapes
-    from reread.index.sessions import StoredSession
     from reread.rows import RequestContext, SessionRow
     from reread.sessions import Session
 else:
@@ -137,34 +127,29 @@ class Parcels:
 
     def __init__(self, archive: Archive, names: SentNames) -> None:
         self.archive, self._names = archive, names
-        self._figures = figures_by_session(archive.inner.connection)
-        self._labels = {each.id: each.label for each in machines(archive.inner.connection)}
-        self._contexts: dict[int, RequestContext] | None = None
+        self.kept = KeptRows(archive)
 
     def waiting(self, stored: Iterable[StoredSession]) -> Iterator[Waiting]:
         """The sessions with their digests, from rows alone: no transcript is read to find that nothing is new."""
         for each in stored:
-            files = self._figures.get(each.id, [])
-            machine = files[0].machine if files else self.archive.machine
-            label = self._labels.get(machine)
-            about = (FORM, VERSION, self._names.salt is not None, label, [list(file) for file in files])
+            machine = self.kept.machine_of(each)
+            files, label = self.kept.figures(each), self.kept.labels.get(machine)
+            about = (FORM, self.kept.version, self._names.salt is not None, label, [list(file) for file in files])
             row = tuple(getattr(each.row, name) for name in _NUMBERS)
             digest = sha256(json.dumps((about, row), default=str).encode()).hexdigest()
             text = TEXT_FORM + sha256(f"{digest} {each.row.title!a}".encode()).hexdigest()
-            yield Waiting(each, machine, file_key(f"{machine}:{each.row.folder}", each.row.uuid), digest, text)
+            yield Waiting(each, machine, self.kept.key_of(each), digest, text)
 
     def ledger(self, each: Waiting, known: Known = NOTHING) -> Document:
         """The ledger's part of a session; see the module."""
-        connection, row = self.archive.inner.connection, each.stored.row
-        responses = responses_in_session(connection, each.stored.id)
-        numbers: dict[int, int] = {}
-        places = [numbers.setdefault(response.context, len(numbers)) for response in responses]
-        if self._contexts is None or not numbers.keys() <= self._contexts.keys():
-            self._contexts = contexts(connection)
-        raw = sorted({name for response in responses if (name := without_secrets(response.model))})
+        kept, row = self.kept.rows(each.stored), each.stored.row
+        reported = [(one, file.contexts[one.context]) for file in kept.files for one in file.responses]
+        numbers: dict[RequestContext, int] = {}
+        places = [numbers.setdefault(context, len(numbers)) for _, context in reported]
+        raw = sorted({name for response, _ in reported if (name := without_secrets(response.model))})
         named = [(name, self.archive.prices.model(name)) for name in raw]
-        stands = [self._place(number, self._contexts[context]) for context, number in numbers.items()]
-        rows = [_response_document(response, stands[place]) for response, place in zip(responses, places, strict=True)]
+        stands = [self._place(number, context) for context, number in numbers.items()]
+        rows = [_response_document(one, stands[place]) for (one, _), place in zip(reported, places, strict=True)]
         there = known.told or {}
         now = {(each["file"], each["key"]) for each in rows}
         changed = [each for each in rows if there.get((each["file"], each["key"])) != each["digest"]]
@@ -174,14 +159,14 @@ class Parcels:
                 "key": each.key,
                 "uuid": row.uuid,
                 "machine": each.machine,
-                "label": self._labels.get(each.machine, each.machine),
+                "label": self.kept.labels.get(each.machine, each.machine),
                 "project": self._names(row.project, is_path=True),
                 "digest": each.digest,
                 "is_whole": known.told is None,
                 "numbers": _numbers(row),
                 "models": [{"raw": name, "model": m and m.name, "region": m and m.region} for name, m in named],
                 "places": [place for place in stands if place["number"] in used],
-                "files": [self._file(file, known) for file in self._figures.get(each.stored.id, [])],
+                "files": [self._file(file, known) for file in self.kept.figures(each.stored)],
                 "told": changed,
                 "gone": [{"file": file, "key": key} for file, key in there.keys() - now],
             }
@@ -200,28 +185,23 @@ class Parcels:
         }
 
     def _file(self, file: FileFigures, known: Known) -> Document:
-        content = self.archive.inner.reader.bytes_of(file_by_id(self.archive.inner.connection, file.id))
-        role = " ".join(role_of(file.kind, Path(as_path(file.path))))
+        content = self.kept.content(file)
         counts = {name: getattr(file, name) for name in ("key", "kind", "head", "began", "ended", "lines", "malformed")}
         marks = marks_of(content)
         since, digest = known.marks.get(file.key, (0, None))
         since = since if md5(marks[:since], usedforsecurity=False).hexdigest() == digest else 0
         sent = {"since": since, "marks": b64encode(marks[since:]).decode()}
-        return {**counts, "role": file_key("role", role), "size": len(content), **sent}
+        return {**counts, "role": self.kept.role_of(file), "size": len(content), **sent}
 
     def text(self, each: Waiting, known: Known = NOTHING) -> Document:
         return text_of(self.archive, each, known)
 
     def content(self, each: Waiting, known: Known = NOTHING) -> Document:
         """All bytes of the session's own files that the archive has."""
-        rows = {
-            _slashed(custody.below(row, each.stored)): row
-            for row in files_of(self.archive.inner.connection, each.stored.id)
-        }
-        files = []
-        for name, row in rows.items():
-            about = {name: getattr(row, name) for name in ("kind", "agent", "workflow")}
-            part = _part(self.archive.inner.reader.bytes_of(row), (known.parts or {}).get(name))
+        names, files = [], []
+        for name, about, content in self.kept.contents(each.stored):
+            names.append(name)
+            part = _part(content, (known.parts or {}).get(name))
             files += [{"name": name, **about, **part}] if part is not None else []
         return _clean(
             {
@@ -229,7 +209,7 @@ class Parcels:
                 "digest": each.digest,
                 "is_whole": known.parts is None,
                 "ended": milliseconds(each.stored.ended),
-                "names": list(rows),
+                "names": names,
                 "files": files,
             }
         )
@@ -250,10 +230,6 @@ def _part(content: bytes, last: tuple[int, int, str] | None) -> Document | None:
     body = ZstdCompressor(level=3).compress(content[size:])
     about = {"part": number + 1, "size": len(content), "digest": sha256(content).hexdigest()}
     return {**about, "body": b64encode(body).decode()}
-
-
-def _slashed(path: Path) -> str:
-    return path.as_posix()
 
 
 def _numbers(row: SessionRow) -> Document:
@@ -319,7 +295,6 @@ _BLOCKS = {
     "tool_result": ("type", "tool_use_id", "is_error"),
 }
 _WEIGHTS = {Field.PROMPT: "A", Field.TITLE: "A", Field.TEXT: "B", Field.THINKING: "C", Field.TOOL: "D"}
-_WORD = re.compile(r"[^\W_]+")
 _LONGEST_WORD, _LAST_POSITION, _MOST_POSITIONS = 200, 16_383, 255
 """The limits of a tsvector."""
 _MOST_WORDS = 60_000
@@ -387,7 +362,7 @@ def _block(block: Document, *, is_told: bool) -> Document:
 
 def words(text: str) -> list[str]:
     """The words by which a text is found, split and folded as the archive's own index does it."""
-    return [word[:_LONGEST_WORD] for word in _WORD.findall(folded(indexable(text)))]
+    return [word[:_LONGEST_WORD] for word in folded_words(text)]
 
 
 def words_of(record: Record) -> str:
@@ -487,17 +462,17 @@ def push(
         store.patiently(lambda: store.rows("SELECT reread.retire()"))
     with database_errors():
         since = store.one("SELECT reread.kept_since()")
-    chosen = _chosen(archive, filters)
+    chosen = parcels.kept.chosen(filters or Filter())  # oldest first, so that the team's report grows in that order
     lacking = [
         (each.stored.id, each.stored.row.bytes)
-        for each in parcels.waiting(sessions_by_id(archive.inner.connection, chosen))
+        for each in parcels.waiting(parcels.kept.sessions(chosen))
         if _lacking(each, there.get(each.key), what)
     ]
     counts["unchanged"] = len(chosen) - len(lacking)
     done, total = 0, sum(size for _, size in lacking)
 
     def outgoing() -> Iterator[_Outgoing]:
-        for each in parcels.waiting(sessions_by_id(archive.inner.connection, [number for number, _ in lacking])):
+        for each in parcels.waiting(parcels.kept.sessions([number for number, _ in lacking])):
             before = there.get(each.key)
             parts = _lacking(each, before, what)
             yield _Outgoing(each, parts, before, _known(store, each, before, parts, since))
@@ -546,11 +521,6 @@ def names_of(store: Store, *, is_hashed: bool) -> SentNames:
 
 def _parts(what: str) -> tuple[str, ...]:
     return ("ledger",) if what == LEDGER else ("ledger", "text") if what != ALL else ("ledger", "text", "content")
-
-
-def _chosen(archive: Archive, filters: Filter | None) -> list[int]:
-    """The sessions to send, oldest first, so that the team's report grows in the order of time."""
-    return passing_ids(archive.inner.connection, filters or Filter())[::-1]
 
 
 def _made_text(archive: Archive, session: _Outgoing) -> _MadeText:

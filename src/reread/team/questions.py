@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 from msgspec.structs import replace
 from zstandard import ZstdDecompressor
 
+from reread.archive import Machine, StoredSession, ids_called, shown_names
 from reread.archive.filters import Filter
 from reread.archive.listing import Listed
 from reread.archive.search_language import Candidate, parse, query_hits
@@ -27,24 +28,19 @@ from reread.archive.usage_report import (
     UsageQuestion,
     UsageReport,
     cells_ahead,
-    merged,
-    summed,
-    with_shown_models,
+    report_of,
+    tool_cells,
 )
 from reread.billing import packaged_prices
-from reread.billing.report import Sums, shares
+from reread.billing.report import Sums
 from reread.errors import BadInput, printable
 from reread.features.search_text import Field, texts_of
 from reread.foreign_files import write_below
-from reread.index.machine_file import Machine
-from reread.index.machines import ids_called, shown_names
-from reread.index.sessions import StoredSession
 from reread.index.usage_sums import IN_QUARTER
-from reread.loading import FileReader, load_session, records_of
+from reread.loading import session_of
 from reread.records import decode
 from reread.rows import SessionRow
 from reread.sessions import SessionBuilder
-from reread.sources import FileKind, SessionFiles, SourceFile, split
 from reread.sources.find import project_folder_name
 from reread.times import milliseconds, moment
 
@@ -52,7 +48,6 @@ from .payload import NOT_SENT, words
 from .store import Store, as_json, database_errors, found_session
 
 if TYPE_CHECKING:
-    from reread.records import Record
     from reread.sessions import Session
 
 TEAM_GROUPINGS = (*GROUPINGS, "team", "person")
@@ -96,7 +91,7 @@ def usage(store: Store, by: str = "day", filters: Filter | None = None, timezone
                FROM reread.seen_file AS file JOIN reread.seen_session AS session ON session.id = file.session
                WHERE is_counted"""
         )[0]
-        report = summed(by, with_shown_models(merged(cells), prices), prices, (lines[0], lines[1]))
+        report = report_of(by, cells, prices, (lines[0], lines[1]))
         counted_with = store.note("prices") or report.accounting.price_table_date
         report = replace(report, accounting=replace(report.accounting, price_table_date=counted_with))
         return _with_projects(store, report) if by == "session" else report
@@ -169,9 +164,7 @@ def _cells(
     )
     for name, model, is_agent, is_abandoned, *sums in rows:
         if by == "tool":
-            tools = tuple(name) or (None,)
-            parts = shares(Sums(*sums), len(tools))
-            yield from (UsageCell(tool, model, part) for tool, part in zip(tools, parts, strict=True))
+            yield from tool_cells(name, model, Sums(*sums))
         elif by == "session":
             yield UsageCell(name, model, Sums(*sums), is_agent=is_agent, is_abandoned=is_abandoned)
         else:
@@ -292,7 +285,7 @@ def session(store: Store, name: str) -> tuple[Session, TeamSession]:
     ticket = _ticket(store, {"session": number})
     content = store.rows("SELECT * FROM reread.content_of(%s, %s)", (number, ticket))
     if content:
-        return _from_content(named, content), about
+        return session_of(named, ((*about, _unpacked(body)) for *about, body in content)), about
     lines = store.rows("SELECT agent, line FROM reread.lines_of(%s, %s)", (number, ticket))
     if not lines:
         why = (
@@ -331,60 +324,10 @@ def named_session(store: Store, word: str) -> list[str]:
     return [uuid for (uuid,) in rows] if len(word) >= _SHORTEST_ID else []
 
 
-class _Kept(FileReader):
-    """Reads a session's files from the store's content instead of the disk."""
-
-    def __init__(self, bodies: dict[Path, bytes]) -> None:
-        self._bodies = bodies
-
-    def records(self, file: SourceFile) -> Iterator[Record]:
-        for line in split(self.content(file)):
-            yield from records_of(line)
-
-    def content(self, file: SourceFile) -> bytes:
-        return self._bodies[file.path]
-
-    def index_beside(self, trunk: SourceFile) -> bytes | None:  # noqa: ARG002  an index is of no session
-        return None
-
-    def spilled(self, outputs: Sequence[SourceFile], name: str) -> str | None:
-        found = next((file for file in outputs if file.path.name == name), None)
-        return None if found is None else self.content(found).decode("utf-8", "replace")
-
-
 def _unpacked(body: bytes) -> bytes:
     """A file's content; one that grew has several compressed parts in a row."""
     with ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
         return reader.read()
-
-
-def _from_content(named: str, rows: Iterable[Sequence[Any]]) -> Session:
-    bodies = {Path(row[0]): _unpacked(row[4]) for row in rows}
-    files = [
-        SourceFile(
-            location=str(Path(name)),
-            kind=FileKind(kind),
-            session=named,
-            agent=agent,
-            workflow=workflow,
-            size=len(bodies[Path(name)]),
-            mtime_ns=0,
-        )
-        for name, kind, agent, workflow, _ in rows
-    ]
-
-    def only(*kinds: FileKind) -> tuple[SourceFile, ...]:
-        return tuple(file for file in files if file.kind in kinds)
-
-    found = SessionFiles(
-        id=named,
-        trunk=next(iter(only(FileKind.TRANSCRIPT)), None),
-        subagents=only(FileKind.SUBAGENT),
-        metas=only(FileKind.META),
-        tool_results=only(FileKind.TOOL_RESULT),
-        others=only(FileKind.TITLE, FileKind.WORKFLOW, FileKind.JOURNAL),
-    )
-    return load_session(found, disk=_Kept(bodies))
 
 
 # -- search
