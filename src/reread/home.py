@@ -79,7 +79,7 @@ _OF_AN_ARCHIVE = (
     *("prices.json", "reread.db", "safe", "web-server.json", "web-token", "wire"),
 )
 """One of these, or its name with something after a dot, is in every archive's folder that is not empty."""
-_OF_NOBODY = frozenset({"lost+found", ".DS_Store", "desktop.ini"})
+_OF_NOBODY = frozenset({"lost+found", ".DS_Store", "desktop.ini", "$RECYCLE.BIN", "System Volume Information"})
 """What file systems and file managers put into empty folders."""
 
 
