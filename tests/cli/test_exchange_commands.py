@@ -149,5 +149,38 @@ def test_what_is_forgotten_here_and_may_still_be_elsewhere_is_told(machines: Mac
     machines("desk", "push", machines.folder)
     remember_store(machines.root / "desk" / "archive", "postgresql://ann@db.example/team", "plain")
     told = machines("desk", "archive", "forget", SESSIONS["desk"], "--yes").err.splitlines()
-    assert f"pushed to {machines.folder}, the next `reread push` there forgets it" in told[0]
+    assert f"pushed to {machines.folder}, the next `reread push` there removes it" in told[0]
     assert f"db.example/team, it is still there: `reread team forget {SESSIONS['desk']}`" in told[1]
+
+
+def test_all_of_a_machine_is_thrown_out_when_the_person_says_so(machines: Machines) -> None:
+    machines("laptop", "push", machines.folder)
+    machines("desk", "pull", machines.folder)
+    asked = machines("desk", "archive", "forget", "--machine", "laptop")
+    assert (asked.code, "pass --yes" in asked.err) == (2, True)
+    assert machines("desk", "archive", "forget", "--machine", "laptop", SESSIONS["laptop"], "--yes").code == 2
+    assert "is this machine" in machines("desk", "archive", "forget", "--machine", "desk", "--yes").err
+    said = json.loads(machines("desk", "archive", "forget", "--machine", "laptop", "--yes", "--json").out)
+    assert (said["schema"], said["label"], said["sessions"]) == ("reread.forget_machine/1", "laptop", 1)
+    assert "laptop was thrown out here" in machines("desk", "pull").err
+    assert len(json.loads(machines("desk", "list", "--json").out)["sessions"]) == 1
+    assert "1 session imported" in machines("desk", "pull", "--trust", "laptop").out
+
+
+def test_what_another_machine_forgot_is_told_forgotten_and_brought_back(machines: Machines) -> None:
+    for _ in range(2):
+        machines("laptop", "push", machines.folder)
+        machines("desk", "pull", machines.folder)
+    assert "signs what it pushes with the key" in machines("laptop", "machine").out
+    machines("laptop", "archive", "forget", SESSIONS["laptop"], "--yes")
+    machines("laptop", "push")
+    said = machines("desk", "pull", "--json")
+    assert json.loads(said.out)["forgotten_elsewhere"] == [
+        {"machine": "laptop", "is_proved": True, "sessions": [SESSIONS["laptop"]]}
+    ]
+    assert "laptop forgot 1 session still kept here (1b2c3d4e)" in said.err
+    assert "1 session forgotten" in machines("desk", "pull", "--forget").out
+    brought = json.loads(machines("desk", "pull", "--bring-back", "--json").out)
+    assert brought == {"schema": "reread.bring_back/1", "sessions": [SESSIONS["laptop"]]}
+    assert len(json.loads(machines("desk", "list", "--json").out)["sessions"]) == 2
+    assert machines("desk", "archive", "verify").code == 0

@@ -222,7 +222,7 @@ def test_nothing_is_forgotten_unasked(desk: Desk, laptop: Desk) -> None:
     done, asked = pull_asked(desk, answer=None)
     assert (done.forgotten, asked) == (0, [True])
     done, asked = pull_asked(desk, answer=False)
-    assert (done.forgotten, len(done.left)) == (0, 1)
+    assert (done.forgotten, done.left, asked) == (0, [], [True])
     done, asked = pull_asked(desk, answer=True)  # who wanted to keep it is not asked again
     assert (done.forgotten, done.left, asked) == (0, [], [])
     assert desk.names() == [FIRST, SECOND]
@@ -316,6 +316,30 @@ def test_pieces_of_a_machine_are_its_own_in_its_folder_alone(desk: Desk, laptop:
     tablet = Desk(tmp_path, "tablet")
     assert any("not of the machine whose folder" in problem for problem in tablet.pull().problems)
     assert tablet.names() == []
+
+
+def test_no_more_than_a_handful_is_forgotten_unasked_also_in_several_pulls(desk: Desk, laptop: Desk) -> None:
+    names = [f"5e6f7081-5555-4666-8777-88889999000{number}" for number in range(6)]
+    for name in names:
+        a_session(*FEW, id=name).write(desk.projects)
+    exchange_all(desk, laptop)
+    for part in (names[:4], names[4:]):
+        with laptop.open() as archive:
+            for name in part:
+                archive.safe.forget(name)
+        laptop.push()
+        small: list[bool] = []
+        with desk.open() as archive:
+            archive.safe.pull(desk.folder, agree=lambda found, small=small: small.append(found.is_small) or True)  # type: ignore[misc]
+        assert small == [part == names[:4]]
+
+
+def test_a_machine_keeps_its_label_when_its_journal_is_not_believed(desk: Desk, laptop: Desk) -> None:
+    exchange_all(desk, laptop)
+    write_journal(desk.own, label="laptop")
+    assert laptop.pull().machines == ["desk"]
+    (desk.own / exchange.JOURNAL).unlink()
+    assert laptop.pull().machines == ["desk"]
 
 
 # --- a machine is thrown out

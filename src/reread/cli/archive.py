@@ -334,7 +334,8 @@ def _still_elsewhere(home: Path, session: str) -> Iterator[str]:
     """Where this machine may have sent a session, and how to remove it there."""
     folder = exchange.last_folder(home)
     if folder is not None:
-        yield f"if it was pushed to {folder}, the next `reread push` there forgets it for all machines that pull"
+        later = "the next `reread push` there removes it, and other machines ask before they do"
+        yield f"if it was pushed to {folder}, {later}"
     for store in exchange.known_stores(home):
         yield f"if it was pushed to {store}, it is still there: `reread team forget {session}` removes it"
 

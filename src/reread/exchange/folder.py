@@ -63,11 +63,9 @@ class Incoming(NamedTuple):
     own: Path
     journal: Journal | None
     problems: list[str]
-    proved: Proved = Proved(Proof.UNSIGNED)
-
-    @property
-    def label(self) -> str:
-        return self.journal.label if self.journal is not None else self.own.name
+    proved: Proved
+    label: str
+    """What its machine is called: by its journal if that is believed, else as it was called before."""
 
     @property
     def believed_journal(self) -> Journal:
@@ -130,22 +128,23 @@ def _session_of(header: PieceHeader) -> str | None:
     return path.stem if header.kind == FileKind.TRANSCRIPT else None
 
 
-def read_part(own: Path, known: KnownMachines) -> Incoming:
-    """A machine's part, with its journal as far as it is possible at all; what is not is told."""
-    path = own / JOURNAL
+def read_part(own: Path, known: KnownMachines, called: str | None) -> Incoming:
+    """A machine's part, with its journal as far as it is possible at all; what is not is told. `called` is what the
+    machine was called before."""
+    path, unread = own / JOURNAL, Incoming(own, None, [], Proved(Proof.UNSIGNED), called or own.name)
     try:
         lines = read_regular(path, JOURNAL_LIMIT).rstrip(b"\n").split(b"\n")
     except FileNotFoundError:
         late = f"{own.name} has no journal yet; what it marked and forgot comes with a later pull"
-        return Incoming(own, None, [late])
+        return unread._replace(problems=[late])
     except OSError as error:
-        return Incoming(own, None, [f"{printable(str(path))}: cannot be read ({error.strerror or error})"])
+        return unread._replace(problems=[f"{printable(str(path))}: cannot be read ({error.strerror or error})"])
     checked = b"\n".join(lines[:-1])
     is_whole = len(lines) in (2, 3) and lines[-1] == b"%08x" % crc32(checked)
     found = decode(lines[0], Journal) if is_whole else None
     if found is None or found.machine != own.name:
         late = f"{printable(str(path))}: is not whole yet; what it tells comes with a later pull"
-        return Incoming(own, None, [late])
+        return unread._replace(problems=[late])
     journal, problems = _checked(found)
     try:
         packs = {each.name: each.lstat().st_size for each in packs_in(own).values()}
@@ -160,7 +159,9 @@ def read_part(own: Path, known: KnownMachines) -> Incoming:
             f"{printable(journal.label)}: {named}{more} did not arrive whole yet; the rest comes with a later pull"
         )
     line = lines[1] if len(lines) == 3 else b""
-    return Incoming(own, journal, problems, known.prove(own.name, lines[0], line))
+    proved = known.prove(own.name, lines[0], line)
+    label = unread.label if called and proved.proof is Proof.STRANGE else journal.label
+    return Incoming(own, journal, problems, proved, label)
 
 
 def _checked(journal: Journal) -> tuple[Journal, list[str]]:

@@ -61,11 +61,13 @@ class ForgottenElsewhere(Struct, frozen=True, kw_only=True):
     is_proved: bool
     """Whether its journal is signed with the key that it had before."""
     sessions: list[StoredSession]
+    recent: int = 0
+    """How many others were forgotten for this machine in the last thirty days."""
 
     @property
     def is_small(self) -> bool:
         """Whether it may be applied unasked where a person looks on."""
-        return self.is_proved and len(self.sessions) <= HANDFUL
+        return self.is_proved and len(self.sessions) + self.recent <= HANDFUL
 
 
 Agree = Callable[[ForgottenElsewhere], bool | None]
@@ -75,7 +77,7 @@ Agree = Callable[[ForgottenElsewhere], bool | None]
 class AgreedForgets(NamedTuple):
     forgotten: int
     left: list[ForgottenElsewhere]
-    """What was not agreed to."""
+    """What nobody was asked about."""
 
 
 def arrived(
@@ -89,8 +91,14 @@ def arrived(
         met.update(numbers)
         sessions = [one for one in sessions_by_id(connection, numbers) if session_mark(one.row.uuid) not in kept]
         if sessions:
-            is_proved = each.proved.proof is Proof.KNOWN
-            found.append(ForgottenElsewhere(machine=each.label, is_proved=is_proved, sessions=sessions))
+            found.append(
+                ForgottenElsewhere(
+                    machine=each.label,
+                    is_proved=each.proved.proof is Proof.KNOWN,
+                    sessions=sessions,
+                    recent=_recent(safe.folder.parent, each.label),
+                )
+            )
     return found
 
 
@@ -112,9 +120,9 @@ def apply(
             before = set(read.forgotten(connection))
             forgotten += forget(connection, safe, prices, [one.id for one in each.sessions], forget_answers)
             _write_about(aside, each, set(read.forgotten(connection)) - before)
-        else:
+        elif answer is None:
             left.append(each)
-        if answer is False:
+        else:
             known.kept |= {session_mark(one.row.uuid) for one in each.sessions}
     known.save()
     return AgreedForgets(forgotten, left)
@@ -210,7 +218,7 @@ def _keep_aside(connection: sqlite3.Connection, safe: Safe, sessions: Sequence[S
 
 
 def _write_about(folder: Path, of: ForgottenElsewhere, keys: Set[str]) -> None:
-    document = {"machine": of.machine, "sessions": [each.row.uuid for each in of.sessions], "keys": sorted(keys)}
+    document = {"machine": [of.machine], "sessions": [each.row.uuid for each in of.sessions], "keys": sorted(keys)}
     write_durably(folder / _ABOUT, json.dumps(document))
 
 
@@ -259,7 +267,16 @@ def _about(folder: Path) -> dict[str, list[str]]:
         found = json.loads((folder / _ABOUT).read_bytes())
     except (OSError, ValueError, RecursionError):  # stopped before it was written: the pieces alone come back
         found = {}
-    return {name: [each for each in found.get(name, []) if isinstance(each, str)] for name in ("sessions", "keys")}
+    return {
+        name: [each for each in found.get(name, []) if isinstance(each, str)]
+        for name in ("machine", "sessions", "keys")
+    }
+
+
+def _recent(home: Path, machine: str) -> int:
+    """How many sessions are kept aside because this machine forgot them."""
+    about = (_about(folder) for folder in _folders(home))
+    return sum(len(each["sessions"]) for each in about if each["machine"] == [machine])
 
 
 def _pieces(folder: Path) -> Iterator[tuple[PieceHeader, bytes]]:

@@ -17,7 +17,7 @@ from reread.index.backup_files import shared_digest
 from reread.index.database import transaction
 from reread.index.gate import KEY, safe_gate, sentences, unknown_kind
 from reread.index.machine_file import Machine
-from reread.index.machines import ids_called, learn_machine, machines
+from reread.index.machines import ids_called, learn_machine, machines, other_machines
 from reread.index.places import fold_copies, known_keys, part_ways
 from reread.index.user_data import keep_notes, take_over_copy, write_copy
 from reread.index.verify import unnamed_pieces
@@ -81,7 +81,8 @@ def pull(
         known.trust_again(number)
     expire(home)
     parts = other_parts(folder, machine.id)
-    others = [read_part(own, known) for own in parts if own.name not in known.thrown_out]
+    called = dict(other_machines(connection))
+    others = [read_part(own, known, called.get(own.name)) for own in parts if own.name not in known.thrown_out]
     problems = [problem for each in others for problem in (*each.problems, *_strange(each))]
     for each in others:
         learn_machine(connection, each.own.name, each.label)
