@@ -342,6 +342,50 @@ def test_a_permission_granted_again_and_again_becomes_a_rule() -> None:
     assert suggestion.place == ".claude/settings.json"
 
 
+def held_up(command: str, minutes: int) -> list[Part]:
+    return [
+        a_reply(a_tool_call("Bash", {"command": command}), timestamp="2026-02-01T09:00:00Z"),
+        a_tool_result("ok", timestamp=f"2026-02-01T09:{minutes:02}:00Z"),
+    ]
+
+
+def test_a_read_that_waited_for_a_permission_becomes_the_narrowest_rule() -> None:
+    found = sessions(*held_up("git log -3", 20), *held_up("git log --oneline", 10), a_reply("ok"), count=4)
+    (suggestion,) = suggested(found, SuggestionKind.PERMISSION)
+    assert json.loads(suggestion.draft) == {"permissions": {"allow": ["Bash(git log:*)"]}}
+    assert suggestion.title == "`git log` waited for you 8 times, 2.0 hours in all, and was then always allowed"
+    assert suggestion.checked.endswith("answered 2 questions; it opens every other `git log …`, too")
+    assert not suggested(sessions(*held_up("sed -i s/a/b/ x", 20), a_reply("ok"), count=4), SuggestionKind.PERMISSION)
+    night = sessions(*held_up("git log -3", 20), *decided("git log -3", "reject"), a_reply("ok"), count=4)
+    assert not suggested(night, SuggestionKind.PERMISSION)
+
+
+def test_what_a_person_turns_down_again_and_again_is_shown_first() -> None:
+    refused = decided("git add -A && git commit -m 'feat: x'", "reject")
+    found = sessions(*refused, a_reply("ok"), count=5)
+    assert memories(found) == [
+        "- Before `git commit`, show me the message and what it would contain and wait for my go."
+    ]
+    assert not memories(sessions(*refused, a_reply("ok"), count=4))
+    assert not memories(sessions(*decided("make flash", "reject"), a_reply("ok"), count=5))
+
+
+def test_files_that_every_session_reads_become_a_map_with_what_they_say_they_are() -> None:
+    files = [
+        part
+        for name, title in (("a.py", '"""Reads the ledger."""'), ("b.md", "# How to release"), ("c.py", "x = 1"))
+        for part in tool("Read", {"file_path": f"/app/{name}"}, f"     1→{title}\n" + "     2→x = 1\n" * 1000)
+    ]
+    more = tool("Read", {"file_path": "/app/d.md"}, "     1→# What is left to do\n" + "     2→- x\n" * 1500)
+    found = [find(a_session(a_prompt(f"go {n}"), *files, *more, id=f"s{n}", cwd="/app").build()) for n in range(5)]
+    every = find_patterns([each.material for each in found])
+    (suggestion,) = suggest(every, (), Basis(projects={f"s{n}": "/app" for n in range(5)}))
+    assert suggestion.draft == "- `d.md`: What is left to do\n- `a.py`: Reads the ledger.\n- `b.md`: How to release"
+    assert suggestion.title.startswith("3 files are read again in most sessions, ")
+    named = Stated(memory=(("CLAUDE.md", "Look into d.md first.", None),))
+    assert not suggest(every, (), Basis(projects={f"s{n}": "/app" for n in range(5)}, stated={"/app": named}))
+
+
 def test_nothing_is_denied_for_good_and_what_is_risky_or_was_once_refused_is_never_allowed() -> None:
     assert not suggested(sessions(*decided("git add .", "reject"), a_reply("ok")), SuggestionKind.PERMISSION)
     assert not suggested(sessions(*decided("git push", "accept"), a_reply("ok")), SuggestionKind.PERMISSION)
@@ -359,6 +403,24 @@ def memories(found: list[Findings]) -> list[str]:
 def test_a_missing_command_and_its_way_around_become_a_line_of_memory() -> None:
     found = sessions(*NO_GO, *bash("nix develop --command go test ./..."), a_reply("ok"))
     assert memories(found) == ["- `go` is not on the path here: run it as `nix develop --command go`."]
+
+
+def test_a_line_that_fails_nearly_always_is_drafted_with_what_works_instead() -> None:
+    unknown = "error: unrecognized subcommand 'bun'"
+    failing = tool("Bash", {"command": "rtk bun run test 2>&1 | tail -30"}, unknown)
+    found = sessions(*failing, *bash("bun run test 2>&1 | tail -30"), a_reply("ok"), count=5)
+    (suggestion,) = suggested(found, SuggestionKind.MEMORY)
+    assert suggestion.title == "`rtk bun run test` failed 5 of 5 times in 5 sessions"
+    assert suggestion.draft == "- `rtk bun run test` fails here: run `bun run test` instead."
+    assert suggestion.checked.endswith("it would have spared 2 failures, and touched none that went well")
+    mostly_well = [*failing, *bash("bun run test"), *bash("rtk bun run test") * 3]
+    assert not suggested(sessions(*mostly_well, a_reply("ok")), SuggestionKind.MEMORY)
+
+
+def test_a_check_that_finds_something_is_no_failing_habit() -> None:
+    failed = tool("Bash", {"command": "npm run lint"}, "Exit code 1\n✖ 3 problems (3 errors)", failed=True)
+    found = sessions(*failed, *bash("npm run lint --fix"), a_reply("ok"))
+    assert not suggested(found, SuggestionKind.MEMORY)
 
 
 @pytest.mark.parametrize(

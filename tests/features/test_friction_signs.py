@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from reread.features.friction import cues
-from reread.features.friction.corrections import REASONS, models
+from reread.features.friction.corrections import models
+from reread.features.friction.cues import REASONS
 
 TABLED = [*cues.REPLY, *cues.THOUGHT, *cues.WORDS]
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.features.friction.patterns import AskedPrompt, Material, find_patterns
+from reread.features.friction.material import AskedPrompt, Material
+from reread.features.friction.patterns import find_patterns
 from reread.features.friction.prompt_text import SIZE, PackedSketches, Sketch, grouped, likeness, sketch
 
 # Few values, so that most sketches share some.

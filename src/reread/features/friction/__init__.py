@@ -12,16 +12,8 @@ from reread.lazy import fetcher
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .detectors import DETECTORS, Findings, find, find_events, kind_meanings
-    from .patterns import (
-        AskedPrompt,
-        CountedPhrase,
-        Material,
-        PatternKind,
-        PatternMoment,
-        RepeatedPattern,
-        Rule,
-        find_patterns,
-    )
+    from .material import AskedPrompt, CountedPhrase, Material, Rule
+    from .patterns import PatternKind, PatternMoment, RepeatedPattern, find_patterns
     from .refusals import InstructionEdit, SessionOutcome
     from .scene import Cause, Detector, FrictionKind, Loss, Moment
     from .suggestions import Suggestion, SuggestionKind, suggest

@@ -9,9 +9,9 @@ from msgspec import Struct
 from reread import lazy
 from reread.sessions import Session
 
-from . import corrections, cues, patterns, phrases, prompt_text, refusals, scene, tool_errors
+from . import corrections, cues, material, patterns, phrases, prompt_text, refusals, scene, tool_errors
 from .corrections import Correction
-from .patterns import Material, material_of
+from .material import Material, material_of
 from .refusals import (
     HookBlock,
     HookError,
@@ -84,7 +84,7 @@ def find(session: Session, *, with_agents: bool = False) -> Findings:
 
 def compile_patterns() -> None:
     """Compiles all patterns, which takes 70 ms: once before worker processes are forked, not again in each."""
-    for module in (corrections, patterns, phrases, prompt_text, refusals, scene, tool_errors):
+    for module in (corrections, material, patterns, phrases, prompt_text, refusals, scene, tool_errors):
         lazy.compile_patterns(module)
     for each in (*cues.REPLY, *cues.THOUGHT, *cues.WORDS, *cues.ALONE, *phrases.ENGLISH):
         _ = each.pattern

@@ -1,4 +1,4 @@
-"""What is kept of a session for finding patterns over many sessions, and the patterns that repeat over them."""
+"""The patterns that repeat over many sessions, found from their materials and moments alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -14,296 +13,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from reread import lazy
-from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
-from reread.sessions.speaker import shell_input
 
-from .command_lines import lines_in, prefix_of
-from .prompt_text import PackedSketches, Sketch, grouped, sketch_of_words, words_of
-from .refusals import is_by_person, is_from_hook, reason_given
-from .repeats import FEWEST_WORDS, decisions, rule_of, was_asked
-from .scene import EDITS, SHELLS, Cause, DetectedCall, FrictionKind, Moment, Scene, quote
-from .stated import ShownInstructions, shown_in
-
-MOST_CHAINS = 120
-MOST_LINES = 60
-_MOST_STEPS = 12
-_LONGEST_LINE = 160
-_OF_THE_CLIENT = ("Unknown skill:", "Unknown slash command", "This session is being continued", "Operation stopped by")
-"""Beginnings of prompts that the client writes in the person's name, besides those of hooks."""
-_EVERYDAY = frozenset(
-    {"commit", "push", "continue", "hello", "hi", "test", "help", "status", "review", "go", "start", "resume"}
-)
-"""Single words that are not worth a command of their own."""
-_CHAIN_LENGTHS = (3, 4)
-_LONGEST_RULE = 200
-_FEWEST_RULE_WORDS = 3
-_SENTENCE = lazy.pattern(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
-_RULE = lazy.pattern(
-    r"\b(?:always|never|don't|do not|must(?:n't)?|make sure|from now on|remember to|every time|each time"
-    r"|we (?:use|only use|never|don't|always)|(?:please )?use \w[\w.-]*,? (?:and )?not|avoid|no more"
-    r"|prefer|stick to|instead of|no need to|only use|immer|niemals|nie wieder|nicht mehr|bitte keine?|toujours"
-    r"|jamais|ne (?:\w+ ){1,2}pas"
-    r"|siempre|nunca|no uses|sempre|não use)\b|必ず|しないで|使わないで|总是|不要|必须|以后"
-)
-_RULE_WORDS = (
-    "always", "never", "don't", "don’t", "do not", "must", "make sure", "from now", "remember", "time", "we use",
-    "we don", "we only", "prefer", "not ", "avoid", "no more",
-    "stick", "instead", "no need", "only use", "immer", "nie", "nicht mehr", "bitte kein", "toujours", "jamais",
-    " pas", "siempre", "nunca",
-    "no uses", "sempre", "não use", "必ず", "ないで", "总是", "不要", "必须", "以后",
-)  # fmt: skip
-_ONLY_NOW = lazy.pattern(
-    r"\b(?:yet|for now|this time|right now|today|in this (?:case|commit)|don't (?:know|think|see|understand"
-    r"|worry|have|need|get|remember|care|mind)"
-    r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)"
-    r"|they (?:don't|never))\b"
-)
-_LOOK_AROUND = """
-    ls cat cd echo head tail grep rg find wc sed awk pwd which mkdir rm cp mv touch sleep true test stat file
-    tree sort uniq cut tr xargs printf export source set date env whoami diff less more du df ps kill chmod jq tee
-    python python3 node"""
-_TRIVIAL = frozenset(_LOOK_AROUND.split()) | {
-    f"{program} {look}"
-    for program in ("git", "jj")
-    for look in ("status", "st", "diff", "log", "show", "branch", "fetch")
-}
-
-
-class AskedPrompt(Struct, frozen=True, kw_only=True, gc=False):
-    """A prompt as its sketch, with its beginning as typed as an example."""
-
-    uuid: str
-    time: datetime | None
-    sketch: Sketch
-    example: str
-    steps: tuple[str, ...] = ()
-    """For a prompt that opens a session: what was then read and run, `Read notes/todo.md`, `Run git status`."""
-
-
-class Rule(Struct, frozen=True, kw_only=True, gc=False):
-    """Something the person told the agent to do, or never to do."""
-
-    uuid: str
-    time: datetime | None
-    sketch: Sketch
-    text: str
-
-
-class CountedPhrase(Struct, frozen=True, kw_only=True, gc=False):
-    """Something that was done `count` times; `uuid` is the line where it was first done."""
-
-    what: str
-    count: int
-    uuid: str
-    refused: int = 0
-
-
-class Material(Struct, frozen=True, kw_only=True):
-    """The compact rows of a session. Each tuple can be a table of its own, keyed by the session."""
-
-    session: str
-    project: str | None = None
-    prompts: tuple[AskedPrompt, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    chains: tuple[CountedPhrase, ...] = ()
-    """`ruff check > pytest > git commit`: commands that followed each other, ignoring reads and edits between them."""
-    after_edits: tuple[CountedPhrase, ...] = ()
-    """Commands that came right after an edit."""
-    permissions: tuple[CountedPhrase, ...] = ()
-    """Permission rules the person was asked about, as settings.json would write them."""
-    shell_lines: tuple[CountedPhrase, ...] = ()
-    """Commands the person ran with `!`."""
-    lines: tuple[CountedPhrase, ...] = ()
-    """Whole command lines of the steps in chains."""
-    ran: tuple[CountedPhrase, ...] = ()
-    """Programs that ran well, so that no suggestion calls them missing; `refused` counts how often they failed."""
-    shown: tuple[ShownInstructions, ...] = ()
-    """What it showed of the files that instruct the agent."""
-
-
-def material_of(scene: Scene) -> Material:
-    """The material of a conversation, gathered in one pass over its calls and its prompts."""
-    steps = _steps(scene)
-    return Material(
-        session=scene.session,
-        project=scene.conversation.project,
-        prompts=tuple(_prompts(scene)),
-        rules=tuple(_rules(scene)),
-        chains=_counted(_chains(steps), MOST_CHAINS),
-        after_edits=_counted(_after_edits(scene.main_calls)),
-        permissions=_permissions(scene),
-        shell_lines=_counted(_shell_lines(scene)),
-        lines=tuple(
-            replace(each, what=quote(each.what))
-            for each in _counted([(step.line, step.uuid) for step in steps if step.line], MOST_LINES)
-        ),
-        ran=_ran(scene),
-        shown=shown_in(scene),
-    )
-
-
-def _prompts(scene: Scene) -> Iterator[AskedPrompt]:
-    """Prompts that say enough to be compared with others; one that opens a session may be a single word."""
-    for number, (stretch, prompt, prose, words, sketch) in enumerate(scene.typed):
-        if prompt.uuid is None or not is_of_person(prompt.text) or rules_in(prose):
-            continue
-        is_opening = number == 0 and words > 0 and prose.strip(" .!?").lower() not in _EVERYDAY
-        if words >= FEWEST_WORDS or is_opening:
-            steps = tuple(_done(stretch.calls, scene.conversation.project)) if number == 0 else ()
-            yield AskedPrompt(
-                uuid=prompt.uuid, time=prompt.time, sketch=sketch, example=prompt.text[:_LONGEST_RULE], steps=steps
-            )
-
-
-def is_of_person(text: str) -> bool:
-    """Whether a person wrote a prompt: hooks and the client write some in the person's name."""
-    return not is_from_hook(text) and not text.startswith(_OF_THE_CLIENT)
-
-
-def _done(calls: list[DetectedCall], project: str | None) -> Iterator[str]:
-    """What was read and run, as a list of steps with paths relative to the project."""
-
-    def here(text: str) -> str:
-        return text.replace(f"{project}/", "").replace(project, ".") if project else text
-
-    done: dict[str, None] = {}
-    for call in calls:
-        if not call.worked or len(done) == _MOST_STEPS:
-            continue
-        if call.name == "Read" and call.path:
-            done[f"Read {here(call.path)}"] = None
-        elif call.name in SHELLS and (line := _one_line(call.command)):
-            done[f"Run {here(line)}"] = None
-    yield from done
-
-
-def _one_line(command: str) -> str:
-    """A command that can be written down as it is; empty for scripts and long commands."""
-    line = command.strip()
-    return "" if "\n" in line or "<<" in line or len(line) > _LONGEST_LINE else quote(line)
-
-
-def _rules(scene: Scene) -> Iterator[Rule]:
-    for _, prompt, prose, _, _ in scene.typed:
-        if prompt.uuid is not None and is_of_person(prompt.text):
-            for text in rules_in(prose):
-                yield _rule(prompt.uuid, prompt.time, text)
-    for call in scene.troubled:
-        if is_by_person(call) and call.proof.uuid is not None:
-            for text in rules_in(reason_given(call)):
-                yield _rule(call.proof.uuid, call.proof.time, text)
-
-
-def _rule(uuid: str, time: datetime | None, text: str) -> Rule:
-    return Rule(uuid=uuid, time=time, sketch=sketch_of_words(words_of(text)), text=quote(text))
-
-
-@lru_cache(maxsize=256)
-def rules_in(prose: str) -> tuple[str, ...]:
-    """Sentences that seem meant as a rule for every time, not only for now."""
-    lowered = prose.lower()
-    if not any(map(lowered.__contains__, _RULE_WORDS)):
-        return ()
-    sentences = (sentence.strip() for sentence in _SENTENCE.split(prose[:2000]))
-    return tuple(text for text in sentences if len(text) <= _LONGEST_RULE and _is_rule(text.lower().replace("’", "'")))
-
-
-def _is_rule(sentence: str) -> bool:
-    if sentence.endswith(("?", "？")) or _RULE.search(sentence) is None or _ONLY_NOW.search(sentence) is not None:
-        return False
-    return len(set(words_of(sentence))) >= _FEWEST_RULE_WORDS
-
-
-class _Step(NamedTuple):
-    """A command that was run and worked, or a server's tool."""
-
-    name: str
-    line: str
-    """The line as it was run; empty for a tool."""
-    uuid: str
-
-
-def _steps(scene: Scene) -> list[_Step]:
-    """What was run and worked, in order, without what only looks around, and without repeats in a row."""
-    found: list[_Step] = []
-    for call in scene.main_calls:
-        uuid = call.record.uuid
-        is_tool = call.name.startswith("mcp__")
-        if uuid is None or not (call.command or is_tool) or not call.worked:
-            continue
-        for line in lines_in(call.command) if call.command else ("",):
-            name = call.name if is_tool else prefix_of(line)
-            if name and name not in _TRIVIAL and not (found and found[-1].name == name):
-                found.append(_Step(name, line, uuid))
-    return found
-
-
-def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
-    """For each program and subcommand, how often it ran well and how often it failed."""
-    well: dict[str, int] = {}
-    failed: dict[str, int] = {}
-    first: dict[str, str] = {}
-    for call in scene.commands:
-        if call.record.uuid is not None and (step := prefix_of(call.command)):
-            counts = well if call.worked else failed
-            counts[step] = counts.get(step, 0) + 1
-            first.setdefault(step, call.record.uuid)
-    return tuple(
-        CountedPhrase(what=step, count=well.get(step, 0), uuid=uuid, refused=failed.get(step, 0))
-        for step, uuid in first.items()
-    )[:MOST_LINES]
-
-
-def _chains(steps: list[_Step]) -> Iterator[tuple[str, str]]:
-    for length in _CHAIN_LENGTHS:
-        for start in range(len(steps) - length + 1):
-            names = [step.name for step in steps[start : start + length]]
-            if len(set(names)) == length:
-                yield " > ".join(names), steps[start].uuid
-
-
-def _after_edits(calls: list[DetectedCall]) -> Iterator[tuple[str, str]]:
-    was_edit = False
-    for call in calls:
-        if was_edit and call.name in SHELLS and call.record.uuid is not None:
-            step = prefix_of(call.command)
-            if step and step not in _TRIVIAL:
-                yield step, call.record.uuid
-        was_edit = call.name in EDITS and call.status is CallStatus.OK
-
-
-def _permissions(scene: Scene) -> tuple[CountedPhrase, ...]:
-    decided = decisions([call for call in scene.decided if was_asked(call)])
-    asked = [(rule_of(call), call) for call in decided if call.proof.uuid is not None]
-    refused: dict[str, int] = {}
-    for rule, call in asked:
-        refused[rule] = refused.get(rule, 0) + (call.status is CallStatus.REJECTED)
-    counted = _counted((rule, call.proof.uuid or "") for rule, call in asked)
-    return tuple(
-        CountedPhrase(what=each.what, count=each.count, uuid=each.uuid, refused=refused[each.what]) for each in counted
-    )
-
-
-def _shell_lines(scene: Scene) -> Iterator[tuple[str, str]]:
-    for record in scene.lines_of(Speaker.SHELL):
-        command = (shell_input(record.text) or "").strip()
-        if command and record.uuid is not None and prefix_of(command) not in _TRIVIAL:
-            yield quote(command), record.uuid
-
-
-def _counted(
-    found: Iterator[tuple[str, str]] | list[tuple[str, str]], most: int | None = None
-) -> tuple[CountedPhrase, ...]:
-    """What was found with its count, the most frequent first; on a tie, the one found first."""
-    counts: dict[str, int] = {}
-    first: dict[str, str] = {}
-    for what, uuid in found:
-        counts[what] = counts.get(what, 0) + 1
-        first.setdefault(what, uuid)
-    ranked = sorted(counts, key=lambda what: -counts[what])[:most]
-    return tuple(CountedPhrase(what=what, count=counts[what], uuid=first[what]) for what in ranked)
-
+from .command_lines import prefix_of
+from .material import CountedPhrase, Material, OpenPermission, ReadFile
+from .prompt_text import PackedSketches, Sketch, grouped
+from .scene import Cause, FrictionKind, Moment, quote
 
 FEWEST_SESSIONS = 3
 _FEWEST_CORRECTED = 2
@@ -324,6 +39,14 @@ class PatternKind(StrEnum):
     PERMISSION = "permission_toil"
     SHELL_LINE = "manual_step"
     TOOL_ERROR = "tool_error"
+    WAIT = "waited_for"
+    """A permission that kept the agent waiting and was always given."""
+    READ_AGAIN = "read_again"
+    """A file that many sessions of a project read whole."""
+    REFUSAL = "refused"
+    """A command that the person turns down."""
+    HABIT = "failing_habit"
+    """A command that fails nearly always, with what does its work."""
 
 
 class PatternMoment(Struct, frozen=True, kw_only=True):
@@ -482,6 +205,11 @@ class _Gathered:
         """Counts of whole command lines, by project and step."""
         self.projects: dict[str, str | None] = {}
         self.ran: Counter[str] = Counter()
+        self.waits: dict[str, list[tuple[str, OpenPermission]]] = {}
+        """By rule, with their sessions."""
+        self.refused: set[str] = set()
+        self.read: dict[tuple[str | None, str], list[tuple[str, ReadFile]]] = {}
+        """By project and path, with their sessions."""
         for each in materials:
             self._add(each)
 
@@ -502,6 +230,11 @@ class _Gathered:
             self.shell_lines.add(session, each.shell_lines)
         for line in each.lines:
             self.lines.setdefault((each.project, prefix_of(line.what)), Counter())[line.what] += line.count
+        for wait in each.waits:
+            self.waits.setdefault(wait.rule, []).append((session, wait))
+        for file in each.read:
+            self.read.setdefault((each.project, file.path), []).append((session, file))
+        self.refused.update(asked.what for asked in each.permissions if asked.refused)
         for counted in each.ran:
             self.ran[counted.what] += counted.count
             if " " in counted.what:
@@ -527,6 +260,10 @@ def find_patterns(
         *given.permissions.patterns(PatternKind.PERMISSION, 1, fewest),
         *given.shell_lines.patterns(PatternKind.SHELL_LINE, 1, fewest),
         *_errors(events, given.ran, fewest),
+        *_habits(events, given, fewest),
+        *_waited_for(given),
+        *_read_again(given),
+        *_refusals(events, fewest),
     ]
     return sorted(found, key=lambda pattern: (-len(pattern.sessions), -pattern.count, pattern.about))
 
@@ -559,6 +296,9 @@ def _with_lines(pattern: RepeatedPattern, given: _Gathered) -> RepeatedPattern:
 _SHELL_WORD = lazy.pattern(r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\S)+")
 
 
+_VARIES = " <arguments>"
+
+
 def in_general(lines: Counter[str]) -> str:
     """One command line for many: what varies after their common beginning becomes `<arguments>`. Empty if they have
     only the name of a program in common, which says nothing."""
@@ -569,7 +309,7 @@ def in_general(lines: Counter[str]) -> str:
         return usual
     parted = [_SHELL_WORD.findall(line) for line in lines]
     head = [same[0] for same in takewhile(lambda words: len(set(words)) == 1, zip(*parted, strict=False))]
-    return f"{' '.join(head)} <arguments>" if len(head) > 1 else ""
+    return f"{' '.join(head)}{_VARIES}" if len(head) > 1 else ""
 
 
 def _longest(patterns: Sequence[RepeatedPattern]) -> list[RepeatedPattern]:
@@ -599,24 +339,106 @@ def _errors(events: Iterable[Moment], ran: Counter[str], fewest: int) -> Iterabl
             )
             by_name.setdefault((event.about, subject or str(event.details.get("tool", ""))), []).append(event)
     for (why, subject), same in by_name.items():
-        sessions = tuple(dict.fromkeys(event.session for event in same))
-        if len(sessions) >= fewest:
+        if len({event.session for event in same}) >= fewest:
             details: dict[str, str | int] = {"class": why, "subject": subject}
             missing = {str(event.details["missing"]) for event in same if "missing" in event.details}
             ways = {str(event.details["works_as"]) for event in same if "works_as" in event.details}
             if len(missing) == 1 and len(ways) == 1 and all("missing" in event.details for event in same):
                 details |= {"missing": missing.pop(), "works_as": ways.pop()}
             details["ran_well"] = ran[str(details.get("missing", subject))]
+            yield _of_events(PatternKind.TOOL_ERROR, f"{why} {subject}", same, details)
+
+
+def _of_events(kind: PatternKind, about: str, same: Sequence[Moment], details: dict[str, str | int]) -> RepeatedPattern:
+    return RepeatedPattern(
+        kind=kind,
+        about=about,
+        count=len(same),
+        sessions=tuple(dict.fromkeys(event.session for event in same)),
+        example=same[-1].evidence,
+        moments=tuple(
+            PatternMoment(session=event.session, uuid=event.uuid or "", time=event.time, text=event.evidence)
+            for event in same[:_MOST_MOMENTS]
+        ),
+        details=details,
+        counts=_in_each(event.session for event in same),
+    )
+
+
+def _waited_for(given: _Gathered) -> Iterator[RepeatedPattern]:
+    for rule, waits in given.waits.items():
+        count = sum(wait.count for _, wait in waits)
+        if len(waits) >= _FEWEST_CORRECTED and count >= FEWEST_SESSIONS and rule not in given.refused:
             yield RepeatedPattern(
-                kind=PatternKind.TOOL_ERROR,
-                about=f"{why} {subject}",
-                count=len(same),
-                sessions=sessions,
-                example=same[-1].evidence,
-                moments=tuple(
-                    PatternMoment(session=event.session, uuid=event.uuid or "", time=event.time, text=event.evidence)
-                    for event in same[:_MOST_MOMENTS]
-                ),
-                details=details,
-                counts=_in_each(event.session for event in same),
+                kind=PatternKind.WAIT,
+                about=rule,
+                count=count,
+                sessions=tuple(session for session, _ in waits),
+                example=rule,
+                moments=tuple(PatternMoment(session=session, uuid=wait.uuid) for session, wait in waits),
+                details={"seconds": sum(wait.seconds for _, wait in waits)},
+                counts=tuple(wait.count for _, wait in waits),
             )
+
+
+_FEWEST_READERS = 5
+_MANY_TOKENS = 10_000
+
+
+def _read_again(given: _Gathered) -> Iterator[RepeatedPattern]:
+    for (_, path), reads in given.read.items():
+        tokens = sum(file.tokens for _, file in reads)
+        if len(reads) >= _FEWEST_READERS and tokens >= _MANY_TOKENS:
+            yield RepeatedPattern(
+                kind=PatternKind.READ_AGAIN,
+                about=path,
+                count=len(reads),
+                sessions=tuple(session for session, _ in reads),
+                example=path,
+                moments=tuple(
+                    PatternMoment(session=session, uuid=file.uuid) for session, file in reads[:_MOST_MOMENTS]
+                ),
+                details={"tokens": tokens, "title": reads[-1][1].title},
+                counts=(1,) * len(reads),
+            )
+
+
+def _refusals(events: Iterable[Moment], fewest: int) -> Iterator[RepeatedPattern]:
+    """Commands that the person turned down in several sessions, with the last reason that was given."""
+    by_command: dict[str, list[Moment]] = {}
+    for event in events:
+        by = event.details.get("by")
+        if event.kind is FrictionKind.REJECTION and by == "person" and event.details.get("command"):
+            by_command.setdefault(event.about, []).append(event)
+    for command, same in by_command.items():
+        if len({event.session for event in same}) >= fewest:
+            reasons = [str(event.details["reason"]) for event in same if "reason" in event.details]
+            yield _of_events(PatternKind.REFUSAL, command, same, {"reasons": len(reasons)})
+
+
+_NEARLY_ALWAYS = 0.75
+_OFTEN_CURED = 0.4
+
+
+def _habits(events: Iterable[Moment], given: _Gathered, fewest: int) -> Iterator[RepeatedPattern]:
+    """Lines that fail nearly always in several sessions, with the line that then did the same work."""
+    by_name: dict[str, list[Moment]] = {}
+    for event in events:
+        is_named = "line" in event.details and "missing" not in event.details
+        if event.kind is FrictionKind.TOOL_ERROR and event.uuid is not None and is_named:
+            by_name.setdefault(prefix_of(str(event.details["line"])), []).append(event)
+    for name, same in by_name.items():
+        cures = Counter(str(event.details["cure"]) for event in same if "cure" in event.details)
+        line, cure = in_general(Counter(str(event.details["line"]) for event in same)), in_general(cures)
+        head = line.removesuffix(_VARIES)
+        if len({event.session for event in same}) < fewest or not head or cure in ("", line):
+            continue
+        well = sum(
+            count for (_, step), lines in given.lines.items() if step == name for ran, count in lines.items()
+            if ran == head or ran.startswith(f"{head} ")
+        )  # fmt: skip
+        failed = [event for event in same if str(event.details["line"]).startswith(head)]
+        is_cured = cures.total() >= _OFTEN_CURED * len(same) and not cure.startswith(f"{head} ")
+        if is_cured and len(failed) >= _NEARLY_ALWAYS * (len(failed) + well):
+            details: dict[str, str | int] = {"line": line, "cure": cure, "well": well, "class": failed[-1].about}
+            yield _of_events(PatternKind.HABIT, line, failed, details)

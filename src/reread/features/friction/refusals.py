@@ -144,10 +144,19 @@ class Rejection(Detector):
                 f"{quote(what)[:_SUBJECT]}: {reason or f'turned down by a {by}'}",
                 Cause.AGENT if by == "person" else Cause.ENVIRONMENT,
                 1.0,
-                about=call.step if call.command else call.name,
+                about=_turned_down(call),
                 by=by,
+                command=bool(call.command) or None,
                 reason=reason[:500] or None,
             )
+
+
+def _turned_down(call: DetectedCall) -> str:
+    """What a refusal was about: of several commands the one that cannot be taken back."""
+    if call.command:
+        lasting = "git push" if is_push(call.command) else "git commit" if is_commit(call.command) else ""
+        return lasting or call.step
+    return call.name
 
 
 class HookBlock(Detector):

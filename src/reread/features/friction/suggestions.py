@@ -49,6 +49,8 @@ class SuggestionKind(StrEnum):
 _MINUTES = {SuggestionKind.MEMORY: 2.0, SuggestionKind.PERMISSION: 0.25}
 _SOME_MINUTES = 0.5
 """Minutes that one moment takes to notice, type and wait, where the transcript does not show it."""
+_ONE_CALL = 0.25
+"""Minutes of a call for nothing and the answer to it."""
 
 
 class Worth(NamedTuple):
@@ -85,6 +87,8 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     checked: str = ""
     """What it would have done in other sessions than those it was made from."""
     worth: Worth = Worth(0.0, 0, "")
+    minutes: float | None = None
+    """What one moment takes, as far as that is assumed; None for what is usual for its kind."""
 
 
 _NOTHING = Stated()
@@ -114,15 +118,17 @@ def suggest(
     found = [
         _placed(made, pattern.sessions, given)
         for pattern in _distinct(repeated)
-        if (made := _FROM[pattern.kind](pattern, given)) is not None
+        if pattern.kind in _FROM and (made := _FROM[pattern.kind](pattern, given)) is not None
     ]
     for each in _from_events(given):
         proving = [event for uuid in each.evidence for event in by_line.get(uuid, ())]
         found.append(_placed(each, [event.session for event in proving], given))
+    found += _maps(repeated, given)
     placed = [_with_worth(each, given) for each in found]
+    by_draft = {(each.project, each.place, each.draft): each for each in placed}
     told = [each.example for each in repeated if each.kind in (PatternKind.INSTRUCTION, PatternKind.CORRECTION)]
     return sorted(
-        (each for each in placed if not _is_stated(each, given) and not _contradicts(each, told, given)),
+        (each for each in by_draft.values() if not _is_stated(each, given) and not _contradicts(each, told, given)),
         key=lambda each: (-each.worth.minutes, -each.sessions, -each.count, each.title),
     )
 
@@ -179,11 +185,13 @@ def _placed(each: Suggestion, sessions: Iterable[str], basis: Basis) -> Suggesti
 
 
 def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
-    """Adds what it is worth. For rules and failures a part of the lost time is measured; the others save typing."""
-    wanted = set(each.evidence) if each.kind is SuggestionKind.MEMORY and each.draft != _RUN_IT_YOURSELF else set()
+    """Adds what it is worth, unless that is known. For rules and failures a part of the lost time is measured."""
+    if each.worth.how:
+        return each
+    wanted = set(each.evidence) if each.kind is SuggestionKind.MEMORY and each.minutes is None else set()
     losses = [event.loss for uuid in wanted for event in basis.by_line.get(uuid, ())]
     measured = [loss.seconds for loss in losses if loss.seconds]
-    minutes = _SOME_MINUTES if each.draft == _RUN_IT_YOURSELF else _MINUTES.get(each.kind, _SOME_MINUTES)
+    minutes = each.minutes if each.minutes is not None else _MINUTES.get(each.kind, _SOME_MINUTES)
     assumed = max(0, each.count - len(measured)) * minutes
     how = f"{len(measured)} of {each.count} measured, the others " if measured else ""
     how += f"{minutes:g} minutes each by assumption" if assumed else "as measured"
@@ -412,6 +420,102 @@ def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
     return replace(made, went_well=ran_well, checked=_replayed(pattern.counts, "changed {} failures", well))
 
 
+def _wait(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
+    """Allows what kept the agent waiting, with what else that opens."""
+    made = _permission(pattern, basis)
+    if made is None:
+        return None
+    seconds = int(pattern.details["seconds"])
+    rule = pattern.about.partition("(")[2].removesuffix(":*)")
+    waited = f"{seconds / 3600:.1f} hours" if seconds >= _HOUR else f"{seconds / 60:.0f} minutes"
+    title = f"`{rule}` waited for you {_times(pattern.count)}, {waited} in all, and was then always allowed"
+    opens = f"; it opens every other `{rule} …`, too"
+    checked = _replayed(pattern.counts, "answered {} questions", opens)
+    return replace(made, title=title, checked=checked, worth=Worth(round(seconds / 60, 1), 0, "as measured"))
+
+
+_HOUR = 3600
+
+
+def _refusal(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
+    """To be asked before what the person turns down again and again."""
+    if pattern.count < _MANY_SESSIONS or pattern.about not in _LASTING:
+        return None
+    title = f"You turned down `{pattern.about}` {_times(pattern.count)} in {len(pattern.sessions)} sessions"
+    draft = f"- Before `{pattern.about}`, show me {_LASTING[pattern.about]} and wait for my go."
+    made = _made(SuggestionKind.MEMORY, pattern, title, draft, _MEMORY)
+    return replace(made, minutes=_SOME_MINUTES, checked=_replayed(pattern.counts, "spared {} refusals"))
+
+
+_LASTING = {
+    "git commit": "the message and what it would contain",
+    "git push": "what would be pushed, and where",
+    "jj describe": "the description",
+    "jj commit": "the description and what it would contain",
+    "gh pr create": "the title and the text",
+    "gh pr merge": "what would be merged",
+    "npm publish": "what would be published",
+    "terraform apply": "the plan",
+}
+"""What cannot be taken back easily, and what a person looks at before it."""
+
+
+_MOST_FILES = 10
+_FEWEST_FILES = 3
+
+
+def _maps(patterns: Sequence[RepeatedPattern], basis: Basis) -> Iterator[Suggestion]:
+    """For each project a map of the files that its sessions read again and again, with what they say they are."""
+    by_project: dict[str | None, list[RepeatedPattern]] = {}
+    for pattern in patterns:
+        if pattern.kind is PatternKind.READ_AGAIN and pattern.details["title"]:
+            by_project.setdefault(basis.projects.get(pattern.sessions[0]), []).append(pattern)
+    for project, files in by_project.items():
+        stated = "\n".join(text for _, text, _ in basis.stated.get(project or "", _NOTHING).memory)
+        files.sort(key=lambda each: -int(each.details["tokens"]))
+        unnamed = [each for each in files if each.about not in stated][:_MOST_FILES]
+        if len(unnamed) < _FEWEST_FILES or project is None:
+            continue
+        tokens = sum(int(each.details["tokens"]) for each in unnamed)
+        sessions = {session for each in unnamed for session in each.sessions}
+        yield Suggestion(
+            kind=SuggestionKind.MEMORY,
+            title=f"{len(unnamed)} files are read again in most sessions, {tokens:,} tokens so far: a map of them",
+            draft="\n".join(f"- `{each.about}`: {each.details['title']}" for each in unnamed),
+            place=_MEMORY,
+            evidence=tuple(each.moments[0].uuid for each in unnamed),
+            sessions=len(sessions),
+            count=sum(each.count for each in unnamed),
+            project=project,
+            checked=f"each was read whole in {min(len(each.sessions) for each in unnamed)} sessions or more",
+            minutes=_A_READ,
+        )
+
+
+_A_READ = 0.05
+"""Minutes of reading a file that was not needed."""
+
+
+def _habit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
+    """What works instead of a line that fails nearly always; for a formatter's check a hook that formats."""
+    line, cure = str(pattern.details["line"]), str(pattern.details["cure"])
+    well = int(pattern.details["well"])
+    formatter = next((name for name in _FORMATTERS if cure == name or cure.startswith(f"{name} ")), None)
+    if pattern.details["class"] in _FOUND_SOMETHING:
+        is_check = formatter is not None and "--check" in line
+        return _after_edit(replace(pattern, about=formatter or ""), basis) if is_check else None
+    title = f"`{line}` failed {pattern.count} of {pattern.count + well} times in {len(pattern.sessions)} sessions"
+    draft = f"- `{line}` fails here: run `{cure}` instead."
+    made = _made(SuggestionKind.MEMORY, pattern, title, draft, _MEMORY)
+    but = f", and touched {well} that went well" if well else ", and touched none that went well"
+    checked = _replayed(pattern.counts, "spared {} failures", but)
+    return replace(made, went_well=well, minutes=_ONE_CALL, checked=checked)
+
+
+_FOUND_SOMETHING = frozenset({"lint", "test_failure", "compile_error", "no_match", "network", "timeout"})
+"""Failures in which a program did what it is for, or that another line would have had, too."""
+
+
 _FROM: dict[PatternKind, Callable[[RepeatedPattern, Basis], Suggestion | None]] = {
     PatternKind.INSTRUCTION: _rule,
     PatternKind.CORRECTION: _rule,
@@ -421,6 +525,9 @@ _FROM: dict[PatternKind, Callable[[RepeatedPattern, Basis], Suggestion | None]] 
     PatternKind.PERMISSION: _permission,
     PatternKind.SHELL_LINE: _shell_line,
     PatternKind.TOOL_ERROR: _tool_error,
+    PatternKind.HABIT: _habit,
+    PatternKind.WAIT: _wait,
+    PatternKind.REFUSAL: _refusal,
 }
 
 
@@ -446,7 +553,7 @@ def _from_events(basis: Basis) -> list[Suggestion]:
     ]
     if len(pasted) >= _FEWEST_PASTES and len({event.session for event in pasted}) > FEWEST_SESSIONS:
         title = f"Output was pasted by hand {_times(len(pasted))}"
-        found.append(_gathered(pasted, title, _RUN_IT_YOURSELF))
+        found.append(replace(_gathered(pasted, title, _RUN_IT_YOURSELF), minutes=_SOME_MINUTES))
     return [each for each in found if each.sessions > 1]
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from reread import lazy
 from reread.sessions import CallStatus
 
-from .command_lines import prefix_of
+from .command_lines import lines_in, prefix_of
 from .refusals import refused_by
 from .scene import (
     EDITS,
@@ -21,6 +21,7 @@ from .scene import (
     Moment,
     Scene,
     name_of,
+    quote,
     verdict_in,
 )
 
@@ -306,6 +307,7 @@ class ToolError(Detector):
             attempts=attempts,
             recovered_by=_label(cure) if cure is not None else None,
             **_missing(calls, place, why),
+            **_habit(calls, place),
         )
 
 
@@ -315,6 +317,34 @@ _NO_COMMAND = lazy.pattern(
     re.MULTILINE,
 )
 """A shell's message that a program was not found."""
+_SOON = 8
+"""The number of calls after a failure that may do its work in another way."""
+
+
+def _habit(calls: Sequence[DetectedCall], place: int) -> dict[str, str]:
+    """The line that failed, if the command ran only one, and the line that then did the same work."""
+    failed = calls[place]
+    lines = [line for line in lines_in(failed.command) if prefix_of(line) not in _GETS_THERE] if failed.command else []
+    if len(lines) != 1:
+        return {}
+    for call in calls[place + 1 : place + 1 + _SOON]:
+        if call.command and call.worked:
+            for line in lines_in(call.command):
+                if line != lines[0] and is_same_work(lines[0], line):
+                    return {"line": quote(lines[0]), "cure": quote(line)}
+    return {"line": quote(lines[0])}
+
+
+_GETS_THERE = frozenset({"cd", "pushd", "echo", "export", "source", "sleep", ""})
+
+
+def is_same_work(line: str, other: str) -> bool:
+    """Whether two lines run the same thing, with or without a wrapper or with other options: `rtk bun test` and
+    `bun test`, `fmt --check` and `fmt`."""
+    one, two = ({word for word in each.split() if not word.startswith("-")} for each in (line, other))
+    return bool(one & two) and (one <= two or two <= one)
+
+
 _NAMED_ALIKE = {"python": ("python3", "py"), "pip": ("pip3",), "node": ("nodejs",), "docker-compose": ("docker",)}
 
 

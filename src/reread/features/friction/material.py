@@ -1,0 +1,378 @@
+"""What is kept of a session for finding patterns over many sessions: its material, as compact rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread import lazy
+from reread.sessions import CallStatus
+from reread.sessions import Speaker as Speaker
+from reread.sessions.speaker import shell_input
+
+from .command_lines import lines_in, prefix_of
+from .prompt_text import Sketch, sketch_of_words, words_of
+from .refusals import is_by_person, is_from_hook, reason_given
+from .repeats import FEWEST_WORDS, LONGEST_WAIT, decisions, rule_of, was_asked
+from .scene import EDITS, SHELLS, DetectedCall, Scene, quote
+from .stated import ShownInstructions, shown_in
+
+MOST_CHAINS = 120
+MOST_LINES = 60
+MOST_READ = 30
+_HEAD = 600
+"""Letters of a file in which its title stands."""
+_MOST_STEPS = 12
+_LONGEST_LINE = 160
+_OF_THE_CLIENT = ("Unknown skill:", "Unknown slash command", "This session is being continued", "Operation stopped by")
+"""Beginnings of prompts that the client writes in the person's name, besides those of hooks."""
+_EVERYDAY = frozenset(
+    {"commit", "push", "continue", "hello", "hi", "test", "help", "status", "review", "go", "start", "resume"}
+)
+"""Single words that are not worth a command of their own."""
+_CHAIN_LENGTHS = (3, 4)
+_LONGEST_RULE = 200
+_FEWEST_RULE_WORDS = 3
+_SENTENCE = lazy.pattern(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
+_RULE = lazy.pattern(
+    r"\b(?:always|never|don't|do not|must(?:n't)?|make sure|from now on|remember to|every time|each time"
+    r"|we (?:use|only use|never|don't|always)|(?:please )?use \w[\w.-]*,? (?:and )?not|avoid|no more"
+    r"|prefer|stick to|instead of|no need to|only use|immer|niemals|nie wieder|nicht mehr|bitte keine?|toujours"
+    r"|jamais|ne (?:\w+ ){1,2}pas"
+    r"|siempre|nunca|no uses|sempre|não use)\b|必ず|しないで|使わないで|总是|不要|必须|以后"
+)
+_RULE_WORDS = (
+    "always", "never", "don't", "don’t", "do not", "must", "make sure", "from now", "remember", "time", "we use",
+    "we don", "we only", "prefer", "not ", "avoid", "no more",
+    "stick", "instead", "no need", "only use", "immer", "nie", "nicht mehr", "bitte kein", "toujours", "jamais",
+    " pas", "siempre", "nunca",
+    "no uses", "sempre", "não use", "必ず", "ないで", "总是", "不要", "必须", "以后",
+)  # fmt: skip
+_ONLY_NOW = lazy.pattern(
+    r"\b(?:yet|for now|this time|right now|today|in this (?:case|commit)|don't (?:know|think|see|understand"
+    r"|worry|have|need|get|remember|care|mind)"
+    r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)"
+    r"|they (?:don't|never))\b"
+)
+_LOOK_AROUND = """
+    ls cat cd echo head tail grep rg find wc sed awk pwd which mkdir rm cp mv touch sleep true test stat file
+    tree sort uniq cut tr xargs printf export source set date env whoami diff less more du df ps kill chmod jq tee
+    python python3 node"""
+_TRIVIAL = frozenset(_LOOK_AROUND.split()) | {
+    f"{program} {look}"
+    for program in ("git", "jj")
+    for look in ("status", "st", "diff", "log", "show", "branch", "fetch")
+}
+
+
+_READS_AT_ONCE = {
+    *("ls", "cat", "head", "tail", "grep", "wc", "pwd", "which", "stat", "file", "tree", "diff"),
+    *(f"{program} {look}" for program in ("git", "jj") for look in ("status", "st", "diff", "log", "show")),
+}
+"""Commands that change nothing and take no time by themselves."""
+
+
+class ReadFile(Struct, frozen=True, kw_only=True, gc=False):
+    """A file that was read."""
+
+    path: str
+    """Below the project."""
+    tokens: int
+    title: str
+    """Its first heading or the first line of what it says of itself; empty if it has none."""
+    uuid: str
+
+
+class AskedPrompt(Struct, frozen=True, kw_only=True, gc=False):
+    """A prompt as its sketch, with its beginning as typed as an example."""
+
+    uuid: str
+    time: datetime | None
+    sketch: Sketch
+    example: str
+    steps: tuple[str, ...] = ()
+    """For a prompt that opens a session: what was then read and run, `Read notes/todo.md`, `Run git status`."""
+
+
+class Rule(Struct, frozen=True, kw_only=True, gc=False):
+    """Something the person told the agent to do, or never to do."""
+
+    uuid: str
+    time: datetime | None
+    sketch: Sketch
+    text: str
+
+
+class CountedPhrase(Struct, frozen=True, kw_only=True, gc=False):
+    """Something that was done `count` times; `uuid` is the line where it was first done."""
+
+    what: str
+    count: int
+    uuid: str
+    refused: int = 0
+
+
+class OpenPermission(Struct, frozen=True, kw_only=True, gc=False):
+    """A permission that kept the agent waiting and was then given."""
+
+    rule: str
+    count: int
+    seconds: int
+    uuid: str
+
+
+class Material(Struct, frozen=True, kw_only=True):
+    """The compact rows of a session. Each tuple can be a table of its own, keyed by the session."""
+
+    session: str
+    project: str | None = None
+    prompts: tuple[AskedPrompt, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    chains: tuple[CountedPhrase, ...] = ()
+    """`ruff check > pytest > git commit`: commands that followed each other, ignoring reads and edits between them."""
+    after_edits: tuple[CountedPhrase, ...] = ()
+    """Commands that came right after an edit."""
+    permissions: tuple[CountedPhrase, ...] = ()
+    """Permission rules the person was asked about, as settings.json would write them."""
+    shell_lines: tuple[CountedPhrase, ...] = ()
+    """Commands the person ran with `!`."""
+    lines: tuple[CountedPhrase, ...] = ()
+    """Whole command lines of the steps in chains."""
+    ran: tuple[CountedPhrase, ...] = ()
+    """Programs that ran well, so that no suggestion calls them missing; `refused` counts how often they failed."""
+    waits: tuple[OpenPermission, ...] = ()
+    read: tuple[ReadFile, ...] = ()
+    """The largest files that were read whole."""
+    shown: tuple[ShownInstructions, ...] = ()
+    """What it showed of the files that instruct the agent."""
+
+
+def material_of(scene: Scene) -> Material:
+    """The material of a conversation, gathered in one pass over its calls and its prompts."""
+    steps = _steps(scene)
+    return Material(
+        session=scene.session,
+        project=scene.conversation.project,
+        prompts=tuple(_prompts(scene)),
+        rules=tuple(_rules(scene)),
+        chains=_counted(_chains(steps), MOST_CHAINS),
+        after_edits=_counted(_after_edits(scene.main_calls)),
+        permissions=_permissions(scene),
+        shell_lines=_counted(_shell_lines(scene)),
+        lines=tuple(
+            replace(each, what=quote(each.what))
+            for each in _counted([(step.line, step.uuid) for step in steps if step.line], MOST_LINES)
+        ),
+        ran=_ran(scene),
+        waits=tuple(_waits(scene)),
+        read=tuple(sorted(_read(scene), key=lambda each: -each.tokens)[:MOST_READ]),
+        shown=shown_in(scene),
+    )
+
+
+def _prompts(scene: Scene) -> Iterator[AskedPrompt]:
+    """Prompts that say enough to be compared with others; one that opens a session may be a single word."""
+    for number, (stretch, prompt, prose, words, sketch) in enumerate(scene.typed):
+        if prompt.uuid is None or not is_of_person(prompt.text) or rules_in(prose):
+            continue
+        is_opening = number == 0 and words > 0 and prose.strip(" .!?").lower() not in _EVERYDAY
+        if words >= FEWEST_WORDS or is_opening:
+            steps = tuple(_done(stretch.calls, scene.conversation.project)) if number == 0 else ()
+            yield AskedPrompt(
+                uuid=prompt.uuid, time=prompt.time, sketch=sketch, example=prompt.text[:_LONGEST_RULE], steps=steps
+            )
+
+
+def is_of_person(text: str) -> bool:
+    """Whether a person wrote a prompt: hooks and the client write some in the person's name."""
+    return not is_from_hook(text) and not text.startswith(_OF_THE_CLIENT)
+
+
+def _done(calls: list[DetectedCall], project: str | None) -> Iterator[str]:
+    """What was read and run, as a list of steps with paths relative to the project."""
+
+    def here(text: str) -> str:
+        return text.replace(f"{project}/", "").replace(project, ".") if project else text
+
+    done: dict[str, None] = {}
+    for call in calls:
+        if not call.worked or len(done) == _MOST_STEPS:
+            continue
+        if call.name == "Read" and call.path:
+            done[f"Read {here(call.path)}"] = None
+        elif call.name in SHELLS and (line := _one_line(call.command)):
+            done[f"Run {here(line)}"] = None
+    yield from done
+
+
+def _one_line(command: str) -> str:
+    """A command that can be written down as it is; empty for scripts and long commands."""
+    line = command.strip()
+    return "" if "\n" in line or "<<" in line or len(line) > _LONGEST_LINE else quote(line)
+
+
+def _rules(scene: Scene) -> Iterator[Rule]:
+    for _, prompt, prose, _, _ in scene.typed:
+        if prompt.uuid is not None and is_of_person(prompt.text):
+            for text in rules_in(prose):
+                yield _rule(prompt.uuid, prompt.time, text)
+    for call in scene.troubled:
+        if is_by_person(call) and call.proof.uuid is not None:
+            for text in rules_in(reason_given(call)):
+                yield _rule(call.proof.uuid, call.proof.time, text)
+
+
+def _rule(uuid: str, time: datetime | None, text: str) -> Rule:
+    return Rule(uuid=uuid, time=time, sketch=sketch_of_words(words_of(text)), text=quote(text))
+
+
+@lru_cache(maxsize=256)
+def rules_in(prose: str) -> tuple[str, ...]:
+    """Sentences that seem meant as a rule for every time, not only for now."""
+    lowered = prose.lower()
+    if not any(map(lowered.__contains__, _RULE_WORDS)):
+        return ()
+    sentences = (sentence.strip() for sentence in _SENTENCE.split(prose[:2000]))
+    return tuple(text for text in sentences if len(text) <= _LONGEST_RULE and _is_rule(text.lower().replace("’", "'")))
+
+
+def _is_rule(sentence: str) -> bool:
+    if sentence.endswith(("?", "？")) or _RULE.search(sentence) is None or _ONLY_NOW.search(sentence) is not None:
+        return False
+    return len(set(words_of(sentence))) >= _FEWEST_RULE_WORDS
+
+
+class _Step(NamedTuple):
+    """A command that was run and worked, or a server's tool."""
+
+    name: str
+    line: str
+    """The line as it was run; empty for a tool."""
+    uuid: str
+
+
+def _steps(scene: Scene) -> list[_Step]:
+    """What was run and worked, in order, without what only looks around, and without repeats in a row."""
+    found: list[_Step] = []
+    for call in scene.main_calls:
+        uuid = call.record.uuid
+        is_tool = call.name.startswith("mcp__")
+        if uuid is None or not (call.command or is_tool) or not call.worked:
+            continue
+        for line in lines_in(call.command) if call.command else ("",):
+            name = call.name if is_tool else prefix_of(line)
+            if name and name not in _TRIVIAL and not (found and found[-1].name == name):
+                found.append(_Step(name, line, uuid))
+    return found
+
+
+def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
+    """For each program and subcommand, how often it ran well and how often it failed."""
+    well: dict[str, int] = {}
+    failed: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for call in scene.commands:
+        if call.record.uuid is not None and (step := prefix_of(call.command)):
+            counts = well if call.worked else failed
+            counts[step] = counts.get(step, 0) + 1
+            first.setdefault(step, call.record.uuid)
+    return tuple(
+        CountedPhrase(what=step, count=well.get(step, 0), uuid=uuid, refused=failed.get(step, 0))
+        for step, uuid in first.items()
+    )[:MOST_LINES]
+
+
+def _chains(steps: list[_Step]) -> Iterator[tuple[str, str]]:
+    for length in _CHAIN_LENGTHS:
+        for start in range(len(steps) - length + 1):
+            names = [step.name for step in steps[start : start + length]]
+            if len(set(names)) == length:
+                yield " > ".join(names), steps[start].uuid
+
+
+def _after_edits(calls: list[DetectedCall]) -> Iterator[tuple[str, str]]:
+    was_edit = False
+    for call in calls:
+        if was_edit and call.name in SHELLS and call.record.uuid is not None:
+            step = prefix_of(call.command)
+            if step and step not in _TRIVIAL:
+                yield step, call.record.uuid
+        was_edit = call.name in EDITS and call.status is CallStatus.OK
+
+
+def _permissions(scene: Scene) -> tuple[CountedPhrase, ...]:
+    decided = decisions([call for call in scene.decided if was_asked(call)])
+    asked = [(rule_of(call), call) for call in decided if call.proof.uuid is not None]
+    refused: dict[str, int] = {}
+    for rule, call in asked:
+        refused[rule] = refused.get(rule, 0) + (call.status is CallStatus.REJECTED)
+    counted = _counted((rule, call.proof.uuid or "") for rule, call in asked)
+    return tuple(
+        CountedPhrase(what=each.what, count=each.count, uuid=each.uuid, refused=refused[each.what]) for each in counted
+    )
+
+
+_SHORTEST_WAIT = 30.0
+
+
+def _waits(scene: Scene) -> Iterator[OpenPermission]:
+    """Commands that only read and took their time: a permission was open. Nights count nothing."""
+    by_rule: dict[str, list[DetectedCall]] = {}
+    for call in scene.commands:
+        is_open = call.worked and _SHORTEST_WAIT <= call.seconds <= LONGEST_WAIT
+        lines = lines_in(call.command) if is_open else []
+        if len(lines) == 1 and prefix_of(lines[0]) in _READS_AT_ONCE:
+            by_rule.setdefault(rule_of(call), []).append(call)
+    for rule, calls in by_rule.items():
+        seconds = round(sum(call.seconds for call in calls))
+        yield OpenPermission(rule=rule, count=len(calls), seconds=seconds, uuid=calls[0].record.uuid or "")
+
+
+_NUMBERED = lazy.pattern(r"^\s*\d+(?:→|\t)", re.MULTILINE)
+_TITLE = lazy.pattern(
+    r"^(?:#+ +|\"\"\"|//! *|/\*\*? *|<!-- *)(?P<title>[^\n]{8,120}?)(?:\"\"\"| *\*/| *-->)?\.?$", re.MULTILINE
+)
+_CHARACTERS_PER_TOKEN = 4
+
+
+def _read(scene: Scene) -> Iterator[ReadFile]:
+    """The files of the project that were read from the beginning, each once."""
+    project = scene.conversation.project
+    seen: set[str] = set()
+    for call in scene.main_calls:
+        if call.name != "Read" or not project or call.path in seen or call.arguments.offset or not call.worked:
+            continue
+        path = call.path.replace("\\", "/")
+        inside = path.removeprefix(f"{project.replace(chr(92), '/')}/")
+        if inside != path and call.record.uuid is not None:
+            seen.add(call.path)
+            title = _TITLE.search(_NUMBERED.sub("", call.text[:_HEAD]))
+            tokens = len(call.text) // _CHARACTERS_PER_TOKEN
+            named = quote(title["title"]) if title is not None else ""
+            yield ReadFile(path=inside, tokens=tokens, title=named, uuid=call.record.uuid)
+
+
+def _shell_lines(scene: Scene) -> Iterator[tuple[str, str]]:
+    for record in scene.lines_of(Speaker.SHELL):
+        command = (shell_input(record.text) or "").strip()
+        if command and record.uuid is not None and prefix_of(command) not in _TRIVIAL:
+            yield quote(command), record.uuid
+
+
+def _counted(
+    found: Iterator[tuple[str, str]] | list[tuple[str, str]], most: int | None = None
+) -> tuple[CountedPhrase, ...]:
+    """What was found with its count, the most frequent first; on a tie, the one found first."""
+    counts: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for what, uuid in found:
+        counts[what] = counts.get(what, 0) + 1
+        first.setdefault(what, uuid)
+    ranked = sorted(counts, key=lambda what: -counts[what])[:most]
+    return tuple(CountedPhrase(what=what, count=counts[what], uuid=first[what]) for what in ranked)
