@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +18,7 @@ from faults.harm import FAULTS
 from reread.archive import Archive
 from reread.index import meta
 from reread.index.client_totals import status_lines
-from reread.index.database import set_aside
+from reread.index.database import FILE_NAME, set_aside
 from reread.index.user_data import COPY, forgotten_rows, labels
 from reread.safe.safe import FoundPiece, Safe
 from trees import Tree, a_tree, append, assert_true, digests
@@ -110,6 +112,25 @@ def test_a_rebuild_killed_once_and_again_is_made_by_the_next_sync(
     with tree.archive() as archive:
         archive.sync()
         assert meta.read_note(archive.inner.connection, meta.REBUILD) in (None, "done")
+        assert_true(archive, tree.truth)
+        assert words_of(archive) == kept.words
+        assert archive.sync().files == 0
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("number", range(KILLS))
+def test_an_index_of_an_earlier_version_is_made_again_through_kills(
+    kept: Kept, seconds_of_a_rebuild: float, tmp_path: Path, number: int
+) -> None:
+    chance = random.Random(f"earlier:{number}")
+    tree = copied(kept, tmp_path / "home")
+    (tree.home / COPY).unlink()
+    with closing(sqlite3.connect(tree.home / FILE_NAME)) as connection:
+        connection.execute("PRAGMA user_version = 0")
+    for _ in range(2):
+        work(tree.home, "import_changes", chance.random() * seconds_of_a_rebuild)
+    with tree.archive() as archive:
+        archive.sync()
         assert_true(archive, tree.truth)
         assert words_of(archive) == kept.words
         assert archive.sync().files == 0

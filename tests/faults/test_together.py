@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -59,17 +61,23 @@ def test_two_syncs_of_appends_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be set aside")
-def test_of_several_that_find_the_index_lost_one_makes_it_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_earlier", [False, True], ids=["lost", "of an earlier version"])
+def test_of_several_that_find_the_index_lost_one_makes_it_anew(tmp_path: Path, is_earlier: bool) -> None:
     own = a_tree(tmp_path, size=1_200_000)
     with own.archive() as archive:
         archive.sync()
-    for path in own.home.glob(f"{FILE_NAME}*"):
-        path.unlink()
+    if is_earlier:
+        with closing(sqlite3.connect(own.home / FILE_NAME)) as connection:
+            connection.execute("PRAGMA user_version = 0")
+    else:
+        for path in own.home.glob(f"{FILE_NAME}*"):
+            path.unlink()
     several = [started(own.home, own.source) for _ in range(3)]
     for sync in several:
         said = sync.communicate(timeout=90)[1].decode()
         assert (sync.returncode, said) == (0, "")
-    assert len([path for path in own.home.glob(f"{FILE_NAME}.damaged-*") if path.name[-1].isdecimal()]) == 1
+    aside = [path for path in own.home.glob(f"{FILE_NAME}.damaged-*") if path.name[-1].isdecimal()]
+    assert len(aside) == (0 if is_earlier else 1)
     with own.archive() as archive:
         assert_true(archive, own.truth)
 
