@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from reread import lazy
+from reread.billing.sql import ADDED, NAMES, TOTAL, quarter_of, sum_columns
 from reread.rows.model import RequestContext
 
 from .database import transaction
@@ -24,7 +25,7 @@ else:
 QUARTER_MS = 900_000
 NO_QUARTER = -1
 """The quarter of responses without a time, or with one before 1970, which must be wrong."""
-IN_QUARTER = "CASE WHEN time >= 0 THEN time / 900000 ELSE -1 END"
+IN_QUARTER = quarter_of()
 """The quarter of a response, equal to `ledger.quarter`."""
 _MANY = 500
 """With more changed quarters than this it is faster to add up everything again: 0.2 s per 100,000 responses."""
@@ -32,18 +33,9 @@ _MANY = 500
 PARTS = ("response_in_one_file", "response_in_several_files")
 """The two views of which `response` is the union. They are summed separately, because SQLite would make a table of
 their union first."""
-SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
-    sum(response.web_searches), sum(nanodollars),
-    sum(CASE WHEN nanodollars IS NULL
-        THEN input + output + cache_read + cache_write_5m + cache_write_1h ELSE 0 END),
-    sum(max(rows - 1, 0)), sum(doubt = 2), sum(doubt = 1), min(time), max(time)"""
+SUMS = sum_columns()
 """The columns of a cell after its key, over rows of `response`."""
-
-_SUMS_OF_CELLS = """sum(requests), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
-    sum(web_searches), sum(nanodollars), sum(unpriced), sum(duplicates), sum(suspect), sum(provisional),
-    min(first), max(last)"""
-_CELL = """cell(quarter, model, requests, input, output, cache_read, cache_write_5m, cache_write_1h,
-    web_searches, nanodollars, unpriced, duplicates, suspect, provisional, first, last)"""
+_CELL = f"cell(quarter, model, {', '.join(NAMES)})"
 
 
 def _added_up(condition: str = "1") -> str:
@@ -55,7 +47,7 @@ def _added_up(condition: str = "1") -> str:
         for part in PARTS
     )
     return f"""WITH {_CELL} AS ({" UNION ALL ".join(parts)})
-        SELECT quarter, model, {_SUMS_OF_CELLS} FROM cell GROUP BY 1, 2"""  # noqa: S608  our own text
+        SELECT quarter, model, {ADDED} FROM cell GROUP BY 1, 2"""  # noqa: S608  our own text
 
 
 def cells(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
@@ -89,7 +81,7 @@ def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model
                 SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
                 FROM json_each(?)
             )
-            SELECT name, model, {_SUMS_OF_CELLS}
+            SELECT name, model, {ADDED}
             FROM stretch CROSS JOIN usage_cell ON quarter >= begins AND quarter < ends
             WHERE instr(lower(model), ?) GROUP BY 1, 2""",  # noqa: S608  our own names
         (msgspec.json.encode(stretches).decode(), sought_path(model)),
@@ -194,7 +186,7 @@ def grouped(
     By quarter or owner, contexts are grouped by model alone and one of them represents all of its model. With
     `is_recorded`, money is what the client wrote into the lines, not what the prices give.
     """
-    sums = SUMS.replace("nanodollars", "recorded") if is_recorded else SUMS
+    sums = sum_columns(money="recorded") if is_recorded else SUMS
     alike = "context, owner_context" if dimension == "all" else "how.model"
     for part in PARTS:
         yield from connection.execute(
@@ -324,11 +316,11 @@ def made_elsewhere(connection: sqlite3.Connection, session: int) -> frozenset[st
     return frozenset(key for (key,) in rows)
 
 
-UNPRICED = """
-    SELECT model, count(*), sum(input + output + cache_read + cache_write_5m + cache_write_1h) AS tokens
+UNPRICED = f"""
+    SELECT model, count(*), sum({TOTAL}) AS tokens
     FROM response JOIN context ON context.id = response.context
     WHERE nanodollars IS NULL GROUP BY model ORDER BY tokens DESC, model
-"""
+"""  # noqa: S608  our own text
 
 
 def unpriced_models(connection: sqlite3.Connection) -> list[tuple[str | None, int, int]]:

@@ -27,6 +27,21 @@ from reread.archive.usage_report import (
 )
 from reread.billing import Prices
 from reread.billing.report import Sums
+from reread.billing.sql import (
+    DUCKDB,
+    MODEL_NAME,
+    MULTIPLIER,
+    NAMES,
+    PROMPT,
+    RATE,
+    owner_order,
+    priced,
+    quarter_of,
+    rate_rows,
+    settled,
+    sum_columns,
+    sums_by_name,
+)
 from reread.errors import BadInput
 from reread.features.activity import Rate
 from reread.rows import RequestContext
@@ -34,8 +49,6 @@ from reread.rows import RequestContext
 from .delta import FILE_PERSON, UNASSIGNED, DeltaLake
 from .tables import BUILD, FRICTION_DAY, MOMENT, MONTH, REQUEST, RESPONSE, SESSION, TABLES, USAGE_DAY, WORDS, LakeTable
 
-NEAR = "is_sidechain, time IS NULL, time, began IS NULL, began, coalesce(epoch_ms(ended), 0), head, file"
-"""The order of `billing.response.nearness`; a test compares the two."""
 _OWNERS = (
     *("file", "session", "is_agent_file", "is_sidechain", "is_abandoned", "time", "context", "project"),
     *("git_branch", "agent", "skill"),
@@ -46,54 +59,18 @@ _COUNTED = (
 )
 
 
-def _columns(counted: str, owner: str) -> str:
-    """The columns taken from the copy that counts, and those taken from the owner's copy."""
-    ours = [f"{counted}.{name}" for name in _COUNTED]
-    return ", ".join(
-        [*ours, f"{counted}.file AS counted_file", *(f"{owner}.{name} AS owner_{name}" for name in _OWNERS)]
-    )
-
-
-# Most responses have one copy, and only the others are sorted: 3.0 s for a million rows instead of 5.0 s.
 SETTLED = f"""
-WITH repeated AS (SELECT key FROM request WHERE rows > 0 GROUP BY key HAVING count(*) > 1
-), told AS (
-    SELECT *, row_number() OVER (PARTITION BY key ORDER BY {NEAR}) AS near,
-        row_number() OVER (PARTITION BY key ORDER BY output DESC, {NEAR}) AS best,
-        count(*) OVER (PARTITION BY key) AS files, max(web_searches) OVER (PARTITION BY key) AS searches,
-        min(doubt) OVER (PARTITION BY key) AS surest, sum(rows) OVER (PARTITION BY key) AS lines
-    FROM request SEMI JOIN repeated USING (key) WHERE rows > 0
-), whole AS (
-    SELECT {_columns("counted", "owner")}, counted.searches AS web_searches, counted.surest AS doubt,
-        counted.lines AS rows, counted.files AS files
-    FROM told AS counted JOIN told AS owner ON owner.key = counted.key AND owner.near = 1 WHERE counted.best = 1
-    UNION ALL
-    SELECT {_columns("request", "request")}, web_searches, doubt, rows, 1
-    FROM request ANTI JOIN repeated USING (key) WHERE rows > 0
-), advice AS (
-    SELECT {", ".join(f"part.{name}" for name in _COUNTED)}, part.file AS counted_file,
-        {", ".join(f"whole.owner_{name}" for name in _OWNERS)},
-        part.web_searches, part.doubt, part.rows, whole.files
-    FROM request AS part JOIN whole ON whole.key = split_part(part.key, '#advisor:', 1)
-    WHERE part.rows = 0 AND part.file = whole.counted_file
-)
-SELECT *, input + cache_read + cache_write_5m + cache_write_1h AS prompt
-FROM (SELECT * FROM whole UNION ALL SELECT * FROM advice)
+SELECT *, {PROMPT} AS prompt FROM ({
+    settled(
+        DUCKDB,
+        "request",
+        owner_order(DUCKDB, ended="epoch_ms(ended)"),
+        counted=_COUNTED,
+        owned=_OWNERS,
+    )
+})
 """  # noqa: S608  our own names
-_TOKENS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
-_PART = """CASE WHEN settled.{0} = 0 THEN 0
-    ELSE (2::HUGEINT * settled.{0} * rate.{0} * numerator + per * denominator) // (2 * per * denominator) END"""
-PRICED = f"""
-SELECT settled.*, ({" + ".join(_PART.format(name) for name in _TOKENS)} + web_searches * rate.per_search)::BIGINT
-    AS nanodollars
-FROM settled LEFT JOIN terms ON terms.model IS NOT DISTINCT FROM settled.model
-    AND terms.speed IS NOT DISTINCT FROM settled.speed AND terms.geo IS NOT DISTINCT FROM settled.geo
-    AND terms.tier IS NOT DISTINCT FROM settled.tier
-LEFT JOIN rate ON rate.model = terms.name
-    AND coalesce(strftime(owner_time, '%Y-%m-%d'), '9999-12-31') >= rate.since
-    AND coalesce(strftime(owner_time, '%Y-%m-%d'), '9999-12-31') < rate.until
-    AND settled.prompt > rate.above AND settled.prompt <= rate.up_to
-"""  # noqa: S608  our own names
+PRICED = priced(DUCKDB, "settled", "used.*", time="epoch_ms(used.owner_time)")
 RESPONSE_NOW = """
 SELECT priced.key AS key, owner_file AS file, session.id AS session, session.key AS session_key, owner_time AS time,
     owner_project AS project, owner_git_branch AS git_branch, owner_agent AS agent, owner_skill AS skill,
@@ -102,15 +79,14 @@ SELECT priced.key AS key, owner_file AS file, session.id AS session, session.key
     stop_reason, doubt, rows, files, nanodollars, coalesce(session.month, 'none') AS month
 FROM priced LEFT JOIN session ON session.key = owner_session
 """
-DAY_SUMS = """
-SELECT strftime(time, '%Y-%m-%d') AS day, project, model, count(*) AS requests, sum(input) AS input,
-    sum(output) AS output, sum(cache_read) AS cache_read, sum(cache_write_5m) AS cache_write_5m,
-    sum(cache_write_1h) AS cache_write_1h, sum(web_searches) AS web_searches,
-    coalesce(sum(nanodollars), 0)::BIGINT AS nanodollars,
-    sum(CASE WHEN nanodollars IS NULL THEN input + cache_read + cache_write_5m + cache_write_1h + output ELSE 0 END)
-        AS unpriced_tokens
-FROM {0} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-"""
+_OF_A_DAY = ", ".join(
+    f"coalesce({column}, 0)::BIGINT AS {'unpriced_tokens' if name == 'unpriced' else name}"
+    for name, column in list(sums_by_name(DUCKDB).items())[: NAMES.index("unpriced") + 1]
+)
+DAY_SUMS = f"""
+SELECT strftime(time, '%Y-%m-%d') AS day, project, model, {_OF_A_DAY}
+FROM {{0}} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+"""  # noqa: S608  our own names
 FOUND = """
 SELECT session.id, session.project, session.title, text.uuid, text.field, text.time, text.text
 FROM text JOIN session ON session.key = text.session
@@ -250,30 +226,12 @@ def by_week(cells: Iterable[FrictionCell], zone: tzinfo | None) -> list[Friction
 
 _VIEWS = {"response_now": RESPONSE_NOW, "prompt": PROMPT, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
 LAKE_GROUPINGS = (*(by for by in GROUPINGS if by != "machine"), "team", "person")
-_SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
-    sum(web_searches), sum(nanodollars),
-    sum(CASE WHEN nanodollars IS NULL THEN prompt + output ELSE 0 END),
-    sum(greatest(rows - 1, 0)), count(*) FILTER (doubt = 2), count(*) FILTER (doubt = 1),
-    min(epoch_ms(owner_time)), max(epoch_ms(owner_time))"""
-_QUARTER = "CASE WHEN epoch_ms(owner_time) >= 0 THEN epoch_ms(owner_time) // 900000 ELSE -1 END"
-_NEVER = 1 << 60
-_LAST_DAY = "9999-99-99"
+_SUMS = sum_columns(DUCKDB, time="epoch_ms(owner_time)")
+_QUARTER = quarter_of(DUCKDB, "epoch_ms(owner_time)")
 
 
 def _in_utc(time: datetime | None) -> datetime | None:
     return None if time is None else time.replace(tzinfo=UTC)
-
-
-class _Terms(NamedTuple):
-    """The factor on every token rate of responses with the same model, speed, geography and tier."""
-
-    model: str | None
-    speed: str | None
-    geo: str | None
-    tier: str | None
-    name: str | None
-    numerator: int
-    denominator: int
 
 
 class LakeAnswers:
@@ -281,7 +239,7 @@ class LakeAnswers:
 
     def __init__(self, tables: Mapping[str, Any], prices: Prices) -> None:
         self._prices = prices
-        self._is_locked = self._has_terms = False
+        self._is_locked = self._has_model_names = False
         self._connection = duckdb.connect()
         self._connection.execute("SET python_enable_replacements = false")
         for table in TABLES.values():
@@ -330,47 +288,21 @@ class LakeAnswers:
         self._connection.close()
 
     def _price_tables(self) -> None:
-        """Creates the table `rate` from the rate card, with the days and prompt sizes for which each row applies, and
-        an empty table `terms`."""
+        """Creates the tables that prices are looked up in; `model_name` is empty yet."""
         card = self._prices.rate_card()  # 12 ms
-        self._multipliers = card.multipliers
-        rows: list[tuple[Any, ...]] = []
-        for model in {rate.model for rate in card.rates}:
-            own = [rate for rate in card.rates if rate.model == model]
-            days = sorted({rate.from_date or "" for rate in own})
-            for day, until in zip(days, [*days[1:], _LAST_DAY], strict=True):
-                tiers = sorted(
-                    (rate for rate in own if (rate.from_date or "") == day),
-                    key=lambda rate: rate.above_prompt_tokens or -1,
-                )
-                ends = [*(rate.above_prompt_tokens or 0 for rate in tiers[1:]), _NEVER]
-                for rate, end in zip(tiers, ends, strict=True):
-                    above = -1 if rate.above_prompt_tokens is None else rate.above_prompt_tokens
-                    money = (*(getattr(rate, name) for name in _TOKENS), rate.per, card.nanodollars_per_search)
-                    rows.append((model, day, until, above, end, *money))
-        numbers = ", ".join(f"{name} HUGEINT" for name in (*_TOKENS, "per", "per_search"))
-        self._make("rate", f"model TEXT, since TEXT, until TEXT, above BIGINT, up_to BIGINT, {numbers}", rows)
-        texts = "model TEXT, speed TEXT, geo TEXT, tier TEXT, name TEXT"
-        self._make("terms", f"{texts}, numerator HUGEINT, denominator HUGEINT", ())
+        self._make("rate", f"{RATE[0]} TEXT, {', '.join(f'{name} HUGEINT' for name in RATE[1:])}", [*rate_rows(card)])
+        texts = ", ".join(f"{name} TEXT" for name in MULTIPLIER[:3])
+        self._make("multiplier", f"{texts}, numerator HUGEINT, denominator HUGEINT", card.multipliers)
+        self._make("model_name", ", ".join(f"{name} TEXT" for name in MODEL_NAME), ())
 
-    def _find_terms(self) -> None:
-        """Fills the table `terms`; needed before anything is priced. Done only then, because it reads some columns of
+    def _name_models(self) -> None:
+        """Fills the table `model_name`; needed before anything is priced. Done only then, because it reads a column of
         all requests and not every question is about money."""
-        if not self._has_terms:
-            used = self._rows("SELECT DISTINCT model, speed, geo, tier FROM request")
-            self._insert("terms", [self._terms(*each) for each in used])
-            self._has_terms = True
-
-    def _terms(self, model: str | None, speed: str | None, geo: str | None, tier: str | None) -> _Terms:
-        meant = self._prices.model(model)
-        if meant is None:
-            return _Terms(model, speed, geo, tier, None, 1, 1)
-        values = {"speed": speed, "geo": geo, "region": meant.region, "tier": tier}
-        numerator = denominator = 1
-        for each in self._multipliers:
-            if each.model == meant.name and values[each.kind] == each.name:
-                numerator, denominator = numerator * each.numerator, denominator * each.denominator
-        return _Terms(model, speed, geo, tier, meant.name, numerator, denominator)
+        if not self._has_model_names:
+            used = [name for (name,) in self._rows("SELECT DISTINCT model FROM request WHERE model IS NOT NULL")]
+            meant = [(name, self._prices.model(name)) for name in used]
+            self._insert("model_name", [(name, each.name, each.region) for name, each in meant if each is not None])
+            self._has_model_names = True
 
     def _make(self, name: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
         self._connection.execute(f"CREATE TABLE {name} ({columns})")
@@ -392,7 +324,7 @@ class LakeAnswers:
 
     def sql(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The columns and rows of one SELECT, which can read only the lake's tables. Raises BadInput."""
-        self._find_terms()
+        self._name_models()
         self._lock()
         try:
             parsed = self._connection.extract_statements(statement)
@@ -413,7 +345,7 @@ class LakeAnswers:
             raise BadInput(f"usage by {ask.by!r} is not a grouping; try {', '.join(LAKE_GROUPINGS)}")
         if ask.by == "block" and ask.filters != Filter():
             raise BadInput("five-hour windows follow from everything that was used; leave the filters out")
-        self._find_terms()
+        self._name_models()
         self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
         ((lines, malformed),) = self._rows("SELECT coalesce(sum(lines), 0), coalesce(sum(malformed), 0) FROM file")
         made = report_of(ask.by, self._cells(ask), self._prices, (int(lines), int(malformed)))
@@ -431,12 +363,12 @@ class LakeAnswers:
 
     def usage_by_day(self) -> pa.Table:
         """The rows of `usage_day`."""
-        self._find_terms()
+        self._name_models()
         return self._connection.sql(DAY_SUMS.format("response_now")).to_arrow_table().cast(USAGE_DAY.schema)
 
     def responses(self) -> pa.RecordBatchReader:
         """The rows of `response` in batches, because all of them may not fit in memory."""
-        self._find_terms()
+        self._name_models()
         found = self._connection.sql(f"SELECT {', '.join(RESPONSE.columns)} FROM response_now")  # noqa: S608  our own names
         parts = (
             batch

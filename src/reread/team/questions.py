@@ -33,10 +33,10 @@ from reread.archive.usage_report import (
 )
 from reread.billing import packaged_prices
 from reread.billing.report import Sums
+from reread.billing.sql import POSTGRES, quarter_of, sum_columns
 from reread.errors import BadInput, printable
 from reread.features.search_text import Field, texts_of
 from reread.foreign_files import write_below
-from reread.index.usage_sums import IN_QUARTER
 from reread.loading import session_of
 from reread.records import decode
 from reread.rows import SessionRow
@@ -51,12 +51,7 @@ if TYPE_CHECKING:
     from reread.sessions import Session
 
 TEAM_GROUPINGS = (*GROUPINGS, "team", "person")
-_SUMS = """count(*), sum(input)::bigint, sum(output)::bigint, sum(cache_read)::bigint, sum(cache_write_5m)::bigint,
-    sum(cache_write_1h)::bigint, sum(web_searches)::bigint, sum(nanodollars)::bigint,
-    coalesce(sum(input + output + cache_read + cache_write_5m + cache_write_1h)
-        FILTER (WHERE nanodollars IS NULL), 0)::bigint,
-    sum(greatest(rows - 1, 0))::bigint, count(*) FILTER (WHERE doubt = 2), count(*) FILTER (WHERE doubt = 1),
-    min(time), max(time)"""
+_SUMS = sum_columns(POSTGRES)
 _KEYS: dict[str, LiteralString] = {
     "session": "uuid",
     "project": "project",
@@ -145,7 +140,7 @@ def _cells(
     responses, condition, values = source[0], kept[0], [*source[1], *kept[1]]
     if by in (*PERIODS, "model", "block"):
         rows = store.rows(
-            f"""SELECT {IN_QUARTER}, coalesce(model, ''), {_SUMS} FROM {responses}
+            f"""SELECT {quarter_of(POSTGRES)}, coalesce(model, ''), {_SUMS} FROM {responses}
                 WHERE {condition} GROUP BY 1, 2""",  # noqa: S608  our own text
             values,
         )

@@ -149,14 +149,17 @@ CREATE INDEX IF NOT EXISTS response_by_session ON response(session);
 -- No index by person and team: PostgreSQL expects a caller to be in many teams, and would read the whole table anyway.
 CREATE INDEX IF NOT EXISTS response_by_time ON response(time);
 
--- The rate card, as `Prices.rate_card()` gives it, and the models that raw names mean.
-CREATE TABLE IF NOT EXISTS rate (
+-- The rate card, as `billing.sql.rate_rows` gives it, and the models that raw names mean.
+DROP VIEW IF EXISTS priced;
+DROP TABLE IF EXISTS rate;                -- filled anew whenever this file is run
+CREATE TABLE rate (
     model text NOT NULL,
-    from_date text COLLATE "C",
-    above_prompt_tokens bigint,
+    since numeric NOT NULL, until numeric NOT NULL,      -- of the times for which it applies
+    above numeric NOT NULL, up_to numeric NOT NULL,      -- of the prompts
     input numeric NOT NULL, output numeric NOT NULL,
     cache_read numeric, cache_write_5m numeric, cache_write_1h numeric,
-    per numeric NOT NULL
+    per numeric NOT NULL, per_search numeric NOT NULL,
+    PRIMARY KEY (model, since, above)
 );
 CREATE TABLE IF NOT EXISTS multiplier (
     kind text NOT NULL, name text NOT NULL, model text NOT NULL,
@@ -396,73 +399,22 @@ LANGUAGE sql STABLE SECURITY DEFINER AS $$
     ORDER BY name, part DESC
 $$;
 
--- Cost by the rate card: the newest row that had begun, the tier of the whole prompt, rounded half up once per kind of
--- token. A view is planned once with the query that asks it, and is four times as fast as a function that is called for
--- every response.
-CREATE VIEW priced AS
-    SELECT used.key, (
-        SELECT (CASE WHEN used.input = 0 THEN 0 ELSE div(2 * used.input * held.input * n + d, 2 * d) END
-            + CASE WHEN used.output = 0 THEN 0 ELSE div(2 * used.output * held.output * n + d, 2 * d) END
-            + CASE WHEN used.cache_read = 0 THEN 0 ELSE div(2 * used.cache_read * held.cache_read * n + d, 2 * d) END
-            + CASE WHEN used.cache_write_5m = 0 THEN 0
-                ELSE div(2 * used.cache_write_5m * held.cache_write_5m * n + d, 2 * d) END
-            + CASE WHEN used.cache_write_1h = 0 THEN 0
-                ELSE div(2 * used.cache_write_1h * held.cache_write_1h * n + d, 2 * d) END
-            + used.web_searches * (SELECT value::numeric FROM reread.note WHERE name = 'nanodollars_per_search'))::bigint
-        FROM (
-            SELECT rate.*, rate.per * coalesce(speed.denominator, 1) * coalesce(geo.denominator, 1)
-                    * coalesce(region.denominator, 1) * coalesce(tier.denominator, 1) AS d,
-                coalesce(speed.numerator, 1) * coalesce(geo.numerator, 1) * coalesce(region.numerator, 1)
-                    * coalesce(tier.numerator, 1) AS n
-            FROM reread.model_name JOIN reread.rate ON rate.model = model_name.model
-                LEFT JOIN reread.multiplier AS speed
-                    ON speed.kind = 'speed' AND speed.name = used.speed AND speed.model = rate.model
-                LEFT JOIN reread.multiplier AS geo ON geo.kind = 'geo' AND geo.name = used.geo AND geo.model = rate.model
-                LEFT JOIN reread.multiplier AS region
-                    ON region.kind = 'region' AND region.name = model_name.region AND region.model = rate.model
-                LEFT JOIN reread.multiplier AS tier ON tier.kind = 'tier' AND tier.name = used.tier AND tier.model = rate.model
-            WHERE raw = used.model
-                AND (used.time IS NULL OR from_date IS NULL
-                    OR from_date::date - date '1970-01-01' <= floor(used.time / 86400000.0))
-                AND (above_prompt_tokens IS NULL
-                    OR above_prompt_tokens < used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h)
-            ORDER BY coalesce(from_date, '') DESC, coalesce(above_prompt_tokens, 0) DESC LIMIT 1
-        ) AS held
-    ) AS nanodollars
-    FROM reread.response AS used;
+-- Cost by the rate card; billing/sql.py writes how. A view is planned once with the query that asks it, and is four
+-- times as fast as a function that is called for every response.
+CREATE VIEW priced AS <<priced>>;
 
--- Settles responses again from all their copies, as `billing.response.settle` does: see there for the order. Only the
--- functions that change copies call it, so nobody decides which copy counts.
+-- Settles responses again from all their copies; billing/sql.py writes how. Only the functions that change copies call
+-- it, so nobody decides which copy counts.
 CREATE OR REPLACE FUNCTION settle(keys text[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
     DELETE FROM response WHERE asked = ANY (keys);
-    WITH near AS (
-        SELECT told.*, row_number() OVER (
-            PARTITION BY told.key ORDER BY told.is_sidechain, told.time IS NULL, told.time, began IS NULL, began,
-                coalesce(ended, 0), head COLLATE "C", (file.key || ' ' || person) COLLATE "C"
-        ) AS nearness
-        FROM told JOIN file ON file.id = told.file JOIN session ON session.id = file.session
-        WHERE told.asked = ANY (keys) AND told.key = told.asked AND is_counted
-    ), copy AS (
-        SELECT near.*, row_number() OVER (PARTITION BY key ORDER BY output DESC, nearness) AS fullness FROM near
-    ), known AS (
-        SELECT key, count(*) AS files, max(web_searches) AS web_searches, min(doubt) AS doubt, sum(rows) AS rows
-        FROM copy GROUP BY key
-    )
     INSERT INTO response
-        SELECT part.key, part.asked, session.id, person, team, machine, uuid, owned.file, counted.file,
-            file.kind = 'subagent', owned.is_sidechain, owned.is_abandoned, owned.time,
-            part.model, part.speed, part.geo, part.tier,
-            part.input, part.output, part.cache_read, part.cache_write_5m, part.cache_write_1h,
-            CASE WHEN part.key = part.asked THEN known.web_searches ELSE part.web_searches END,
-            CASE WHEN part.key = part.asked THEN known.doubt ELSE part.doubt END,
-            CASE WHEN part.key = part.asked THEN known.rows ELSE part.rows END, known.files, NULL,
-            owned.project, owned.git_branch, owned.agent, owned.skill, part.tools,
-            part.circumstance, owned.circumstance
-        FROM known JOIN copy AS owned ON owned.key = known.key AND owned.nearness = 1
-            JOIN copy AS counted ON counted.key = known.key AND counted.fullness = 1
-            JOIN told AS part ON part.file = counted.file AND part.asked = known.key
-            JOIN file ON file.id = owned.file JOIN session ON session.id = file.session;
+        SELECT settled.key, asked, session.id, person, team, machine, uuid, owner_file, counted_file,
+            file.kind = 'subagent', owner_is_sidechain, owner_is_abandoned, owner_time, model, speed, geo, tier,
+            input, output, cache_read, cache_write_5m, cache_write_1h, web_searches, doubt, rows, files, NULL,
+            owner_project, owner_git_branch, owner_agent, owner_skill, tools, circumstance, owner_circumstance
+        FROM (<<settled>>) AS settled
+            JOIN file ON file.id = owner_file JOIN session ON session.id = file.session;
     UPDATE response SET nanodollars = priced.nanodollars FROM priced
         WHERE priced.key = response.key AND response.asked = ANY (keys);
 END $$;

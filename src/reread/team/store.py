@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.billing.response import Response, settle_all
+from reread.billing.sql import POSTGRES, RATE, TOKENS, owner_order, priced, rate_rows, settled
 from reread.errors import BadInput, StoreAway, StoreBusy, StoreRefused, printable
 
 if TYPE_CHECKING:
@@ -30,6 +31,19 @@ else:
 VERSION = 3
 """The version of tables and functions. Increase it with every change of what a client may send or ask; a client refuses
 any other version."""
+_SETTLED = settled(
+    POSTGRES,
+    """(
+        SELECT told.*, head, began, ended, file.key || ' ' || person AS place
+        FROM told JOIN file ON file.id = told.file JOIN session ON session.id = file.session
+        WHERE asked = ANY (keys) AND is_counted
+    ) AS told""",
+    owner_order(POSTGRES, file="place"),
+    counted=("key", "asked", "model", "speed", "geo", "tier", *TOKENS, "tools", "circumstance"),
+    owned=("file", "is_sidechain", "is_abandoned", "time", "project", "git_branch", "agent", "skill", "circumstance"),
+)
+"""What `settle(keys)` of the schema stores of every response."""
+_PRICED = priced(POSTGRES, "reread.response", "used.key", schema="reread.")
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 _OLDEST_SERVER = 140_000
@@ -215,6 +229,7 @@ def initialise(store: Store, prices: Prices) -> None:
     """Creates tables, functions, rules and prices. On an existing store it brings them up to date and calculates all
     costs again."""
     schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
+    schema = schema.replace("<<settled>>", _SETTLED).replace("<<priced>>", _PRICED)
     if store.connection.info.server_version < _OLDEST_SERVER:
         raise BadInput(f"a store needs PostgreSQL {_OLDEST_SERVER // 10_000} or newer; update {store.address} first")
     with database_errors(), store.connection.transaction():
@@ -270,11 +285,11 @@ def _write_prices(store: Store, prices: Prices) -> None:
     card = prices.rate_card()
     run = store.connection
     _write_note(store, "prices", card.as_of)
-    _write_note(store, "nanodollars_per_search", str(card.nanodollars_per_search))
     run.execute("DELETE FROM reread.rate")
     run.execute("DELETE FROM reread.multiplier")
     with run.cursor() as cursor:
-        cursor.executemany("INSERT INTO reread.rate VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)", card.rates)
+        marks = ", ".join(["%s"] * len(RATE))
+        cursor.executemany(f"INSERT INTO reread.rate VALUES ({marks})", rate_rows(card))  # noqa: S608  marks
         cursor.executemany("INSERT INTO reread.multiplier VALUES (%s, %s, %s, %s, %s)", card.multipliers)
         raw = [name for (name,) in cursor.execute("SELECT raw FROM reread.model_name").fetchall()]
         meant = [(found and found.name, found and found.region, name) for name in raw for found in [prices.model(name)]]
