@@ -6,10 +6,11 @@ import pytest
 
 from reread.archive.friction_report import FrictionGroup, Week
 from reread.features.activity import Rate
+from reread.features.friction import PatternKind
 from reread.features.friction.scene import Cause, FrictionKind, Moment
 from reread.views.charts import chart_lines
 from reread.views.charts.svg import chart_svg
-from reread.views.retro_report import MOST_WEEKS, compared, guess, kinds_line, weeks_chart
+from reread.views.retro_report import MOST_WEEKS, PATTERNS, compared, guess, kinds_line, weeks_chart
 from reread.views.text import Style
 
 
@@ -90,3 +91,7 @@ def test_rates_are_not_added_up() -> None:
     chart = weeks_chart([a_week("2026-02-02", 1, 4), a_week("2026-02-09", 3, 6)])
     assert "otal" not in chart_svg(chart)
     assert "otal" not in "\n".join(chart_lines(chart, 80, Style(colour=False)))
+
+
+def test_every_kind_of_pattern_has_a_name_for_a_person() -> None:
+    assert set(PATTERNS) == {kind.value for kind in PatternKind}
