@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -177,3 +178,21 @@ def test_a_file_that_cannot_be_read_yet_does_not_keep_the_others_out(machines: M
     ran = machines("laptop", "pull", machines.folder, "--encrypt", key)
     assert "1 session imported" in ran.out
     assert ran.err.count("it comes with a later pull") == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+def test_what_is_no_file_in_an_encrypted_folder_is_told_and_not_waited_for(machines: Machines, tmp_path: Path) -> None:
+    key, victim = tmp_path / "key", tmp_path / "victim"
+    machines("desk", "push", machines.folder, "--encrypt", key)
+    (own,) = machines.folder.iterdir()
+    os.mkfifo(own / "000002.pack.sealed")
+    (own / "000003.pack.sealed").symlink_to("/dev/zero")
+    said = machines("laptop", "pull", machines.folder, "--encrypt", key)
+    assert (said.code, "1 session imported" in said.out, said.err.count("it comes with a later pull")) == (0, True, 2)
+    own.rename(tmp_path / "away")
+    victim.mkdir()
+    (victim / "journal.json.sealed").write_text("mine")
+    own.symlink_to(victim)
+    refused = machines("desk", "push")
+    assert (refused.code, "is a link" in refused.err) == (2, True)
+    assert (victim / "journal.json.sealed").read_text() == "mine"

@@ -408,6 +408,10 @@ def test_going_on_with_what_another_machine_pushed_does_not_end_in_its_shorter_c
     desk.push()
     laptop.pull()
     a_session(*MORE, id=SHARED).write(laptop.projects)
+    laptop.push()
+    desk.push()
+    assert any(f"of this one: {SHARED[:8]}" in note for note in desk.pull().notes)
+    assert not any("of this one" in note for note in desk.pull().notes)
     for _ in range(2):
         exchange_all(desk, laptop)
         for each in (desk, laptop):

@@ -201,3 +201,23 @@ def test_rows_of_an_older_version_lead_nowhere_when_a_session_is_restored(
     assert [path.name for path in tmp_path.joinpath("deep").iterdir()] == ["to"]
     assert (list(victim.iterdir()), victim.stat().st_mode & 0o777) == ([], 0o755)
     assert [path.name for path in to.rglob("*") if path.is_file()] == [f"{FIRST}.jsonl"]
+
+
+def test_files_that_say_they_are_at_one_path_stop_nothing(desk: Desk, laptop: Desk) -> None:
+    """A file at the path of one that has moved has its key from the key before."""
+    desk.push()
+    header, raw = transcript(desk.own)
+    second = file_key(header.file, header.path)
+    others = [
+        (replace(header, file=second), raw.replace(b"pangolin", b"aardvark")),
+        (replace(header, file=file_key(second, header.path), kind="settings"), raw),
+        (replace(header, file=file_key(header.machine, header.path.upper()), path=header.path.upper()), raw),
+    ]
+    put_pieces(desk.own, [*others, *pieces_in(desk.own)])
+    laptop.pull()
+    with laptop.open() as archive:
+        assert archive.sync().problems == []
+        for _ in range(2):
+            assert [each for each in archive.safe.verify().damaged if "index" in each] == []
+            archive.safe.rebuild()
+    assert SECOND in laptop.names()

@@ -56,6 +56,8 @@ _DAY_MS = 86_400_000
 class ForgottenElsewhere(Struct, frozen=True, kw_only=True):
     """Sessions of this archive that another machine forgot."""
 
+    id: str
+    """The id of that machine."""
     machine: str
     """Its label."""
     is_proved: bool
@@ -93,10 +95,11 @@ def arrived(
         if sessions:
             found.append(
                 ForgottenElsewhere(
+                    id=each.own.name,
                     machine=each.label,
                     is_proved=each.proved.proof is Proof.KNOWN,
                     sessions=sessions,
-                    recent=_recent(safe.folder.parent, each.label),
+                    recent=_recent(safe.folder.parent, each.own.name),
                 )
             )
     return found
@@ -218,7 +221,7 @@ def _keep_aside(connection: sqlite3.Connection, safe: Safe, sessions: Sequence[S
 
 
 def _write_about(folder: Path, of: ForgottenElsewhere, keys: Set[str]) -> None:
-    document = {"machine": [of.machine], "sessions": [each.row.uuid for each in of.sessions], "keys": sorted(keys)}
+    document = {"machine": [of.id], "sessions": [each.row.uuid for each in of.sessions], "keys": sorted(keys)}
     write_durably(folder / _ABOUT, json.dumps(document))
 
 

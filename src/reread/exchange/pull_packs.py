@@ -32,6 +32,7 @@ from .folder import LARGEST_PACK, Incoming, PieceName, is_forgotten, name_of, ot
 from .forgotten import Agree, ForgottenElsewhere, apply, arrived, expire, forget, hit
 from .keys import KnownMachines, Proof
 
+_NAMED = 10
 _TORN = "is not whole"
 _OF_ANOTHER = "they are not of the machine whose folder they are in"
 
@@ -51,7 +52,7 @@ class Pulled(Struct, frozen=True, kw_only=True):
     problems: list[str]
     """One sentence for each thing that could not be imported yet, or is not believed."""
     notes: list[str] = []
-    """Sentences about keys that are seen for the first time, and about machines that were thrown out."""
+    """Sentences about new keys, machines that were thrown out, and sessions of this machine that others go on with."""
     left: list[ForgottenElsewhere] = []
     """What was forgotten elsewhere and stays here until the person agrees."""
 
@@ -86,18 +87,19 @@ def pull(
     problems = [problem for each in others for problem in (*each.problems, *_strange(each))]
     for each in others:
         learn_machine(connection, each.own.name, each.label)
-    before = read.bytes_by_session(connection)
+    before, mine = read.bytes_by_session(connection), read.ids_of_machine(connection, machine.id)
     size = _take(connection, safe, others, problems)
     adopt_tail(connection, safe, price_file, report)
     _adopt_own_ways(connection, safe, machine, price_file)
     fold_copies(connection, safe, prices)
+    grown = mine - read.ids_of_machine(connection, machine.id)
     after = read.bytes_by_session(connection)
     fresh = {number for number, taken in after.items() if taken != before.get(number)}
     again = hit(connection, safe, set(read.forgotten(connection)), fresh - before.keys())
     forget(connection, safe, prices, again, forget_answers)
     found = arrived(connection, safe, others, known.kept)
     applied = apply(connection, safe, prices, found, known, agree, forget_answers)
-    notes = [*_learn_keys(known, others), *_thrown_out(known, parts)]
+    notes = [*_learn_keys(known, others), *_thrown_out(known, parts), *_shown_longer(grown)]
     marks = _keep_marks(connection, home, others)
     return Pulled(
         folder=folder,
@@ -125,6 +127,15 @@ def _strange(each: Incoming) -> list[str]:
         f"{printable(each.label)}: its journal is {how}, so what it marked and forgot is left out. Compare with"
         f" `reread machine` there; if that is right, `reread pull --trust {each.own.name[:8]}` believes it from now on"
     ]
+
+
+def _shown_longer(sessions: Set[str]) -> list[str]:
+    """A sentence about sessions of this machine that are shown as another machine goes on with them."""
+    named = ", ".join(printable(each)[:8] for each in sorted(sessions)[:_NAMED])
+    more = ", ..." if len(sessions) > _NAMED else ""
+    return (
+        [f"longer copies from another machine are now shown of sessions of this one: {named}{more}"] if sessions else []
+    )
 
 
 def _thrown_out(known: KnownMachines, parts: Sequence[Path]) -> list[str]:

@@ -236,6 +236,11 @@ def sessions_of_machine(connection: sqlite3.Connection, machine: str) -> tuple[i
     return number, size
 
 
+def ids_of_machine(connection: sqlite3.Connection, machine: str) -> set[str]:
+    """The ids of its sessions."""
+    return {as_path(uuid) for (uuid,) in connection.execute("SELECT uuid FROM session WHERE machine = ?", (machine,))}
+
+
 def bytes_by_session(connection: sqlite3.Connection) -> dict[int, int]:
     """The number of bytes kept of every session, without backups."""
     return dict(connection.execute("SELECT session, sum(taken) FROM file WHERE session NOT NULL GROUP BY session"))
