@@ -19,6 +19,7 @@ from reread.records.conversation import SYNTHETIC_MODEL, Assistant
 from reread.records.lenient import FAILURES
 
 from .cost import counts_of
+from .lines import LinesOfResponse
 from .response import Response, advice, doubt
 
 _MARK = b'put_tokens"'
@@ -44,21 +45,14 @@ class _Line(Struct, gc=False):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-class _Rows(Struct, gc=False):
-    """The rows of one response so far, with the counts of the winning one."""
+class _Rows(LinesOfResponse["_Line | Assistant"], kw_only=True):
+    """The rows of one response so far."""
 
     start: int
     """Where the line of the first row starts."""
     time: str | None
     """The earliest time, in the client's own format; None if no row has one."""
     is_sidechain: bool
-    model: str | None = None
-    version: str | None = None
-    usage: Usage = Usage()
-    output: int = 0
-    stop_reason: str | None = None
-    web_searches: int = 0
-    rows: int = 0
 
 
 def scan(content: bytes, file: str, head: str = "") -> list[Response] | None:
@@ -100,8 +94,7 @@ def _salvaged(line: bytes) -> list[Assistant]:
 
 
 def _take(found: dict[str, _Rows], row: _Line | Assistant, start: int) -> bool:
-    """Adds a row to its response: the row with the most output wins, on a tie the last. False if the row is
-    ambiguous."""
+    """Adds a row to its response. False if the row is ambiguous."""
     message = row.message
     if message is None or (usage := message.usage) is None or message.model == SYNTHETIC_MODEL:
         return True
@@ -112,7 +105,7 @@ def _take(found: dict[str, _Rows], row: _Line | Assistant, start: int) -> bool:
     if known is None:
         if not name.startswith("msg_"):
             return False
-        known = found[name] = _Rows(start, time, is_sidechain)
+        known = found[name] = _Rows(line=row, start=start, time=time, is_sidechain=is_sidechain)
     elif known.is_sidechain is not is_sidechain:
         return False
     elif time is None or known.time is None:
@@ -120,15 +113,7 @@ def _take(found: dict[str, _Rows], row: _Line | Assistant, start: int) -> bool:
             return False
     elif time < known.time:
         known.time = time
-    output = usage.output_tokens or 0
-    if output >= known.output:
-        known.model, known.usage, known.version, known.output = message.model, usage, row.version, output
-    served = usage.server_tool_use
-    if served is not None and served.web_search_requests:
-        known.web_searches = max(known.web_searches, served.web_search_requests)
-    if message.stop_reason is not None:
-        known.stop_reason = message.stop_reason
-    known.rows += 1
+    known.add(row, usage, message.stop_reason, is_sidechain=is_sidechain)
     return True
 
 
@@ -165,8 +150,9 @@ def _responses(found: dict[str, _Rows], clock: _Clock, file: str, head: str) -> 
     made: list[Response] = []
     for (key, each), time in zip(found.items(), times, strict=True):
         usage = each.usage
-        unsure = 0 if each.stop_reason is not None else doubt(None, each.version, each.output)
-        about: tuple[Any, ...] = (key, file, head, began, ended, time, each.is_sidechain, each.model, unsure, each.rows)
+        model = each.line.message.model if each.line.message is not None else None
+        unsure = 0 if each.stop_reason is not None else doubt(None, each.line.version, each.output)
+        about: tuple[Any, ...] = (key, file, head, began, ended, time, each.is_sidechain, model, unsure, each.rows)
         response = Response(*counts_of(usage, each.web_searches), *about)
         made.append(response)
         if usage.iterations:

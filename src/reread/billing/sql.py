@@ -1,7 +1,7 @@
 """Money in SQL: which copy of a response counts and whose it is, what it costs, and the sums over responses.
 
 Each rule stands once here and is written for SQLite, PostgreSQL and DuckDB. In Python the same rules are
-`response.settle`, `Prices.cost` and `report.Sums`; `tests/billing/test_sql.py` runs all four beside each other.
+`response.settle`, `Prices.cost` and `report.Sums`; `tests/accounting/test_money_in_sql.py` runs all beside each other.
 """
 
 from __future__ import annotations

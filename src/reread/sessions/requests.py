@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from reread.billing import Prices
 from reread.billing.cost import counts_of
+from reread.billing.lines import LinesOfResponse
 from reread.billing.report import Tokens, total_of
 from reread.billing.response import Response, advice, doubt, settle_all
 from reread.records import Assistant, Record, Spoken, Usage, User
@@ -148,35 +149,26 @@ def _is_counted(record: Assistant) -> bool:
 
 
 def request_of(key: Key, rows: list[Assistant]) -> Request:
-    """A request from its rows. The row with the most output wins; on a tie a row of the main conversation, then the
-    last one. The rows of a response grow."""
+    """A request from its rows."""
     at_home = [row for row in rows if not row.is_sidechain]
-    winner, used = rows[0], _usage(rows[0])
-    best = (-1, False)
-    searches = 0
-    stop_reason = None
+    said = LinesOfResponse(line=rows[0])
     for row in rows:
-        usage = _usage(row)
-        rank = (usage.output_tokens or 0, not row.is_sidechain)
-        if rank >= best:
-            winner, used, best = row, usage, rank
-        if usage.server_tool_use is not None:
-            searches = max(searches, usage.server_tool_use.web_search_requests or 0)
-        if row.message is not None and row.message.stop_reason is not None:
-            stop_reason = row.message.stop_reason
+        stop_reason = row.message.stop_reason if row.message is not None else None
+        said.add(row, _usage(row), stop_reason, is_sidechain=bool(row.is_sidechain))
+    winner = said.line
     return Request(
-        *counts_of(used, searches),
+        *counts_of(said.usage, said.web_searches),
         identity=key,
         key=" ".join(map(str, key)),
         winner=winner,
-        usage=used,
+        usage=said.usage,
         lines=tuple(rows),
         time=milliseconds(_earliest(at_home or rows)),
         model=winner.message.model if winner.message is not None else None,
         request_id=winner.request_id,
-        stop_reason=stop_reason,
-        doubt=doubt(stop_reason, winner.version, used.output_tokens or 0),
-        rows=len(rows),
+        stop_reason=said.stop_reason,
+        doubt=doubt(said.stop_reason, winner.version, said.output),
+        rows=said.rows,
         is_sidechain=not at_home,
     )
 
