@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pkgutil
 import re
 import subprocess
 import sys
@@ -210,6 +211,16 @@ def test_imports_stand_at_the_top() -> None:
     assert HOUSE.inner_imports() <= 125, "import at the top, or attach it there with `lazy.module`"
 
 
+TAKEN = {"team": 55, "lake": 59}
+"""How many names each imports from other rooms, which is what it would need as a package of its own. Never more."""
+
+
+@pytest.mark.parametrize(("room", "most"), TAKEN.items())
+def test_a_store_takes_no_more_names_from_the_core(room: str, most: int) -> None:
+    taken = HOUSE.names_taken(room)
+    assert taken <= most, f"{room} imports {taken} names: let a function that has them already do it for the room"
+
+
 @pytest.mark.parametrize("path", sorted(SOURCE.glob("*/__init__.py")), ids=place)
 def test_every_room_says_what_it_is_for(path: Path) -> None:
     said = ast.get_docstring(tree(path)) or ""
@@ -304,6 +315,15 @@ def test_every_file_named_by_the_documents_exists() -> None:
         if name not in known
     ]
     assert not gone, f"name the files that took their place: {gone}"
+
+
+def test_every_function_of_the_walks_to_a_row_exists() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    walks = page.partition("## From a line to a row")[2].partition("\n## ")[0]
+    named = re.findall(r"`((?:[a-z_]+\.)+\w+(?:\.\w+)?)`", walks)
+    assert len(named) > 30
+    for name in named:
+        pkgutil.resolve_name(f"reread.{name}")  # raises if it is gone: name what took its place
 
 
 def _tests_in(path: Path) -> set[str]:

@@ -76,6 +76,14 @@ def texts_of(record: Record) -> list[FieldText]:
     return read(record) if read is not None else []
 
 
+def is_output(record: Record) -> bool:
+    """Whether a line that looks like a person's has only what programs and other agents wrote, outside of a tool's
+    result."""
+    if not isinstance(record, User) or kind_of(record) is Speaker.TOOL_RESULT:
+        return False
+    return all(each.field is Field.RESULT for each in texts_of(record))
+
+
 def _of_reply(record: Assistant) -> list[FieldText]:
     content = record.content
     if isinstance(content, str):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -110,31 +111,47 @@ def without_copies(
     owned: Iterable[Owned],
     owners: IdOwners,
     begins_with: Callable[[SourceFile, SourceFile], bool],
-    is_kept: Callable[[Owned, set[str]], bool] = lambda _each, _names: False,
-) -> tuple[list[Owned], list[Owned], list[Pair]]:
-    """The sessions to read, the copies, and the files of copies with the files that contain them.
+    *,
+    is_settled: Callable[[Owned], bool] = lambda each: not own_files(*each),
+    is_kept: Callable[[Owned, set[str]], bool] = lambda _each, _ids: False,
+    is_preferred: Callable[[SourceFile], bool] = lambda _file: False,
+) -> tuple[list[Owned], list[Pair]]:
+    """The sessions to read, and the files of copies with the files that contain them.
 
-    A session is a copy if each of its files is the beginning of another's, or if `is_kept` says so. The sessions must
-    come in the order in which they are compared, the larger first: see `largest_first`.
+    A session is a copy if each of its files is the beginning of another's, or if `is_kept` says so, which is asked with
+    its ids. Those that are settled are not compared. Of equal ones, that with files that are preferred is the original.
     """
-    ordered = list(owned)
-    shared = _shared_names(owners.ids_of(session) for session, _ in ordered)
+    settled: list[Owned] = []
+    compared: list[Owned] = []
+    for each in owned:
+        (settled if is_settled(each) else compared).append(each)
+    shared = _shared_names(owners.ids_of(session) for session, _ in compared)
     leaders: dict[str, list[Owned]] = {}
     kept: list[Owned] = []
     copies: list[Owned] = []
     pairs: list[Pair] = []
-    for each in ordered:
-        names = owners.ids_of(each[0])
-        if is_kept(each, names):
+    for each in sorted(compared, key=partial(_rank, is_preferred)):
+        ids = owners.ids_of(each[0])
+        if is_kept(each, ids):
             copies.append(each)
-        elif found := _original_beside(own_files(*each), names, leaders, begins_with):
+        elif found := _original_beside(own_files(*each), ids, leaders, begins_with):
             copies.append(each)
             pairs += found
         else:
             kept.append(each)
-            for name in shared.intersection(names):
+            for name in shared.intersection(ids):
                 leaders.setdefault(name, []).append(each)
-    return kept, copies, pairs
+    return _with_captures_of(copies, [*settled, *kept]), pairs
+
+
+def _rank(is_preferred: Callable[[SourceFile], bool], each: Owned) -> tuple[int, bool, str]:
+    """The larger first, since only a larger session can contain another."""
+    files = own_files(*each)
+    return (
+        -sum(file.size for file in files),
+        not all(map(is_preferred, files)),
+        min(file.location for file in files),
+    )
 
 
 def _original_beside(
@@ -171,12 +188,7 @@ def by_role(files: Iterable[SourceFile]) -> dict[Role, SourceFile]:
     return {role_of(file.kind, file.path): file for file in files}
 
 
-def largest_first(each: Owned) -> tuple[int, str]:
-    files = own_files(*each)
-    return -sum(file.size for file in files), min(file.location for file in files)
-
-
-def captures_to_originals(kept: list[Owned], copies: Sequence[Owned]) -> list[Owned]:
+def _with_captures_of(copies: Sequence[Owned], kept: list[Owned]) -> list[Owned]:
     """Captures of a copy go to its original; if this walk did not find the original, it is read from the safe."""
     for session, _ in copies:
         if session.captures:

@@ -23,7 +23,7 @@ from reread.loading import has_own_name
 from reread.safe.safe import Safe
 from reread.sources import SessionFiles, SourceFile
 
-from .copies import IdOwners, Owned, by_role, captures_to_originals, largest_first, own_files, without_copies
+from .copies import IdOwners, Owned, by_role, own_files, without_copies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,15 +90,13 @@ class KnownCopies:
 
     def sessions_to_read(self, owned: Sequence[Owned], owners: IdOwners) -> list[Owned]:
         """The sessions that are no copies."""
-        new = [each for each in owned if not self._is_known(each)]
-        kept, copies, pairs = without_copies(sorted(new, key=largest_first), owners, _begins_with, self._is_kept)
+        kept, pairs = without_copies(owned, owners, _begins_with, is_settled=self._is_known, is_kept=self._is_kept)
         self.changes.found += [CopyPath(file, original.path, self._machine) for file, original in pairs]
         if self._places:
-            files = (file for each in kept for file in own_files(*each))
+            files = (file for each in kept if not self._is_known(each) for file in own_files(*each))
             self.changes.diverged += [file.path for file in files if file.path in self._places]
-        known = [each for each in owned if self._is_known(each)]
         self.changes.gone = self._gone()
-        return captures_to_originals([*known, *kept], copies)
+        return kept
 
     def _gone(self) -> list[Path]:
         return [

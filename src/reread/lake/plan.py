@@ -13,15 +13,7 @@ from msgspec.structs import replace
 
 from reread import sources
 from reread.errors import SourceError
-from reread.ingest.copies import (
-    IdOwners,
-    Owned,
-    Pair,
-    captures_to_originals,
-    largest_first,
-    own_files,
-    without_copies,
-)
+from reread.ingest.copies import IdOwners, without_copies
 from reread.keys import file_key, session_mark
 from reread.loading import DISK, OrphanAgentFiles
 from reread.sources import FileKind, SessionFiles, SourceFile, place
@@ -208,7 +200,7 @@ def make_plan(
         for session, own in owned
         if not forgotten.is_session(owners.ids_of(session), (*session.all, *own))
     ]
-    kept, copied = _without_copies(owned, owners, reader)
+    kept, copied = without_copies(owned, owners, reader.begins_with, is_preferred=reader.is_taken)
     listed |= {key_of(original.path) for file, original in copied if key_of(file.path) in listed}
     jobs, there, unchanged = [], set(), 0
     for session, own in kept:
@@ -263,21 +255,6 @@ def _key(session: SessionFiles) -> str:
     if session.trunk is not None:
         return file_key("session", uri_of(session.trunk.path))
     return file_key("session", f"{uri_of(session.all[0].folder)}\0{session.id}")
-
-
-def _without_copies(owned: Iterable[Owned], owners: IdOwners, reader: _Reader) -> tuple[list[Owned], list[Pair]]:
-    """The sessions to read, and the files of copies with the files that contain them. Of two equal ones, the one that
-    is already in the lake is kept."""
-    owned = list(owned)
-    captured = [each for each in owned if not own_files(*each)]
-
-    def rank(each: Owned) -> tuple[int, bool, str]:
-        size, path = largest_first(each)
-        return size, not all(reader.is_taken(file) for file in own_files(*each)), path
-
-    ordered = sorted((each for each in owned if own_files(*each)), key=rank)
-    kept, copies, pairs = without_copies(ordered, owners, reader.begins_with)
-    return captures_to_originals([*kept, *captured], copies), pairs
 
 
 def shares_of(jobs: Iterable[ShareJob], size: int = SHARE) -> list[list[ShareJob]]:

@@ -11,13 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from reread import sources
+from reread import loading, sources
 from reread.config import expanded
 from reread.errors import BadInput, SourceError
 from reread.foreign_files import write_below
 from reread.keys import file_key
-from reread.loading import INDEX, ContentReader
-from reread.sources import SourceFile, place
+from reread.sources import SourceFile
 from reread.sources.find import is_config_folder
 
 SCHEMES = ("s3", "gs", "abfs", "abfss")
@@ -90,7 +89,7 @@ def find(source: str, problems: list[SourceError]) -> Iterator[SourceFile]:
     listed = {info.path: info for info in found if info.type == fs.FileType.File}
     for name in _transcript_names(listed):
         info, path = listed[name], Path(f"{scheme}:/{name}")
-        where = place(path)
+        where = sources.place(path)
         if where is not None:
             yield SourceFile(str(path), *where, info.size, info.mtime_ns or 0)
 
@@ -112,7 +111,7 @@ def _transcript_names(names: Iterable[str]) -> list[str]:
     ]
 
 
-class LakeReader(ContentReader):
+class LakeReader(loading.ContentReader):
     """Reads whole source files, local or remote, and keeps those of the present session in memory."""
 
     def __init__(self) -> None:
@@ -133,7 +132,7 @@ class LakeReader(ContentReader):
 
     def index_beside(self, trunk: SourceFile) -> bytes | None:
         try:
-            return _read(trunk.path.parent / INDEX)
+            return _read(trunk.path.parent / loading.INDEX)
         except SourceError:
             return None
 

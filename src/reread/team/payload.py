@@ -25,9 +25,8 @@ from reread.archive.filters import Filter
 from reread.archive.kept_rows import KeptRows
 from reread.archive.search_language import folded_words
 from reread.errors import RereadError, StoreAway, printable
-from reread.features.search_text import Field, texts_of
-from reread.records import Record, User, decode
-from reread.sessions.speaker import Speaker, kind_of
+from reread.features.search_text import Field, is_output, texts_of
+from reread.records import Record, decode
 from reread.times import milliseconds
 
 from .store import Store, database_errors
@@ -336,9 +335,7 @@ def kept_line(record: Record) -> Document | None:
         kept["content"] = value.get("content")
     message = value.get("message")
     if isinstance(message, dict) and value["type"] in ("user", "assistant"):
-        is_told = not isinstance(record, User) or kind_of(record) is Speaker.TOOL_RESULT
-        is_told = is_told or any(each.field is not Field.RESULT for each in texts_of(record))
-        content = _content(message.get("content"), is_told=is_told)
+        content = _content(message.get("content"), is_told=not is_output(record))
         kept["message"] = {**{name: message[name] for name in _MESSAGE if name in message}, "content": content}
     return kept
 
