@@ -11,37 +11,12 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread.archive import usage_report
 from reread.archive.filters import Filter
 from reread.archive.friction_report import LEAST_CONFIDENCE
-from reread.archive.usage_report import (
-    GROUPINGS,
-    Calendar,
-    UsageCell,
-    UsageQuestion,
-    UsageReport,
-    cells_ahead,
-    passing_contexts,
-    place_cell,
-    report_of,
-    tool_cells,
-)
 from reread.billing import Prices
+from reread.billing import sql as billing_sql
 from reread.billing.report import Sums
-from reread.billing.sql import (
-    DUCKDB,
-    MODEL_NAME,
-    MULTIPLIER,
-    NAMES,
-    PROMPT,
-    RATE,
-    owner_order,
-    priced,
-    quarter_of,
-    rate_rows,
-    settled,
-    sum_columns,
-    sums_by_name,
-)
 from reread.errors import BadInput
 from reread.features.activity import Rate
 from reread.rows import RequestContext
@@ -60,17 +35,17 @@ _COUNTED = (
 
 
 SETTLED = f"""
-SELECT *, {PROMPT} AS prompt FROM ({
-    settled(
-        DUCKDB,
+SELECT *, {billing_sql.PROMPT} AS prompt FROM ({
+    billing_sql.settled(
+        billing_sql.DUCKDB,
         "request",
-        owner_order(DUCKDB, ended="epoch_ms(ended)"),
+        billing_sql.owner_order(billing_sql.DUCKDB, ended="epoch_ms(ended)"),
         counted=_COUNTED,
         owned=_OWNERS,
     )
 })
 """  # noqa: S608  our own names
-PRICED = priced(DUCKDB, "settled", "used.*", time="epoch_ms(used.owner_time)")
+PRICED = billing_sql.priced(billing_sql.DUCKDB, "settled", "used.*", time="epoch_ms(used.owner_time)")
 RESPONSE_NOW = """
 SELECT priced.key AS key, owner_file AS file, session.id AS session, session.key AS session_key, owner_time AS time,
     owner_project AS project, owner_git_branch AS git_branch, owner_agent AS agent, owner_skill AS skill,
@@ -81,7 +56,9 @@ FROM priced LEFT JOIN session ON session.key = owner_session
 """
 _OF_A_DAY = ", ".join(
     f"coalesce({column}, 0)::BIGINT AS {'unpriced_tokens' if name == 'unpriced' else name}"
-    for name, column in list(sums_by_name(DUCKDB).items())[: NAMES.index("unpriced") + 1]
+    for name, column in list(billing_sql.sums_by_name(billing_sql.DUCKDB).items())[
+        : billing_sql.NAMES.index("unpriced") + 1
+    ]
 )
 DAY_SUMS = f"""
 SELECT strftime(time, '%Y-%m-%d') AS day, project, model, {_OF_A_DAY}
@@ -146,7 +123,7 @@ def scan_costs(lake: DeltaLake, months: Collection[str]) -> list[ScanCost]:
 _AGED = """SELECT key, id, project, started, {0}, row_number() OVER (
         ORDER BY coalesce(epoch_ms(started), 0), coalesce(epoch_ms(ended), 0), key) AS age
     FROM session WHERE len({0}) > 0"""
-PROMPT = f"""
+billing_sql.PROMPT = f"""
 WITH aged AS ({_AGED.format("typed")}
 ), told AS (SELECT key, id, project, age, unnest(typed) AS said FROM aged
 ), dated AS (SELECT *, CASE WHEN said.time IS NULL THEN age ELSE min(age) OVER (PARTITION BY said.time, said.mark) END
@@ -200,7 +177,7 @@ class FrictionWeek(Struct, frozen=True, kw_only=True):
 
 def by_week(cells: Iterable[FrictionCell], zone: tzinfo | None) -> list[FrictionWeek]:
     """Weeks of projects in which anything was typed or went wrong; what has no time is left out."""
-    calendar = Calendar(zone)
+    calendar = usage_report.Calendar(zone)
     prompts: dict[tuple[str | None, str], int] = {}
     kinds: dict[tuple[str | None, str], dict[str, int]] = {}
     for cell in cells:
@@ -224,10 +201,10 @@ def by_week(cells: Iterable[FrictionCell], zone: tzinfo | None) -> list[Friction
     ]
 
 
-_VIEWS = {"response_now": RESPONSE_NOW, "prompt": PROMPT, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
-LAKE_GROUPINGS = (*(by for by in GROUPINGS if by != "machine"), "team", "person")
-_SUMS = sum_columns(DUCKDB, time="epoch_ms(owner_time)")
-_QUARTER = quarter_of(DUCKDB, "epoch_ms(owner_time)")
+_VIEWS = {"response_now": RESPONSE_NOW, "prompt": billing_sql.PROMPT, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
+LAKE_GROUPINGS = (*(by for by in usage_report.GROUPINGS if by != "machine"), "team", "person")
+_SUMS = billing_sql.sum_columns(billing_sql.DUCKDB, time="epoch_ms(owner_time)")
+_QUARTER = billing_sql.quarter_of(billing_sql.DUCKDB, "epoch_ms(owner_time)")
 
 
 def _in_utc(time: datetime | None) -> datetime | None:
@@ -290,10 +267,14 @@ class LakeAnswers:
     def _price_tables(self) -> None:
         """Creates the tables that prices are looked up in; `model_name` is empty yet."""
         card = self._prices.rate_card()  # 12 ms
-        self._make("rate", f"{RATE[0]} TEXT, {', '.join(f'{name} HUGEINT' for name in RATE[1:])}", [*rate_rows(card)])
-        texts = ", ".join(f"{name} TEXT" for name in MULTIPLIER[:3])
+        self._make(
+            "rate",
+            f"{billing_sql.RATE[0]} TEXT, {', '.join(f'{name} HUGEINT' for name in billing_sql.RATE[1:])}",
+            [*billing_sql.rate_rows(card)],
+        )
+        texts = ", ".join(f"{name} TEXT" for name in billing_sql.MULTIPLIER[:3])
         self._make("multiplier", f"{texts}, numerator HUGEINT, denominator HUGEINT", card.multipliers)
-        self._make("model_name", ", ".join(f"{name} TEXT" for name in MODEL_NAME), ())
+        self._make("model_name", ", ".join(f"{name} TEXT" for name in billing_sql.MODEL_NAME), ())
 
     def _name_models(self) -> None:
         """Fills the table `model_name`; needed before anything is priced. Done only then, because it reads a column of
@@ -336,7 +317,7 @@ class LakeAnswers:
         except duckdb.Error as error:
             raise BadInput(f"the lake does not understand this: {str(error).partition(chr(10))[0]}") from error
 
-    def usage(self, ask: UsageQuestion) -> UsageReport:
+    def usage(self, ask: usage_report.UsageQuestion) -> usage_report.UsageReport:
         """The report that an archive with the same transcripts would give. Raises BadInput for what a lake cannot
         answer."""
         if ask.by == "machine":
@@ -348,10 +329,10 @@ class LakeAnswers:
         self._name_models()
         self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
         ((lines, malformed),) = self._rows("SELECT coalesce(sum(lines), 0), coalesce(sum(malformed), 0) FROM file")
-        made = report_of(ask.by, self._cells(ask), self._prices, (int(lines), int(malformed)))
+        made = usage_report.report_of(ask.by, self._cells(ask), self._prices, (int(lines), int(malformed)))
         return self._with_titles(made) if ask.by == "session" else made
 
-    def _with_titles(self, made: UsageReport) -> UsageReport:
+    def _with_titles(self, made: usage_report.UsageReport) -> usage_report.UsageReport:
         about = {
             name: (title, project) for name, title, project in self._rows("SELECT id, title, project FROM session")
         }
@@ -416,14 +397,14 @@ class LakeAnswers:
         )
         return by_week((FrictionCell(*row) for row in rows if filters.keeps_project(row[1])), zone)
 
-    def _cells(self, ask: UsageQuestion) -> Iterator[UsageCell]:
+    def _cells(self, ask: usage_report.UsageQuestion) -> Iterator[usage_report.UsageCell]:
         where = self._condition(ask.filters)
         if ask.by in ("day", "week", "month", "model", "block"):
             found = self._rows(
                 f"""SELECT {_QUARTER}, coalesce(model, ''), {_SUMS} FROM counted
                     WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2"""  # noqa: S608  digests and numbers
             )
-            yield from cells_ahead(found, UsageQuestion(by=ask.by, zone=ask.zone), ())
+            yield from usage_report.cells_ahead(found, usage_report.UsageQuestion(by=ask.by, zone=ask.zone), ())
         elif ask.by == "session":
             yield from self._by_session(where)
         elif ask.by in ("team", "person"):
@@ -439,7 +420,7 @@ class LakeAnswers:
         if filters.until is not None:
             parts.append(f"epoch_ms(owner_time) < {int(filters.until.timestamp() * 1000):d}")
         if filters.project or filters.git_branch or filters.model or filters.tool:
-            owners, counted = passing_contexts(self._contexts(), filters)
+            owners, counted = usage_report.passing_contexts(self._contexts(), filters)
             for column, kept in (("owner_context", owners), ("context", counted)):
                 if kept is not None:
                     digests = ", ".join(f"'{digest}'" for digest in kept)
@@ -456,21 +437,21 @@ class LakeAnswers:
             for digest, *values in rows
         }
 
-    def _by_session(self, where: str) -> Iterator[UsageCell]:
+    def _by_session(self, where: str) -> Iterator[usage_report.UsageCell]:
         rows = self._rows(
             f"""SELECT session.id, counted.model, owner_is_sidechain OR owner_is_agent_file, owner_is_abandoned, {_SUMS}
                 FROM counted LEFT JOIN session ON session.key = owner_session WHERE {where} GROUP BY 1, 2, 3, 4"""  # noqa: S608
         )
         for session, model, is_agent, is_abandoned, *sums in rows:
-            yield UsageCell(session, model, Sums(*sums), is_agent, is_abandoned)
+            yield usage_report.UsageCell(session, model, Sums(*sums), is_agent, is_abandoned)
 
-    def _by_person(self, by: str, where: str) -> Iterator[UsageCell]:
+    def _by_person(self, by: str, where: str) -> Iterator[usage_report.UsageCell]:
         rows = self._rows(
             f"""SELECT coalesce(file_person.{by}, '{UNASSIGNED}'), counted.model, {_SUMS}
                 FROM counted LEFT JOIN file_person ON file_person.file = owner_file WHERE {where} GROUP BY 1, 2"""  # noqa: S608
         )
         for name, model, *sums in rows:
-            yield UsageCell(name, model, Sums(*sums))
+            yield usage_report.UsageCell(name, model, Sums(*sums))
 
     def sessions_of(self, person: str) -> list[str]:
         """Ids of the sessions that have a file of a person."""
@@ -515,7 +496,7 @@ class LakeAnswers:
         found = [FoundText(**dict(zip(names, row[1:], strict=True))) for row in rows]
         return (int(rows[0][0]) if rows else 0), [replace(each, time=_in_utc(each.time)) for each in found]
 
-    def _by_context(self, ask: UsageQuestion, where: str) -> Iterator[UsageCell]:
+    def _by_context(self, ask: usage_report.UsageQuestion, where: str) -> Iterator[usage_report.UsageCell]:
         """Cells by a context's project, branch, tool and so on. Grouped as the ledger groups them, because dividing by
         tools rounds differently for other groups."""
         contexts = self._contexts()
@@ -526,6 +507,6 @@ class LakeAnswers:
         for how, place, *values in rows:
             sums, model, at = Sums(*values), contexts[how].model, contexts[place]
             if ask.by == "tool":
-                yield from tool_cells(contexts[how].tools, model, sums)
+                yield from usage_report.tool_cells(contexts[how].tools, model, sums)
             else:
-                yield place_cell(ask, at, model, sums)
+                yield usage_report.place_cell(ask, at, model, sums)

@@ -16,24 +16,13 @@ from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 from msgspec.structs import replace
 from zstandard import ZstdDecompressor
 
-from reread.archive import Machine, StoredSession, ids_called, shown_names
+from reread.archive import Machine, StoredSession, ids_called, search_language, shown_names, usage_report
 from reread.archive.filters import Filter
 from reread.archive.listing import Listed
-from reread.archive.search_language import Candidate, parse, query_hits
 from reread.archive.text_search import Hit, SearchAnswer
-from reread.archive.usage_report import (
-    GROUPINGS,
-    PERIODS,
-    UsageCell,
-    UsageQuestion,
-    UsageReport,
-    cells_ahead,
-    report_of,
-    tool_cells,
-)
 from reread.billing import packaged_prices
+from reread.billing import sql as billing_sql
 from reread.billing.report import Sums
-from reread.billing.sql import POSTGRES, quarter_of, sum_columns
 from reread.errors import BadInput, printable
 from reread.features.search_text import Field, texts_of
 from reread.foreign_files import write_below
@@ -50,8 +39,8 @@ from .store import Store, as_json, database_errors, found_session
 if TYPE_CHECKING:
     from reread.sessions import Session
 
-TEAM_GROUPINGS = (*GROUPINGS, "team", "person")
-_SUMS = sum_columns(POSTGRES)
+TEAM_GROUPINGS = (*usage_report.GROUPINGS, "team", "person")
+_SUMS = billing_sql.sum_columns(billing_sql.POSTGRES)
 _KEYS: dict[str, LiteralString] = {
     "session": "uuid",
     "project": "project",
@@ -71,7 +60,9 @@ _UNANSWERED = {
 }
 
 
-def usage(store: Store, by: str = "day", filters: Filter | None = None, timezone: tzinfo | None = None) -> UsageReport:
+def usage(
+    store: Store, by: str = "day", filters: Filter | None = None, timezone: tzinfo | None = None
+) -> usage_report.UsageReport:
     """The report of `Archive.usage` over everything that the role may see; also by team and person. Raises BadInput for
     a grouping or filter that a store cannot answer."""
     filters = filters or Filter()
@@ -86,7 +77,7 @@ def usage(store: Store, by: str = "day", filters: Filter | None = None, timezone
                FROM reread.seen_file AS file JOIN reread.seen_session AS session ON session.id = file.session
                WHERE is_counted"""
         )[0]
-        report = report_of(by, cells, prices, (lines[0], lines[1]))
+        report = usage_report.report_of(by, cells, prices, (lines[0], lines[1]))
         counted_with = store.note("prices") or report.accounting.price_table_date
         report = replace(report, accounting=replace(report.accounting, price_table_date=counted_with))
         return _with_projects(store, report) if by == "session" else report
@@ -136,18 +127,18 @@ def _cells(
     source: tuple[LiteralString, list[Any]],
     kept: tuple[LiteralString, list[Any]],
     timezone: tzinfo | None,
-) -> Iterator[UsageCell]:
+) -> Iterator[usage_report.UsageCell]:
     responses, condition, values = source[0], kept[0], [*source[1], *kept[1]]
-    if by in (*PERIODS, "model", "block"):
+    if by in (*usage_report.PERIODS, "model", "block"):
         rows = store.rows(
-            f"""SELECT {quarter_of(POSTGRES)}, coalesce(model, ''), {_SUMS} FROM {responses}
+            f"""SELECT {billing_sql.quarter_of(billing_sql.POSTGRES)}, coalesce(model, ''), {_SUMS} FROM {responses}
                 WHERE {condition} GROUP BY 1, 2""",  # noqa: S608  our own text
             values,
         )
         rows.sort(
             key=lambda row: (row[0] is not None, row[0], row[1])
         )  # in SQL, sorting all responses would take a third of the time
-        yield from cells_ahead(rows, UsageQuestion(by=by, zone=timezone), ())
+        yield from usage_report.cells_ahead(rows, usage_report.UsageQuestion(by=by, zone=timezone), ())
         return
     key, labels = _KEYS[by], _labels(store) if by == "machine" else {}
     # Shares of several tools are divided once per circumstance, not per response, as the archive does it.
@@ -159,11 +150,11 @@ def _cells(
     )
     for name, model, is_agent, is_abandoned, *sums in rows:
         if by == "tool":
-            yield from tool_cells(name, model, Sums(*sums))
+            yield from usage_report.tool_cells(name, model, Sums(*sums))
         elif by == "session":
-            yield UsageCell(name, model, Sums(*sums), is_agent=is_agent, is_abandoned=is_abandoned)
+            yield usage_report.UsageCell(name, model, Sums(*sums), is_agent=is_agent, is_abandoned=is_abandoned)
         else:
-            yield UsageCell(labels.get(name, name), model, Sums(*sums))
+            yield usage_report.UsageCell(labels.get(name, name), model, Sums(*sums))
 
 
 def _labels(store: Store) -> dict[str, str]:
@@ -179,7 +170,7 @@ def _machines(store: Store) -> list[Machine]:
     return [Machine(number, label, tuple(labels)) for number, label, labels in rows]
 
 
-def _with_projects(store: Store, report: UsageReport) -> UsageReport:
+def _with_projects(store: Store, report: usage_report.UsageReport) -> usage_report.UsageReport:
     about = {
         uuid: (title, project)
         for uuid, title, project in store.rows(
@@ -377,7 +368,7 @@ def search(
 ) -> SearchAnswer:
     """Ranked hits in the text that the role may see; a store never has tool results."""
     _refuse_unanswered(filters)
-    terms = parse(query, fields)
+    terms = search_language.parse(query, fields)
     since, until = milliseconds(filters.since), milliseconds(filters.until)
     among = None
     if filters.project or filters.model or filters.machine or filters.git_branch or filters.tool:
@@ -392,10 +383,12 @@ def search(
     for number, _, uuid, time, line, _ in rows:
         stored = known.get(number)
         for field, text in texts_of(decode(line.encode())) if stored is not None else ():
-            told_here = query_hits(terms.terms, text) if field in terms.fields and text != NOT_SENT else None
+            told_here = (
+                search_language.query_hits(terms.terms, text) if field in terms.fields and text != NOT_SENT else None
+            )
             if stored is not None and told_here is not None and told_here.occurrences:
                 at = moment(time)
-                score = Candidate(number, at, field, told_here, len(text)).score(now)
+                score = search_language.Candidate(number, at, field, told_here, len(text)).score(now)
                 hits.append((score, Hit(session=stored, uuid=uuid, field=field, time=at, text=text, score=score)))
     hits.sort(key=lambda each: (each[0], each[1].time.timestamp() if each[1].time else 0.0), reverse=True)
     return SearchAnswer(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, LiteralString, ParamSpec, Ty
 from msgspec import Struct
 
 from reread import lazy
+from reread.billing import sql as billing_sql
 from reread.billing.response import Response, settle_all
-from reread.billing.sql import POSTGRES, RATE, TOKENS, owner_order, priced, rate_rows, settled
 from reread.errors import BadInput, StoreAway, StoreBusy, StoreRefused, printable
 
 if TYPE_CHECKING:
@@ -31,19 +31,19 @@ else:
 VERSION = 3
 """The version of tables and functions. Increase it with every change of what a client may send or ask; a client refuses
 any other version."""
-_SETTLED = settled(
-    POSTGRES,
+_SETTLED = billing_sql.settled(
+    billing_sql.POSTGRES,
     """(
         SELECT told.*, head, began, ended, file.key || ' ' || person AS place
         FROM told JOIN file ON file.id = told.file JOIN session ON session.id = file.session
         WHERE asked = ANY (keys) AND is_counted
     ) AS told""",
-    owner_order(POSTGRES, file="place"),
-    counted=("key", "asked", "model", "speed", "geo", "tier", *TOKENS, "tools", "circumstance"),
+    billing_sql.owner_order(billing_sql.POSTGRES, file="place"),
+    counted=("key", "asked", "model", "speed", "geo", "tier", *billing_sql.TOKENS, "tools", "circumstance"),
     owned=("file", "is_sidechain", "is_abandoned", "time", "project", "git_branch", "agent", "skill", "circumstance"),
 )
 """What `settle(keys)` of the schema stores of every response."""
-_PRICED = priced(POSTGRES, "reread.response", "used.key", schema="reread.")
+_PRICED = billing_sql.priced(billing_sql.POSTGRES, "reread.response", "used.key", schema="reread.")
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 _OLDEST_SERVER = 140_000
@@ -288,8 +288,8 @@ def _write_prices(store: Store, prices: Prices) -> None:
     run.execute("DELETE FROM reread.rate")
     run.execute("DELETE FROM reread.multiplier")
     with run.cursor() as cursor:
-        marks = ", ".join(["%s"] * len(RATE))
-        cursor.executemany(f"INSERT INTO reread.rate VALUES ({marks})", rate_rows(card))  # noqa: S608  marks
+        marks = ", ".join(["%s"] * len(billing_sql.RATE))
+        cursor.executemany(f"INSERT INTO reread.rate VALUES ({marks})", billing_sql.rate_rows(card))  # noqa: S608  marks
         cursor.executemany("INSERT INTO reread.multiplier VALUES (%s, %s, %s, %s, %s)", card.multipliers)
         raw = [name for (name,) in cursor.execute("SELECT raw FROM reread.model_name").fetchall()]
         meant = [(found and found.name, found and found.region, name) for name in raw for found in [prices.model(name)]]
