@@ -43,6 +43,10 @@ def say(raw: bytes) -> None:
     os.write(1, raw)
 
 
+HOOKS: Json = {}
+"""What `initialize` announced."""
+
+
 class Heard:
     """Frames from the host, as they come."""
 
@@ -60,7 +64,16 @@ class Heard:
             self._rest += chunk
         line, _, self._rest = self._rest.partition(b"\n")
         frame: Json = json.loads(line)
-        return frame
+        if frame["type"] != "control_request" or frame["request"]["subtype"] != "initialize":
+            return frame
+        HOOKS.update(frame["request"].get("hooks") or {})
+        said = {
+            "subtype": "success",
+            "request_id": frame["request_id"],
+            "response": {"commands": [{"name": "compact"}]},
+        }
+        say(frames.frame("control_response", response=said))
+        return self.next(seconds)
 
     def must(self) -> Json:
         frame = self.next()
@@ -203,9 +216,6 @@ def arguments() -> None:
     result()
 
 
-HOOKS: Json = {}
-
-
 def spends() -> None:
     """Three responses of a dollar each, with a tool after each; a hook may end it."""
     usage = {**frames.FINAL, "input_tokens": 200_000}
@@ -248,11 +258,6 @@ ACTS: dict[str, Callable[[], None]] = {
 def prompts() -> Iterator[str]:
     while True:
         frame = HEARD.must()
-        if frame["type"] == "control_request":
-            HOOKS.update(frame["request"].get("hooks") or {})
-            said = {"subtype": "success", "request_id": frame["request_id"], "response": {}}
-            say(frames.frame("control_response", response=said))
-            continue
         content = frame["message"]["content"]
         yield content if isinstance(content, str) else content[0]["text"]
 

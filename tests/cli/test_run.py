@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from cli.running import PROGRAM, Ran, environment
+from cli.running import PROGRAM, Ran, environment, without_colour
 from cli.terminals import Terminal
 from reread.testing import a_prompt, a_reply, a_session
 
@@ -371,16 +371,31 @@ def test_a_question_is_a_menu(place: Place) -> None:
     assert sent(place)[0]["updatedInput"]["answers"] == {"Which colour?": "Blue", "Which days?": "Monday, Friday"}
 
 
-def test_a_question_takes_own_words(place: Place) -> None:
+def test_a_question_takes_own_words_from_their_first_letter(place: Place) -> None:
     with place.terminal("ask") as terminal:
-        terminal.wait_for("o or q > ")
-        terminal.press("o")
-        terminal.wait_for("in your words: ")
-        terminal.press("Green\n")
-        terminal.wait_for("o or q > ")
-        terminal.press("2\n")
+        terminal.wait_for("your words or q > ")
+        terminal.press("oraNGE\x7f\x7f\x7fnge\n")
+        terminal.wait_for("your words or q > ")
+        terminal.press("quite soon\n")
         assert terminal.end() == 0
-    assert sent(place)[0]["updatedInput"]["answers"] == {"Which colour?": "Green", "Which days?": "Tuesday"}
+    assert sent(place)[0]["updatedInput"]["answers"] == {"Which colour?": "orange", "Which days?": "quite soon"}
+
+
+def test_q_alone_leaves_a_question(place: Place) -> None:
+    with place.terminal("ask") as terminal:
+        terminal.wait_for("your words or q > ")
+        terminal.press("q\n")
+        assert terminal.end() == 0
+    assert sent(place)[0] == {"behavior": "deny", "message": "The user stopped here.", "interrupt": True}
+
+
+def test_a_reason_that_is_typed_ahead_is_whole_and_seen(place: Place) -> None:
+    with place.terminal("bash") as terminal:
+        terminal.wait_for("\n  > ")
+        terminal.press("nnot today\n")
+        terminal.wait_for("not today")
+        terminal.end()
+    assert sent(place)[0]["message"] == "not today"
 
 
 def test_a_plan_is_shown_and_judged(place: Place) -> None:
@@ -563,7 +578,7 @@ def test_model_mode_and_thinking_are_steered_by_commands(place: Place) -> None:
     asked = [
         json.loads(line[30:])["request"]
         for line in place.captured.splitlines()
-        if "> {" in line[:32] and '"control_request"' in line
+        if "> {" in line[:32] and '"control_request"' in line and '"initialize"' not in line
     ]
     assert asked[:3] == [
         {"subtype": "set_model", "model": "haiku"},
@@ -587,12 +602,81 @@ def test_what_can_be_typed_between_prompts_is_told_and_exit_ends_it(place: Place
     assert "/help" not in place.captured and "/exit" not in place.captured
 
 
-def test_ctrl_c_at_the_prompt_ends_the_run(place: Place) -> None:
+def test_ctrl_c_at_the_prompt_clears_the_line_and_asks_before_it_leaves(place: Place) -> None:
     with place.terminal("-i") as terminal:
         terminal.wait_for("> ")
-        time.sleep(0.5)  # a signal between the prompt and the waiting for a key is seen by Python with the next key
+        terminal.press("half a line")
+        terminal.wait_for("half a line")
+        time.sleep(0.3)  # a signal between two awaits is seen with the next key
+        terminal.press("\x03")
+        time.sleep(0.3)
+        terminal.press("whole\n")
+        terminal.wait_for("You said whole")
+        terminal.wait_for("\n> ")
+        time.sleep(0.3)
+        terminal.press("\x03")
+        terminal.wait_for("Ctrl-C again or Ctrl-D to leave")
         terminal.press("\x03")
         assert terminal.end() == 130
+    assert "half a line" not in place.captured
+
+
+def test_what_is_entered_while_the_client_works_is_queued_and_seen(place: Place) -> None:
+    with place.terminal("-i", "slow") as terminal:
+        terminal.wait_for("Thinking on")
+        terminal.press("then this\nand th")
+        end = time.monotonic() + 30
+        while "⏎ then this  > and th" not in without_colour(terminal.written) and time.monotonic() < end:
+            terminal.wait_for("on ")
+        assert "1 queued" in terminal.written
+        terminal.press("\x03")
+        terminal.wait_for("interrupted while thinking")
+        terminal.wait_for("> then this\n  and th")
+        time.sleep(0.3)
+        terminal.press("at\n")
+        terminal.wait_for("You said then this\n         and that")
+        terminal.wait_for("\n> ")
+        terminal.press("\x04")
+        assert terminal.end() == 0
+
+
+def test_what_is_typed_behind_enter_is_the_next_prompt(place: Place) -> None:
+    with place.terminal("-i", "two") as terminal:
+        terminal.wait_for("\n  > ")
+        terminal.press("y")
+        terminal.wait_for("\n  > ")
+        terminal.press("y")
+        terminal.wait_for("\n> ")
+        terminal.press("one\nsecond\n")
+        terminal.wait_for("You said one")
+        terminal.wait_for("You said second")
+        terminal.wait_for("\n> ")
+        terminal.press("\x04")
+        assert terminal.end() == 0
+
+
+def test_the_history_is_kept_over_runs_and_tab_completes(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "lantern.py").write_text("")
+    with place.terminal("-i", "--cwd", str(tmp_path)) as terminal:
+        terminal.wait_for("\n> ")
+        terminal.press("look at @lant\t")
+        terminal.wait_for("look at @lantern.py")
+        terminal.press("now\n")
+        terminal.wait_for("You said look at @lantern.py now")
+        terminal.wait_for("\n> ")
+        terminal.press("/comp\t")
+        terminal.wait_for("/compact ")
+        terminal.press("\x15\x04")
+        assert terminal.end() == 0
+    assert (place.home / "run-history").stat().st_mode & 0o777 == 0o600
+    with place.terminal("-i") as terminal:
+        terminal.wait_for("\n> ")
+        terminal.press("\x1b[A")
+        terminal.wait_for("look at @lantern.py now")
+        terminal.press("\x15/thi\t")
+        terminal.wait_for("/thinking ")
+        terminal.press("\x15\x04")
+        assert terminal.end() == 0
 
 
 def test_without_colour_nothing_is_coloured(place: Place) -> None:

@@ -218,9 +218,8 @@ class TerminalAnswerer:
                 self._put("\r")
 
     async def _line(self, prompt: str) -> str:
-        with self._keyboard.typing():
-            self._put(prompt)
-            return await self._keyboard.line()
+        self._put(prompt)
+        return (await self._keyboard.line_from("", self._put)).strip()
 
     async def _judge_plan(self, permission: Permission) -> Decision:
         keys = " ".join(f"[{key}]{rest}" for key, rest in (("y", "es"), ("n", "o"), *self.leaves))
@@ -250,28 +249,35 @@ class TerminalAnswerer:
         return outgoing.answers(permission.input, chosen)
 
     async def _choice(self, question: AskedQuestion) -> str | Decision:
-        """One or several labels, or a text in the person's words; a decision if the question was left."""
+        """One or several labels, or a text in the person's words; a decision if the question was left.
+
+        A number answers with its key. Any other key begins a line, so that an answer keeps its first letter.
+        """
         labels = [option.label for option in question.options]
         by_key = len(labels) < 10 and not question.is_several
         several = " (several: 1,3)" if question.is_several else ""
-        *names, last = ["o", *(key for key, _ in self.leaves)]
+        *names, last = ["your words", *(key for key, _ in self.leaves)]
+        prompt = f"  number{several}, {', '.join(names)} or {last} > "
         while True:
-            prompt = f"  number{several}, {', '.join(names)} or {last} > "
-            if by_key:
-                self._put(prompt)
-            typed = await self._keyboard.key() if by_key else await self._line(prompt)
-            if (by_key or typed) and (left := self._left(typed.lower())) is not None:
-                return left
-            if typed.lower() == "o":
-                answer = await self._line("in your words: ")
-                if answer:
-                    return answer
+            self._put(prompt)
+            key = await self._keyboard.key()
+            if not key:
+                return Deny(reason=STOPPED, interrupt=True)
+            if by_key and key.isdecimal():
+                if (found := picked(key, labels, is_several=False)) is not None:
+                    self._put(f"{harmless(found)}\n")
+                    return found
+                self._put("\r")
                 continue
-            found = picked(typed, labels, is_several=question.is_several)
-            if found is not None:
-                self._put(f"{harmless(found)}\n" if by_key else "")
+            typed = await self._keyboard.line_from(key, self._put) if key.isprintable() else ""
+            if not typed.strip():
+                self._put("\r")
+            elif (left := self._left(typed.strip().lower())) is not None:
+                return left
+            elif (found := picked(typed, labels, is_several=question.is_several)) is not None:
                 return found
-            self._put("\r" if by_key else "")
+            elif not typed.replace(",", "").replace(" ", "").isdecimal():
+                return typed.strip()
 
     # Editing the input
 

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from reread.live.transport import ending_signals
+from reread.views.text import cells
 
 
 class Interrupts:
@@ -40,6 +41,15 @@ class Interrupts:
 
     def _soon(self, callback: Callable[[], None]) -> None:
         self._loop.call_soon_threadsafe(callback)
+
+    @contextlib.contextmanager
+    def handled(self, callback: Callable[[], None]) -> Iterator[None]:
+        """Calls another function for Ctrl-C meanwhile."""
+        before, self._callback = self._callback, callback
+        try:
+            yield
+        finally:
+            self._callback = before
 
     @contextlib.contextmanager
     def left_alone(self) -> Iterator[None]:
@@ -88,6 +98,16 @@ if sys.platform == "win32":
     class Keyboard:
         """The keys of a Windows console, which must be polled."""
 
+        can_edit = False
+        """Whether keys come one by one, with those that move the cursor."""
+        on_stop: Callable[[], None] = staticmethod(_ignore)
+        """Called before Ctrl-Z stops us."""
+
+        @contextlib.contextmanager
+        def watched(self, on_keys: Callable[[str], None]) -> Iterator[None]:  # noqa: ARG002
+            """Does nothing: keys wait in the console until they are asked for."""
+            yield
+
         @contextlib.contextmanager
         def quiet(self) -> Iterator[None]:
             """Does nothing: a console shows a key only when it is read."""
@@ -113,6 +133,11 @@ if sys.platform == "win32":
         async def line(self) -> str:
             return await asyncio.to_thread(_line)
 
+        async def line_from(self, begun: str, put: Callable[[str], None]) -> str:
+            """A line that begins with keys that were read already."""
+            put(begun)
+            return begun + await self.line()
+
         @contextlib.contextmanager
         def typing(self) -> Iterator[None]:
             """Does nothing: a console always reads lines with echo."""
@@ -128,6 +153,7 @@ else:
     import os
     import re
     import termios
+    from codecs import getincrementaldecoder
 
     _SEQUENCE = re.compile(rb"\x1b(\[[0-9;?]*[@-~]|O.|.)?", re.DOTALL)
     """What arrows and function keys send."""
@@ -139,6 +165,64 @@ else:
             self._terminal = sys.stdin.fileno()
             self._ahead = b""
             self._is_line_wise = False
+            self._decoder = getincrementaldecoder("utf-8")("replace")
+            self._on_keys: Callable[[str], None] | None = None
+            self.on_stop: Callable[[], None] = _ignore
+            """Called before Ctrl-Z stops us."""
+
+        @property
+        def can_edit(self) -> bool:
+            """Whether keys come one by one, with those that move the cursor."""
+            return not self._is_line_wise and os.environ.get("TERM") not in ("", "dumb", None)
+
+        @contextlib.contextmanager
+        def editing(self) -> Iterator[None]:
+            """Keys come as they are typed, unseen; see `keys`."""
+            with self._mode(0, termios.ECHO | termios.ICANON):
+                yield
+
+        async def keys(self) -> str:
+            """What is typed next, whole characters and keys of several; Ctrl-D if the terminal is gone."""
+            typed, self._ahead = self._ahead or await self._read(), b""
+            return self._decoder.decode(typed) if typed else _END
+
+        @contextlib.contextmanager
+        def watched(self, on_keys: Callable[[str], None]) -> Iterator[None]:
+            """Calls a function with what is typed while nothing asks for it."""
+            self._on_keys = on_keys
+            with self.editing():
+                self._watch(is_on=True)
+                try:
+                    yield
+                finally:
+                    self._watch(is_on=False)
+                    self._on_keys = None
+
+        def _watch(self, *, is_on: bool) -> None:
+            loop = asyncio.get_running_loop()
+            if is_on and self._on_keys is not None:
+                loop.add_reader(self._terminal, self._take_keys)
+            elif self._on_keys is not None:
+                loop.remove_reader(self._terminal)
+
+        def _take_keys(self) -> None:
+            try:
+                typed = os.read(self._terminal, 4096)
+            except OSError:
+                typed = b""
+            if not typed:
+                self._watch(is_on=False)
+            elif self._on_keys is not None:
+                self._on_keys(self._decoder.decode(typed))
+
+        @contextlib.contextmanager
+        def _unwatched(self) -> Iterator[None]:
+            """Keys are for somebody else meanwhile."""
+            self._watch(is_on=False)
+            try:
+                yield
+            finally:
+                self._watch(is_on=True)
 
         @contextlib.contextmanager
         def quiet(self) -> Iterator[None]:
@@ -150,7 +234,7 @@ else:
         def listening(self) -> Iterator[None]:
             """Discards keys typed before: they were not meant for this question."""
             self._ahead = b""
-            with self._mode(0, termios.ECHO | termios.ICANON, termios.TCSAFLUSH):
+            with self._unwatched(), self._mode(0, termios.ECHO | termios.ICANON, termios.TCSAFLUSH):
                 yield
 
         async def key(self) -> str:
@@ -177,6 +261,26 @@ else:
                         break
                     typed += more
             return typed.decode("utf-8", "replace").partition("\n")[0].strip()
+
+        async def line_from(self, begun: str, put: Callable[[str], None]) -> str:
+            """A line that begins with keys that were read already; they can be taken back, as all others."""
+            text, typed = "", begun
+            while True:
+                for character in _SEQUENCE.sub(b"", typed.encode()).decode("utf-8", "ignore"):
+                    if character in "\r\n":
+                        put("\n")
+                        return text
+                    if character == _END and not text:
+                        return ""
+                    if character in "\x7f\b" and text:
+                        put("\b \b" * cells(text[-1]))
+                        text = text[:-1]
+                    elif character.isprintable():
+                        put(character)
+                        text += character
+                typed = await self.keys()
+                if typed == _END:
+                    return text
 
         @contextlib.contextmanager
         def typing(self) -> Iterator[None]:
@@ -208,6 +312,7 @@ else:
         def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  what `signal` calls
             """Handles Ctrl-Z. The shell changes the terminal mode and does not restore it at `fg`, so we do. After `bg`
             the terminal is the shell's and is left alone."""
+            self.on_stop()
             mode = termios.tcgetattr(self._terminal)
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
             signal.raise_signal(signal.SIGTSTP)  # returns when the process is continued

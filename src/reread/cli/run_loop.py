@@ -23,14 +23,15 @@ from reread.live.outgoing import Allow, Decision, Deny
 from reread.live.rules import AllowRule, allowing
 from reread.live.transport import Errands
 from reread.views.numbers import count
+from reread.views.run_status import RunStatus
 
 from .answerers import Answerer, ProgramAnswerer, TerminalAnswerer
 from .event_printer import Showing
 from .keyboard import Interrupts, Keyboard, typed_line
 from .main import EXIT_INTERRUPTED, EXIT_USAGE
+from .prompt_reader import PROMPT, Completion, PromptHistory, PromptReader
+from .status_bar import StatusBar, TurnDisplay
 from .streams import tell
-
-PROMPT = "> "
 
 
 def talk(
@@ -59,7 +60,20 @@ class _Run:
         self._showing = Showing(args, config)
         self._keyboard = Keyboard()
         self._rules = tuple(map(AllowRule.parse, args.allow))
-        self._gate = CostGate(CostMeter(load_prices(config.prices)), _limits(args, config), self._may_exceed)
+        meter = CostMeter(load_prices(config.prices))
+        self._gate = CostGate(meter, _limits(args, config), self._may_exceed)
+        self._status = RunStatus()
+        style, put = self._showing.screen.view.style, self._showing.put
+        can_draw = config.can_redraw and sys.stdin.isatty() and not args.jsonl
+        bar = StatusBar(put, _ROWS_BELOW, is_possible=can_draw)
+        self._display = TurnDisplay(bar, self._status, meter, style)
+        self._keyboard.on_stop = bar.close
+        self._folder = Path(args.cwd or Path.cwd())
+        self._history = PromptHistory(None if args.no_capture else config.home / "run-history")
+        self._reader: PromptReader | None = None
+        self._can_edit = can_draw and self._is_interactive and self._keyboard.can_edit
+        self._style = style
+        self._errands = Errands()
         self._talk: PermissionLoop | None = None
         self._client = Client(
             claude=args.claude,
@@ -85,10 +99,13 @@ class _Run:
             self._given.permission,
             self._answerer(),
             rules=self._rules,
-            folder=str(self._given.cwd or Path.cwd()),
-            on_event=self._gate.saw,
+            folder=str(self._folder),
+            on_event=self._saw,
+            aside=self._display.hidden,
         )
         self._talk = talk
+        if self._can_edit:
+            self._reader = self._make_reader()
         quiet = self._keyboard.quiet() if sys.stdin.isatty() else contextlib.nullcontext()
 
         def on_terminate() -> None:
@@ -99,6 +116,7 @@ class _Run:
                 if not await self._gate.may_go_on():
                     return EXIT_USAGE
                 async with self._client:
+                    self._greet()
                     await self._turns(talk)
             except asyncio.CancelledError:
                 self._showing.note("  ■ ended", "yellow")
@@ -108,6 +126,36 @@ class _Run:
         if talk.was_interrupted and not self._is_interactive:
             return EXIT_INTERRUPTED
         return int(self._gate.stopped is not None or (talk.result is not None and talk.result.is_error))
+
+    def _make_reader(self) -> PromptReader:
+        complete = Completion(self._folder, [*_STEERING, *_LEAVE, "/help"])
+        reader = PromptReader(self._keyboard, self._interrupts, self._showing.put, self._style, self._history, complete)
+        self._display.typed = lambda: reader.line.text
+        self._display.queued = lambda: reader.queue
+        return reader
+
+    def _greet(self) -> None:
+        if not self._is_interactive:
+            return
+        model = self._given.model or "the usual model"
+        self._showing.note(f"{self._folder} · {model} · /help for keys, Ctrl-D or /exit to leave", "dim")
+        if self._reader is not None:
+            self._errands.send(self._learn_commands(self._reader))
+
+    async def _learn_commands(self, reader: PromptReader) -> None:
+        with contextlib.suppress(ClientError, ClientRefused):  # an old client, or one that has ended: Tab knows less
+            commands = (await self._client.about()).get("commands")
+            named = [each.get("name") for each in commands if isinstance(each, dict)] if commands else []
+            reader.complete.learn(name for name in named if isinstance(name, str))
+
+    def _saw(self, event: Event) -> None:
+        self._gate.saw(event)
+        self._status.saw(event)
+
+    def _typed(self, keys: str) -> None:
+        if self._reader is not None:
+            self._reader.typed_ahead(keys)
+            self._display.draw()
 
     async def _may_exceed(self, reached: Reached) -> bool:
         """Asks whether to spend more than a limit; without anybody to ask, or after a no, says what ends the run."""
@@ -126,21 +174,34 @@ class _Run:
         images = [Path(name) for name in self._given.image]
         while True:
             if prompt is not None:
-                await talk.turn(prompt, images, is_typed=is_typed)
+                await self._turn(talk, prompt, images, is_typed=is_typed)
                 images = []
             if not self._is_interactive or not await self._gate.may_go_on():
                 return
-            prompt = self._next_prompt()
-            if prompt is None:
+            is_typed = self._reader is None or not self._reader.queue
+            prompt = await self._next_prompt()
+            if prompt is None or prompt in _LEAVE:
                 return
-            if prompt in _LEAVE:
-                return
-            is_typed = True
             if await self._steered(prompt):
                 prompt = None
 
-    def _next_prompt(self) -> str | None:
-        """Reads the next prompt; None at Ctrl-D. It may block, because after a turn nothing works in the background."""
+    async def _turn(self, talk: PermissionLoop, prompt: str, images: Sequence[Path], *, is_typed: bool) -> None:
+        """One turn, below which the person may type what comes next."""
+        with self._display.shown():
+            watched = self._keyboard.watched(self._typed) if self._reader is not None else contextlib.nullcontext()
+            with watched:
+                await talk.turn(prompt, images, is_typed=is_typed)
+        if self._reader is not None and talk.was_interrupted:
+            self._reader.take_back()
+
+    async def _next_prompt(self) -> str | None:
+        """The prompt that was queued, or else is typed now; None at Ctrl-D."""
+        if self._reader is None:
+            return self._typed_line()
+        return self._reader.queue.pop(0) if self._reader.queue else await self._reader.read()
+
+    def _typed_line(self) -> str | None:
+        """Where the line cannot be drawn. It blocks the loop, but after a turn nothing works in the background."""
         while True:
             try:
                 with self._interrupts.raised(), self._keyboard.typing():
@@ -158,7 +219,7 @@ class _Run:
         name, _, value = typed.partition(" ")
         value = value.strip()
         if name == "/help":
-            for line in (*(f"{each} {about}" for each, about in _STEERING.items()), _OTHERS):
+            for line in (*(f"{each} {about}" for each, about in _STEERING.items()), *_KEYS, _OTHERS):
                 self._showing.note(f"  {line}", "dim")
             return True
         if name not in _STEERING:
@@ -203,6 +264,13 @@ _STEERING = {
     "/thinking": "TOKENS: how much it may think, or off, or default",
 }
 _LEAVE = ("/exit", "/quit")
+_KEYS = (
+    "Enter sends; Alt-Enter, or Enter behind a backslash, begins another line; what is pasted is one prompt",
+    "Up and Down go through earlier prompts that begin like this one; Tab completes /commands and @files",
+    "what you enter while Claude works is sent when it is done; Ctrl-C interrupts and gives it back to edit",
+)
+_ROWS_BELOW = 2
+"""What is typed and queued, and the status."""
 _OTHERS = "Ctrl-D or /exit ends the session; other commands go to Claude Code"
 
 
@@ -226,6 +294,7 @@ class PermissionLoop:
         rules: tuple[AllowRule, ...] = (),
         folder: str = "",
         on_event: Callable[[Event], None] = lambda _: None,
+        aside: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
         self._client = client
         self._showing = showing
@@ -234,6 +303,8 @@ class PermissionLoop:
         self._rules = rules
         self._folder = folder
         self._on_event = on_event
+        self._aside = aside
+        """Gives a question the whole screen."""
         self.let_through: Counter[str] = Counter()
         """How many calls each rule let through."""
         self._one_question = asyncio.Lock()
@@ -340,7 +411,8 @@ class PermissionLoop:
             async with self._one_question:
                 self._open = permission = self._waiting.popleft()
                 try:
-                    await self._ask(self._answerer, permission)
+                    with self._aside():
+                        await self._ask(self._answerer, permission)
                 except ClientError:
                     self._waiting.clear()  # the client has ended; the loop over events reports it
                 finally:
@@ -360,7 +432,8 @@ class PermissionLoop:
         async with self._one_question:
             self._confirming = asyncio.create_task(self._answerer.confirm(reason))
             try:
-                return await self._confirming
+                with self._aside():
+                    return await self._confirming
             finally:
                 self._confirming = None
                 self._show_held()

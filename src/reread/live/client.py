@@ -179,6 +179,9 @@ class Client:
         self.hook_errors: list[Exception] = []
         """Exceptions of hooks and `on_permission`. The client got an error as the answer and went on."""
 
+    _about: dict[str, Any] | None = None
+    """What `initialize` was answered."""
+
     async def __aenter__(self) -> Self:
         if self._reader is not None:
             raise BadInput("a Client runs once: make another")
@@ -200,7 +203,7 @@ class Client:
         self._reader = asyncio.create_task(self._read(self._transport))
         if self._hooks:
             try:
-                await self.ask("initialize", hooks=self._hooks.announced)
+                self._about = _object(await self.ask("initialize", hooks=self._hooks.announced))
             except BaseException:
                 await self.close()
                 raise
@@ -381,7 +384,9 @@ class Client:
 
     async def about(self) -> dict[str, Any]:
         """What the client offers: `commands`, `models`, `agents`, `account`, `output_style`, ..."""
-        return _object(await self.ask("initialize", hooks=self._hooks.announced or None))
+        if self._about is None:  # a second `initialize` would announce the hooks again
+            self._about = _object(await self.ask("initialize", hooks=None))
+        return self._about
 
     async def context_usage(self) -> dict[str, Any]:
         """What fills the context window: `categories`, `totalTokens`, `maxTokens`, ..."""

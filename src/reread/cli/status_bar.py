@@ -1,0 +1,128 @@
+"""The last rows of the terminal, which stay where they are while text scrolls above them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from reread.config import terminal_width
+from reread.live.limits import CostMeter
+from reread.views.run_status import RunStatus
+from reread.views.text import Style, cells, one_line, shorten
+
+_LEAST_ROWS = 12
+"""Smaller terminals keep all rows for the conversation."""
+_TICK = 0.25
+"""Seconds between two looks at the clock."""
+
+
+class StatusBar:
+    """Reserves rows by a scroll region. All it writes leaves the cursor where the text above goes on."""
+
+    def __init__(self, put: Callable[[str], None], rows: int, *, is_possible: bool) -> None:
+        self._put = put
+        self._rows = rows
+        self._is_possible = is_possible
+        self._height = 0
+        """Of the terminal, in rows; 0 while closed."""
+        self._last: list[str] = []
+
+    def open(self) -> None:
+        """Call it when the cursor is at the beginning of a line."""
+        height = _height() if self._is_possible and not self._height else 0
+        if height >= _LEAST_ROWS:
+            self._height = height
+            room = "\n" * self._rows + f"\x1b[{self._rows}A"
+            self._put(f"{room}\x1b7\x1b[1;{height - self._rows}r\x1b8")
+            self.draw(self._last)
+
+    def close(self) -> None:
+        if self._height:
+            first = self._height - self._rows + 1
+            self._height = 0
+            self._put(f"\x1b7\x1b[r\x1b[{first};1H\x1b[J\x1b8")
+
+    def draw(self, lines: Sequence[str]) -> None:
+        """Shows one line in each row; a terminal of another size than before gets its rows anew."""
+        self._last = list(lines)
+        if not self._height:
+            return
+        height = _height()
+        if height != self._height:
+            self._height = height if height >= _LEAST_ROWS else 0
+            self._put(f"\x1b7\x1b[1;{height - self._rows}r\x1b8" if self._height else "\x1b7\x1b[r\x1b8")
+        first = self._height - self._rows + 1
+        shown = "".join(f"\x1b[{first + number};1H\x1b[2K{line}" for number, line in enumerate(lines[: self._rows]))
+        if self._height:
+            self._put(f"\x1b7{shown}\x1b8")
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Gives the rows back while a person is asked, or another program has the terminal."""
+        was_open = bool(self._height)
+        self.close()
+        try:
+            yield
+        finally:
+            if was_open:
+                self.open()
+
+
+def _height() -> int:
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).lines
+    except (OSError, ValueError):
+        return 0
+
+
+class TurnDisplay:
+    """What stands below a turn while it runs: what is typed and queued, and the status of the run."""
+
+    def __init__(self, bar: StatusBar, status: RunStatus, meter: CostMeter, style: Style) -> None:
+        self._bar, self._status, self._meter, self._style = bar, status, meter, style
+        self._began = 0.0
+        self._spent_before = 0
+        self.typed: Callable[[], str] = str
+        """What is being typed."""
+        self.queued: Callable[[], Sequence[str]] = tuple
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        self._began, self._spent_before = time.monotonic(), self._meter.nanodollars
+        self._status.begin_turn()
+        self._bar.open()
+        ticking = asyncio.create_task(self._tick())
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            self._bar.close()
+
+    def hidden(self) -> AbstractContextManager[None]:
+        """While a person is asked."""
+        return self._bar.hidden()
+
+    def draw(self) -> None:
+        width = terminal_width()
+        spent, queued = self._meter.nanodollars, self.queued()
+        line = self._status.line(
+            time.monotonic() - self._began, width, turn=spent - self._spent_before, run=spent, queued=len(queued)
+        )
+        self._bar.draw([self._waiting(queued, width), self._style.paint(line, "dim")])
+
+    def _waiting(self, queued: Sequence[str], width: int) -> str:
+        """The queue, and the end of what is typed."""
+        waits = self._style.paint(shorten("  ".join(f"⏎ {one_line(each)}" for each in queued), width // 2), "dim")
+        typed = one_line(self.typed())
+        room = width - cells(waits) - 5
+        line = f"> {typed if cells(typed) <= room else '…' + typed[-room + 1 :]}" if typed else ""
+        return "  ".join(part for part in (waits, line) if part)
+
+    async def _tick(self) -> None:
+        while True:
+            self.draw()
+            await asyncio.sleep(_TICK)
