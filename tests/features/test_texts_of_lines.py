@@ -48,7 +48,10 @@ CASES: list[tuple[Entry | ContentBlock, Texts]] = [
     (a_prompt("<bash-stdout>a.txt</bash-stdout>"), [("result", "<bash-stdout>a.txt</bash-stdout>")]),
     (a_prompt("b", isSidechain=True), [("prompt", "b")]),
     (a_prompt("injected", isMeta=True), []),
-    (a_prompt("<user-prompt-submit-hook>no</user-prompt-submit-hook>"), []),
+    (
+        a_prompt("<session-start-hook>hi</session-start-hook>"),
+        [("result", "<session-start-hook>hi</session-start-hook>")],
+    ),
     (an_interrupt(), []),
     (a_queued_prompt("and hurry"), [("prompt", "and hurry")]),
     (an_attachment("queued_command", prompt="a task ended", commandMode="task-notification"), []),

@@ -216,7 +216,6 @@ def test_a_compaction_is_told_with_its_size_and_summary() -> None:
 SILENT = [
     a_line("mode", mode="normal"),
     a_system_line("turn_duration", durationMs=1),
-    a_system_line("informational", content="note"),
     a_system_line("stop_hook_summary", hookCount=1, hookErrors=[], preventedContinuation=False),
     a_system_line("stop_hook_summary", hookErrors=["told by a line before"], failedHookErrorIndexes=[]),
     an_attachment("hook_blocking_error", hookEvent="Stop", blockingError={"blockingError": "told by a line before"}),

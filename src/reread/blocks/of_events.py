@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from reread.live import events
 from reread.live.events import Event
 from reread.live.protocol import answered_permission
-from reread.records import SYNTHETIC_MODEL, Assistant, Record, Spoken, ToolResult, UnknownBlock, User, decode
+from reread.records import SYNTHETIC_MODEL, Assistant, Record, ServerToolResult, ToolResult, User, decode
+from reread.records.frames import block_of
 from reread.sessions import CallStatus, Final, Session, Speaker, ToolOutput, ToolPermission, kind_of, prompt_of
 from reread.sessions.calls import status_of
-from reread.sessions.turns import OPENS_TURN, client_steps, notices_of
+from reread.sessions.turns import OPENS_TURN, attached, client_steps, notices_of
 
 from .model import (
     BlockPlace,
@@ -69,6 +70,8 @@ class StreamBlocks:
         """The final usage and stop reason of each message, by message id."""
         self._forming: dict[str, WordsBlock | ThinkingBlock | CallBlock] = {}
         self._calls: dict[str | None, CallBlock] = {}
+        self._served: dict[str | None, CallBlock] = {}
+        """Calls the API runs by itself: it may or may not give their answers."""
         """Calls without a result so far."""
         self._permissions: dict[str | None, ToolPermission] = {}
         """By call id: the client may ask about a call before it sends the call."""
@@ -143,8 +146,7 @@ class StreamBlocks:
             status=CallStatus.OK if event.is_server else CallStatus.MISSING,
             permission=self._permissions.get(event.id),
         )
-        if not event.is_server:
-            self._calls[event.id] = block
+        (self._served if event.is_server else self._calls)[event.id] = block
         yield block
 
     def _result(self, event: events.ToolResult, time: datetime | None) -> Iterator[ShownBlock]:
@@ -166,11 +168,16 @@ class StreamBlocks:
 
     def _other(self, event: events.OtherBlock, time: datetime | None) -> Iterator[ShownBlock]:
         self._forming.pop(key_of(event), None)
-        blocks = event.record.blocks if isinstance(event.record, Spoken) else ()
-        unknown = next((each for each in blocks if type(each) is UnknownBlock and each.type_name == event.type), None)
-        if unknown is not None or event.record is None:
-            text = (unknown.as_text if unknown is not None else "") or f"block of type {event.type}"
-            yield NoticeBlock(key=key_of(event), place=_place(event, time), what="unknown", text=text)
+        block, place = block_of(event.value), _place(event, time)
+        if isinstance(block, ToolResult | ServerToolResult):
+            call = self._served.pop(block.tool_use_id, None)
+            if call is not None:
+                self._calls[call.id] = call
+                about: Any = {"agent": event.agent, "id": call.id, "record": event.record, "uuid": event.uuid}
+                answer = events.ToolResult(**about, text=block.as_text, is_error=bool(block.is_error))
+                yield from self._result(answer, time)
+        for notice in attached(event.record or _NO_LINE, block):
+            yield NoticeBlock(key=key_of(event), place=place, what=notice.what, text=notice.text, detail=notice.detail)
 
     def _withdraws(self, event: events.Withdrawn, time: datetime | None) -> Iterator[ShownBlock]:
         known = self._forming.pop(key_of(event), None)
@@ -250,6 +257,7 @@ class StreamBlocks:
             self._prompts.add(event.text)
             key = f"prompt {event.uuid or self._name()}"
             yield PromptBlock(key=key, place=place, text=text, kind=kind, images=event.images)
+            yield from self._noticed(record, kind, place) if record is not None else ()
         elif kind is Speaker.COMPACT_SUMMARY:
             known = self._compacted
             if known is not None and not known.detail:

@@ -10,11 +10,13 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from reread.records import (
+    AdvisorToolResult,
     AiTitle,
     Assistant,
     Attachment,
     AwaySummary,
     CustomTitle,
+    Document,
     QueueOperation,
     Record,
     ServerToolUse,
@@ -28,10 +30,21 @@ from reread.records import (
     Unknown,
     UnknownBlock,
     User,
+    WebSearchToolResult,
 )
-from reread.records.attachments import UnknownAttachment
+from reread.records.attachments import FileAttachment, HookSystemMessage, UnknownAttachment
+from reread.records.system import BridgeStatus, Informational, LocalCommand, ModelConsentFallback, ScheduledTaskFire
 from reread.sessions.captured import WithdrawnBlock
-from reread.sessions.speaker import Speaker, kind_of, typed_text, was_typed_while_busy, words_beside_result
+from reread.sessions.speaker import (
+    STOP_FEEDBACK,
+    Speaker,
+    kind_of,
+    local_output,
+    plain,
+    typed_text,
+    was_typed_while_busy,
+    words_beside_result,
+)
 
 
 class Field(StrEnum):
@@ -59,6 +72,7 @@ _OF_USER = {
     Speaker.TASK_NOTIFICATION: Field.RESULT,
     Speaker.TEAMMATE: Field.RESULT,
     Speaker.LOCAL_OUTPUT: Field.RESULT,
+    Speaker.HOOK: Field.RESULT,
 }
 _OF_BLOCK: dict[type, Field] = {
     Text: Field.TEXT,
@@ -66,6 +80,10 @@ _OF_BLOCK: dict[type, Field] = {
     Thinking: Field.THINKING,
     ToolUse: Field.TOOL,
     ServerToolUse: Field.TOOL,
+    ToolResult: Field.RESULT,
+    WebSearchToolResult: Field.RESULT,
+    AdvisorToolResult: Field.RESULT,
+    Document: Field.TEXT,
 }
 _OF_WITHDRAWN: dict[type, Field] = {Thinking: Field.THINKING, ToolUse: Field.TOOL}
 
@@ -116,27 +134,31 @@ def tool_text(value: object) -> str:
 def _of_user(record: User) -> list[FieldText]:
     kind = kind_of(record)
     if kind is Speaker.TOOL_RESULT:
+        content = record.content
         results = [block.as_text for block in record.blocks if type(block) is ToolResult]
+        results += [content] if isinstance(content, str) else []
         return [
             *(FieldText(Field.RESULT, text) for text in results if text),
             *_alone(Field.PROMPT, words_beside_result(record)),
         ]
-    field = _OF_USER.get(kind)
+    is_feedback = kind is Speaker.META and record.text.startswith(STOP_FEEDBACK)
+    field = Field.RESULT if is_feedback else _OF_USER.get(kind)
     if field is None:
         return []
-    return _alone(field, typed_text(record, kind) if field is Field.PROMPT else record.text)
+    typed = _alone(field, typed_text(record, kind) if field is Field.PROMPT else record.text)
+    documents = [block.as_text for block in record.blocks if type(block) is Document]
+    return [*typed, *(FieldText(Field.TEXT, text) for text in documents if text)]
 
 
 def _of_attachment(record: Attachment) -> list[FieldText]:
-    if type(record.attachment) is UnknownAttachment:
+    if isinstance(record.attachment, UnknownAttachment | FileAttachment | HookSystemMessage):
         return _alone(Field.TEXT, record.text)
     return _alone(Field.PROMPT, record.text) if was_typed_while_busy(record) else []
 
 
 def _of_system(record: System) -> list[FieldText]:
-    """Lines of unknown subtypes are searched, as they may be anything. Lines without one are notices of hooks
-    (1.0.x)."""
-    return _alone(Field.TEXT, record.text) if record.subtype else []
+    """What the client told the person. Lines without a subtype are notices of hooks (1.0.x)."""
+    return _alone(Field.TEXT, plain(record.text)) if record.subtype else []
 
 
 def _of_withdrawn(record: WithdrawnBlock) -> list[FieldText]:
@@ -157,7 +179,8 @@ _READERS: dict[type[Record], Callable[..., list[FieldText]]] = {
     QueueOperation: lambda record: _alone(Field.PROMPT, record.text),
     Attachment: _of_attachment,
     AwaySummary: lambda record: _alone(Field.TEXT, record.text),
-    System: _of_system,
+    **dict.fromkeys((System, Informational, BridgeStatus, ModelConsentFallback, ScheduledTaskFire), _of_system),
+    LocalCommand: lambda record: _alone(Field.RESULT, local_output(record.text)),
     Unknown: lambda record: _alone(Field.TEXT, record.text),
     WithdrawnBlock: _of_withdrawn,
 }

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from reread.records import Assistant, Block, RedactedThinking, ServerToolUse, ToolUse, UnknownBlock, parse_or_none
 from reread.records import Text as TextBlock
 from reread.records import Thinking as ThinkingBlock
 from reread.records.frames import ApiDelta as Fragment
+from reread.records.frames import whole_block
 
 from .events import (
     Delta,
@@ -47,22 +48,7 @@ class StreamedBlock(Struct):
 
     def whole(self) -> Block:
         """The block made of its fragments, for a message that ended without a complete frame."""
-        start = self.start
-        if isinstance(start, ThinkingBlock):
-            return ThinkingBlock(thinking=start.as_text + self.text, signature=self.signature or start.signature)
-        if isinstance(start, TextBlock):
-            return TextBlock(text=start.as_text + self.text)
-        if isinstance(start, ToolUse) and self.pieces:
-            return msgspec.structs.replace(start, raw_input=_input(self.text))
-        return start
-
-
-def _input(text: str) -> Raw:
-    """The input of a call; text that is not JSON is wrapped the way the client does it."""
-    raw = text.encode("utf-8", "replace")
-    if parse_or_none(raw) is not None:
-        return Raw(raw)
-    return Raw(msgspec.json.encode({"__unparsedToolInput": {"raw": raw.decode(), "len": len(text)}}))
+        return whole_block(self.start, self.text, self.signature)
 
 
 class StreamedMessage:

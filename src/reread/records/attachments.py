@@ -170,9 +170,18 @@ class DiagnosticsAttachment(_Attachment, tag="diagnostics", frozen=True):
 
 
 class FileAttachment(_Attachment, tag="file", frozen=True):
+    """A file that the person named with @."""
+
     filename: str | None = None
     content: Raw = ABSENT
     display_path: str | None = None
+
+    @property
+    def as_text(self) -> str:
+        value = parse_or_none(self.content)
+        file = value.get("file") if isinstance(value, dict) else None
+        text = file.get("content") if isinstance(file, dict) else None
+        return text if isinstance(text, str) else ""
 
 
 class CompactFileReference(_Attachment, tag="compact_file_reference", frozen=True):

@@ -22,6 +22,8 @@ SMALL_LINE = 4 << 20
 """Bytes of a line that is read whatever it holds."""
 MOST_VALUES = 500_000
 """Values of a larger line that is read: each takes up to 300 bytes, and a hostile line may have nothing else."""
+SPREAD = "message stored as single characters"
+"""The flaw of a reply whose characters were joined again."""
 _STRING = lazy.pattern(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _SHOWN = 60
 

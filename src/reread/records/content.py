@@ -117,9 +117,31 @@ class Image(_Block, tag="image", frozen=True):
     source: ImageSource | None = None
 
 
+class DocumentSource(ImageSource, frozen=True, gc=False, kw_only=True):
+    content: "str | list[Block] | None" = None
+
+
 class Document(_Block, tag="document", frozen=True):
-    source: ImageSource | None = None
+    """A file that a person attached. Its text is not part of what they typed, so `text_of` leaves it out."""
+
+    source: DocumentSource | None = None
     title: str | None = None
+    context: str | None = None
+    citations: Raw = ABSENT
+
+    @property
+    def as_text(self) -> str:
+        """The text of a document that is text; empty for a PDF, whose bytes are kept."""
+        if self.source is None:
+            return ""
+        return (self.source.data or "") if self.source.type == "text" else text_of(self.source.content, "\n")
+
+    @property
+    def size(self) -> int:
+        """Bytes of its text, or of the file it holds."""
+        text = self.as_text
+        data = self.source.data if self.source is not None and not text else None
+        return len(data) * 3 // 4 if data else len(text.encode("utf-8", "replace"))
 
 
 class ToolReference(_Block, tag="tool_reference", frozen=True):
@@ -140,15 +162,35 @@ class ToolResult(_Block, tag="tool_result", frozen=True):
         return text_of(self.content, joined_by="\n")
 
 
-class WebSearchToolResult(_Block, tag="web_search_tool_result", frozen=True):
+class ServerToolResult(_Block, frozen=True):
+    """The answer of a tool the API ran by itself; it is in the same message as the call."""
+
     tool_use_id: str | None = None
     raw_content: Raw = field(default=ABSENT, name="content")
+
+    @property
+    def as_text(self) -> str:
+        """The strings of the answer that a person reads: titles, addresses, texts, or the code of an error."""
+        value = parse_or_none(self.raw_content)
+        items = value if isinstance(value, list) else [value]
+        found = (item.get(key) for item in items if isinstance(item, dict) for key in _ANSWERED)
+        return value if isinstance(value, str) else "\n".join(text for text in found if isinstance(text, str))
+
+    @property
+    def is_error(self) -> bool:
+        value = parse_or_none(self.raw_content)
+        return isinstance(value, dict) and "error_code" in value
+
+
+_ANSWERED = ("title", "url", "text", "error_code")
+
+
+class WebSearchToolResult(ServerToolResult, tag="web_search_tool_result", frozen=True):
     caller: Raw = ABSENT
 
 
-class AdvisorToolResult(_Block, tag="advisor_tool_result", frozen=True):
-    tool_use_id: str | None = None
-    raw_content: Raw = field(default=ABSENT, name="content")
+class AdvisorToolResult(ServerToolResult, tag="advisor_tool_result", frozen=True):
+    pass
 
 
 class UnknownBlock(_Block, tag=UNKNOWN_TAG, frozen=True):

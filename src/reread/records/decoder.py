@@ -15,14 +15,14 @@ from functools import cache
 from typing import Any, get_args
 
 import msgspec
-from msgspec.structs import asdict, fields, force_setattr
+from msgspec.structs import asdict, fields, force_setattr, replace
 
 from reread.decoders import json_decoder
 from reread.errors import BadInput
 
 from .attachments import Attachment
-from .base import SMALL_LINE, Record, Unknown, is_too_large
-from .conversation import Assistant, ToolResultLine, User
+from .base import SMALL_LINE, SPREAD, Record, Unknown, is_too_large
+from .conversation import ApiMessage, Assistant, ToolResultLine, User
 from .frames import (
     AuthStatus,
     CommandLifecycle,
@@ -37,6 +37,7 @@ from .frames import (
     StreamEvent,
     ToolProgress,
     ToolUseSummary,
+    message_of_events,
 )
 from .lenient import FAILURES, OURS, parse, salvage, with_transcript_spelling
 from .state import (
@@ -163,6 +164,8 @@ def decode(raw: AnyBytes | str) -> Record:
         return _decode_slowly(raw)
     if record.session_id is None or type(record) is System:
         record = _look_again(record, raw)
+    if type(record) is Assistant and record.content is None:
+        return _decode_slowly(raw)
     force_setattr(record, "raw", raw)
     return record
 
@@ -254,6 +257,8 @@ def _from_object(value: dict[str, Any]) -> Record:
     value = with_transcript_spelling(value)
     kind = _kind_of(value)
     record = _unknown_type(value) if kind is None else _typed(kind, value)
+    if type(record) is Assistant and record.content is None:
+        record = _joined(record, value.get("message"))
     force_setattr(record, "is_frame", is_frame)
     return record
 
@@ -282,6 +287,23 @@ def _salvaged(kind: type[Record], value: dict[str, Any]) -> Record:
     record = salvage(kind, value, flaws)
     force_setattr(record, "flaws", tuple(flaws))
     return record
+
+
+def _joined(record: Assistant, message: object) -> Assistant:
+    """A reply whose message was stored as its characters (`{"0": "e", "1": "v"}`): a program spread the text of the
+    API's event stream into an object. The characters are joined and read as such, or as the JSON or words they are."""
+    if not isinstance(message, dict) or "0" not in message:
+        return record
+    text = "".join(str(message.get(str(place), "")) for place in range(len(message)))
+    found = message_of_events(text)
+    if found is None:
+        try:
+            found = _decoder(ApiMessage).decode(text.encode("utf-8", "replace"))
+        except FAILURES:
+            found = None
+    if found is None or found.content is None:
+        found = ApiMessage(content=text)
+    return replace(record, message=found, flaws=(*record.flaws, SPREAD))
 
 
 def _unknown_type(value: dict[str, Any]) -> Record:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args, get_origin
 from msgspec import Struct
 
 from .attachments import UnknownAttachment
-from .base import Record, Unknown
+from .base import SPREAD, Record, Unknown
 from .content import UnknownBlock
 from .lenient import fields_of, options, struct_for, transcript_spelling
 from .state import UnknownProgress
@@ -59,6 +59,8 @@ class Drift:
 
     def add(self, record: Record) -> None:
         label, data = _label(record), record.data  # `data` parses the line, so read it only once
+        if SPREAD in record.flaws:  # counted as one shape, not as thousands of fields
+            data = {**data, "message": {}}
         if not (isinstance(record, Unknown) and record.malformed):
             self._shapes[label, tuple(data)] += 1
             message = data.get("message")

@@ -1,15 +1,17 @@
 """Frames that exist only in the stream: control requests and responses, and the API's own streaming events."""
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
 from reread.decoders import json_decoder
 
 from .base import Number, Record
-from .content import Block, UnknownBlock, Usage
+from .content import Block, Text, Thinking, ToolUse, UnknownBlock, Usage
 from .conversation import ApiMessage
 from .lenient import ABSENT, FAILURES, parse_or_none, unknown_value
 
@@ -267,11 +269,7 @@ class BlockStart(_ApiEvent, tag="content_block_start", frozen=True):
     @property
     def block(self) -> Block:
         """The block as it begins: its type and id, without any content yet."""
-        try:
-            block: Block = _block().decode(self.content_block)
-        except FAILURES:
-            return unknown_value(UnknownBlock, parse_or_none(self.content_block))
-        return block
+        return _block_in(self.content_block)
 
 
 class ApiDelta(Struct, frozen=True, kw_only=True, gc=False):
@@ -320,6 +318,19 @@ def _block() -> msgspec.json.Decoder[Block]:
     return json_decoder(Block)
 
 
+def _block_in(raw: Raw | bytes) -> Block:
+    try:
+        block: Block = _block().decode(raw)
+    except FAILURES:
+        return unknown_value(UnknownBlock, parse_or_none(raw))
+    return block
+
+
+def block_of(value: Any) -> Block:
+    """A block given as plain values."""
+    return _block_in(msgspec.json.encode(value))
+
+
 def decode_api_event(raw: Raw) -> ApiEvent | None:
     """The event; None if no type describes it. Its frame still has the bytes."""
     try:
@@ -327,3 +338,57 @@ def decode_api_event(raw: Raw) -> ApiEvent | None:
     except FAILURES:
         return None
     return event
+
+
+def whole_block(start: Block, text: str, signature: str | None = None) -> Block:
+    """A block made of how it began and of its fragments."""
+    if isinstance(start, Thinking):
+        return Thinking(thinking=start.as_text + text, signature=signature or start.signature)
+    if isinstance(start, Text):
+        return Text(text=start.as_text + text)
+    if isinstance(start, ToolUse) and text:
+        return replace(start, raw_input=_input(text))
+    return start
+
+
+def _input(text: str) -> Raw:
+    """The input of a call; text that is not JSON is wrapped the way the client does it."""
+    raw = text.encode("utf-8", "replace")
+    if parse_or_none(raw) is not None:
+        return Raw(raw)
+    return Raw(msgspec.json.encode({"__unparsedToolInput": {"raw": raw.decode(), "len": len(text)}}))
+
+
+def message_of_events(text: str) -> ApiMessage | None:
+    """The message that the text of an event stream (`data: {...}` lines) tells; None if it tells none."""
+    message: ApiMessage | None = None
+    starts: dict[int, Block] = {}
+    pieces: dict[int, list[ApiDelta]] = {}
+    for line in text.splitlines():
+        event = decode_api_event(Raw(line[5:].strip().encode("utf-8", "replace"))) if line.startswith("data:") else None
+        if isinstance(event, MessageStart):
+            message = event.message or ApiMessage()
+        elif isinstance(event, BlockStart):
+            starts[event.index] = event.block
+        elif isinstance(event, BlockDelta) and event.delta is not None:
+            pieces.setdefault(event.index, []).append(event.delta)
+        elif isinstance(event, MessageDelta):
+            message = _ended(message or ApiMessage(), event)
+    blocks = [_of_pieces(start, pieces.get(index, ())) for index, start in starts.items()]
+    return replace(message, content=blocks) if message is not None else None
+
+
+def _of_pieces(start: Block, pieces: Iterable[ApiDelta]) -> Block:
+    text, signature = "", None
+    for piece in pieces:
+        text += piece.thinking or piece.text or piece.partial_json or ""
+        signature = piece.signature or signature
+    return whole_block(start, text, signature)
+
+
+def _ended(message: ApiMessage, event: MessageDelta) -> ApiMessage:
+    known, final = message.usage or Usage(), event.usage
+    names = Usage.__struct_fields__ if final is not None else ()
+    counts = {name: value for name in names if (value := getattr(final, name)) not in (None, ABSENT)}
+    reason = event.delta.stop_reason if event.delta is not None else None
+    return replace(message, usage=replace(known, **counts), stop_reason=reason or message.stop_reason)

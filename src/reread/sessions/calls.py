@@ -13,7 +13,17 @@ from typing import Any
 from msgspec import Struct
 
 from reread import lazy
-from reread.records import Assistant, Record, ResultTwin, ServerToolUse, Spoken, ToolResult, ToolUse, User, result_twin
+from reread.records import (
+    Record,
+    ResultTwin,
+    ServerToolResult,
+    ServerToolUse,
+    Spoken,
+    ToolResult,
+    ToolUse,
+    User,
+    result_twin,
+)
 from reread.records.base import version_numbers
 from reread.records.lenient import ABSENT, parse_or_none
 
@@ -96,7 +106,7 @@ def given_id(name: str) -> str:
 
 
 class ToolOutput(FromLine, frozen=True, kw_only=True, gc=False):
-    block: ToolResult
+    block: ToolResult | ServerToolResult
 
     @property
     def text(self) -> str:
@@ -166,7 +176,7 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     def status(self) -> CallStatus:
         if self.output is not None:
             return status_of(self.output, self.permission)
-        # The API's own tools answer inside the same message, never in a user line.
+        # The API's own tools answer inside the same message, and some gateways leave the answer out.
         return CallStatus.OK if isinstance(self.block, ServerToolUse) else CallStatus.MISSING
 
     @property
@@ -214,7 +224,7 @@ def pair_calls(records: Iterable[Spoken], permissions: Mapping[str, ToolPermissi
     results: Counter[str] = Counter()
     for record in records:
         for block in record.blocks:
-            if type(block) is ToolUse:
+            if isinstance(block, ToolUse):
                 given = block.id or f"unnamed {len(uses)}"
                 identity = call_identity(given, _response(record) or record.timestamp or results[given])
                 if identity not in known:
@@ -222,7 +232,7 @@ def pair_calls(records: Iterable[Spoken], permissions: Mapping[str, ToolPermissi
                     last[given] = known[identity] = given if calls[given] == 1 else f"{given}#{calls[given]}"
                     uses[last[given]] = record, block
                 made[id(block)] = known[identity]
-            elif type(block) is ToolResult and block.tool_use_id is not None:
+            elif isinstance(block, ToolResult | ServerToolResult) and block.tool_use_id is not None:
                 results[block.tool_use_id] += 1
                 answered = last.get(block.tool_use_id, block.tool_use_id)
                 outputs.setdefault(answered, ToolOutput(record=record, block=block))
@@ -243,11 +253,6 @@ def _response(record: Record) -> str | None:
     """The response that a line is part of, if the API named it: gateways may give every response the same id."""
     name = message_of(record)
     return name if name is not None and name.startswith("msg_") else None
-
-
-def server_call(record: Assistant, use: ServerToolUse) -> ToolCall:
-    """A call the API ran by itself."""
-    return ToolCall(id=use.id, record=record, block=use, output=None)
 
 
 def is_rejection(text: str) -> bool:

@@ -24,6 +24,7 @@ from reread.records import (
     Spoken,
     Text,
     Thinking,
+    ToolResult,
     ToolResultLine,
     ToolUse,
     User,
@@ -303,7 +304,7 @@ class Conversation:
     @cached_property
     def branches(self) -> tuple[Branch, ...]:
         """The active branch first, then the abandoned ones, newest first."""
-        writer = TurnWriter(self.call_of, self.traceless)
+        writer = TurnWriter(self.call_of, self.traceless, self.orphan_results)
         found = BranchWriter(self.id, self.tree, self.line, self.kinds, writer).branches()
         return tuple(found if self._prices is None else (replace(each, prices=self._prices) for each in found))
 
@@ -346,6 +347,17 @@ class Conversation:
     @cached_property
     def _calls_by_block(self) -> dict[int, ToolCall]:
         return pair_calls(self.counted_lines, self.permissions)
+
+    @cached_property
+    def orphan_results(self) -> frozenset[int]:
+        """The `id()` of each result block whose call is in none of the lines."""
+        known = {call.block.id for call in self._calls_by_block.values()}
+        return frozenset(
+            id(block)
+            for record in self.counted_lines
+            for block in record.blocks
+            if type(block) is ToolResult and block.tool_use_id not in known
+        )
 
     def call_of(self, block: ToolUse) -> ToolCall:
         """The call that a block makes; a replayed block gives the call it repeats."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -13,28 +13,37 @@ from reread.records import (
     Assistant,
     Attachment,
     AwaySummary,
+    Block,
     CompactBoundary,
+    Document,
     HookBlockingError,
+    Image,
     LocalCommand,
     QueuedCommand,
     QueueOperation,
     Record,
     RedactedThinking,
-    ServerToolUse,
     StopHookSummary,
     System,
     Text,
     Thinking,
+    ToolResult,
     ToolUse,
     TurnDuration,
     Unknown,
     UnknownBlock,
     User,
 )
-from reread.records.attachments import HookStoppedContinuation
+from reread.records.attachments import (
+    FileAttachment,
+    HookNonBlockingError,
+    HookStoppedContinuation,
+    HookSystemMessage,
+    UnknownAttachment,
+)
 from reread.records.system import Informational
 
-from .calls import ToolCall, server_call
+from .calls import ToolCall
 from .captured import WithdrawnBlock
 from .speaker import (
     PROMPT_BELOW,
@@ -136,9 +145,12 @@ class TurnWriter:
     `/rename` ends up as a notice in the turn before.
     """
 
-    def __init__(self, call_of: Callable[[ToolUse], ToolCall], queued: Mapping[int, Prompt]) -> None:
+    def __init__(
+        self, call_of: Callable[[ToolUse], ToolCall], queued: Mapping[int, Prompt], orphans: Container[int] = ()
+    ) -> None:
         self._call_of = call_of
         self._queued = queued
+        self._orphans = orphans
 
     def write(self, records: Iterable[tuple[Record, Speaker | None]]) -> list[Draft]:
         """The drafts for records in reading order; each user line comes with its speaker."""
@@ -159,6 +171,8 @@ class TurnWriter:
             if kind is Speaker.COMPACT_SUMMARY:
                 self._add_summary(draft, record)
             draft.steps += notices_of(record, kind)
+            if kind is Speaker.TOOL_RESULT:
+                draft.steps += self._results_alone(record)
         elif isinstance(record, TurnDuration):
             draft.duration_ms = record.duration_ms
         elif isinstance(record, WithdrawnBlock):
@@ -173,6 +187,19 @@ class TurnWriter:
             draft.steps[-1] = msgspec.structs.replace(last, detail=record.text)
         else:
             draft.steps.append(Notice(what="compacted", text="compacted", record=record, detail=record.text))
+
+    def _results_alone(self, record: User) -> list[Notice]:
+        """Results whose call is not in the file: nothing else shows them."""
+        content = record.content
+        found = [block.as_text for block in record.blocks if type(block) is ToolResult and id(block) in self._orphans]
+        texts = [content] if isinstance(content, str) else found
+        return [
+            Notice(
+                what="orphan", text=f"the result of a call that is not in the file: {first}", record=record, detail=text
+            )
+            for text in texts
+            if (first := text.strip().partition("\n")[0])
+        ]
 
     def _beside(self, record: Record) -> list[Step]:
         """Notices for lines that are neither the user's nor the model's; most lines give none."""
@@ -196,17 +223,17 @@ class TurnWriter:
             if content:
                 steps.append(Said(record=record, block=Text(text=content)))
             return
+        if content is None:
+            steps += _unreadable(record)
         for block in content or ():
             if type(block) is Text:
                 steps.append(Said(record=record, block=block))
             elif type(block) is Thinking or type(block) is RedactedThinking:
                 steps.append(Thought(record=record, block=block))
-            elif type(block) is ToolUse:
+            elif isinstance(block, ToolUse):
                 steps.append(self._call_of(block))
-            elif type(block) is ServerToolUse:
-                steps.append(server_call(record, block))
-            elif type(block) is UnknownBlock:
-                steps.append(_unknown_block(record, block))
+            else:
+                steps += attached(record, block)
 
 
 def is_answer(record: Record) -> bool:
@@ -309,11 +336,43 @@ def notices_of(record: Record, kind: Speaker | None) -> list[Notice]:
 
 def _user_notices(record: User, kind: Speaker | None) -> list[Notice]:
     notices = _USER_NOTICES[kind](record) if kind in _USER_NOTICES else []
-    return notices + [_unknown_block(record, block) for block in record.blocks if type(block) is UnknownBlock]
+    notices += [notice for block in record.blocks for notice in attached(record, block) if type(block) is not Image]
+    return notices + (_unreadable(record) if record.content is None else [])
 
 
-def _unknown_block(record: Record, block: UnknownBlock) -> Notice:
-    return Notice(what="unknown", text=block.as_text or f"block of type {block.type_name}", record=record)
+def attached(record: Record, block: Block) -> list[Notice]:
+    """Notices for blocks that are neither words nor calls and their results."""
+    if type(block) is Document:
+        kind = (block.source.media_type if block.source is not None else None) or "unknown type"
+        text = f"{block.title or 'a document'} ({kind}, {_kilobytes(block.size)})"
+        return [Notice(what="document", text=text, record=record, detail=block.as_text)]
+    if type(block) is Image:
+        return [Notice(what="document", text="an image", record=record)]
+    if type(block) is UnknownBlock:
+        text = block.as_text or f"block of type {block.type_name}"
+        return [Notice(what="unknown", text=text, record=record)]
+    return []
+
+
+_SHELL = frozenset({"id", "type", "role", "model", "usage", "stop_reason", "stop_sequence"})
+"""What a message has besides its content."""
+
+
+def _unreadable(record: User | Assistant) -> list[Notice]:
+    """A message that has something, but nothing that this version can read as content."""
+    message = record.data.get("message")
+    inside = (
+        {key: value for key, value in message.items() if key not in _SHELL} if isinstance(message, dict) else message
+    )
+    if not inside or not any(inside.values() if isinstance(inside, dict) else [inside]):
+        return []
+    what = "a reply" if type(record) is Assistant else "a message"
+    read = f"{what} that could not be read ({_kilobytes(len(msgspec.json.encode(message)))})"
+    return [Notice(what="unreadable", text=read, record=record)]
+
+
+def _kilobytes(size: int) -> str:
+    return f"{max(1, round(size / 1000)):,} kB"
 
 
 def _system_notices(record: System) -> list[Notice]:
@@ -333,7 +392,8 @@ def _system_notices(record: System) -> list[Notice]:
         return [Notice(what="task", text=plain(record.text), record=record)]
     if type(record) is System and record.subtype:
         return [Notice(what="unknown", text=record.text or f"system line of type {record.subtype}", record=record)]
-    return []
+    text = plain(record.content or "").strip()  # the client showed it, and hooks of 1.0.x have no subtype
+    return [Notice(what="informational" if record.subtype else "hook", text=text, record=record)] if text else []
 
 
 def _attachment_notices(record: Attachment) -> list[Notice]:
@@ -342,6 +402,15 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
         if queued_prompt(record) is not None:
             return [Notice(what="queued", text=record.text, record=record)]
         return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
+    if isinstance(body, HookSystemMessage | HookNonBlockingError):
+        failed = isinstance(body, HookNonBlockingError)
+        text = f"{body.hook_name or 'a hook'} failed: {body.stderr or ''}" if failed else body.as_text
+        return [Notice(what="hook", text=plain(text).strip(), record=record)]
+    if isinstance(body, FileAttachment):
+        name = body.display_path or body.filename or "a file"
+        return [Notice(what="document", text=name, record=record, detail=body.as_text)]
+    if type(body) is UnknownAttachment:
+        return [Notice(what="unknown", text=body.as_text or f"attachment of type {body.type_name}", record=record)]
     # What a stop hook told the model has a line of its own.
     if isinstance(body, HookBlockingError) and body.hook_event != "Stop":
         return [_hook_notice(record, "blocked", body.hook_name, body.message)]

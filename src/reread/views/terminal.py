@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from reread.blocks.model import (
@@ -47,6 +48,9 @@ NOTICE_LOOKS = {
     "hook": ("⚓", "cyan"),
     "task": ("◇", "blue"),
     "withdrawn": ("✂", "dim"),
+    "document": ("▤", "cyan"),
+    "unreadable": ("?", "dim"),
+    "orphan": ("?", "dim"),
     "unknown": ("?", "dim"),
     "retry": ("↻", "yellow"),
     "title": ("≔", "dim"),
@@ -56,7 +60,7 @@ NOTICE_LOOKS = {
     "refused": ("✗", "red"),
     "trouble": ("✗", "red"),
 }
-"""The first ten occur in transcripts, the others only in streams."""
+"""The first thirteen occur in transcripts, the others only in streams."""
 WITHDRAWN = {"interrupted": "[interrupted] ", "error": "[taken back] ", "cut": "[cut off] "}
 """Put before words that were shown while they streamed but are in no transcript."""
 MOST_DIFF_LINES = 24
@@ -125,13 +129,14 @@ def prompt_lines(prompt: PromptBlock, view: View) -> Iterator[str]:
 
 
 def step_lines(steps: Sequence[StepBlock], view: View, project: str | None) -> Iterator[str]:
-    """Steps by API response: first the words, below them the thinking, then the calls and notices."""
+    """Steps by API response, in their order; only words are put above the thinking that led to them."""
     unstored = sum(isinstance(step, ThinkingBlock) and not step.text for step in steps)
     for response in _responses(steps):
         if view.thinking and _only_thinks(response):
             yield from ("", view.style.paint(CLAUDE.rstrip(), "green", "bold"))
-        for step in sorted(response, key=_rank):
-            yield from STEPS[type(step)](step, view, project)
+        for _, said in groupby(response, key=_is_said):
+            for step in sorted(said, key=lambda step: type(step) is ThinkingBlock):
+                yield from STEPS[type(step)](step, view, project)
     if unstored and view.thinking:
         yield from _nested(f"{count(unstored, 'thought')} not stored by the client", view)
 
@@ -150,13 +155,17 @@ def _responses(steps: Iterable[StepBlock]) -> Iterator[list[StepBlock]]:
 
 def _only_thinks(response: list[StepBlock]) -> bool:
     """Thinking without any words needs the speaker's name above it, or it would seem to be the person's."""
-    texts = [type(step) for step in response if isinstance(step, WordsBlock | ThinkingBlock) and step.text.strip()]
-    return ThinkingBlock in texts and WordsBlock not in texts
+    runs = ([type(step) for step in run if _has_text(step)] for is_said, run in groupby(response, _is_said) if is_said)
+    first = next(filter(None, runs), [])
+    return ThinkingBlock in first and WordsBlock not in first
 
 
-def _rank(step: StepBlock) -> int:
-    """Words are shown before the thinking that led to them."""
-    return {WordsBlock: 0, ThinkingBlock: 1}.get(type(step), 2)
+def _is_said(step: StepBlock) -> bool:
+    return isinstance(step, WordsBlock | ThinkingBlock)
+
+
+def _has_text(step: StepBlock) -> bool:
+    return isinstance(step, WordsBlock | ThinkingBlock) and bool(step.text.strip())
 
 
 def _words(words: WordsBlock, view: View, project: str | None) -> Iterator[str]:  # noqa: ARG001  one shape for the table
