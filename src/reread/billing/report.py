@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from .money import in_dollars
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .response import Response
 
 
-class Tokens(Struct, frozen=True, kw_only=True):
+class Tokens(Struct, frozen=True):
     """Sums of requests. Money is exact; `cost` is None if nothing could be priced."""
 
     requests: int = 0
@@ -26,8 +27,23 @@ class Tokens(Struct, frozen=True, kw_only=True):
     cache_write_5m_tokens: int = 0
     cache_write_1h_tokens: int = 0
     web_searches: int = 0
-    unpriced_tokens: int = 0
     nanodollars: int | None = None
+    unpriced_tokens: int = 0
+
+    @classmethod
+    def of(cls, used: Rated, nanodollars: int | None) -> Tokens:
+        """One request, with what it costs."""
+        return cls(
+            1,
+            used.input,
+            used.output,
+            used.cache_read,
+            used.cache_write_5m,
+            used.cache_write_1h,
+            used.web_searches,
+            nanodollars,
+            used.total if nanodollars is None else 0,
+        )
 
     def plain(self) -> dict[str, int | Decimal | None]:
         """All sums by name, money in dollars."""
@@ -60,41 +76,23 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
 def total(parts: Iterable[Tokens]) -> Tokens:
     """Adds up sums."""
-    counts = [0] * len(_COUNTS)
-    money: int | None = None
-    for part in parts:
-        for i, name in enumerate(_COUNTS):
-            counts[i] += getattr(part, name)
-        if part.nanodollars is not None:
-            money = (money or 0) + part.nanodollars
-    return Tokens(**dict(zip(_COUNTS, counts, strict=True)), nanodollars=money)
+    columns = zip(*map(astuple, parts), strict=True)
+    return Tokens(*map(_added, columns))
 
 
 def total_of(priced: Iterable[tuple[Rated, int | None]]) -> Tokens:
     """Adds up single requests, each given with its nano-dollars or None if it has no price."""
-    used, costs = [], []
-    for each, cost in priced:
-        used.append(each)
-        costs.append(cost)
-    known = [cost for cost in costs if cost is not None]
-    return Tokens(
-        requests=len(used),
-        input_tokens=sum(each.input for each in used),
-        output_tokens=sum(each.output for each in used),
-        cache_read_tokens=sum(each.cache_read for each in used),
-        cache_write_5m_tokens=sum(each.cache_write_5m for each in used),
-        cache_write_1h_tokens=sum(each.cache_write_1h for each in used),
-        web_searches=sum(each.web_searches for each in used),
-        unpriced_tokens=sum(each.total for each, cost in zip(used, costs, strict=True) if cost is None),
-        nanodollars=sum(known) if known else None,
-    )
+    return total(Tokens.of(each, cost) for each, cost in priced)
 
 
-_COUNTS = tuple(name for name in Tokens.__struct_fields__ if name != "nanodollars")
+def _added(values: Sequence[int | None]) -> Any:
+    """The sum of a column; None if nothing in it is known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 class Sums(NamedTuple):
-    """The columns of a cell after its key."""
+    """The columns of a cell after its key: those of `Tokens`, and what a report says about itself."""
 
     requests: int
     input_tokens: int
@@ -113,42 +111,20 @@ class Sums(NamedTuple):
 
     @property
     def tokens(self) -> Tokens:
-        return Tokens(
-            requests=self.requests,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cache_read_tokens=self.cache_read_tokens,
-            cache_write_5m_tokens=self.cache_write_5m_tokens,
-            cache_write_1h_tokens=self.cache_write_1h_tokens,
-            web_searches=self.web_searches,
-            unpriced_tokens=self.unpriced_tokens,
-            nanodollars=self.nanodollars,
-        )
+        values: tuple[Any, ...] = self[:_OF_TOKENS]
+        return Tokens(*values)
+
+
+_OF_TOKENS = len(Tokens.__struct_fields__)
+_MONEY, _FIRST, _LAST = map(Sums._fields.index, ("nanodollars", "first", "last"))
+_NOTHING = Sums._make((*astuple(Tokens()), 0, 0, 0, None, None))
 
 
 def sums_of(response: Response) -> Sums:
     """One response as a cell of its own."""
-    money, tokens = response.nanodollars, response.total
-    return Sums(
-        requests=1,
-        input_tokens=response.input,
-        output_tokens=response.output,
-        cache_read_tokens=response.cache_read,
-        cache_write_5m_tokens=response.cache_write_5m,
-        cache_write_1h_tokens=response.cache_write_1h,
-        web_searches=response.web_searches,
-        nanodollars=money,
-        unpriced_tokens=tokens if money is None else 0,
-        duplicates=max(response.rows - 1, 0),
-        suspect=int(response.doubt == 2),
-        provisional=int(response.doubt == 1),
-        first=response.time,
-        last=response.time,
-    )
-
-
-_MONEY, _FIRST, _LAST = map(Sums._fields.index, ("nanodollars", "first", "last"))
-_NOTHING = Sums._make(None if i in (_MONEY, _FIRST, _LAST) else 0 for i in range(len(Sums._fields)))
+    tokens = astuple(Tokens.of(response, response.nanodollars))
+    doubts = int(response.doubt == 2), int(response.doubt == 1)
+    return Sums._make((*tokens, max(response.rows - 1, 0), *doubts, response.time, response.time))
 
 
 def added(rows: Iterable[Sums]) -> Sums:
@@ -157,9 +133,9 @@ def added(rows: Iterable[Sums]) -> Sums:
     if len(rows) < 2:  # six times out of ten, since most models have one cell per day
         return rows[0] if rows else _NOTHING
     columns = list(zip(*rows, strict=True))
-    money, first, last = ([value for value in columns[i] if value is not None] for i in (_MONEY, _FIRST, _LAST))
-    counts = [*map(sum, columns[:_MONEY]), sum(money) if money else None, *map(sum, columns[_MONEY + 1 : _FIRST])]
-    return Sums._make([*counts, min(first, default=None), max(last, default=None)])
+    first, last = ([value for value in columns[i] if value is not None] for i in (_FIRST, _LAST))
+    counts = *map(sum, columns[:_MONEY]), _added(columns[_MONEY]), *map(sum, columns[_MONEY + 1 : _FIRST])
+    return Sums._make((*counts, min(first, default=None), max(last, default=None)))
 
 
 def shares(sums: Sums, number: int) -> Iterator[Sums]:
