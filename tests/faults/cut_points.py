@@ -136,6 +136,12 @@ def _forgotten_elsewhere(scene: Scene) -> None:
         other.safe.push(shared)
 
 
+def _forgotten_here(scene: Scene) -> None:
+    _forgotten_elsewhere(scene)
+    with scene.archive() as archive:
+        archive.safe.pull(scene.folder / "shared", agree=lambda _: True)
+
+
 def _client(scene: Scene) -> None:
     _taken(scene)
     actor = Path(__file__).parents[1] / "cli" / "acting_client.py"
@@ -151,8 +157,8 @@ def _reread(*arguments: str | Path) -> Callable[[Scene], Sequence[str | Path]]:
     return call
 
 
-def _exchange(command: str) -> Callable[[Scene], Sequence[str | Path]]:
-    return lambda scene: [*_reread(command, scene.folder / "shared")(scene)]
+def _exchange(command: str, *options: str) -> Callable[[Scene], Sequence[str | Path]]:
+    return lambda scene: [*_reread(command, scene.folder / "shared", *options)(scene)]
 
 
 def _syncs(scene: Scene) -> Sequence[str | Path]:
@@ -176,7 +182,8 @@ COMMANDS = {
     "capture": Command(_client, _capture),
     "push": Command(_pushed, _exchange("push")),
     "pull": Command(_pushed, _exchange("pull")),
-    "pull that forgets": Command(_forgotten_elsewhere, _exchange("pull"), forgets=SESSION),
+    "pull that forgets": Command(_forgotten_elsewhere, _exchange("pull", "--forget"), forgets=SESSION),
+    "pull that brings back": Command(_forgotten_here, _exchange("pull", "--bring-back")),
 }
 """A new row is all that another command needs."""
 

@@ -81,37 +81,59 @@ def pull(
     for number in [] if trust is None else ids_called(_with_thrown_out(connection, known), trust):
         known.trust_again(number)
     expire(home)
-    parts = other_parts(folder, machine.id)
-    called = dict(other_machines(connection))
+    parts, called = other_parts(folder, machine.id), dict(other_machines(connection))
     others = [read_part(own, known, called.get(own.name)) for own in parts if own.name not in known.thrown_out]
     problems = [problem for each in others for problem in (*each.problems, *_strange(each))]
     for each in others:
         learn_machine(connection, each.own.name, each.label)
+    new = _import(connection, safe, machine, others, problems, prices, price_file, report)
+    again = hit(connection, safe, set(read.forgotten(connection)), new.first)
+    forget(connection, safe, prices, again, forget_answers)
+    found = arrived(connection, safe, others, known.kept)
+    applied = apply(connection, safe, prices, found, known, agree, forget_answers)
+    return Pulled(
+        folder=folder,
+        machines=[each.label for each in others],
+        sessions=len((new.fresh - set(again)) & read.bytes_by_session(connection).keys()),
+        bytes_taken=new.size,
+        forgotten=applied.forgotten,
+        marks=_keep_marks(connection, home, others),
+        problems=problems,
+        notes=[*_learn_keys(known, others), *_thrown_out(known, parts), *_shown_longer(new.gone_on)],
+        left=applied.left,
+    )
+
+
+class _New(NamedTuple):
+    """What a pull brought."""
+
+    size: int
+    fresh: set[int]
+    """Sessions that are new or have grown."""
+    first: set[int]
+    """Those of them that were not here before."""
+    gone_on: set[str]
+    """Ids of sessions of this machine that are shown as another one goes on with them."""
+
+
+def _import(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    machine: Machine,
+    others: Sequence[Incoming],
+    problems: list[str],
+    prices: Prices,
+    price_file: Path | None,
+    report: Report | None,
+) -> _New:
     before, mine = read.bytes_by_session(connection), read.ids_of_machine(connection, machine.id)
     size = _take(connection, safe, others, problems)
     adopt_tail(connection, safe, price_file, report)
     _adopt_own_ways(connection, safe, machine, price_file)
     fold_copies(connection, safe, prices)
-    grown = mine - read.ids_of_machine(connection, machine.id)
     after = read.bytes_by_session(connection)
     fresh = {number for number, taken in after.items() if taken != before.get(number)}
-    again = hit(connection, safe, set(read.forgotten(connection)), fresh - before.keys())
-    forget(connection, safe, prices, again, forget_answers)
-    found = arrived(connection, safe, others, known.kept)
-    applied = apply(connection, safe, prices, found, known, agree, forget_answers)
-    notes = [*_learn_keys(known, others), *_thrown_out(known, parts), *_shown_longer(grown)]
-    marks = _keep_marks(connection, home, others)
-    return Pulled(
-        folder=folder,
-        machines=[each.label for each in others],
-        sessions=len((fresh - set(again)) & read.bytes_by_session(connection).keys()),
-        bytes_taken=size,
-        forgotten=applied.forgotten,
-        marks=marks,
-        problems=problems,
-        notes=notes,
-        left=applied.left,
-    )
+    return _New(size, fresh, fresh - before.keys(), mine - read.ids_of_machine(connection, machine.id))
 
 
 def _with_thrown_out(connection: sqlite3.Connection, known: KnownMachines) -> list[Machine]:

@@ -119,8 +119,8 @@ def keep_machines(connection: sqlite3.Connection, rows: Iterable[tuple[str, str]
 
 
 def drop_machine(connection: sqlite3.Connection, number: str) -> None:
-    """Removes the label of another machine."""
-    with transaction(connection):
+    """Removes the label of another machine; all that was written before is durable then."""
+    with transaction(connection, durable=True):
         connection.execute("DELETE FROM machine WHERE id = ? AND NOT is_own", (number,))
 
 
