@@ -76,6 +76,7 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 _OF_AN_ARCHIVE = (
     *("applied.jsonl", "asked", "budgets.json", "exchange", "exchange.json", "hook.log", "machine.json", "marks.json"),
+    "retro.jsonl",
     *("prices.json", "reread.db", "safe", "web-server.json", "web-token", "wire"),
 )
 """One of these, or its name with something after a dot, is in every archive's folder that is not empty."""

@@ -154,3 +154,30 @@ def test_as_json_it_says_what_it_would_do_and_changes_nothing_without_yes(
     assert not (project / "CLAUDE.md").exists()
     assert retro(tmp_path, "apply", number, "--json", "--yes") == 0
     assert (project / "CLAUDE.md").exists()
+
+
+def test_a_dismissed_suggestion_is_never_shown_again(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = suggestions(tmp_path, capsys)
+    assert retro(tmp_path, "dismiss", number_of("memory", before)) == 0
+    assert capsys.readouterr().out.startswith("left out from now on: ")
+    assert [each["kind"] for each in suggestions(tmp_path, capsys)] == [
+        each["kind"] for each in before if each["kind"] != "memory"
+    ]
+    assert not (project / "CLAUDE.md").exists()
+
+
+def test_one_screen_since_the_last_look_has_the_fix_once_and_is_quiet_then(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert retro(tmp_path, "--since", "last") == 0
+    first = capsys.readouterr().out
+    assert "│ - Never use sleeps in the tests" in first
+    assert "The fix worth most" in first
+    assert retro(tmp_path, "--since", "last") == 0
+    assert "no prompts; `--all` has the whole report" in capsys.readouterr().out
+    assert retro(tmp_path, "--since", "last", "--all") == 0
+    assert "What to change" not in capsys.readouterr().out
+    assert project.is_dir()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from reread import lazy
 from reread.client_settings import Applied, applied, stated_in
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 else:
     second_phase = lazy.module("reread.ingest.second_phase")
 
-_APPLIED = "applied.jsonl"
+_APPLIED, _LOOKS = "applied.jsonl", "retro.jsonl"
 
 
 def _client_home() -> Path:
@@ -92,7 +94,9 @@ class ArchiveFriction:
         )
         self.find_waiting(report=report)
         with snapshot(archive.connection):
-            return friction_report.retro(archive.connection, ask)
+            found = friction_report.retro(archive.connection, ask)
+        dismissed = {noted["dismissed"] for _, noted in self._noted(_LOOKS) if "dismissed" in noted}
+        return replace(found, suggestions=[each for each in found.suggestions if each.key not in dismissed])
 
     def find_waiting(self, session: SessionName | None = None, report: Report | None = None) -> None:
         """Finds the moments that a quick sync left for later, of one session or of all. Does nothing if the archive
@@ -122,27 +126,44 @@ class ArchiveFriction:
         Later retrospectives compare how often things went wrong before and after it. Raises BadInput if the file was
         changed in the meantime.
         """
-        home = self._archive.home
         plan.file.write(plan.change)
-        noted = {"path": str(plan.file.path), "at": datetime.now(UTC).isoformat()}
-        number = os.open(home / _APPLIED, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with open(number, "a", encoding="utf-8") as notes:  # noqa: PTH123  a descriptor, no path
-            notes.write(json.dumps(noted) + "\n")
+        self._note(_APPLIED, path=str(plan.file.path))
 
     def applied(self) -> tuple[tuple[str, datetime], ...]:
-        """The files that suggestions were written to, and when; lines that cannot be read are skipped."""
+        """The files that suggestions were written to, and when."""
+        return tuple((noted["path"], at) for at, noted in self._noted(_APPLIED) if "path" in noted)
+
+    def dismiss(self, each: Suggestion) -> None:
+        """Remembers that a draft is not wanted: later retrospectives leave it out."""
+        self._note(_LOOKS, dismissed=each.key)
+
+    def note_look(self, fix: Suggestion | None) -> None:
+        """Remembers the time of this look, and which fix was shown."""
+        self._note(_LOOKS, fix=fix.key if fix is not None else "")
+
+    def last_look(self) -> tuple[datetime, str] | None:
+        """When `note_look` was last called, and the key of the fix; None if never."""
+        looks = [(at, noted["fix"]) for at, noted in self._noted(_LOOKS) if "fix" in noted]
+        return looks[-1] if looks else None
+
+    def _note(self, name: str, **fields: str) -> None:
+        line = json.dumps({**fields, "at": datetime.now(UTC).isoformat()})
+        number = os.open(self._archive.home / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(number, "a", encoding="utf-8") as notes:  # noqa: PTH123  a descriptor, no path
+            notes.write(f"{line}\n")
+
+    def _noted(self, name: str) -> Iterator[tuple[datetime, dict[str, str]]]:
+        """The notes with their times; lines that cannot be read are skipped."""
         try:
-            lines = (self._archive.home / _APPLIED).read_text("utf-8", "replace").splitlines()
+            lines = (self._archive.home / name).read_text("utf-8", "replace").splitlines()
         except OSError:
-            return ()
-        found = []
+            return
         for line in lines:
             try:
                 noted = json.loads(line)
-                found.append((str(noted["path"]), datetime.fromisoformat(noted["at"])))
-            except (ValueError, KeyError, TypeError):
+                yield datetime.fromisoformat(noted["at"]), {key: str(value) for key, value in noted.items()}
+            except (ValueError, KeyError, TypeError, AttributeError):
                 continue
-        return tuple(found)
 
     def mark_wrong(self, uuid: str, kind: str | None = None) -> Labelled:
         """Marks the moments at a line as not friction, all or those of one kind; a prefix of the uuid is enough. Raises

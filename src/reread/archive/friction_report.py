@@ -562,6 +562,8 @@ class Retro(Answer[Moment], frozen=True, kw_only=True):
     spared: Spared
     homes: dict[str, str]
     """The session of every line in this answer."""
+    gone: tuple[tuple[FrictionKind, Rate], ...] = ()
+    """Kinds that the period has none of, with their rates before, where chance does not explain it."""
     waiting: int = 0
     """How many sessions have not been searched for moments, or not completely."""
 
@@ -632,6 +634,7 @@ class _Retrospect:
             suggestions=suggest(patterns, events, self._basis(patterns)),
             spared=self._spared,
             homes=_homes(events, patterns),
+            gone=tuple(_gone(events, len(typed), earlier, len(before))),
             waiting=self._waiting(),
         )
 
@@ -756,6 +759,16 @@ class _Retrospect:
             pull_requests=sum(count * each.pull_requests for each, count in endings.items()),
             ended=dict(ended),
         )
+
+
+def _gone(
+    events: Sequence[Moment], prompts: int, earlier: Sequence[Moment], prompts_before: int
+) -> Iterator[tuple[FrictionKind, Rate]]:
+    now = {event.kind for event in events}
+    for kind, number in Counter(event.kind for event in earlier).most_common():
+        before = Rate(number, prompts_before)
+        if kind not in now and change(Rate(0, prompts), before) == "less":
+            yield kind, before
 
 
 class Groups:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
+from datetime import timedelta
 from itertools import chain
 
 from reread import archive as archives
@@ -16,6 +17,7 @@ from .session_source import ProgressBar, asked_archive, open_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
     from reread import loading
@@ -35,6 +37,7 @@ RETRO_EXAMPLES = """\
   reread retro @last                        one session
   reread retro --kind correction --kind re_ask --min-confidence 0.8
   reread retro --suggestions                only what to change, with drafts
+  reread retro --since last                 one screen: what changed since the last look, and the fix worth most
   reread retro apply 2                      put the second of them where it belongs: shows the diff, asks, backs up
   reread retro --format markdown --since monday > week.md
   reread retro --since 30d --ask-claude     what Claude would change, by your own client; shows the cost, asks first
@@ -47,9 +50,12 @@ def retro_parser() -> options.Parser:
 errors, corrections, loops, rework and waiting, by time, cost and count, compared with the period before. Then
 what repeats across sessions, and what to change: suggestions with a ready draft and the evidence for it."""
     made = options.make_parser("retro", about, RETRO_EXAMPLES)
-    about = "a file, an id or the start of one, @last; or `apply N`: write suggestion N where it belongs"
+    about = (
+        "a file, an id or the start of one, @last; or `apply N`, `dismiss N`: use suggestion N, or never show it again"
+    )
     made.add_argument("session", nargs="?", metavar="SESSION", help=about)
-    made.add_argument("number", nargs="?", metavar="N", help="with `apply`: the number that --suggestions shows")
+    about = "with `apply` and `dismiss`: the number that --suggestions shows"
+    made.add_argument("number", nargs="?", metavar="N", help=about)
     about = "with `apply` or --ask-claude: do not ask; `apply` with --json changes nothing without it"
     made.add_argument("--yes", action="store_true", help=about)
     made.add_argument(
@@ -66,6 +72,7 @@ what repeats across sessions, and what to change: suggestions with a ready draft
         "--min-confidence", type=_share, metavar="N", help="only moments at least this certain, 0 to 1 (default 0.5)"
     )
     made.add_argument("--suggestions", action="store_true", help="print suggestions only")
+    made.add_argument("--all", action="store_true", help="with `--since last`: the whole report, not one screen")
     made.add_argument("--format", choices=FORMS, default="text", help="output format (default: text)")
     labels = made.add_argument_group("false finds")
     labels.add_argument(
@@ -95,12 +102,16 @@ def run_retro(arguments: list[str]) -> int:
     if args.wrong is not None or args.right is not None:
         _label(args, config)
         return 0
+    is_look = args.since == _LAST
+    args.since = None if is_look else args.since
     filters = options.make_filter(args, config)
-    number = _number(args)
+    action, number = _action(args)
     path = options.as_path(args.session) if args.session is not None else None
     with asked_archive(args, config, [] if path is None else [path]) as archive:
         if archive.inner.known_sources() <= {str(source) for source in archive.sources}:
             filters = filters._replace(sources=())  # the archive has nothing else
+        if is_look:
+            filters = filters._replace(since=_since(archive, config))
         with closing(ProgressBar()) as progress:
             found = archive.friction.retro(
                 filters,
@@ -114,7 +125,11 @@ def run_retro(arguments: list[str]) -> int:
                 report=progress,
             )
         if number is not None:
-            return _apply(args, config, archive, found.suggestions, number)
+            use = _apply if action == _APPLY else _dismiss
+            return use(args, config, archive, _numbered(found.suggestions, number))
+        if is_look and not (args.all or args.json):
+            _look(args, config, archive, found)
+            return 0
         answer = (
             _ask_about(args, config, archive, found)
             if args.ask_claude
@@ -167,29 +182,59 @@ def _ask_about(
     return ask_claude.ask(args, config, evidence, archive.prices)
 
 
-_APPLY = "apply"
+_LAST = "last"
+_A_WEEK = timedelta(days=7)
 
 
-def _number(args: argparse.Namespace) -> int | None:
-    """The number after `apply`, which is in the place of a session; None if nothing is to be applied."""
-    if args.session != _APPLY:
+def _since(archive: Archive, config: Config) -> datetime:
+    """The time of the last look; a week ago if there was none."""
+    last = archive.friction.last_look()
+    return last[0] if last is not None else config.now - _A_WEEK
+
+
+def _look(args: argparse.Namespace, config: Config, archive: Archive, found: Retro) -> None:
+    """One screen, and the time of the look is remembered."""
+    last = archive.friction.last_look()
+    whole = archive.friction.retro(options.make_filter(args, config), timezone=config.timezone)
+    view = options.make_view(config)
+    options.print_lines(views.retro_news.news_lines(found, whole, view, shown_before=last[1] if last else None))
+    archive.friction.note_look(whole.suggestions[0] if whole.suggestions else None)
+
+
+_APPLY, _DISMISS = "apply", "dismiss"
+
+
+def _action(args: argparse.Namespace) -> tuple[str | None, int | None]:
+    """What is to be done with which suggestion: `apply` and `dismiss` stand in the place of a session."""
+    action = args.session
+    if action not in (_APPLY, _DISMISS):
         if args.number is not None:
             raise BadInput("one session at a time; `reread retro apply N` takes a number")
-        return None
+        return None, None
     args.session = None
     if args.number is None or not args.number.isdecimal() or int(args.number) < 1:
-        raise BadInput("say which: `reread retro apply 2` takes the second of `reread retro --suggestions`")
-    return int(args.number)
+        raise BadInput(f"say which: `reread retro {action} 2` takes the second of `reread retro --suggestions`")
+    return action, int(args.number)
 
 
-def _apply(
-    args: argparse.Namespace, config: Config, archive: Archive, suggestions: list[Suggestion], number: int
-) -> int:
-    """Shows the change that a suggestion makes, and writes it if the person agrees; with --json, if --yes says so."""
+def _numbered(suggestions: list[Suggestion], number: int) -> Suggestion:
     if number > len(suggestions):
         there = f"there are {len(suggestions)}" if suggestions else "there is none"
         raise BadInput(f"there is no suggestion {number}; {there}")
-    plan = archive.friction.planned(suggestions[number - 1])
+    return suggestions[number - 1]
+
+
+def _dismiss(args: argparse.Namespace, config: Config, archive: Archive, each: Suggestion) -> int:
+    """Leaves a draft out from now on."""
+    archive.friction.dismiss(each)
+    document = {"schema": "reread.dismissed/1", "key": each.key, "title": each.title}
+    options.show_answer(args, config, lambda: document, lambda _: [f"left out from now on: {each.title}"])
+    return 0
+
+
+def _apply(args: argparse.Namespace, config: Config, archive: Archive, each: Suggestion) -> int:
+    """Shows the change that a suggestion makes, and writes it if the person agrees; with --json, if --yes says so."""
+    plan = archive.friction.planned(each)
     if not args.json:
         options.print_lines(views.retro_report.applied_lines(plan.diff(), options.make_view(config)))
     is_wanted = args.yes or (not args.json and is_agreed("Make this change?"))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         permissions,
         price_table,
         reports,
+        retro_news,
         retro_report,
         screen,
         secret_list,

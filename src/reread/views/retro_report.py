@@ -280,6 +280,13 @@ def change_text(each: TurningPoint, view: View) -> str:
     return f"{_day(each, view)}  {what}: {rates}, {each.change or _NO_DIFFERENCE}"
 
 
+def applied_change(changes: Sequence[TurningPoint], view: View) -> str:
+    """What became of the last suggestion that was applied, or of the last change of an instruction file."""
+    changed = [each for each in changes if each.what == "instructions"]
+    applied = [each for each in changed if each.uuid is None] or changed
+    return change_text(applied[0], view) if applied else ""
+
+
 def _day(each: TurningPoint, view: View) -> str:
     return when(each.time, view.timezone, "%Y-%m-%d")
 
@@ -313,16 +320,20 @@ def _suggestions(found: Retro, view: View, most: int) -> Iterator[str]:
     yield from _heading("What to change", view)
     for number, each in enumerate(found.suggestions[:most], 1):
         yield from ("" for _ in range(number > 1))
-        yield from hanging(f"{number}. {one_line(each.title)}", view.width, "  ", "     ")
-        yield _INDENT + view.style.paint(shorten(f"into {each.place}", view.width - 4), "cyan")
-        yield from _draft(each, view)
-        for line in wrap(checked(each), view.width - len(_INDENT)):
-            yield _INDENT + view.style.paint(line, "dim")
-        yield from (_INDENT + view.style.paint(line, "dim") for line in proof(each, found))
+        yield from suggestion_lines(number, each, found, view)
     hint = "`reread retro apply N` shows what one of them would change, and asks"
     yield from (f"  {view.style.paint(line, 'dim')}" for line in wrap(hint, view.width - 2))
     if len(found.suggestions) > most:
         yield _more(len(found.suggestions) - most, view)
+
+
+def suggestion_lines(number: int, each: Suggestion, found: Retro, view: View) -> Iterator[str]:
+    yield from hanging(f"{number}. {one_line(each.title)}", view.width, "  ", "     ")
+    yield _INDENT + view.style.paint(shorten(f"into {each.place}", view.width - 4), "cyan")
+    yield from _draft(each, view)
+    for line in wrap(checked(each), view.width - len(_INDENT)):
+        yield _INDENT + view.style.paint(line, "dim")
+    yield from (_INDENT + view.style.paint(line, "dim") for line in proof(each, found))
 
 
 def _more(number: int, view: View) -> str:

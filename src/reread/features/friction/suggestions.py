@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
+from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -89,6 +90,12 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     worth: Worth = Worth(0.0, 0, "")
     minutes: float | None = None
     """What one moment takes, as far as that is assumed; None for what is usual for its kind."""
+
+    @property
+    def key(self) -> str:
+        """Names the draft, so that it can be remembered without its text."""
+        named = f"{self.place}\n{self.draft}"
+        return f"{crc32(named.encode('utf-8', 'surrogatepass')):08x}"
 
 
 _NOTHING = Stated()
