@@ -89,8 +89,8 @@ def test_thinking_words_and_the_end_are_shown_and_everything_is_kept(place: Plac
         "",
         "Claude ▸ Hello there.",
         "",
-        "✓ 1.2s · 1 turn · 17 in · 63 out · $0.0125 this turn, $0.0125 this run, by the",
-        "client's count",
+        "✓ 1.2s · 1 request · 17 in · 63 out · $0.0125 this turn, $0.0125 this run, by",
+        "the client's count",
         f"reread show {SESSION}",
     ]
     assert '"thinking_delta"' in place.captured
@@ -407,6 +407,28 @@ def test_a_plan_is_shown_and_judged(place: Place) -> None:
         terminal.press("too short\n")
         assert terminal.end() == 0
     assert sent(place) == [{"behavior": "deny", "message": "too short"}]
+
+
+def test_a_plan_may_be_taken_with_its_edits_accepted(place: Place) -> None:
+    with place.terminal("plan") as terminal:
+        terminal.wait_for("[y]es [a]ccept: yes, and its edits [e]dit the plan [n]o")
+        terminal.wait_for("> ")
+        terminal.press("a")
+        assert terminal.end() == 0
+    (answer,) = sent(place)
+    accepted = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    assert (answer["behavior"], answer["updatedPermissions"]) == ("allow", [accepted])
+
+
+def test_a_plan_may_be_edited(place: Place, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\necho '2. And this' >> \"$1\"\n")
+    editor.chmod(0o755)
+    with place.terminal("plan", EDITOR=str(editor)) as terminal:
+        terminal.wait_for("> ")
+        terminal.press("e")
+        assert terminal.end() == 0
+    assert sent(place)[0]["updatedInput"]["plan"] == "# Plan\n\n1. Do it\n2. And this"
 
 
 def test_a_plan_that_is_asked_about_without_its_text_is_read_from_its_file(place: Place, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_a_command_is_shown_whole_with_why_it_is_asked() -> None:
     question = asked(
         "Bash", {"command": "rm -r build\nls"}, description="Cleans up", blocked_path="/home/ann/app/build"
     )
-    assert rows(question) == ["? Bash", "    rm -r build", "    ls", "  Cleans up", "  because of build"]
+    assert rows(question) == ["? Bash", "    rm -r build", "    ls", "  Cleans up", "  it concerns build"]
 
 
 def test_an_edit_is_shown_as_a_diff() -> None:

@@ -134,6 +134,10 @@ def _decision(answer: Any) -> tuple[str, Decision]:
 STOPPED = "The user stopped here."
 
 
+_PLAN_KEYS = (("y", "es"), ("a", "ccept: yes, and its edits"), ("e", "dit the plan"), ("n", "o"))
+_ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+
+
 class TerminalAnswerer:
     """Asks a person at the terminal."""
 
@@ -222,7 +226,7 @@ class TerminalAnswerer:
         return (await self._keyboard.line_from("", self._put)).strip()
 
     async def _judge_plan(self, permission: Permission) -> Decision:
-        keys = " ".join(f"[{key}]{rest}" for key, rest in (("y", "es"), ("n", "o"), *self.leaves))
+        keys = " ".join(f"[{key}]{rest}" for key, rest in (*_PLAN_KEYS, *self.leaves))
         self._showing.ask([*permissions.plan_lines(permission, self._view), f"  go ahead with it? {keys}"])
         while True:
             self._put("  > ")
@@ -230,11 +234,29 @@ class TerminalAnswerer:
             if key == "y":
                 self._put("yes\n")
                 return Allow()
+            if key == "a":
+                self._put("yes, and edits are accepted\n")
+                return Allow(remember=[_ACCEPT_EDITS])
+            if key == "e":
+                self._put("edit\n")
+                if (edited := await self._edited_plan(permission)) is not None:
+                    return edited
+                continue
             if key == "n":
                 return Deny(reason=await self._line("no, because (Enter for no reason): ") or NO_PLAN)
             if (left := self._left(key)) is not None:
                 return left
             self._put("\r")
+
+    async def _edited_plan(self, permission: Permission) -> Decision | None:
+        """Yes to the plan as the person changed it, which the client tells the model; None if it was not changed."""
+        before = (permission.plan or "").rstrip() + "\n"
+        text = await self._in_editor(os.environ.get("VISUAL") or os.environ.get("EDITOR"), before, "plan.md")
+        if text is None or not text.strip() or text == before:
+            self._put("  nothing was changed\n" if text is not None else "")
+            return None
+        given = permission.input if isinstance(permission.input, dict) else {}
+        return Allow({**given, "plan": text.strip()})
 
     # Questions
 
@@ -272,6 +294,8 @@ class TerminalAnswerer:
             typed = await self._keyboard.line_from(key, self._put) if key.isprintable() else ""
             if not typed.strip():
                 self._put("\r")
+            elif typed.strip().lower() == "o":
+                self._put("  type your answer\n")
             elif (left := self._left(typed.strip().lower())) is not None:
                 return left
             elif (found := picked(typed, labels, is_several=question.is_several)) is not None:
@@ -288,7 +312,7 @@ class TerminalAnswerer:
             command = self._edited_line(str(permission.input.get("command") or ""))
             return {**permission.input, "command": command} if command else None
         before = json.dumps(permission.input, ensure_ascii=False, indent=2) + "\n"
-        text = await self._in_editor(editor, before)
+        text = await self._in_editor(editor, before, "input.json")
         if text == before:
             self._put("  nothing was changed\n")
         if text is None or text == before:
@@ -303,13 +327,13 @@ class TerminalAnswerer:
             return None
         return edited
 
-    async def _in_editor(self, editor: str | None, text: str) -> str | None:
+    async def _in_editor(self, editor: str | None, text: str, name: str) -> str | None:
         """The edited text; None if the editor did not start or ended with an error, as by `:cq`."""
         usual = "notepad" if sys.platform == "win32" else "vi"
         try:
             words = command_words(editor or usual)
             with tempfile.TemporaryDirectory(prefix="reread-") as folder:
-                path = Path(folder) / "input.json"
+                path = Path(folder) / name
                 path.write_text(text, "utf-8")
                 with self._interrupts.left_alone():
                     done = await asyncio.to_thread(subprocess.run, [*words, str(path)], check=False)

@@ -139,7 +139,7 @@ def reasons(permission: Permission, project: str | None) -> Iterator[str]:
     if permission.reason:
         yield f"asked because: {permission.reason}"
     if permission.blocked_path:
-        yield f"because of {relative(permission.blocked_path, project) if project else permission.blocked_path}"
+        yield f"it concerns {relative(permission.blocked_path, project) if project else permission.blocked_path}"
 
 
 def in_words(suggestion: Any) -> str:
@@ -245,7 +245,7 @@ def menu_lines(question: AskedQuestion, view: View) -> Iterator[str]:
         key = f"  {paint(f'[{number}]', 'bold')} "
         yield from hanging(option.label, view.width, key, " " * cells(key))
         yield from (paint(f"      {line}", "dim") for line in wrap(option.about, view.width - 6) if option.about)
-    yield f"  {paint('[o]', 'bold')} something else"
+    yield paint("  or type an answer of your own", "dim")
 
 
 def approval_head(approval: Approval) -> str:

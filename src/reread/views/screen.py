@@ -458,7 +458,7 @@ def outcome_of(result: TurnResult) -> TurnOutcome:
     facts = [
         _BY_HOOK.get(result.terminal_reason or "", ""),
         duration(result.duration_ms / 1000) if result.duration_ms is not None else "",
-        count(result.turns, "turn") if result.turns else "",
+        count(result.turns, "request") if result.turns else "",
         f"{tokens(used.prompt)} in" if used.prompt else "",
         f"{tokens(used.output)} out" if used.output else "",
         _cost(result),
