@@ -30,7 +30,7 @@ from .closed_parts import can_go_on
 from .extract import LARGE, prepare_friction, take
 from .jobs import SessionJob
 from .survey import Survey, survey
-from .walk import walk_sources
+from .walk import Walk, walk_sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,26 +93,36 @@ def sync(
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
     if found.copies.has_more:
         write_note(connection, FOLDED, BEGUN)
-    jobs = deque(quickly(found.jobs) if is_quick else found.jobs)
-    if not walk.is_whole:
-        jobs = deque(replace(job, with_friction=False, part=_part_of(connection, job)) for job in jobs)
-    found.jobs.clear()
-    found.release()
-    run(jobs, writer, result, report, is_first=found.is_first)
+    run(_jobs_of(connection, found, is_quick=is_quick), writer, result, report, is_first=found.is_first)
     if with_backups and walk.has_backups:
         _take_backups(backup_survey.BackupSurvey(connection, machine, places, found), found, writer, result, report)
     result.left_out = found.left_out
     keep_left_out(connection, found.left_out)
     _keep_changes(found, writer)
     writer.close_books()
+    _remember(walk, result, writer)
+    remove_kept_captures(connection, machine, walk.waiting)
+    result.seconds = time.monotonic() - began
+    return result
+
+
+def _jobs_of(connection: sqlite3.Connection, found: Survey, *, is_quick: bool) -> deque[SessionJob]:
+    """The jobs of a survey, which is released: from here on only they take memory."""
+    jobs = deque(quickly(found.jobs) if is_quick else found.jobs)
+    if not found.walk.is_whole:
+        jobs = deque(replace(job, with_friction=False, part=_part_of(connection, job)) for job in jobs)
+    found.jobs.clear()
+    found.release()
+    return jobs
+
+
+def _remember(walk: Walk, result: SyncResult, writer: StoreWriter) -> None:
+    """Stores what the walk found, for the next glance."""
     if walk.has_backups:
         unread = [problem.path for problem in result.problems if not isinstance(problem, RefusedBackup)]
         writer.remember_folders(walk.folders, unread)
     else:  # a file that could not be read still differs from what is remembered, so every sync tries it again
         writer.remember_grown(walk.known)
-    remove_kept_captures(connection, machine, walk.waiting)
-    result.seconds = time.monotonic() - began
-    return result
 
 
 def _keep_changes(found: Survey, writer: StoreWriter) -> None:

@@ -166,6 +166,19 @@ class _Reader(LakeReader):
                 return False
         return super().begins_with(full, other)
 
+    def has(self, job: ShareJob) -> bool:
+        """Whether the lake has all of a session's files as they are, in this session and not as copies."""
+        rows = (self._known[key_of(file.path)] for file in job.all if self.is_unchanged(file))
+        return sum(row.session == job.key and row.copy_of is None for row in rows) == len(job.all)
+
+    def has_copy(self, file: SourceFile, original: SourceFile) -> bool:
+        return self.is_unchanged(file) and self._known[key_of(file.path)].copy_of == key_of(original.path)
+
+    def copy_of(self, file: SourceFile, original: SourceFile) -> CopiedFile:
+        return CopiedFile(
+            file, key_of(original.path), sorted(self.recorded_ids(file)) if _is_conversation(file) else []
+        )
+
 
 def list_files(places: Iterable[str], problems: list[str]) -> list[SourceFile]:
     """The files of all sources, each once. Raises SourceError if a source cannot be read at all."""
@@ -192,38 +205,24 @@ def make_plan(
     elsewhere = {key: row.as_listed for key, row in known.items() if key not in listed}
     reader = _Reader(known, elsewhere, read_again=read_again)
     everything = [*files, *elsewhere.values()]
-    strays = OrphanAgentFiles(everything, reader)
-    owned = strays.shared_out(sources.group(everything))
+    owned = OrphanAgentFiles(everything, reader).shared_out(sources.group(everything))
     owners = IdOwners((session for session, _ in owned), reader)
-    owned = [
-        (session, own)
-        for session, own in owned
-        if not forgotten.is_session(owners.ids_of(session), (*session.all, *own))
-    ]
-    kept, copied = without_copies(owned, owners, reader.begins_with, is_preferred=reader.is_taken)
-    listed |= {key_of(original.path) for file, original in copied if key_of(file.path) in listed}
-    jobs, there, unchanged = [], set(), 0
-    for session, own in kept:
-        job = ShareJob(key=_key(session), files=session, strays=own, of_others=owners.foreign(session))
-        if all(reader.is_unchanged(file) and _belongs_to(known[key_of(file.path)], job) for file in job.all):
-            there.add(job.key)
-            unchanged += any(key_of(file.path) in listed for file in job.all)
-        else:
-            jobs.append(_present(job, elsewhere))
-    copies = [
-        CopiedFile(file, key_of(original.path), sorted(reader.recorded_ids(file)) if _is_conversation(file) else [])
-        for file, original in copied
-        if not reader.is_unchanged(file) or known[key_of(file.path)].copy_of != key_of(original.path)
-    ]
-    touched = {key_of(file.path) for job in jobs for file in job.all} | {key_of(each.file.path) for each in copies}
+    wanted = [each for each in owned if not forgotten.is_session(owners.ids_of(each[0]), (*each[0].all, *each[1]))]
+    kept, pairs = without_copies(wanted, owners, reader.begins_with, is_preferred=reader.is_taken)
+    listed |= {key_of(original.path) for file, original in pairs if key_of(file.path) in listed}
+    jobs = [ShareJob(key=_key(each), files=each, strays=own, of_others=owners.foreign(each)) for each, own in kept]
+    done = {job.key: job for job in jobs if reader.has(job)}
+    new = [_present(job, elsewhere) for job in jobs if job.key not in done]
+    copies = [reader.copy_of(*pair) for pair in pairs if not reader.has_copy(*pair)]
+    touched = {key_of(file.path) for job in new for file in job.all} | {key_of(each.file.path) for each in copies}
     stale = [known[key] for key in sorted(touched & known.keys())]
-    gone = {row.session for row in stale} - there | {job.key for job in jobs}
+    replaced = {row.session for row in stale} - done.keys() | {job.key for job in new}
     return LakePlan(
-        jobs=jobs,
-        unchanged=unchanged,
+        jobs=new,
+        unchanged=sum(any(key_of(file.path) in listed for file in job.all) for job in done.values()),
         copies=copies,
         stale=stale,
-        stale_sessions={row.session: row.month for row in known.values() if row.session in gone},
+        stale_sessions={row.session: row.month for row in known.values() if row.session in replaced},
         problems=[],
         bytes_read=reader.bytes_read,
     )
@@ -244,10 +243,6 @@ def _present(job: ShareJob, elsewhere: Collection[str]) -> ShareJob:
 
 def _is_conversation(file: SourceFile) -> bool:
     return file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
-
-
-def _belongs_to(row: KnownFile, job: ShareJob) -> bool:
-    return row.session == job.key and row.copy_of is None
 
 
 def _key(session: SessionFiles) -> str:

@@ -97,12 +97,7 @@ def conversation_rows(
 ) -> FileRows:
     """The rows of the lines of a transcript. `measured` and `scope` say how its responses were measured and named, if
     these are only its last lines."""
-    records, end = conversation.records, 0
-    is_torn = bool(records) and _is_unfinished(records[-1])
-    if is_torn:  # it may follow a whole object on the same line
-        end = records[-1].offset
-    elif records:
-        end = records[-1].offset + len(records[-1].raw) + 1
+    records = conversation.records
     contexts, responses = response_rows(conversation, name, measured=measured, scope=scope)
     return FileRows(
         file=name,
@@ -110,8 +105,8 @@ def conversation_rows(
         agent=file.agent,
         lines=len({record.line for record in records}),
         malformed=sum(map(is_malformed, records)),
-        end=end,
-        is_torn=is_torn,
+        end=_end_of(records),
+        is_torn=bool(records) and _is_unfinished(records[-1]),
         contexts=contexts,
         responses=responses,
         calls=call_rows(conversation),
@@ -122,6 +117,14 @@ def conversation_rows(
         # Runs of one session that were saved as streams are separate files, and their totals add up.
         client_totals_of=conversation.id if records and records[0].is_frame else "",
     )
+
+
+def _end_of(records: Sequence[Record]) -> int:
+    """Where the last whole line ends; half a line may follow a whole object on the same line."""
+    if not records:
+        return 0
+    last = records[-1]
+    return last.offset if _is_unfinished(last) else last.offset + len(last.raw) + 1
 
 
 def _capture_rows(session: Session, file: SourceFile, name: str, with_texts: bool) -> FileRows:
