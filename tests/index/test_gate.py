@@ -53,6 +53,7 @@ _ABROAD: dict[str, Callable[[Made], Made]] = {
     "a backup at the root": lambda made: moved(made, "/file-history/x", kind="backup"),
     "a backup that leads up": lambda made: moved(made, "/c/file-history/../0123456789abcdef@v1", kind="backup"),
     "a capture that leads up": lambda made: moved(made, "/home/x/wire/../x.wire", kind="capture"),
+    "a session that is called as the folder above": lambda made: moved(made, "/home/x/.claude/projects/-p/...jsonl"),
     "a relative path": lambda made: moved(made, "projects/-p/x.jsonl"),
     "a null in a path": lambda made: moved(made, "/projects/-p/x\0.jsonl"),
     "a path with half a letter": lambda made: (replace(made[0], path="/p/\ud800.jsonl"), made[1]),

@@ -44,6 +44,8 @@ _KINDS = frozenset(map(str, FileKind))
 _ANYWHERE = frozenset({FileKind.TRANSCRIPT, FileKind.SETTINGS, FileKind.BACKUP})
 """Kinds that a path alone does not show: a person may name any file as a transcript."""
 
+_NO_NAMES = (".", "..")
+
 KEY = "their key is not that of their machine and file"
 
 
@@ -207,6 +209,7 @@ def _place_fault(header: PieceHeader) -> str | None:
         where = place(header.path)
         is_right = where.kind == header.kind if where is not None else header.kind in _ANYWHERE
         is_right |= header.kind == FileKind.SETTINGS
+        is_right &= where is None or where.session not in _NO_NAMES  # such as of `...jsonl`
     else:
         is_right = True
     return None if is_right else "no file of their kind has such a path"
