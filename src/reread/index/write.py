@@ -193,8 +193,10 @@ class StoreWriter:
         return int(self._connection.execute(put, values).fetchone()[0])
 
     def _file(self, file: FileBatch, session: int | None, backup_of: int | None) -> tuple[int, bool]:
-        """The number of a file, and whether it was assigned just now: then no other row can refer to it yet."""
-        known = self._connection.execute("SELECT id, session, head FROM file WHERE key = ?", (file.key,)).fetchone()
+        """The number of a file, and whether it is read for the first time: then no row is of its lines yet."""
+        known = self._connection.execute(
+            "SELECT id, session, head, size FROM file WHERE key = ?", (file.key,)
+        ).fetchone()
         if known is not None and (file.is_rewritten or file.kind in _WHOLE):
             words.unindex(self._connection, session_files.SessionFileReader(self._connection, self._safe), known[0])
         if known is not None and file.is_rewritten and places.look_at_again(self._connection, known[0]):
@@ -203,7 +205,7 @@ class StoreWriter:
             **{name: getattr(file, name) for name in _FILE_COLUMNS},
             "lines": file.rows.lines,
             "malformed": file.rows.malformed,
-            "mtime_ns": fitting_time(file.mtime_ns),  # the safe of an earlier version may hold another
+            "mtime_ns": fitting_time(file.mtime_ns),  # a foreign safe may hold another
             "path": stored_path(file.path),
             "source": stored_path(file.source),
             "machine": self._machine,
@@ -218,7 +220,7 @@ class StoreWriter:
             self._drop_if_empty(known[1])
         if known is not None and known[2] != file.head:
             self._ledger.is_rewritten_from_start(known[0])
-        return int(found[0]), known is None
+        return int(found[0]), known is None or known[3] < 0
 
     def _drop_if_empty(self, session: int) -> None:
         """Deletes a session without files: a capture is a session of its own until its transcript is imported."""
