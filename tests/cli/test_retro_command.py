@@ -34,6 +34,7 @@ KINDS = [
     "permission_toil",
     "stall",
     "compaction",
+    "unsaid",
 ]
 
 

@@ -14,6 +14,7 @@ from reread.billing import packaged_prices
 from reread.errors import SourceError
 from reread.loading import SourceTree, read
 from reread.records import Drift, Record, Unknown
+from reread.sessions.lost_words import LostWords
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.workers import in_order, in_shares
 
@@ -56,6 +57,9 @@ class Health(Struct, kw_only=True):
     orphan_parents: int = 0
     cross_file_duplicates: int = 0
     unreadable: list[SourceError]
+    unsaid: int = 0
+    """Words of Claude that the client did not store; copies in several files count once."""
+    unsaid_sessions: int = 0
     sessions: int = 0
     cleanup_period_days: float = DEFAULT_CLEANUP_DAYS
     """The shortest one, where several config folders have their own."""
@@ -138,25 +142,33 @@ class _Found:
         self.versions: Counter[str] = Counter()
         self.uuids: list[set[str]] = []
         """One set for each session."""
+        self.unsaid: set[str | None] = set()
+        """The signatures of words that the client did not store."""
+        self.unsaid_sessions = 0
 
     def add(self, files: list[SourceFile]) -> None:
         own: set[str] = set()
         parents: list[str] = []
+        unsaid: set[str | None] = set()
         for file in files:
             self.files += 1
             try:
-                self._read(file, own, parents)
+                self._read(file, own, parents, unsaid)
             except SourceError as problem:
                 self.unreadable.append(problem)
         self.orphan_parents += sum(parent not in own for parent in parents)
         self.uuids.append(own)
+        self.unsaid |= unsaid
+        self.unsaid_sessions += bool(unsaid)
 
-    def _read(self, file: SourceFile, own: set[str], parents: list[str]) -> None:
+    def _read(self, file: SourceFile, own: set[str], parents: list[str], unsaid: set[str | None]) -> None:
         last_line = 0
+        lost = LostWords()
         for record in read(file.path):
             self.lines += record.line != last_line
             last_line = record.line
             self._count(record, file)
+            unsaid.update(block.signature for block in lost.in_line(record))
             if record.uuid is not None:
                 own.add(record.uuid)
             if record.parent_uuid is not None:
@@ -186,6 +198,7 @@ class _Ledger:
 
     def __init__(self, health: Health) -> None:
         self.health = health
+        self._unsaid: set[str | None] = set()
         self._known: set[int] = set()
         """Hashes instead of the uuids, so that a tree of a million lines fits in memory."""
 
@@ -200,6 +213,9 @@ class _Ledger:
         health.drift.join(found.drift)
         health.types.update(found.types)
         health.versions.update(found.versions)
+        self._unsaid |= found.unsaid
+        health.unsaid = len(self._unsaid)
+        health.unsaid_sessions += found.unsaid_sessions
         for own in found.uuids:
             hashes = {hash(uuid) for uuid in own}
             health.cross_file_duplicates += len(hashes & self._known)

@@ -90,6 +90,8 @@ class HeadingBlock(ShownBlock, frozen=True, kw_only=True):
     calls: int = 0
     agents: int = 0
     branches: int = 1
+    unsaid: int = 0
+    """Words of Claude that the client did not store."""
     usage: Tokens | None = None
     problems: tuple[str, ...] = ()
     mark: Mark = NO_MARK
@@ -137,6 +139,11 @@ class NoticeBlock(ShownBlock, frozen=True, kw_only=True):
     """A momentary state, which disappears as soon as anything else is shown."""
     is_of_stream: bool = False
     """Whether only the stream has it: no line of a transcript does."""
+
+    @property
+    def is_unsaid(self) -> bool:
+        """Whether it stands for words of Claude that the client did not store."""
+        return self.what == "unsaid"
 
     @property
     def label(self) -> str:

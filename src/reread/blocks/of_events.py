@@ -15,9 +15,11 @@ from reread.live import events
 from reread.live.events import Event
 from reread.live.protocol import answered_permission
 from reread.records import SYNTHETIC_MODEL, Assistant, Record, ServerToolResult, ToolResult, User, decode
+from reread.records import Thinking as RecordedThinking
 from reread.records.frames import block_of
 from reread.sessions import CallStatus, Final, Session, Speaker, ToolOutput, ToolPermission, kind_of, prompt_of
 from reread.sessions.calls import status_of
+from reread.sessions.lost_words import UNSAID, LostWords
 from reread.sessions.turns import OPENS_TURN, attached, client_steps, notices_of
 
 from .model import (
@@ -80,6 +82,7 @@ class StreamBlocks:
         self._compacted: NoticeBlock | None = None
         self._prompts: set[str] = set()
         self._thought_tokens: int | None = None
+        self._lost = LostWords()
         self._nameless = 0
 
     def feed(self, event: Event, time: datetime | None = None) -> list[ShownBlock]:
@@ -114,6 +117,9 @@ class StreamBlocks:
     def _thinking(self, event: events.Thinking, time: datetime | None) -> Iterator[ShownBlock]:
         self._forming.pop(key_of(event), None)
         tokens, self._thought_tokens = self._thought_tokens, None
+        if self._lost.has(event.message_id, RecordedThinking(thinking=event.text, signature=event.signature)):
+            yield NoticeBlock(key=key_of(event), place=_place(event, time), what="unsaid", text=UNSAID)
+            return
         yield ThinkingBlock(
             key=key_of(event),
             place=_place(event, time),
@@ -402,6 +408,12 @@ def _is_news(event: events.Notice) -> bool:
     return subtype not in _SILENT_TASKS
 
 
+def _signature(record: Record | None) -> str | None:
+    """Of the empty thinking block of a line."""
+    blocks = record.blocks if isinstance(record, Assistant) else ()
+    return next((each.signature for each in blocks if type(each) is RecordedThinking and not each.as_text), None)
+
+
 # The way back, from blocks to the events of a stream, for programs that read events
 
 
@@ -423,12 +435,14 @@ def events_of(block: ShownBlock, session: str) -> Iterator[Event]:
     if isinstance(block, PromptBlock):
         is_synthetic = block.kind not in (Speaker.PROMPT, Speaker.AGENT_PROMPT)
         yield events.Prompt(**where, text=block.text, uuid=place.uuid, images=block.images, is_synthetic=is_synthetic)
-    elif isinstance(block, NoticeBlock) and place.record is not None:
+    elif isinstance(block, NoticeBlock) and not block.is_unsaid and place.record is not None:
         yield events.Notice(**where, what=block.what, text=block.text, record=place.record)
     whole = {**where, "message_id": place.message_id, "index": place.number, "uuid": place.uuid}
     if isinstance(block, ThinkingBlock):
         about: Any = {"signature": block.signature, "duration_ms": block.duration_ms}
         yield events.Thinking(**whole, text=block.text, is_redacted=block.is_redacted, **about)
+    elif isinstance(block, NoticeBlock) and block.is_unsaid:
+        yield events.Thinking(**whole, text="", signature=_signature(place.record))
     elif isinstance(block, WordsBlock):
         is_synthetic = isinstance(place.record, Assistant) and place.record.is_synthetic
         yield events.Text(**whole, text=block.text, is_synthetic=is_synthetic)

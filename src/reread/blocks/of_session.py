@@ -68,7 +68,8 @@ def spoken_blocks(session: Session) -> Iterator[ShownBlock]:
     for speaker in speakers:
         for turn in speaker.turns:
             for block in made.turn(speaker, turn):
-                if isinstance(block, WordsBlock | ThinkingBlock | CallBlock):
+                is_unsaid = isinstance(block, NoticeBlock) and block.is_unsaid
+                if is_unsaid or isinstance(block, WordsBlock | ThinkingBlock | CallBlock):
                     name = block.place.message_id
                     yield replace(block, place=replace(block.place, number=numbers[name]))
                     numbers[name] += 1
@@ -88,6 +89,7 @@ def heading_of(session: Session) -> HeadingBlock:
         calls=len(session.every_call),
         agents=len(session.working_agents),
         branches=len(session.branches),
+        unsaid=len(session.every_unsaid),
         usage=session.total_usage,
         problems=tuple(session.problems),
         mark=session.mark,

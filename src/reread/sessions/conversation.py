@@ -33,6 +33,7 @@ from reread.records import (
 
 from .calls import ToolCall, pair_calls
 from .captured import ToolPermission, WithdrawnBlock
+from .lost_words import UNSAID, lost_words
 from .requests import (
     Key,
     Request,
@@ -47,7 +48,7 @@ from .requests import (
 from .speaker import Speaker, kind_of
 from .tree import BranchWriter, Tree, grow, opening_lines
 from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
-from .values import MINIMUM_THOUGHT, Branch, Coverage, FlatText, Message, Prompt, Said, Thought, Turn, Unplaced
+from .values import MINIMUM_THOUGHT, Branch, Coverage, FlatText, Message, Notice, Prompt, Said, Thought, Turn, Unplaced
 
 _USUAL = len("2026-01-05T09:00:00.000Z")
 """Length of a time in the client's own form. Such times sort as text; parsing all of them would cost as much as
@@ -210,6 +211,12 @@ class Conversation:
             for block in _reply_blocks(record)
             if type(block) is Thinking or type(block) is RedactedThinking
         )
+
+    @cached_property
+    def unsaid(self) -> tuple[Notice, ...]:
+        """Where Claude wrote something that the client did not store, on all branches."""
+        lost = lost_words(self.counted_lines)
+        return tuple(Notice(what="unsaid", text=UNSAID, record=record) for record, _ in lost)
 
     def thinking(self, min_length: int = MINIMUM_THOUGHT) -> list[Thought]:
         """The thoughts of at least `min_length` characters."""

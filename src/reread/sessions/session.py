@@ -24,6 +24,7 @@ from .captured import Captured, Final, FinalCounts, Joined, SessionCapture, Tool
 from .conversation import Conversation
 from .requests import collapse
 from .titles import title_of
+from .values import Notice
 
 FindOutput = Callable[[str], str | None]
 """Returns the text of a spilled tool output, given its base name in the session's own folder."""
@@ -171,6 +172,11 @@ class Session(Conversation):
             for call in part.tool_calls:
                 found.setdefault(call.identity or id(call.block), call)
         return tuple(found.values())
+
+    @cached_property
+    def every_unsaid(self) -> tuple[Notice, ...]:
+        """Where words of Claude were not stored, in the session and its agents."""
+        return tuple(lost for speaker in (self, *self.working_agents) for lost in speaker.unsaid)
 
     @property
     def failed_calls(self) -> int:

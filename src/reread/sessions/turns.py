@@ -45,6 +45,7 @@ from reread.records.system import Informational
 
 from .calls import ToolCall
 from .captured import WithdrawnBlock
+from .lost_words import UNSAID, LostWords
 from .speaker import (
     PROMPT_BELOW,
     STOP_FEEDBACK,
@@ -151,6 +152,7 @@ class TurnWriter:
         self._call_of = call_of
         self._queued = queued
         self._orphans = orphans
+        self._lost = LostWords()
 
     def write(self, records: Iterable[tuple[Record, Speaker | None]]) -> list[Draft]:
         """The drafts for records in reading order; each user line comes with its speaker."""
@@ -226,7 +228,9 @@ class TurnWriter:
         if content is None:
             steps += _unreadable(record)
         for block in content or ():
-            if type(block) is Text:
+            if self._lost.has(record.message.id if record.message is not None else None, block):
+                steps.append(Notice(what="unsaid", text=UNSAID, record=record))
+            elif type(block) is Text:
                 steps.append(Said(record=record, block=block))
             elif type(block) is Thinking or type(block) is RedactedThinking:
                 steps.append(Thought(record=record, block=block))

@@ -87,7 +87,7 @@ class Notice(FromLine, frozen=True, kw_only=True, gc=False):
     """Something that happened and is neither a prompt nor the model's words, thoughts or calls."""
 
     what: str
-    """interrupted, compacted, api_error, queued, command, rewound, hook, task, withdrawn, unknown."""
+    """interrupted, compacted, api_error, queued, command, rewound, hook, task, withdrawn, unsaid, unknown."""
     text: str
     detail: str = ""
     """Longer text that goes with it: a summary, an output."""

@@ -13,6 +13,7 @@ from reread.features.activity import PLAN, QUESTION, Activity, Doing
 from reread.features.tool_use import ToolCount
 from reread.records.drift import Drift
 from reread.sessions import Session
+from reread.sessions.lost_words import REMEDY
 
 from .calls import tool_label
 from .numbers import by_version, count, duration, money, percent, results_waiting, shown_of
@@ -127,6 +128,10 @@ def health_lines(health: Health, view: View) -> Iterator[str]:
     yield from _listed("unknown type", _counted(drift.unknown_types.most_common()), "yellow", view)
     yield from _listed("unmodelled field", _counted(drift.unmodelled_fields.most_common()), "yellow", view)
     yield from _listed("unexpected value", _counted(drift.unexpected_values.most_common()), "yellow", view)
+    if health.unsaid:
+        where = f"in {count(health.unsaid_sessions, 'session')}"
+        lost = f"{count(health.unsaid, 'text')} of Claude {where} that the client did not store: {REMEDY}"
+        yield from _wrapped(lost, view, "yellow")
     copies = count(health.cross_file_duplicates, "line")
     yield from _wrapped(f"{count(health.orphan_parents, 'orphan parent')}, {copies} in several files", view)
     yield from _left_out(health, view)

@@ -35,7 +35,7 @@ def session_document(
     made = SessionBlocks(session)
     return {
         "schema": "reread.session/1",
-        "session": session_row(session) | (kept or {}),
+        "session": session_row(session) | {"unsaid": len(session.every_unsaid)} | (kept or {}),
         "turns": [
             turn_document(made.turn(session, turn))
             for branch in branches
@@ -138,6 +138,8 @@ def step_documents(step: ShownBlock) -> list[Document]:
     """One document per step; a call that started an agent is followed by a document with the agent's turns."""
     place = {"uuid": step.place.uuid, "message_id": step.place.message_id, "timestamp": utc(step.place.time)}
     kind, document = _STEPS[type(step)]
+    if isinstance(step, NoticeBlock) and step.is_unsaid:
+        kind, document = "unsaid", _words
     found = [{"kind": kind, **place, **document(step), **_fate(step.withdrawn)}]
     agent = step.agent if isinstance(step, CallBlock) else None
     if agent is not None:
@@ -155,7 +157,7 @@ def _thinking(thought: ThinkingBlock) -> Document:
     return {"text": thought.text, "redacted": thought.is_redacted}
 
 
-def _words(words: WordsBlock) -> Document:
+def _words(words: WordsBlock | NoticeBlock) -> Document:
     return {"text": words.text}
 
 
@@ -309,6 +311,7 @@ def health_document(health: Health, *, with_fields: bool = False) -> Document:
         "unmodelled_fields": dict(health.drift.unmodelled_fields.most_common()),
         "unexpected_values": dict(health.drift.unexpected_values.most_common()),
         "versions": {version: health.versions[version] for version in sorted(health.versions, key=by_version)},
+        "unsaid": {"texts": health.unsaid, "sessions": health.unsaid_sessions},
         "orphan_parents": health.orphan_parents,
         "cross_file_duplicates": health.cross_file_duplicates,
         "retention": {

@@ -51,6 +51,7 @@ NOTICE_LOOKS = {
     "document": ("▤", "cyan"),
     "unreadable": ("?", "dim"),
     "orphan": ("?", "dim"),
+    "unsaid": ("✂", "magenta"),
     "unknown": ("?", "dim"),
     "retry": ("↻", "yellow"),
     "title": ("≔", "dim"),
@@ -60,7 +61,7 @@ NOTICE_LOOKS = {
     "refused": ("✗", "red"),
     "trouble": ("✗", "red"),
 }
-"""The first thirteen occur in transcripts, the others only in streams."""
+"""The first fourteen occur in transcripts, the others only in streams."""
 WITHDRAWN = {"interrupted": "[interrupted] ", "error": "[taken back] ", "cut": "[cut off] "}
 """Put before words that were shown while they streamed but are in no transcript."""
 MOST_DIFF_LINES = 24
@@ -99,6 +100,7 @@ def heading_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
         count(heading.calls, "tool call"),
         count(heading.agents, "subagent") if heading.agents else None,
         count(heading.branches, "branch") if heading.branches > 1 else None,
+        f"{count(heading.unsaid, 'text')} of Claude not stored" if heading.unsaid else None,
         f"{tokens(usage.output_tokens)} out" if usage is not None else None,
         money(usage.cost, is_partial=usage.unpriced_tokens > 0) if usage is not None else None,
     ]

@@ -25,6 +25,7 @@ from .refusals import (
 from .repeats import Compaction, Loop, ManualStep, PermissionToil, ReadWaste, ReAsk, RewindDetector, Rework, Stall
 from .scene import Detector, FrictionKind, Moment, Scene
 from .tool_errors import ToolError
+from .unsaid import Unsaid
 
 DETECTORS: tuple[Detector, ...] = (
     Interrupt(),
@@ -42,6 +43,7 @@ DETECTORS: tuple[Detector, ...] = (
     PermissionToil(),
     Stall(),
     Compaction(),
+    Unsaid(),
 )
 """A new kind of friction needs a new class here. Repeated instructions need many sessions: see `patterns`."""
 

@@ -49,9 +49,15 @@ class FrictionKind(StrEnum):
     PERMISSION_TOIL = "permission_toil"
     STALL = "stall"
     COMPACTION = "compaction"
+    UNSAID = "unsaid"
 
 
-PRINTED_NAMES = {"re_ask": "re-ask", "read_waste": "needless read", "permission_toil": "repeated permission"}
+PRINTED_NAMES = {
+    "re_ask": "re-ask",
+    "read_waste": "needless read",
+    "permission_toil": "repeated permission",
+    "unsaid": "words not stored",
+}
 """How reports name a kind whose own name is not clear enough; `--kind` accepts both names."""
 
 

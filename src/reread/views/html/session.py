@@ -113,6 +113,7 @@ class SessionParts:
             count(len(session.working_agents), "subagent") if session.working_agents else "",
             count(len(session.branches), "branch") if len(session.branches) > 1 else "",
             count(len(session.compactions), "compaction") if session.compactions else "",
+            f"{count(len(session.every_unsaid), 'text')} of Claude not stored" if session.every_unsaid else "",
             *(one_line(model)[:60] for model in _models(session)),
         ]
         return [fact for fact in facts if fact]

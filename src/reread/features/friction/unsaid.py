@@ -1,0 +1,23 @@
+"""Words of Claude that the client did not store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reread.records import Assistant
+from reread.sessions.lost_words import UNSAID
+
+from .scene import Cause, Detector, FrictionKind, Moment, Scene
+
+
+class Unsaid(Detector):
+    """Claude wrote something that the client did not store: the conversation has a hole, and was paid for in full."""
+
+    kind = FrictionKind.UNSAID
+    exact = "an empty thinking block whose signature says narration; two thinking blocks of one message in a row"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        for lost in scene.conversation.unsaid:
+            message = lost.record.message if isinstance(lost.record, Assistant) else None
+            model = (message.model if message is not None else None) or ""
+            yield scene.event(self.kind, lost.record, UNSAID, Cause.ENVIRONMENT, 1.0, about=model)
