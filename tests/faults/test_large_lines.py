@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import filecmp
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,17 +19,22 @@ PLAIN = 100 << 20
 """What a command takes without the line, and a little more."""
 
 
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""In between, since a process begins with the most memory that the one that started it has had."""
+
+
 def peak(*arguments: str | Path) -> tuple[int, str]:
     """The most memory that a command took, and what it said; it must succeed."""
-    with subprocess.Popen(
-        [*PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment()
-    ) as child:
-        assert child.stdout is not None
-        said = child.stdout.read().decode()
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-    assert child.returncode == 0, said[-500:]
-    return used.ru_maxrss << 10, said
+    command = [sys.executable, "-c", MEASURED, *PROGRAM, *map(str, arguments)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(), check=True)
+    said, _, last = ran.stdout.decode().rstrip().rpartition("\n")
+    code, most = last.split()
+    assert code == "0", said[-500:]
+    return int(most) << 10, said
 
 
 def test_a_line_takes_twice_its_size_at_most(tmp_path: Path) -> None:
