@@ -664,7 +664,7 @@ def _footer(notes: list[str], sheet: Sheet, bottom: float) -> tuple[list[str], f
     return parts, bottom + 24
 
 
-NEEDED = "PNG needs an extra: pip install 'reread[png]'"
+NEEDED = "PNG needs one more package: pip install resvg-py"
 SCALE = 2
 """Pixels for each unit of the SVG, so that the image is sharp on dense screens and in documents."""
 _DRAWN_BY_OURS = re.compile(r"[\n\x20-\x7e\xa0-\u017f\u0370-\u045f\u2010-\u2027\u2212\u2264\u2265]*")
