@@ -31,6 +31,7 @@ from reread.sessions import CallStatus
 from reread.sessions.calls import is_rejection
 
 from .calls import MARKS, point_of, summary, tool_label, without_error_tags
+from .markdown_paint import MarkdownPaint
 from .numbers import count, duration, money, tokens
 from .terminal import CLAUDE, call_line, diff_lines, notice_lines, prompt_lines
 from .text import Flow, cells, clip, harmless, one_line, partial_input, ruler, shorten, wrap
@@ -153,8 +154,12 @@ class Screen:
         before = self._before
         painted = self.view.style.paint(lead, *looks) if block.key not in self._streamed else " " * cells(lead)
         room = self.view.width - 1 - cells(before) - cells(lead)
-        paint: Callable[[str], str] = (lambda text: self.view.style.paint(text, "dim")) if is_thinking else str
-        self._flow = Flow(room, before + " " * cells(lead), paint, is_live=self._is_terminal)
+        further = before + " " * cells(lead)
+        if is_thinking:
+            self._flow = Flow(room, further, lambda text: self.view.style.paint(text, "dim"), is_live=self._is_terminal)
+        else:
+            prose = MarkdownPaint(self.view.style)
+            self._flow = Flow(room, further, prose, is_live=self._is_terminal, begin_line=prose.begin_line)
         self._flowing = block.key
         self._last, self._above = kind, None
         return closed + gap + before + painted

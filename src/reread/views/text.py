@@ -348,11 +348,15 @@ Paint = Callable[[str], str]
 class Flow:
     """Wraps one text that arrives in pieces: pass each piece to `add` and write what it returns."""
 
-    def __init__(self, width: int, further: str, paint: Paint, *, is_live: bool) -> None:
+    def __init__(
+        self, width: int, further: str, paint: Paint, *, is_live: bool, begin_line: Callable[[], None] = lambda: None
+    ) -> None:
         self._width = max(_NARROWEST, width)
         self._further = further
         """Put before every line but the first."""
         self._paint = paint
+        self._begin_line = begin_line
+        """Called where a line of the text itself begins; a line that is only wrapped goes on."""
         self._is_live = is_live
         self._column = 0
         self._is_fresh = True
@@ -456,6 +460,7 @@ class Flow:
     def _new_lines(self) -> None:
         if self._breaks and not self._is_fresh:
             self._flush()
+            self._begin_line()
             self._out.append("\n" * self._breaks + self._further)
         self._breaks, self._is_fresh = 0, False
 
