@@ -163,3 +163,34 @@ def test_moments(stores: Stores) -> None:
     assert [(row["kind"], milliseconds(row["time"]), row["evidence"]) for row in lake["moments"]] == [
         (row["kind"], row["time"], row["evidence"]) for row in ours
     ]
+
+
+SAMPLES = Path(reread.__file__).parent / "samples" / "projects"
+COUNTED = ("key", "time", *TOKENS, "nanodollars", "doubt", "rows")
+
+
+def test_every_sample_has_the_same_rows_in_the_index_in_a_lake_and_in_memory(tmp_path: Path) -> None:
+    plan = make_plan(list_files([str(SAMPLES)], []), {})
+    lake = {
+        name: table.to_pylist() for name, table in take_share(plan.jobs, ShareOptions(redact="none")).tables.items()
+    }
+    uris = {row["key"]: row["uri"] for row in lake["file"]}
+    with reread.open(home=tmp_path, sources=[SAMPLES]) as archive:
+        archive.sync()
+        rows = [rows_of(archive.session(each)).to_dicts() for each in archive.sessions()]
+        of_file = "JOIN file ON file.id = {0}.file"
+        for table, stored, names in (
+            ("response", "request", COUNTED),
+            ("call", "tool_call", ("id", "name", "status", "time", "seconds", "digest", "offset", "length")),
+            ("prompt", "prompt", ("offset", "part", "length", "time", "digest")),
+            ("thought", "thought", ("offset", "part", "length", "time", "state", "characters", "digest")),
+        ):
+            columns = ", ".join(f"{stored}.{name}" for name in names)
+            query = f"SELECT file.path, {columns} FROM {stored} {of_file.format(stored)}"  # noqa: S608  our own names
+            ours = [tuple(row[name] for name in ("file", *names)) for each in rows for row in each[table]]
+            assert sorted(map(repr, archive.inner.connection.execute(query).fetchall())) == sorted(map(repr, ours)), (
+                table
+            )
+    ours = [(row["file"], row["key"], *(row[name] for name in TOKENS)) for each in rows for row in each["response"]]
+    theirs = [(uris[row["file"]], row["key"], *(row[name] for name in TOKENS)) for row in lake["request"]]
+    assert sorted(theirs) == sorted(ours)
