@@ -141,21 +141,13 @@ def walk_grown(connection: sqlite3.Connection, machine: str, places: Sequence[Pa
         return None
     rows = [_row(connection, machine, path) for path in seen.files]
     grown = [row for row in rows if row is None or row.kind != FileKind.BACKUP]
-    known: dict[int, FileRow] = {}
-    for row in grown:
-        if row is None:  # gone, a copy, or a file whose key was not made from its present path
-            return None
-        session = [row] if row.session is None else read.files_of(connection, row.session)
-        if row.session is not None and not _is_plain(session):
-            return None
-        known |= {each.id: each for each in session}
-    in_order = sorted(known.values(), key=lambda row: row.path)  # the order of a walk
-    files = _files(in_order, {str(each): each for each in places})
-    if files is None:
+    known = _with_their_sessions(connection, grown)
+    files = _files(known, {str(each): each for each in places}) if known is not None else None
+    if known is None or files is None:
         return None
     has_backups = len(grown) < len(seen.files) or bool(seen.folders)
     folders = seen.other_folders.items() if has_backups else ()
-    rows_by_key = {row.key: row for row in known.values()}
+    rows_by_key = {row.key: row for row in known}
     return Walk(
         files=list(files),
         source_of={file.location: source for file, source in files.items()},
@@ -166,6 +158,19 @@ def walk_grown(connection: sqlite3.Connection, machine: str, places: Sequence[Pa
         is_whole=False,
         has_backups=has_backups,
     )
+
+
+def _with_their_sessions(connection: sqlite3.Connection, rows: Iterable[FileRow | None]) -> list[FileRow] | None:
+    """All files of the sessions of some files, in the order of a walk; None where only a walk can tell."""
+    found: dict[int, FileRow] = {}
+    for row in rows:
+        if row is None:  # gone, a copy, or a file whose key was not made from its present path
+            return None
+        session = [row] if row.session is None else read.files_of(connection, row.session)
+        if row.session is not None and not _is_plain(session):
+            return None
+        found |= {each.id: each for each in session}
+    return sorted(found.values(), key=lambda row: row.path)
 
 
 class _BackupFolders:

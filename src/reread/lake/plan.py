@@ -211,20 +211,39 @@ def make_plan(
     kept, pairs = without_copies(wanted, owners, reader.begins_with, is_preferred=reader.is_taken)
     listed |= {key_of(original.path) for file, original in pairs if key_of(file.path) in listed}
     jobs = [ShareJob(key=_key(each), files=each, strays=own, of_others=owners.foreign(each)) for each, own in kept]
-    done = {job.key: job for job in jobs if reader.has(job)}
-    new = [_present(job, elsewhere) for job in jobs if job.key not in done]
     copies = [reader.copy_of(*pair) for pair in pairs if not reader.has_copy(*pair)]
-    touched = {key_of(file.path) for job in new for file in job.all} | {key_of(each.file.path) for each in copies}
+    done = [job for job in jobs if reader.has(job)]
+    return _replacing(
+        known,
+        [_present(job, elsewhere) for job in jobs if not reader.has(job)],
+        {job.key for job in done},
+        copies,
+        unchanged=sum(any(key_of(file.path) in listed for file in job.all) for job in done),
+        bytes_read=reader.bytes_read,
+    )
+
+
+def _replacing(
+    known: Mapping[str, KnownFile],
+    jobs: list[ShareJob],
+    done: Collection[str],
+    copies: list[CopiedFile],
+    *,
+    unchanged: int,
+    bytes_read: int,
+) -> LakePlan:
+    """The plan of these jobs, with the rows that they and new copies replace; those of sessions in `done` stay."""
+    touched = {key_of(file.path) for job in jobs for file in job.all} | {key_of(each.file.path) for each in copies}
     stale = [known[key] for key in sorted(touched & known.keys())]
-    replaced = {row.session for row in stale} - done.keys() | {job.key for job in new}
+    replaced = ({row.session for row in stale} - set(done)) | {job.key for job in jobs}
     return LakePlan(
-        jobs=new,
-        unchanged=sum(any(key_of(file.path) in listed for file in job.all) for job in done.values()),
+        jobs=jobs,
+        unchanged=unchanged,
         copies=copies,
         stale=stale,
         stale_sessions={row.session: row.month for row in known.values() if row.session in replaced},
         problems=[],
-        bytes_read=reader.bytes_read,
+        bytes_read=bytes_read,
     )
 
 
