@@ -62,7 +62,7 @@ def test_branches_are_a_graph_with_what_was_left_behind_and_what_was_asked_inste
     expect(rows).to_have_count(2)
     expect(rows.nth(0)).to_contain_text("main")
     left = rows.nth(1)
-    expect(left.locator(".lead mark")).to_have_text("green")
+    expect(left.locator(".asked-first mark")).to_have_text("green")
     expect(left.locator(".instead mark")).to_have_text("red")
     expect(left.locator(".about")).to_contain_text("1 prompt")
     expect(left.locator(".about")).to_contain_text("left behind")

@@ -30,7 +30,7 @@ from reread.views.numbers import money, nano, size, tokens
 from reread.views.session_list import last_part
 
 from .archive_pool import ArchivePool, ServerSettings, link_name
-from .paging import LATER_FROM
+from .paging import LATER_FROM, retyped
 from .updates import Hub, Watch
 
 Part = TypeVar("Part")
@@ -108,7 +108,7 @@ def environment() -> Environment:
     own = PackageLoader("reread.web", "templates")
     made = base.overlay(loader=ChoiceLoader([own, base.loader]))
     made.filters = {**base.filters, "money": _money, "tokens": tokens, "last_part": last_part, "size": size}
-    made.filters |= {"link_name": link_name, "query": query}
+    made.filters |= {"link_name": link_name, "query": query, "retyped": retyped}
     made.globals = {**base.globals, "places": PLACES, "version": __version__, "pause": PAUSE, "later_from": LATER_FROM}
     return made
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import groupby, takewhile
 from typing import NamedTuple
 from zlib import crc32
 
@@ -31,7 +32,10 @@ MOST_PROMPTS = 3_000
 MOST_LANES = 5
 """Lanes of the graph of branches; branches that would be further out are drawn in the last."""
 LONGEST_LEAD = 160
-"""Characters of each of two prompts whose words are compared."""
+"""Characters shown of each of two prompts whose words are compared."""
+MOST_COMPARED = 20_000
+KEPT_WORDS = 3
+"""Words kept of what two long prompts have in common, before the first word that differs."""
 HEIGHT = 1_000
 """The height of the map, in its own units."""
 FAILURES = frozenset({"failed", "rejected", "interrupted"})
@@ -108,7 +112,13 @@ class BranchPages(NamedTuple):
     words: Markup = Markup("")
     """Its own first prompt, with the words marked that differ from `instead`; empty without a prompt."""
     instead: Markup = Markup("")
-    """The prompt on the active branch that was asked instead, with the differing words marked."""
+    """The prompt on the active branch that was asked instead, from its first differing word on, with these marked."""
+    is_repeated: bool = False
+    """Whether the prompt asked instead is the same."""
+
+    @property
+    def cost_known(self) -> int:
+        return self.cost or 0
 
 
 class SessionPages:
@@ -366,8 +376,31 @@ def _left_behind(session: Session, branch: Branch, row: BranchPages) -> BranchPa
     made = row._replace(lane=lane, cost=used.nanodollars, unpriced=used.unpriced_tokens)
     if first is None or other is None:
         return made
-    words, instead = differing(shorten(first.text[:600], LONGEST_LEAD), shorten(other.text[:600], LONGEST_LEAD))
+    if first.text.split() == other.text.split():
+        return made._replace(is_repeated=True)
+    one, two = _from_difference(one_line(first.text[:MOST_COMPARED]), one_line(other.text[:MOST_COMPARED]))
+    words, instead = differing(shorten(one, LONGEST_LEAD), shorten(two, LONGEST_LEAD))
     return made._replace(words=words, instead=instead)
+
+
+def _from_difference(one: str, other: str) -> tuple[str, str]:
+    """Two texts, without most of a long beginning that they share."""
+    first, second = one.split(), other.split()
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+    start = max(0, same - KEPT_WORDS)
+    if start <= KEPT_WORDS:
+        return one, other
+    return f"… {' '.join(first[start:])}", f"… {' '.join(second[start:])}"
+
+
+def retyped(found: Sequence[BranchPages]) -> list[list[BranchPages]]:
+    """The branches in their order; those of one prompt that left at the same place, and come one after another, are
+    together."""
+    numbered = enumerate(found)
+    together = groupby(
+        numbered, lambda each: each[1].forked_at if each[1].prompts == 1 and not each[1].is_active else each[0]
+    )
+    return [[row for _, row in group] for _, group in together]
 
 
 def _lane(session: Session, branch: Branch) -> int:
