@@ -219,3 +219,27 @@ def test_nothing_is_guessed_where_two_have_the_name(tmp_path: Path) -> None:
     with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
         archive.sync()
         assert [each.perhaps for each in archive.projects()] == [None, None, None]
+
+
+def test_all_that_a_session_used_counts_for_its_project_wherever_it_was_spent(tmp_path: Path) -> None:
+    """A session that changes its folder, and a project whose name begins like another's."""
+    for name, inner in (("one", "/home/ann/app/tests"), ("two", f"/home/ann/app{TREE}")):
+        begun = [a_prompt("go", cwd="/home/ann/app"), a_reply("gone", cwd="/home/ann/app")]
+        a_session(*begun, a_prompt("on", cwd=inner), a_reply("there", cwd=inner), id=name).write(tmp_path / "projects")
+    a_session(a_prompt("else"), a_reply("else"), id="three", cwd="/home/ann/app2").write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
+        archive.sync()
+        projects = {each.folder: each.tokens for each in archive.projects()}
+        found = archive.usage("project", folds_worktrees=True)
+        assert {row.key: row.tokens for row in found.rows} == projects
+        assert {key: used.requests for key, used in projects.items()} == {"/home/ann/app": 4, "/home/ann/app2": 1}
+        inside = Filter(of_project="/home/ann/app")
+        assert archive.usage("day", inside).totals == projects["/home/ann/app"]
+        assert {row.key for row in archive.usage("project", inside).rows} == {
+            "/home/ann/app",
+            "/home/ann/app/tests",
+            f"/home/ann/app{TREE}",
+        }
+        usage, cache = archive.billing.usage_and_caching("project", inside, folds_worktrees=True)
+        assert [row.key for row in (*usage.rows, *cache.rows)] == ["/home/ann/app"] * 2
+        assert {each.stored.row.uuid for each in archive.sessions(inside)} == {"one", "two"}

@@ -18,9 +18,11 @@ REWOUND = "rewound-often"
 LONG = "carry the lamp from the lighthouse to the harbour and back again, and tell nobody of it; " * 3
 PAGES = (*PLACES, f"/s/{REWOUND}", f"/s/{FORKED}/export", "/secrets")
 OPEN = "for (const each of document.querySelectorAll('details')) if (each.checkVisibility()) each.open = true"
+SHOWN_OVERFLOW = "getComputedStyle(each).overflowX === 'visible'"
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-CUT = """[...document.querySelectorAll('main .ways, main .graph li, main .list, main section')].filter(each => each.offsetParent
-    && each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === 'visible').map(each => each.className)"""
+PARTS = "main .ways, main .graph li, main .list, main section"
+CUT = f"""[...document.querySelectorAll('{PARTS}')].filter(each => each.offsetParent && {SHOWN_OVERFLOW}
+    && each.scrollWidth > each.clientWidth + 1).map(each => each.className)"""
 
 
 def write_sessions(claude: Path) -> None:

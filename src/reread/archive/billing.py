@@ -160,7 +160,7 @@ class ArchiveBilling:
         """Tokens and money by day, week, month, session, model, project, branch, tool, block, agent or skill.
 
         Days are in the machine's time zone unless one is given. A project is a working directory; with
-        `folds_worktrees` a worktree counts as the project it was made from.
+        `folds_worktrees` it is what `projects` lists: the session's, and for a worktree the one it was made from.
         """
         archive = self._archive
         ask = UsageQuestion(

@@ -28,7 +28,7 @@ from reread.sessions import Session, scope_of
 
 from .answer import Answer
 from .filters import Filter
-from .listing import name_of
+from .listing import name_of, projects_of_files
 from .usage_report import (
     PERIODS,
     Accounting,
@@ -226,11 +226,14 @@ def _cells(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Cache
         ledger.contexts(connection) if any((filters.project, filters.git_branch, filters.model, filters.tool)) else {}
     )
     owners = ledger.owners(connection) if ask.by == "session" else {}
-    rows = usage_sums.cache_grouped(connection, _DIMENSIONS.get(ask.by, "quarter"), choose(connection, filters, known))
+    projects = projects_of_files(connection) if ask.has_projects else {}
+    dimension = "owner" if ask.has_projects else _DIMENSIONS.get(ask.by, "quarter")
+    rows = usage_sums.cache_grouped(connection, dimension, choose(connection, filters, known))
     keys, moved = Keys(ask), moves(connection)
     for place, model, cause, by_api, *values in rows:
         session = owners[place][0] if place in owners else None
-        project = name_of(place, moved, folds_worktrees=ask.folds_worktrees) if ask.by == "project" else None
+        at = name_of(place, moved, folds_worktrees=False) if ask.by == "project" and not ask.has_projects else None
+        project = projects.get(place) or None if ask.has_projects else at
         key = keys.of(place, session=session, model=model, project=project)
         sums, done = Sums(*values[:_SUMS]), Caching(*values[_SUMS:])
         yield CacheCell(UsageCell(key, model, sums), cause, bool(by_api), done)

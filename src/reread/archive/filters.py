@@ -34,6 +34,8 @@ class Filter(NamedTuple):
     folder: str | None = None
     """A project's folder: keeps sessions in it or below it, where worktrees usually are. For lists and searches; usage
     ignores this and `without`."""
+    of_project: str | None = None
+    """A project as `projects` lists it, by its present path: keeps its sessions and no others."""
     since: datetime | None = None
     until: datetime | None = None
     """The first moment that is not kept."""

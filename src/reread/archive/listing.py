@@ -33,6 +33,7 @@ from reread.index.sessions import (
     named_sessions,
     order_by,
     project_rows,
+    session_folders,
     session_ids,
     sessions,
     sessions_by_id,
@@ -294,11 +295,20 @@ def session_filter(connection: sqlite3.Connection, filters: Filter) -> SessionFi
     on = None if filters.machine is None else ids_called(machines(connection), filters.machine)
     filters = filters._replace(moves=moves(connection), sources=_needed_sources(connection, filters.sources, on))
     model, branch, tool, glob = filters.model, filters.git_branch, filters.tool, filters.file
-    by_folder = filters.project is not None or filters.folder is not None
+    moved, one = filters.moves, filters.of_project
+    by_folder = filters.project is not None or filters.folder is not None or one is not None
     return SessionFilter(
         since=None if filters.since is None else ceil(filters.since.timestamp() * 1000),
         until=None if filters.until is None else ceil(filters.until.timestamp() * 1000),
-        project=(lambda path: filters.keeps_project(path) and filters.keeps_folder(path)) if by_folder else None,
+        project=(
+            lambda path: (
+                filters.keeps_project(path)
+                and filters.keeps_folder(path)
+                and (one is None or project_of(path, moved) == one)
+            )
+        )
+        if by_folder
+        else None,
         models=None if model is None else lambda models: any(model.lower() in each.lower() for each in models),
         git_branches=None if branch is None else lambda branches: branch in branches,
         uuid=_named(connection, filters),
@@ -420,6 +430,12 @@ def folders(connection: sqlite3.Connection, *, without_hidden: bool = False) -> 
         if row.project:
             found[row.project] = found.get(row.project, 0) + row.sessions
     return found
+
+
+def projects_of_files(connection: sqlite3.Connection) -> dict[int, str]:
+    """The project of each transcript: that of its session, and of copies of a session that of the newest."""
+    moved = moves(connection)
+    return {file: project_of(path, moved) for file, path in session_folders(connection)}
 
 
 def project_names(connection: sqlite3.Connection) -> list[str]:

@@ -154,7 +154,7 @@ def block(row: UsageRow, now: datetime, windows: Sequence[int] = ()) -> FiveHour
 
 def choose(connection: sqlite3.Connection, filters: Filter, known: dict[int, RequestContext]) -> ledger.ResponseFilter:
     """The responses that pass a filter."""
-    owners = None
+    owners: list[int] | None = None
     if filters.project or filters.git_branch:
         filters = filters._replace(moves=moves(connection))
     where, how = passing_contexts(known, filters)
@@ -168,6 +168,11 @@ def choose(connection: sqlite3.Connection, filters: Filter, known: dict[int, Req
             without_hidden=filters.without_hidden,
         )
         owners = ledger.files_of_sessions(connection, listing.passing_ids(connection, of_sessions))
+    if filters.of_project is not None:
+        inside = [
+            file for file, project in listing.projects_of_files(connection).items() if project == filters.of_project
+        ]
+        owners = inside if owners is None else sorted({*inside} & {*owners})
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (filters.since, filters.until))
     return ledger.ResponseFilter(where=where, how=how, owners=owners, since=since, until=until)
 
@@ -206,7 +211,12 @@ class UsageQuestion(Struct, frozen=True, kw_only=True):
     is_recorded: bool = False
     """Whether to use the money that the client wrote into lines, as only clients of 1.0.x did."""
     folds_worktrees: bool = False
-    """In a report by project, whether a worktree counts as the project it was made from."""
+    """In a report by project, whether rows are projects as `projects` lists them: all that a session used counts for
+    its own, and a worktree as the project it was made from."""
+
+    @property
+    def has_projects(self) -> bool:
+        return self.by == "project" and self.folds_worktrees
 
 
 class UsageCell(NamedTuple):
@@ -314,7 +324,15 @@ def _needs_ledger(ask: UsageQuestion) -> bool:
     """Whether the sums by quarter cannot answer: the question filters by more than model and time, by a time within a
     quarter, or asks for recorded money."""
     filters = ask.filters
-    others = (filters.project, filters.git_branch, filters.tool, filters.file, *filters.sources, filters.machine)
+    others = (
+        filters.project,
+        filters.of_project,
+        filters.git_branch,
+        filters.tool,
+        filters.file,
+        *filters.sources,
+        filters.machine,
+    )
     edges = [time for time in (filters.since, filters.until) if time is not None]
     return (
         ask.is_recorded
@@ -343,9 +361,11 @@ def _placed(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Usag
     known = ledger.contexts(connection)
     owners = ledger.owners(connection) if ask.by == "session" else {}
     labels = ledger.machine_labels(connection) if ask.by == "machine" else {}
+    by_file = ask.by in ("session", "machine") or ask.has_projects
+    projects = listing.projects_of_files(connection) if ask.has_projects else {}
     moved = moves(connection)
     for owner, how, where, is_sidechain, is_abandoned, *values in _grouped(
-        connection, ask, "owner" if ask.by in ("session", "machine") else "all", known
+        connection, ask, "owner" if by_file else "all", known
     ):
         sums, model = Sums(*values), known[how].model
         if ask.by == "session":
@@ -355,6 +375,8 @@ def _placed(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Usag
             )
         elif ask.by == "machine":
             yield UsageCell(labels.get(owner), model, sums)
+        elif ask.has_projects:
+            yield UsageCell(projects.get(owner) or None, model, sums)
         elif ask.by == "tool":
             yield from tool_cells(known[how].tools, model, sums)
         else:

@@ -312,6 +312,15 @@ def sessions_by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterat
         yield from _some_sessions(connection, ids[first : first + _AT_ONCE])
 
 
+def session_folders(connection: sqlite3.Connection) -> Iterator[tuple[int, str | None]]:
+    """By file, the folder its session began in; of several copies of a session, that of the newest."""
+    rows = connection.execute(
+        """SELECT file.id, newest.project FROM file JOIN session ON session.id = file.session
+           JOIN (SELECT uuid, project, max(ended) FROM session GROUP BY uuid) AS newest ON newest.uuid = session.uuid"""
+    )
+    return ((file, None if project is None else as_path(project)) for file, project in rows)
+
+
 _AT_ONCE = 500
 
 

@@ -152,8 +152,11 @@ def make_filter(site: pages.Site, form: Mapping[str, str]) -> Filter:
         for name, parse in (("since", parse_time), ("until", parse_end))
     )
     check_window(since, until, option="")
+    project = form.get("project") or None
+    is_one = project in site.library.projects()
     return Filter(
-        project=form.get("project") or None,
+        project=None if is_one else project,
+        of_project=project if is_one else None,
         since=since,
         until=until,
         model=form.get("model") or None,

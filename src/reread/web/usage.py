@@ -57,6 +57,11 @@ class UsageFilters(NamedTuple):
     filters: Filter
 
     @property
+    def has_projects(self) -> bool:
+        """Whether projects are shown as such; inside one of them, its folders are."""
+        return self.filters.of_project is None
+
+    @property
     def chips(self) -> list[tuple[str, str]]:
         """The active filters, which can be removed: name and text."""
         return [(name, text) for name, text in self.form.items() if not (name == "since" and self.span)]
@@ -92,7 +97,7 @@ def _named(request: Request) -> UsageFilters:
 
 def narrowed(chosen: UsageFilters, key: str | None) -> str:
     """The address that narrows the page to one row; empty if there is none."""
-    if key is None or chosen.by not in _NARROWER:
+    if key is None or chosen.by not in _NARROWER or (chosen.by == "project" and not chosen.has_projects):
         return ""
     changes = _NARROWER[chosen.by](key)
     if isinstance(changes, str):
@@ -266,7 +271,7 @@ def usage_report(site: pages.Site, chosen: UsageFilters) -> UsageReport:
     zone = site.settings.timezone
     return site.library.answer(
         ("usage", chosen.by, chosen.filters),
-        lambda archive: archive.usage(chosen.by, chosen.filters, zone, folds_worktrees=True),
+        lambda archive: archive.usage(chosen.by, chosen.filters, zone, folds_worktrees=chosen.has_projects),
     )
 
 
@@ -280,7 +285,9 @@ def _by_project(site: pages.Site, chosen: UsageFilters) -> tuple[UsageReport, Ca
     zone = site.settings.timezone
     return site.library.answer(
         ("beside", chosen.filters),
-        lambda archive: archive.billing.usage_and_caching("project", chosen.filters, zone, folds_worktrees=True),
+        lambda archive: archive.billing.usage_and_caching(
+            "project", chosen.filters, zone, folds_worktrees=chosen.has_projects
+        ),
     )
 
 
