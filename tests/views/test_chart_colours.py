@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from msgspec.structs import replace
 
 from charting import rgb
 from reread.views.charts import Chart, Series
-from reread.views.charts.chart import DARK, LIGHT, MOST_SERIES, Theme, fold_series
+from reread.views.charts.chart import DARK, LIGHT, MOST_SERIES, SHADES, Theme, fold_series
 from reread.views.charts.svg import chart_svg
 from reread.views.usage_table import model_colour
 
@@ -65,7 +65,7 @@ def test_any_two_series_can_be_told_apart(theme: Theme, eye: str) -> None:
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_everything_stands_out_from_the_paper(theme: Theme) -> None:
-    assert all(contrast(colour, theme.paper) >= 3 for colour in theme.series)
+    assert all(contrast(colour, theme.paper) >= 3 for colour in theme.colours)
     assert all(contrast(colour, theme.paper) >= 4.5 for colour in (theme.ink, theme.muted, theme.limit))
 
 
@@ -80,14 +80,25 @@ def colours(*models: str) -> dict[str, int]:
     return dict(zip(models, chart.colours, strict=True))
 
 
+OPUS = tuple(f"opus-{each}" for each in ("4", "4-1", "4-5", "4-6", "4-7", "4-8", "5", "5-5"))
+
+
 def test_a_model_has_its_colour_whatever_stands_beside_it() -> None:
-    opus, sonnet, haiku = "opus-4-8", "sonnet-4-5", "haiku-4-5"
-    alone = {name: colours(name)[name] for name in (opus, sonnet, haiku)}
-    assert len(set(alone.values())) == 3
-    for others in ((haiku, sonnet, opus), (opus, "somebody-else", haiku, sonnet), (sonnet, opus)):
-        found = colours(*others)
-        assert all(found[name] == alone[name] for name in others if name in alone)
-    assert len(set(colours(opus, "opus-4-5", "opus-4-1", "opus-4", sonnet).values())) == 5, "no two look alike"
+    every = (*OPUS, "sonnet-4-5", "3-7-sonnet", "haiku-4-5", "fable-5", "fable-5-1", "mythos-5", "glm-5", "kimi")
+    together = colours(*every)
+    assert all(colours(name)[name] == together[name] for name in every)
+    assert together["glm-5"] == together["kimi"] == MOST_SERIES, "grey, with its name"
+    known = [together[name] for name in every[:-2]]
+    assert len(set(known)) == len(known), "no two look alike"
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_versions_of_a_family_are_shades_that_can_be_told_apart(theme: Theme) -> None:
+    for first in range(0, len(theme.models), SHADES):
+        shades = theme.models[first : first + SHADES]
+        assert len(shades) == SHADES
+        assert min(math.dist(seen(a, "usual"), seen(b, "usual")) for a, b in combinations(shades, 2)) >= 0.04
+        assert min(math.dist(seen(a, "no green"), seen(b, "no green")) for a, b in pairwise(shades)) >= APART
 
 
 def test_the_budget_is_a_line_where_bars_are_near_it() -> None:

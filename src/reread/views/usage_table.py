@@ -332,15 +332,22 @@ def usage_chart(report: UsageReport, zone: tzinfo | None) -> charts.Chart:
     )
 
 
-_FAMILIES = {"opus": (0, 3), "sonnet": (1, 5), "haiku": (2, 4)}
-"""Two colours for each family, so that a model and its successor differ."""
+_FAMILIES = ("opus", "sonnet", "haiku", "fable", "mythos")
+"""Each has a hue."""
+_VERSIONS = ("4", "4-1", "4-5", "4-6", "4-7", "4-8", "5", "5-5")
+"""Each has a shade; another version has the one that follows from its numbers."""
 _VERSION = lazy.pattern(r"\d{1,2}(?!\d)")
 
 
-def model_colour(model: str) -> int | None:
-    """The colour of a model, the same in every chart; None if its family is unknown."""
-    family = next((each for each in _FAMILIES if each in model), None)
-    return None if family is None else _FAMILIES[family][sum(map(int, _VERSION.findall(model)[:2])) % 2]
+def model_colour(model: str) -> int:
+    """The colour of a model, the same in every chart: hue by family, shade by version; grey if its family is unknown."""
+    family = next((number for number, each in enumerate(_FAMILIES) if each in model), None)
+    if family is None:
+        return charts.MOST_SERIES
+    version = _VERSION.findall(model)[:2]
+    name = "-".join(version)
+    shade = _VERSIONS.index(name) if name in _VERSIONS else int("".join(version) or 0)
+    return charts.shade_of(family, shade)
 
 
 def _label(by: str, row: UsageRow, zone: tzinfo | None) -> str:

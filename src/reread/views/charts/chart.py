@@ -215,7 +215,7 @@ class Series(Struct, frozen=True):
     values: tuple[Number | None, ...]
     """One value for each label of the chart. None is unknown, which differs from 0."""
     colour: int | None = None
-    """The preferred colour, used in every chart unless another series there has it. None takes a free one."""
+    """Its colour in every chart. None takes one of the first that no other series has."""
 
     @property
     def total(self) -> float | None:
@@ -290,17 +290,10 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def colours(self) -> tuple[int, ...]:
-        """The index of each series' colour in a theme: its preferred one if that is free, else the next free one."""
-        found: dict[int, int] = {}
-        free = list(range(MOST_SERIES))
-        for position, series in enumerate(self.series):
-            if series.colour in free:
-                found[position] = series.colour
-                free.remove(series.colour)
-        for position in range(len(self.series)):
-            if position not in found:
-                found[position] = free.pop(0) if free else MOST_SERIES
-        return tuple(found[position] for position in range(len(self.series)))
+        """The index of each series' colour in a theme: its own, else the next free one."""
+        taken = {series.colour for series in self.series}
+        free = iter([number for number in range(MOST_SERIES) if number not in taken])
+        return tuple(next(free, MOST_SERIES) if series.colour is None else series.colour for series in self.series)
 
     @cached_property
     def reach(self) -> float:
@@ -317,9 +310,16 @@ def added(values: Iterable[Number | None]) -> float | None:
 
 MOST_SERIES = 6
 """How many colours everyone can tell apart; all further series share a grey."""
+SHADES = 8
+"""Shades of each hue; those of versions that follow each other are far apart."""
 FARTHEST_LIMIT = 3
 """A limit beyond this many times the highest bar is not drawn."""
 SPAN = " – "
+
+
+def shade_of(hue: int, shade: int) -> int:
+    """The index of a shade in a theme's colours."""
+    return MOST_SERIES + 1 + hue * SHADES + shade % SHADES
 
 
 def fold_series(chart: Chart) -> Chart:
@@ -330,7 +330,7 @@ def fold_series(chart: Chart) -> Chart:
     kept = set(by_size[:MOST_SERIES])
     others = [series for index, series in enumerate(chart.series) if index not in kept]
     columns = zip(*(series.values for series in others), strict=True)
-    rest = Series(f"{len(others)} others", tuple(added(column) for column in columns))
+    rest = Series(f"{len(others)} others", tuple(added(column) for column in columns), MOST_SERIES)
     return replace(chart, series=(*(chart.series[index] for index in sorted(kept)), rest))
 
 
@@ -371,7 +371,13 @@ class Theme(Struct, frozen=True):
     axis: str
     limit: str
     series: tuple[str, ...]
-    """The last one is for the sum of the other series."""
+    """The last one is for the sum of the other series, and for what has no colour of its own."""
+    models: tuple[str, ...]
+    """`SHADES` of each hue, for `shade_of`."""
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        return self.series + self.models
 
 
 LIGHT = Theme(
@@ -382,6 +388,48 @@ LIGHT = Theme(
     axis="#aeb4bc",
     limit="#b3261e",
     series=("#2d4fc0", "#ef6b3a", "#08a87a", "#762a4d", "#1279b1", "#885b23", "#6b7079"),
+    models=(
+        "#37198a",
+        "#6050c1",
+        "#4a36a5",
+        "#776ade",
+        "#001d7e",
+        "#1f52b7",
+        "#04389c",
+        "#376cd4",  # opus
+        "#710000",
+        "#b33022",
+        "#960901",
+        "#d04c3c",
+        "#4e1d00",
+        "#8f4000",
+        "#6e2e00",
+        "#b25302",  # sonnet
+        "#00433a",
+        "#0b7768",
+        "#075c50",
+        "#109281",
+        "#003821",
+        "#036c45",
+        "#005132",
+        "#008858",  # haiku
+        "#5f0065",
+        "#943a9a",
+        "#791e80",
+        "#af54b5",
+        "#57003d",
+        "#972270",
+        "#790057",
+        "#b33f88",  # fable
+        "#383d00",
+        "#656d02",
+        "#4d5400",
+        "#7d8700",
+        "#362e00",
+        "#675b06",
+        "#4e4400",
+        "#827300",  # mythos
+    ),
 )
 DARK = Theme(
     paper="#15171c",
@@ -391,6 +439,48 @@ DARK = Theme(
     axis="#565c66",
     limit="#ff8a80",
     series=("#3470e0", "#ea8a24", "#64f0c4", "#93597f", "#22b5fa", "#c5441c", "#949aa2"),
+    models=(
+        "#c7c7fd",
+        "#8479ee",
+        "#a49ffe",
+        "#6758ca",
+        "#cedffd",
+        "#6399fe",
+        "#99bdfd",
+        "#4177e0",  # opus
+        "#fdbaae",
+        "#e05b4a",
+        "#ff8270",
+        "#bc392a",
+        "#fdd4be",
+        "#ec7623",
+        "#ffa26d",
+        "#c25a01",  # sonnet
+        "#20ecd1",
+        "#08a28f",
+        "#00c7af",
+        "#0b7f70",
+        "#66ffb8",
+        "#0ab87a",
+        "#2ddd96",
+        "#0e9461",  # haiku
+        "#faaefe",
+        "#be62c4",
+        "#e183e6",
+        "#9c42a2",
+        "#ffcde8",
+        "#e36bb4",
+        "#fe94d2",
+        "#bf4a93",  # fable
+        "#cad941",
+        "#8a9500",
+        "#aab713",
+        "#6c7504",
+        "#f9e03f",
+        "#b19d00",
+        "#d6bd03",
+        "#8e7d09",  # mythos
+    ),
 )
 
 

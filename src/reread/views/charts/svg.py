@@ -96,7 +96,7 @@ def coloured(colour: int, elements: list[str]) -> list[str]:
     """Elements in a colour of the theme."""
     if not elements:
         return []
-    return [f'<g class="s{colour}" fill="{LIGHT.series[colour]}">', *elements, "</g>"]
+    return [f'<g class="s{colour}" fill="{LIGHT.colours[colour]}">', *elements, "</g>"]
 
 
 def line(name: str, colour: str, x1: float, y1: float, x2: float, y2: float) -> str:
@@ -594,7 +594,7 @@ def chart_style() -> str:
 def _rules(theme: Theme) -> Iterator[str]:
     fills = {"paper": theme.paper, "ink": theme.ink, "muted": theme.muted, "hit": theme.ink, "blank": theme.grid}
     fills |= {"limit": theme.limit}
-    fills |= {f"s{number}": colour for number, colour in enumerate(theme.series)}
+    fills |= {f"s{number}": colour for number, colour in enumerate(theme.colours)}
     yield from (f".reread-chart .{name}{{fill:{colour}}}" for name, colour in fills.items())
     strokes = {"grid": theme.grid, "axis": theme.axis, "halo": theme.paper}
     strokes |= {"limit:not(text)": theme.limit}
@@ -632,7 +632,7 @@ def _legend(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
             x, y = float(MARGIN), y + 22
         colour = chart.colours[position]
         swatch = f'<rect x="{n(x)}" y="{n(y - 10)}" width="11" height="11" rx="2.5"/>'
-        parts.append(f'<g class="s{colour}" fill="{LIGHT.series[colour]}">{swatch}</g>')
+        parts.append(f'<g class="s{colour}" fill="{LIGHT.colours[colour]}">{swatch}</g>')
         parts.append(text(x + 18, y, name, tip=series.name, after=amount))
         x += width + 26
     return parts, y + 6

@@ -12,6 +12,7 @@ from msgspec import Struct
 from reread.views.text import Style, cells, ending, shorten, wrap
 
 from .chart import (
+    SHADES,
     AxisMark,
     Chart,
     Number,
@@ -57,10 +58,16 @@ class _Brush(Struct, frozen=True):
         return self.is_stacked and not self.style.colour
 
     def fill(self, position: int) -> str:
-        return _SHADES[self.colours[position]] if self.is_shaded else "█"
+        if self.is_shaded:
+            return _SHADES[position]
+        hue, shade = divmod(self.colours[position] - len(_COLOURS), SHADES)
+        return _SHADES[shade % 4] if hue >= 0 and self.is_stacked else "█"
 
     def paint(self, text: str, position: int) -> str:
-        return self.style.paint(text, _COLOURS[self.colours[position]])
+        colour = self.colours[position]
+        return self.style.paint(
+            text, _COLOURS[colour if colour < len(_COLOURS) else (colour - len(_COLOURS)) // SHADES]
+        )
 
     def edge(self, position: int, eighths: int, blocks: str) -> str:
         """The last cell of a bar, partly filled. A shade cannot fill part of a cell, so it is rounded."""
