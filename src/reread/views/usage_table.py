@@ -340,7 +340,7 @@ _VERSION = lazy.pattern(r"\d{1,2}(?!\d)")
 
 
 def model_colour(model: str) -> int:
-    """The colour of a model, the same in every chart: hue by family, shade by version; grey if its family is unknown."""
+    """The same in every chart: hue by family, shade by version; grey if the family is unknown."""
     family = next((number for number, each in enumerate(_FAMILIES) if each in model), None)
     if family is None:
         return charts.MOST_SERIES
