@@ -30,6 +30,20 @@ _BROKE_OFF = lazy.pattern(
     re.MULTILINE,
 )
 """Lines of a program that it gave up."""
+_SEEDS = (
+    "rror",
+    "ot found",
+    "nrecogni",
+    "nknown ",
+    "ot recognized",
+    "atal: ",
+    "ERR!",
+    "***",
+    "raceback",
+    "no such ",
+    "nvalid ",
+)
+"""One of these is in every match of the two."""
 _SHOWS_TEXT = lazy.pattern(
     r"\s*(?:cat|head|tail|sed|awk|grep|rg|less|more|bat|echo|printf|jq|nl|find|ls|strings|zcat|journalctl|cd \S+ *$"
     r"|(?:git|jj|gh|glab|docker|kubectl|rtk)\s[^|]*\b(?:log|logs|show|diff|blame|grep|view|checks|api|read|cat)\b)"
@@ -48,7 +62,7 @@ def _failed_unseen(command: str, output: str) -> bool:
     parts, ends = commands_in(command), _ends(output)
     if not parts or _SHOWS_TEXT.match(parts[0]):
         return False
-    if _DID_NOT_START.search(ends) or _BROKE_OFF.search(ends):
+    if any(map(ends.__contains__, _SEEDS)) and (_DID_NOT_START.search(ends) or _BROKE_OFF.search(ends)):
         return True
     return _tests_in(parts) is not None and _reports_failure(ends)
 
@@ -116,13 +130,13 @@ def tests_of(command: str, call: ToolCall) -> str | None:
         return None
     parts, ends = commands_in(command), _ends(output)
     place = _tests_in(parts) if is_named else None
-    has_report = _RUNNERS_END.search(ends) is not None
-    if place is None and not (has_report and parts and not _SHOWS_TEXT.match(parts[0])):
+    is_unnamed = place is None and bool(parts) and not _SHOWS_TEXT.match(parts[0])
+    if place is None and not (is_unnamed and _RUNNERS_END.search(ends)):
         return None
     counts = [int(number) for number in _COUNTS.findall(ends)]
     if not any(counts) and (counts or _NONE_RUN.search(ends)):
         return None
-    if not has_report and _DID_NOT_START.search(ends):
+    if place is not None and _DID_NOT_START.search(ends) and not _RUNNERS_END.search(ends):
         return None
     if call.status is CallStatus.OK:
         return "failed" if _reports_failure(ends) else "passed"

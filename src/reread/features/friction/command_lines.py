@@ -67,11 +67,14 @@ _TEXT = lazy.pattern(r"\"(?<!sh -c \")(?<!sh -lc \")(?:\\.|[^\"\\])*\"|'(?<!sh -
 _BETWEEN = lazy.pattern(r"&&|\|\||[;|\n]")
 _HIDES = lazy.pattern(r"(?<!\|)\|(?!\|)|\|\|\s*(?:true|:)(?:\s|$)|[;&]\s*echo\b|;\s*true\b")
 _LONGEST_COMMAND = 4000
+_REMEMBERED = 1024
+"""Commands: those of a session, which several detectors ask about one after the other."""
 
 
-def commands_in(command: str) -> list[str]:
+@lru_cache(maxsize=_REMEMBERED)
+def commands_in(command: str) -> tuple[str, ...]:
     """The commands of a shell line, without its quoted texts and here-documents: a message may name any program."""
-    return [part for part in _BETWEEN.split(_TEXT.sub('""', _bare(command))) if part.strip()]
+    return tuple(part for part in _BETWEEN.split(_TEXT.sub('""', _bare(command)[0])) if part.strip())
 
 
 def is_push(command: str) -> bool:
@@ -84,16 +87,14 @@ def is_pull_request(command: str) -> bool:
 
 def hides_its_end(command: str) -> bool:
     """Whether the client was told another exit code than that of the command: of a pipe's last program, of `echo`."""
-    return any(map(command.__contains__, ("|", "echo", "true"))) and _HIDES.search(_covered(_bare(command))) is not None
+    return any(map(command.__contains__, ("|", "echo", "true"))) and _HIDES.search(_bare(command)[1]) is not None
 
 
-def _bare(command: str) -> str:
-    return without_heredocs(command[:_LONGEST_COMMAND]).replace("\\\n", " ")
-
-
-def _covered(bare: str) -> str:
-    """The command with a line of the same length for each quoted text."""
-    return _TEXT.sub(lambda text: "_" * len(text[0]), bare)
+@lru_cache(maxsize=_REMEMBERED)
+def _bare(command: str) -> tuple[str, str]:
+    """The command without here-documents, and the same with a line of the same length for each quoted text."""
+    bare = without_heredocs(command[:_LONGEST_COMMAND]).replace("\\\n", " ")
+    return bare, _TEXT.sub(lambda text: "_" * len(text[0]), bare)
 
 
 def is_commit(command: str) -> bool:
@@ -118,7 +119,7 @@ _LONGEST_LINE = 160
 def lines_in(command: str) -> list[str]:
     """The lines a command ran one after the other, each whole, with `<message>` for what was said of a change; none
     where the command is a script or its quotes do not match."""
-    covered = _covered(bare := _bare(command))
+    bare, covered = _bare(command)
     if any(map(covered.__contains__, _UNSURE)):
         return []
     found: list[str] = []

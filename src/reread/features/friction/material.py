@@ -325,9 +325,9 @@ def _waits(scene: Scene) -> Iterator[OpenPermission]:
     """Commands that only read and took their time: a permission was open. Nights count nothing."""
     by_rule: dict[str, list[DetectedCall]] = {}
     for call in scene.commands:
-        is_open = call.worked and _SHORTEST_WAIT <= call.seconds <= LONGEST_WAIT
-        lines = lines_in(call.command) if is_open else []
-        if len(lines) == 1 and prefix_of(lines[0]) in _READS_AT_ONCE:
+        if prefix_of(call.command) not in _READS_AT_ONCE or len(lines_in(call.command)) != 1:
+            continue
+        if _SHORTEST_WAIT <= call.seconds <= LONGEST_WAIT and call.worked:
             by_rule.setdefault(rule_of(call), []).append(call)
     for rule, calls in by_rule.items():
         seconds = round(sum(call.seconds for call in calls))

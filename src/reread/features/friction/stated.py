@@ -20,6 +20,7 @@ from .scene import EDITS, Scene, name_of, quote
 
 NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
 _SETTINGS = ("/.claude/settings.json", "/.claude/settings.local.json")
+_NAMED = (b"CLAUDE", b"AGENTS", b".claude")
 _MOST_SHOWN, _LONGEST_TEXT, _SHORTEST = 200, 40_000, 3
 """Lines of instructions that are kept of a session, characters of a file that are looked at, and those of a bracket."""
 _ALLOWED = lazy.pattern(r"\"(\w+(?:\([^\"]*\))?)\"")
@@ -65,7 +66,10 @@ def shown_in(scene: Scene) -> tuple[ShownInstructions, ...]:
 def _handled(scene: Scene) -> Iterator[tuple[str, datetime | None, str]]:
     """What was read of these files and written to them."""
     for call in scene.main_calls:
-        if (call.name == "Read" or call.name in EDITS) and _is_told(call.path) and call.worked:
+        if not (call.name == "Read" or call.name in EDITS):
+            continue
+        raw = bytes(call.call.block.raw_input)  # looked through first, since most calls are about other files
+        if any(map(raw.__contains__, _NAMED)) and _is_told(call.path) and call.worked:
             given = call.arguments
             written = [given.content, given.new_string, *(each.get("new_string") for each in given.edits or ())]
             texts = [call.text] if call.name == "Read" else [text for text in written if isinstance(text, str)]
