@@ -1,7 +1,7 @@
 """Whether suggestions are worth pasting: `make eval` prints the share of them that a reader would take.
 
-Every draft that the recorded sessions of one owner, or the demonstration, lead to was judged by hand: is it true, is it
-useful, was it known already. The labels name drafts by a digest and quote nothing.
+Every draft that the recorded sessions of one repository, or the demonstration, lead to was judged by hand: is it true,
+is it useful, was it known already, would it do harm. The labels name drafts by a digest and quote nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import reread
-from prompts import CORPUS, LABELS
+from prompts import CORPUS, LABELS, MORE
 from reread.archive import Archive
 from reread.features.friction.suggestions import MOST, Suggestion
 
@@ -34,11 +34,11 @@ class Draft(NamedTuple):
 
 
 def drafts() -> Iterator[Draft]:
-    """What each owner would be shown."""
+    """What the person at each repository would be shown."""
     owners: dict[str, list[Path]] = {}
-    for part in ("recorded", "labelled"):
-        for folder in sorted((CORPUS / part).iterdir()) if CORPUS.is_dir() else ():
-            owners.setdefault(folder.name.partition("+")[0], []).append(folder)
+    for part in (CORPUS / "recorded", CORPUS / "labelled", MORE / "sessions"):
+        for folder in sorted(part.iterdir()) if part.is_dir() else ():
+            owners.setdefault(folder.name, []).append(folder)
     for owner, folders in [("demonstration", [SAMPLES]), *owners.items()]:
         with tempfile.TemporaryDirectory(prefix="reread-eval-") as home, Archive(Path(home), folders) as archive:
             archive.sync()
@@ -50,10 +50,11 @@ def report(*, is_shown: bool) -> None:
         judged = {row["draft"]: row for row in csv.DictReader(lines, delimiter="\t")}
     found = list(drafts())
     known = [judged[each.key] for each in found if each.key in judged]
-    false = sum(row["true"] == "no" for row in known)
+    false, harmful = (sum(row[what] == said for row in known) for what, said in (("true", "no"), ("harmful", "yes")))
     taken = sum(row["true"] == "yes" and row["useful"] == "yes" and row["known"] == "no" for row in known)
-    print(f"suggestions: {len(found)} drafts of {len({each.owner for each in found})} owners, {len(known)} judged")
-    print(f"  {taken} of {len(known)} a reader would take ({taken / max(1, len(known)):.2f}), {false} false")
+    print(f"suggestions: {len(found)} drafts of {len({each.owner for each in found})} archives, {len(known)} judged")
+    share = taken / max(1, len(known))
+    print(f"  {taken} of {len(known)} a reader would take ({share:.2f}), {false} false, {harmful} harmful")
     for each in found if is_shown else ():
         print(
             f"\n{each.key} {each.owner} {each.suggestion.title}\n{each.suggestion.draft}\n({each.suggestion.checked})"

@@ -198,7 +198,8 @@ def _done(calls: list[DetectedCall], project: str | None) -> Iterator[str]:
     """What was read and run, as a list of steps with paths relative to the project."""
 
     def here(text: str) -> str:
-        return text.replace(f"{project}/", "").replace(project, ".") if project else text
+        within = text.replace(f"{project}/", "").replace(project, ".") if project else text
+        return f"{within}." if within.endswith(" ") else within
 
     done: dict[str, None] = {}
     for call in calls:

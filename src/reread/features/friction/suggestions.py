@@ -17,6 +17,7 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .command_lines import prefix_of
 from .patterns import FEWEST_SESSIONS, PatternKind, PatternMoment, RepeatedPattern
 from .prompt_text import words_of
 from .scene import FrictionKind, Moment, money_of
@@ -27,7 +28,6 @@ MOST = 5
 _MOST_EVIDENCE = 20
 _MEMORY, _SETTINGS = "CLAUDE.md", ".claude/settings.json"
 _FEWEST_BLOCKS = 3
-_FEWEST_PASTES = 3
 _FEWEST_LINES_TYPED = 3
 _STRESSED = "- IMPORTANT: "
 _OPENING_STEPS = 2
@@ -238,7 +238,9 @@ def _covers(stated: Stated, each: Suggestion) -> bool:
         return each.title.partition(" was run")[0] in stated.hooks
     if each.kind is SuggestionKind.MEMORY:
         return not each.draft.startswith(_STRESSED) and statement_of(stated, each.draft) is not None
-    return _name_in(each.place) in stated.commands
+    texts = "\n".join(text for _, text, _ in stated.memory)
+    steps = [prefix_of(line) for line in _COMMANDS.findall(each.draft)] if each.kind is SuggestionKind.SKILL else []
+    return _name_in(each.place) in stated.commands or (bool(steps) and all(step in texts for step in steps))
 
 
 def _name_in(place: str) -> str:
@@ -345,7 +347,7 @@ _FORMATTERS = {
     "gofmt": ("gofmt -w", "*.go"),
     "go fmt": ("gofmt -w", "*.go"),
     "goimports": ("goimports -w", "*.go"),
-    "cargo fmt": ("rustfmt", "*.rs"),
+    "cargo fmt": ("cargo fmt --", "*.rs"),
     "rustfmt": ("rustfmt", "*.rs"),
     "swiftformat": ("swiftformat", "*.swift"),
     "clang-format": ("clang-format -i", "*.c|*.cc|*.cpp|*.h|*.hpp"),
@@ -538,12 +540,6 @@ _FROM: dict[PatternKind, Callable[[RepeatedPattern, Basis], Suggestion | None]] 
 }
 
 
-_RUN_IT_YOURSELF = (
-    "- Run commands and read logs yourself instead of asking for their output; ask only for what you cannot reach."
-)
-_CARRIED_OVER = ("terminal", "stack_trace", "log", "error")
-
-
 def _from_events(basis: Basis) -> list[Suggestion]:
     """Suggestions from moments that repeat the same thing often enough, in at least two sessions."""
     blocked: dict[str, list[Moment]] = {}
@@ -555,12 +551,6 @@ def _from_events(basis: Basis) -> list[Suggestion]:
         for said, same in blocked.items()
         if len(same) >= _FEWEST_BLOCKS
     ]
-    pasted = [
-        event for event in basis.events if event.kind is FrictionKind.MANUAL_STEP and event.about in _CARRIED_OVER
-    ]
-    if len(pasted) >= _FEWEST_PASTES and len({event.session for event in pasted}) > FEWEST_SESSIONS:
-        title = f"Output was pasted by hand {_times(len(pasted))}"
-        found.append(replace(_gathered(pasted, title, _RUN_IT_YOURSELF), minutes=_SOME_MINUTES))
     return [each for each in found if each.sessions > 1]
 
 
