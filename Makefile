@@ -67,12 +67,13 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/team_store.py
 	$(BIN)/python bench/real.py
 
-# How well friction and secrets are found: precision and recall on labelled sessions and on made-up secrets.
+# How well friction, secrets and sessions are found: on labelled sessions, made-up secrets, and titles as questions.
 eval: $(VENV)/developing
 	$(BIN)/python evals/friction.py
 	$(BIN)/python evals/train.py
 	$(BIN)/python evals/suggestions.py
 	$(BIN)/python evals/redaction.py
+	$(BIN)/python evals/search.py
 
 format: $(VENV)/developing
 	$(BIN)/ruff format .

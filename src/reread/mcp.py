@@ -250,7 +250,8 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class Search(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
     query: Annotated[
-        str, Meta(description='words that must all occur in one text; "a phrase", begin*, OR, NOT, field:word')
+        str,
+        Meta(description='words, or a sentence about what was done; "a phrase", begin*, OR, NOT, field:word'),
     ]
     fields: Annotated[
         str,
@@ -375,7 +376,8 @@ _TABLE: list[tuple[str, str, str, type[Struct], Callable[..., str]]] = [
         "search",
         "Search past sessions",
         "Full-text search over past Claude Code sessions: prompts, replies, thinking, tool calls (edits and commands"
-        " included) and titles. Best of the newest first. Use two or three distinctive words, not a sentence.",
+        " included) and titles. Best of the newest first. Words must"
+        " all occur in one text; a sentence that describes a session works too and lists the nearest sessions.",
         Search,
         _search,
     ),

@@ -262,3 +262,17 @@ def test_of_an_edit_the_lines_of_its_diff_are_counted(tmp_path: Path) -> None:
     with asking(tmp_path / "home", tmp_path / "claude") as site:
         for typed in ("same(1", "above(", "old(", "new(", "nest.py"):
             assert hits(site, f"/s/edited/hits?find={quote(typed)}") == [["m-edit", 0, 1]], typed
+
+
+def test_a_description_leads_to_the_nearest_sessions_on_the_page_and_in_the_palette(tmp_path: Path) -> None:
+    a_session(a_prompt("the bellows leak at the seam"), a_reply("A patch of leather helps."), id="sought").write(
+        tmp_path / "claude"
+    )
+    a_session(a_prompt("sharpen the chisels"), a_reply("Done."), id="other").write(tmp_path / "claude")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.page("/search?q=how+did+the+leather+patch+fix+the+bellows+leak")
+        found = site.get("/palette?q=leather+bellows").json()
+    assert "No text has all words" in page.text
+    assert any(link.startswith("/s/sought") for link in page.links())
+    assert not any(link.startswith("/s/other") for link in page.links())
+    assert [each["href"].partition("?")[0] for each in found] == ["/s/sought"]

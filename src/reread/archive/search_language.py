@@ -36,10 +36,13 @@ __all__ = [
     "Hits",
     "SearchQuery",
     "Term",
+    "columns",
     "fields_of",
     "is_correctable",
     "parse",
+    "plain_words",
     "query_hits",
+    "quoted",
     "rank",
     "regex",
     "suggest",
@@ -132,6 +135,14 @@ def parse(text: str, fields: Iterable[Field] = DEFAULT_FIELDS) -> SearchQuery:
     if not root.fields:
         raise BadInput(f"{shown!r} asks one hit to lie in several fields; search for one of them, or join them with OR")
     return SearchQuery(root.match, tuple(dict.fromkeys(parser.terms)), root.fields)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a query that has nothing but words and phrases; none if it has operators, fields or brackets."""
+    lexemes = list(_lexemes(text))
+    if any(each.kind not in ("word", "phrase") for each in lexemes):
+        return []
+    return [word for each in lexemes for word in each.text.rstrip("*").split()]
 
 
 def fields_of(names: str, named: str = "in") -> frozenset[Field]:
@@ -281,17 +292,17 @@ class _Parser:
             return None
         self.terms.append(Term(text, lexeme.is_prefix, lexeme.kind == "phrase", negated))
         is_open = lexeme.is_prefix or (len(tokens[-1]) == 1 and is_unspaced(tokens[-1]))
-        return _Node(_columns(fields) + _quoted(tokens, is_open), fields, is_leaf=True)
+        return _Node(columns(fields) + quoted(tokens, is_open), fields, is_leaf=True)
 
     def _next_is(self, *kinds: str) -> bool:
         return bool(self._waiting) and self._waiting[-1].kind in kinds
 
 
-def _columns(fields: frozenset[Field]) -> str:
+def columns(fields: frozenset[Field]) -> str:
     return "" if fields == ALL_FIELDS else f"{{{' '.join(field for field in Field if field in fields)}}} : "
 
 
-def _quoted(tokens: list[str], is_prefix: bool) -> str:
+def quoted(tokens: list[str], is_prefix: bool) -> str:
     phrase = " ".join(tokens).replace('"', '""')
     return f'"{phrase}" *' if is_prefix else f'"{phrase}"'
 

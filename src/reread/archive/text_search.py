@@ -31,6 +31,7 @@ from reread.times import in_zone, milliseconds, moment
 from .answer import Answer
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
 from .listing import passing_ids, project_of
+from .nearest import NearestSessions, is_described, is_filler
 from .regex import BoundedPattern, ReadText, TextsOfFile, TextSums, needs_terms, possible, shares, try_shares
 from .search_language import (
     ALL_FIELDS,
@@ -210,6 +211,13 @@ class SearchAnswer(Answer[Hit], frozen=True, kw_only=True):
     """Whether so many did that the remaining texts were not tried."""
     waiting: int = 0
     """How many sessions' tool results the search covers that are not indexed yet."""
+    nearest: tuple[Hit, ...] = ()
+    """Where no text has all words, or the query is a sentence: the nearest other sessions, each with its best text."""
+
+    @property
+    def telling(self) -> list[Term]:
+        """The terms that say what is looked for, to be marked in the nearest sessions."""
+        return [term for term in self.terms if not is_filler(term.text)] or list(self.terms)
 
     def __repr__(self) -> str:
         return f"<SearchAnswer {self.query[:80]!r}, {len(self.hits)} of {self.total} hits>"
@@ -254,14 +262,33 @@ class Searcher:
         found.sort(key=lambda pair: (-pair[0], -pair[1].match.id))
         own = list(self._own(matching(noted_words(self._connection), query.match), query.terms, filters, chosen))
         hits = sorted([*own, *self._hits(found[:limit], seen)], key=lambda hit: -hit.score)
+        is_wanted = not self._hidden and (not hits or is_described(text))
         return SearchAnswer(
             query=text,
             terms=query.terms,
+            nearest=self._nearest(text, query.fields, filters, chosen, hits[:limit], limit) if is_wanted else (),
             total=max(total, len(found)) + len(own),
             hits=hits[:limit],
             suggestions=[] if hits or self._hidden or not suggests else self._suggestions(query),
             hidden=self._hidden,
         )
+
+    def _nearest(
+        self,
+        text: str,
+        fields: frozenset[Field],
+        filters: Filter,
+        chosen: list[int] | None,
+        hits: list[Hit],
+        limit: int,
+    ) -> tuple[Hit, ...]:
+        """The sessions nearest to a description that are not among the hits, each once whatever copies it has."""
+        known = {hit.session.id for hit in hits}
+        seen, found = _Seen(), []
+        for near in NearestSessions(self._connection, fields, chosen, _bounds(filters)).of(text):
+            if near.session not in known:
+                found += [(near.score, read) for read in self._reads([near.best]) if seen.is_first(read)]
+        return tuple(self._hits(found[:limit], seen))
 
     def scan(self, bounded: BoundedPattern, fields: frozenset[Field], filters: Filter, limit: int) -> SearchAnswer:
         """Tries a regular expression on every text of the fields: the newest matches are shown, all are counted."""

@@ -416,6 +416,33 @@ def match_cells(
     ).fetchall()
 
 
+def lines_by_session(connection: sqlite3.Connection) -> dict[int, int]:
+    """How many lines each session has, those of its agents included."""
+    rows = connection.execute("SELECT session, sum(lines) FROM file WHERE session IS NOT NULL GROUP BY session")
+    return dict(rows.fetchall())
+
+
+_MOST_WITHIN = 2_000
+"""Matches that are looked at in one session."""
+
+
+def matches_within(
+    connection: sqlite3.Connection, expression: str, session: int, times: tuple[int | None, int | None]
+) -> list[Match]:
+    """The blocks of one session that match; asks the index only for the ids that its files have."""
+    since, until = times
+    rows = connection.execute(
+        f"""SELECT {_MATCH} FROM search CROSS JOIN block ON block.id = search.rowid
+                CROSS JOIN file ON file.id = block.file
+            WHERE search MATCH ? AND search.rowid >= (SELECT min(first_block) FROM file WHERE session = ?)
+            AND search.rowid <= (SELECT max(last_block) FROM file WHERE session = ?)
+            AND (? IS NULL OR block.time >= ?) AND (? IS NULL OR block.time < ?)
+            AND file.session = ? LIMIT {_MOST_WITHIN}""",  # noqa: S608  our own numbers
+        (expression, session, session, since, since, until, until, session),
+    )
+    return [Match(*row) for row in rows]
+
+
 def vocabulary(connection: sqlite3.Connection, first: str, last: str) -> list[tuple[str, int]]:
     """Terms of the index from `first` to before `last`, each with the number of blocks that contain it."""
     return list(connection.execute("SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, last)))

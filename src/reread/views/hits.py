@@ -190,12 +190,18 @@ def search_document(answer: SearchAnswer, terms: Sequence[Findable]) -> Document
         "query": answer.query,
         "total": answer.total,
         "hits": [_hit_row(hit, terms) for hit in answer.hits],
+        "nearest": [_hit_row(hit, answer.telling) for hit in answer.nearest],
         "suggestions": answer.suggestions,
         "hidden": answer.hidden,
         "skipped": answer.skipped,
         "cut_short": answer.is_cut_short,
         "sessions_waiting": answer.waiting,
     }
+
+
+def nearest_words(answer: SearchAnswer) -> str:
+    """What is said above the nearest sessions."""
+    return "nearest other sessions:" if answer.hits else "no text has all words; nearest sessions:"
 
 
 def _hit_row(hit: Hit, terms: Sequence[Findable]) -> Document:
@@ -218,6 +224,10 @@ def _marked(hit: Hit, terms: Sequence[Findable]) -> Sequence[Findable]:
 def search_lines(answer: SearchAnswer, terms: Sequence[Findable], view: View) -> Iterator[str]:
     for hit in answer.hits:
         yield from _hit_lines(hit, terms, view)
+    if answer.nearest:
+        yield view.style.paint(nearest_words(answer), "bold")
+    for hit in answer.nearest:
+        yield from _hit_lines(hit, answer.telling, view)
     if answer.suggestions:
         yield from wrap(f"did you mean: {', '.join(answer.suggestions)}?", view.width)
     shown, total = len(answer.hits), max(answer.total, len(answer.hits))

@@ -19,7 +19,7 @@ from reread.features.tool_use import Decision
 from reread.sessions import CallStatus, Prompt, Said, Session, Turn
 
 from .calls import ending, summary, tool_label, without_error_tags
-from .hits import snippet
+from .hits import nearest_words, snippet
 from .numbers import count, results_waiting
 from .session_list import last_part
 from .terminal import WITHDRAWN
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from reread.archive.file_history import TouchedFile
     from reread.archive.listing import Listed
     from reread.archive.text_search import Hit, SearchAnswer
+
+    from .hits import Findable
 
 MOST = 8_000
 """Characters of an answer, about two thousand tokens."""
@@ -143,11 +145,16 @@ def _refused_line(each: Failure, recall: Recall) -> str:
 def search_text(answer: SearchAnswer, where: str, recall: Recall) -> str:
     total = max(answer.total, len(answer.hits))
     query = recall.line(answer.query, _TITLE)
+    near = [_hit(hit, answer.telling, recall) for hit in answer.nearest]
+    near = [nearest_words(answer), *near] if near else []
     if not answer.hits:
+        if near:
+            about = f"{nearest_words(answer)} of {where} for {query!r}{_hidden(answer)} {RECORD}"
+            return bounded(about, near[1:], lambda left: f"… {count(left, 'session')} left out")
         meant = f"; did you mean {', '.join(answer.suggestions)}?" if answer.suggestions else ""
         return f"no hits for {query!r} in {where}{meant}{_hidden(answer)}"
     head = f"{len(answer.hits)} of {count(total, 'hit')} for {query!r} in {where}{_hidden(answer)} {RECORD}"
-    blocks = [_hit(hit, answer, recall) for hit in answer.hits]
+    blocks = [*(_hit(hit, answer.terms, recall) for hit in answer.hits), *near]
     return bounded(head, blocks, lambda left: f"… {count(left, 'hit')} left out: ask for fewer or narrow the query")
 
 
@@ -157,11 +164,11 @@ def _hidden(answer: SearchAnswer) -> str:
     return damaged + (f"; {results_waiting(answer.waiting)}, ask again later" if answer.waiting else "")
 
 
-def _hit(hit: Hit, answer: SearchAnswer, recall: Recall) -> str:
+def _hit(hit: Hit, terms: Sequence[Findable], recall: Recall) -> str:
     row = hit.session.row
     place = f'session="{short(row.uuid)}"' + (f' around="{short(hit.uuid)}"' if hit.uuid else "")
     facts = [recall.at(hit.time), hit.field.value, place, _folder(row.project, recall), recall.line(row.title, _TITLE)]
-    found = snippet(recall.clean(hit.text), answer.terms, _SNIPPET).as_text("", "")
+    found = snippet(recall.clean(hit.text), terms, _SNIPPET).as_text("", "")
     return f"- {' · '.join(one_line(fact) for fact in facts if fact)}\n  {found}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 
 from reread.archive import Archive, SearchAnswer, StoredSession, listing
 from reread.archive.filters import Filter
-from reread.archive.search_language import DEFAULT_FIELDS, fields_of
+from reread.archive.search_language import DEFAULT_FIELDS, Term, fields_of
 from reread.archive.text_search import Facets, Hit, facets
 from reread.errors import BadInput
 from reread.features.search_text import Field
@@ -87,7 +87,7 @@ class SearchRequest(NamedTuple):
 def search(request: Request) -> HTMLResponse:
     """The page; for a script only the hits."""
     site = pages.site_of(request)
-    values: dict[str, Any] = {"problem": "", "answer": None, "groups": [], "facets": [], "waiting": ""}
+    values: dict[str, Any] = {"problem": "", "answer": None, "groups": [], "nearest": [], "facets": [], "waiting": ""}
     values["examples"] = EXAMPLES
     form = {name: pages.value(request, name) for name in ("q", *FILTERS)}
     filters = SearchRequest(form, DEFAULT_FIELDS, Filter(), SHOWN)
@@ -146,7 +146,8 @@ def _found(site: pages.Site, search_request: SearchRequest) -> dict[str, Any]:
         "number": number,
         "total": max(counted.total, number),
         "counted": counted,
-        "groups": _groups(answer),
+        "groups": _groups(answer.hits, answer.terms),
+        "nearest": _groups(answer.nearest, answer.telling),
         "facets": _facets(search_request, counted),
         "more": min(number + SHOWN, MOST)
         if number < min(counted.total, MOST) and number >= search_request.number
@@ -154,11 +155,11 @@ def _found(site: pages.Site, search_request: SearchRequest) -> dict[str, Any]:
     }
 
 
-def _groups(answer: SearchAnswer) -> list[HitGroup]:
+def _groups(hits: Sequence[Hit], terms: Sequence[Term]) -> list[HitGroup]:
     """Hits grouped by session, in the order of each session's best hit."""
     found: dict[int, HitGroup] = {}
-    for hit in answer.hits:
-        shown = Shown(hit, snippet(hit.text, answer.terms, _WIDTH), anchor(hit.uuid) if hit.uuid else "")
+    for hit in hits:
+        shown = Shown(hit, snippet(hit.text, terms, _WIDTH), anchor(hit.uuid) if hit.uuid else "")
         found.setdefault(hit.session.id, HitGroup(hit.session, [])).hits.append(shown)
     return list(found.values())
 
@@ -271,7 +272,7 @@ def _hits(site: pages.Site, typed: str, offered: set[str]) -> list[Offer]:
                 + pages.query({"q": typed, "at": anchor(hit.uuid) if hit.uuid else ""})
                 + (f"#{anchor(hit.uuid)}" if hit.uuid else ""),
             )
-            for hit in answer.hits
+            for hit in (*answer.hits, *answer.nearest)
             if hit.field is not Field.TITLE or f"/s/{link_name(hit.session)}" not in offered
         ][:MOST_HITS]
 
