@@ -1,0 +1,60 @@
+"""`reread run -i` at a terminal, with the real client: the line, what Tab knows, the queue, plans."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import pytest
+
+from cli.running import without_colour
+from cli.terminals import Terminal
+from client.run import Scratch
+
+pytestmark = pytest.mark.e2e
+
+
+def at_terminal(scratch: Scratch, *arguments: str, **changes: str) -> Terminal:
+    own = {"REREAD_HOME": str(scratch.home / "archive"), "PYTHONPATH": os.pathsep.join(sys.path), **changes}
+    options = ("--claude", str(scratch.client), "--cwd", str(scratch.work))
+    return Terminal("run", *options, *arguments, changes={**scratch.environment, "TERM": "xterm-256color", **own})
+
+
+def test_a_conversation_at_the_terminal(scratch: Scratch) -> None:
+    with at_terminal(scratch, "-i", "--max-cost", "5") as terminal:
+        terminal.wait_for("\n> ")
+        terminal.press("mock:think-bash\r")
+        terminal.wait_for("✻ I should look at the directory.")
+        terminal.wait_for("Here is what I found.")
+        terminal.wait_for("\n> ")
+        terminal.press("/compa\t")
+        terminal.wait_for("/compact ")
+        time.sleep(0.3)  # a signal between two awaits is seen with the next key
+        terminal.press("\x03")
+        time.sleep(0.3)
+        terminal.press("mock:steps\r")
+        terminal.wait_for("Step number 2.")
+        terminal.press("mock:text(queued)\rand more")
+        terminal.wait_for("Step number 4.")
+        assert "1 queued" in without_colour(terminal.written)
+        terminal.press("\x03")
+        terminal.wait_for("> mock:text(queued)\n  and more")
+        terminal.press("\x15\x7f\r")
+        terminal.wait_for("queued")
+        terminal.wait_for("\n> ")
+        terminal.press("\x04")
+        assert terminal.end() == 0
+
+
+def test_an_edited_plan_is_the_plan(scratch: Scratch) -> None:
+    editor = scratch.home / "editor"
+    editor.write_text("#!/bin/sh\necho '3. And tell' >> \"$1\"\n")
+    editor.chmod(0o755)
+    with at_terminal(scratch, "mock:plan", "--permission-mode", "plan", EDITOR=str(editor)) as terminal:
+        terminal.wait_for("[e]dit the plan")
+        terminal.wait_for("> ")
+        terminal.press("e")
+        assert terminal.end() == 0
+    told = [str(body.get("messages")) for body in scratch.mock.requests]
+    assert any("Approved Plan (edited by user)" in each and "3. And tell" in each for each in told)
