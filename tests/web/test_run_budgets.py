@@ -13,6 +13,7 @@ import pytest
 from reread import BadInput
 from reread.archive import Archive
 from reread.archive.status import write_limits
+from reread.live.rules import AllowRule
 from reread.testing import a_prompt, a_reply, a_session, a_usage
 from reread.web.archive_pool import ServerSettings
 from reread.web.runs import Driver, Run, RunRequest
@@ -49,6 +50,22 @@ def test_a_run_stops_at_the_budget_until_it_is_raised(tmp_path: Path) -> None:
         return started
 
     assert asyncio.run(run()).problem == ""
+
+
+def test_a_rule_answers_and_is_in_the_log(tmp_path: Path) -> None:
+    rules = (AllowRule.parse("Bash(touch:*)"),)
+    settings = ServerSettings(tmp_path / "home", claude=CLIENT, rules=rules)
+
+    async def run() -> list[tuple[str, bool, bool]]:
+        hub = Hub()
+        hub.begin()
+        driver = Driver(settings, hub)
+        started = await driver.start(RunRequest("bash", tmp_path))
+        await until(lambda: started.result is not None)
+        await driver.close()
+        return [(each.words, each.is_allowed, each.by_policy) for each in driver.answered]
+
+    assert asyncio.run(run()) == [("allowed by the rule Bash(touch:*)", True, True)]
 
 
 def test_no_run_begins_when_the_budget_is_used_up(tmp_path: Path) -> None:

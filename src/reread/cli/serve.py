@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import StoredSession
     from reread.config import Config
+    from reread.live import rules
     from reread.views.html import content
     from reread.web import archive_pool, guard, server, server_state
 else:
@@ -28,6 +29,7 @@ else:
     archive_pool = lazy.module("reread.web.archive_pool")
     server_state = lazy.module("reread.web.server_state")
     content = lazy.module("reread.views.html.content")
+    rules = lazy.module("reread.live.rules")
 
 
 SERVE_EXAMPLES = """\
@@ -59,6 +61,13 @@ def serve_parser() -> options.Parser:
         action=argparse.BooleanOptionalAction,
         help="allow running clients, or not (default: only if no other machine can connect)",
     )
+    made.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="what sessions that run here may do unasked, as with `reread run`; repeatable",
+    )
     options.add_prices(made)
     return made
 
@@ -75,7 +84,8 @@ def run_serve(arguments: list[str]) -> int:
     terminal = server.Terminal(announce=_announce_to_phone if args.lan else _announce, complain=tell_lines)
     may_run = guard.is_loopback(args.host) if args.allow_run is None else args.allow_run
     with _settings(config) as found:
-        settings = found._replace(claude=args.claude, may_run=may_run, captures=config.home / "wire")
+        allowed = tuple(map(rules.AllowRule.parse, args.allow))
+        settings = found._replace(claude=args.claude, may_run=may_run, captures=config.home / "wire", rules=allowed)
         shown = server.lan_address() if args.lan else ""
         place = server.ListenAt(args.host, args.port, is_new_token=args.new_token, shown=shown)
         server.serve(settings, place, terminal, opens_browser=not args.no_browser)

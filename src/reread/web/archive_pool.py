@@ -20,6 +20,7 @@ from reread.archive import Archive, Listed, StoredSession, listing
 from reread.archive.listing import CleanupDays
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.features.friction.scene import Moment
+from reread.live.rules import AllowRule
 from reread.live.transport import Program
 from reread.marks import NO_MARK
 from reread.sessions import Session
@@ -40,6 +41,8 @@ class ServerSettings(NamedTuple):
     """Whether clients may be run from pages."""
     captures: Path | None = None
     """The folder of captures; None is `wire` in the archive's folder."""
+    rules: tuple[AllowRule, ...] = ()
+    """What the clients that are run from pages may do unasked."""
 
     @property
     def wire(self) -> Path:

@@ -23,6 +23,7 @@ from reread.live.client import NO_PLAN, Client, Policy, by_policy
 from reread.live.events import Event, Permission
 from reread.live.limits import CostGate, CostLimit, CostMeter, Reached
 from reread.live.outgoing import Allow, Decision, Deny
+from reread.live.rules import AllowRule, allowing
 from reread.live.transport import Errands
 from reread.views.html.call_parts import MOST_SUGGESTIONS
 from reread.views.permissions import in_words, questions_of
@@ -54,6 +55,8 @@ class RunRequest(NamedTuple):
     thinking: int | None = None
     resume: str | None = None
     fork: bool = False
+    rules: tuple[AllowRule, ...] = ()
+    """Let calls through unasked."""
 
 
 class Answered(NamedTuple):
@@ -142,7 +145,12 @@ class Run:
         return self._asked_at.get(permission.request_id, self.began)
 
     def _is_for_person(self, permission: Permission) -> bool:
-        return by_policy(self.request.policy, permission) is None
+        return self._unasked(permission) is None
+
+    def _unasked(self, permission: Permission) -> Decision | None:
+        """The decision by a rule or the policy; None if a person must be asked."""
+        rule = allowing(self.request.rules, permission, str(self.request.folder))
+        return Allow(rule=rule.text) if rule is not None else by_policy(self.request.policy, permission)
 
     def reading(self) -> Callable[[], SessionView]:
         """Returns a function that gives the conversation so far. Call this method in the event loop, where the
@@ -231,7 +239,7 @@ class Run:
             self.model = event.model or self.model
         elif isinstance(event, events.Permission):
             self._asked_at[event.request_id] = datetime.now(UTC)
-            decision = by_policy(self.request.policy, event)
+            decision = self._unasked(event)
             if decision is not None:
                 self._send_out(self.client.decide(event, decision))
                 self._log(event, decision, by_policy=True)
@@ -345,7 +353,7 @@ class Driver:
             capture=settings.wire,
             hooks=gate.hooks,
         )
-        run = Run(request, client, self._hub.wake, self.answered.appendleft, gate)
+        run = Run(request._replace(rules=settings.rules), client, self._hub.wake, self.answered.appendleft, gate)
         self._runs[run.id] = run
         try:
             await run.start()
@@ -435,6 +443,8 @@ def decision_words(decision: Decision) -> str:
     """A decision on one line, for the log."""
     if isinstance(decision, Deny):
         return f"denied: {decision.reason}" if decision.reason else "denied"
+    if decision.rule is not None:
+        return f"allowed by the rule {decision.rule}"
     remembered = " and ".join(in_words(each) for each in decision.remember)
     if remembered:
         return f"allowed, and from now on {remembered}"
