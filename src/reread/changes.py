@@ -1,6 +1,7 @@
 """Whether a file is as it was, has only grown, or is another now: asked of its state and of both its ends.
 
-Everything that looks for changes asks here: the glance, the sync, the watch, usage counted ahead, backups and copies.
+The glance, the sync, the watch, backups and copies ask here. Usage counted ahead of a sync and a lake take no stat of a
+file: they compare what a listing says with the size and time that are known.
 """
 
 from __future__ import annotations

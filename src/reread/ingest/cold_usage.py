@@ -45,19 +45,17 @@ class Behind(NamedTuple):
 
 def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path]) -> list[Behind]:
     """Transcripts that a sync would read. Sources that cannot be read are left to the sync, which reports them."""
-    rows = reading.known_files(connection, machine).values()
-    keys = FileKeys(machine, rows)
-    known = {row.key: (row.size, row.mtime_ns) for row in rows}
+    keys = FileKeys(machine, reading.known_files(connection, machine).values())
     forgotten = reading.forgotten(connection)
     found: dict[str, Behind] = {}
     problems: list[SourceError] = []
     for place in places:
         for file in _found(place, problems):
-            key = keys.of(file.location)
-            is_known = known.get(key) == (file.size, file.mtime_ns) or (
-                forgotten and forgotten.keys() & keys.ever_of(file.location)
-            )
+            row = keys.row(file.location)
+            is_known = row is not None and (row.size, row.mtime_ns) == (file.size, file.mtime_ns)
+            is_known = is_known or bool(forgotten and forgotten.keys() & keys.ever_of(file.location))
             if file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT) and not is_known:
+                key = keys.of(file.location)
                 found[key] = Behind(key, file.location, file.size, file.mtime_ns)
     return list(found.values())
 
