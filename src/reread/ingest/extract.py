@@ -217,7 +217,8 @@ def _aside(job: FileJob, disk: FileReader) -> ExtractedFile:
         content = disk.content(job.file)
     except OSError as error:
         raise _unreadable(job, error) from error
-    return ExtractedFile(rows, list(_blocks([output_text(job.file, content)], job)))
+    text = output_text(job.file, content.decode("utf-8", "replace"), len(content))
+    return ExtractedFile(rows, list(_blocks([text], job)))
 
 
 _NOTHING = ExtractedFile(FileRows(file="", kind=FileKind.BACKUP.value), [])

@@ -11,7 +11,6 @@ from zlib import crc32
 import msgspec
 import pyarrow as pa
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reread.billing import load_prices
 from reread.changes import head_of
@@ -21,8 +20,8 @@ from reread.features.secrets.shapes import EMAIL, USER
 from reread.ingest.copies import session_name
 from reread.keys import session_mark
 from reread.loading import load_session
-from reread.rows import FileRows, RequestContext, Rows, TextRow, rows_of
-from reread.rows.of_session import file_texts, output_text
+from reread.rows import FileRows, RequestContext, Rows, rows_of
+from reread.rows.of_session import file_texts
 from reread.sessions import Session
 from reread.sources import FileKind, SessionFiles, SourceFile
 
@@ -229,17 +228,16 @@ def _title_and_texts(
 ) -> tuple[str, list[Row]]:
     """The title and the texts, file by file. Secrets are learned from the whole session first, because a key that one
     line identifies may occur without its name in another."""
-    outputs = {file: output_text(file, contents[file.path]) for file in job.all if file.kind is FileKind.TOOL_RESULT}
+    outputs = {
+        file: contents[file.path].decode("utf-8", "replace") for file in job.all if file.kind is FileKind.TOOL_RESULT
+    }
     if redactor is not None:
-        redactor.learn_all([each.text for each in outputs.values()])
+        redactor.learn_all(list(outputs.values()))
         session = redacted_session(session, redactor)
-        outputs = {file: replace(each, text=redactor.redact(each.text)) for file, each in outputs.items()}
-    rows: list[Row] = []
-    for file in job.all:
-        texts = [outputs[file]] if file in outputs else file_texts(session, file)
-        rows += [_text(file, each) for each in texts]
+        outputs = {file: redactor.redact(text) for file, text in outputs.items()}
+    rows = [
+        {**msgspec.structs.asdict(text), "file": key_of(file.path), "position": text.offset}
+        for file in job.all
+        for text in file_texts(session, file, outputs.get(file))
+    ]
     return session.title, rows
-
-
-def _text(file: SourceFile, text: TextRow) -> Row:
-    return {**msgspec.structs.asdict(text), "file": key_of(file.path), "position": text.offset}

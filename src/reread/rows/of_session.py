@@ -374,22 +374,24 @@ def text_rows(records: Iterable[Record], conversation: Conversation) -> Iterator
                 )
 
 
-def file_texts(session: Session, file: SourceFile) -> Iterator[TextRow]:
-    """Every text in one file of a session."""
+def file_texts(session: Session, file: SourceFile, output: str | None = None) -> Iterator[TextRow]:
+    """Every text in one file of a session; `output` is that of a tool's output with a file of its own."""
+    if output is not None:
+        return iter([output_text(file, output, len(output.encode("utf-8", "replace")))])
     conversation = conversation_in(session, file)
     return iter(()) if conversation is None else text_rows(conversation.records, conversation)
 
 
-def output_text(file: SourceFile, content: bytes) -> TextRow:
-    """The text of a tool's output that has a file of its own."""
+def output_text(file: SourceFile, text: str, length: int) -> TextRow:
+    """The text of a tool's output that has a file of its own, of so many bytes."""
     return TextRow(
         offset=0,
         part=0,
-        length=len(content),
+        length=length,
         time=file.mtime_ns // 10**6,
         uuid=None,
         field=Field.RESULT.value,
-        text=content.decode("utf-8", "replace"),
+        text=text,
     )
 
 
