@@ -432,7 +432,7 @@ class Writer:
         if isinstance(body.get("message"), dict):
             message = body["message"] = dict(body["message"])
             if message.get("id") is UNSET:
-                message["id"] = f"msg_{self._messages}_{self._mark}"
+                message["id"] = f"msg_01{self._messages:010}{self._mark}"
             if isinstance(message.get("content"), list):
                 message["content"] = [self._filled_block(block, uuid) for block in message["content"]]
         return body

@@ -68,12 +68,38 @@ def test_ids_of_the_api_and_its_clouds_are_unique_over_all_files(books: Books, p
     assert books.total()["requests"] == 1
 
 
-def test_an_id_a_gateway_repeats_is_scoped_by_session_and_request(books: Books) -> None:
+def test_an_id_a_gateway_repeats_is_told_apart_by_request_and_time(books: Books) -> None:
     answers = [a_response(a_usage(10, 20), id="ocgo", requestId=f"req_{i}") for i in range(3)]
     books.write(*answers)
-    books.write(a_response(a_usage(10, 20), id="ocgo", requestId="req_0"), session=BOB)
+    books.write(a_response(a_usage(10, 20), "2026-11-03T10:00:00.000Z", id="ocgo", requestId="req_0"), session=BOB)
     assert books.total()["requests"] == 4
     assert books.nanodollars() == 4 * (10 * 5_000 + 20 * 25_000)
+
+
+SECOND = "msg_20260215063819"
+
+
+def test_an_id_of_one_second_stands_for_a_response_of_each_session(books: Books) -> None:
+    """Each is charged to the session that asked for it, and the report says that an id was reused."""
+    for session, output, time in ((ANN, 20, "2026-02-15T06:38:19.102Z"), (BOB, 70, "2026-02-15T06:38:19.744Z")):
+        books.write(a_response(a_usage(output * 9, output), time, id=SECOND, requestId=None), session=session)
+    report = books.usage("session")
+    assert {row["session"]: row["output_tokens"] for row in report["rows"]} == {ANN: 20, BOB: 70}
+    footer = " ".join(books.command("usage").out.split())
+    assert "; 1 id reused;" in footer
+    assert "copied" not in footer
+
+
+def test_what_a_fork_copied_from_a_gateway_counts_once(books: Books) -> None:
+    """Some gateways give every response a UUID and no request id."""
+    name, time = "0b0c7e52-5a5f-4a0e-9a31-6f2f0b3f9f10", "2026-11-02T10:00:00.250Z"
+    for session in (ANN, BOB):
+        books.write(a_response(a_usage(10, 20), time, id=name, requestId=None), session=session)
+    report = books.usage()
+    assert (report["totals"]["requests"], report["totals"]["output_tokens"]) == (1, 20)
+    footer = " ".join(books.command("usage").out.split())
+    assert "; 1 response copied;" in footer
+    assert "reused" not in footer
 
 
 def test_an_id_a_gateway_repeats_without_request_ids_is_scoped_by_time(books: Books) -> None:

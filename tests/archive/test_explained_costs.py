@@ -215,6 +215,9 @@ class TestFlags:
         assert "glm-5.1" in (found.parts[0].derivation.why_unpriced or "")
 
 
+THREE, FOUR = (f"ocgo {request} 2026-10-16T10:00:00.000Z" for request in ("req_three", "req_four"))
+
+
 class TestNames:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
@@ -237,8 +240,8 @@ class TestNames:
             ("msg_Alpha#advisor:1", "msg_Alpha#advisor:1"),
             ("req_two", "msg_Alps"),
             ("req_tw", "msg_Alps"),
-            ("req_four", f"{ANN} ocgo req_four"),
-            (f"{ANN} ocgo req_three", f"{ANN} ocgo req_three"),
+            ("req_four", FOUR),
+            (THREE, THREE),
         ],
     )
     def test_a_response_answers_to(self, folder: Path, wanted: str, meant: str) -> None:
@@ -247,7 +250,7 @@ class TestNames:
     def test_an_id_that_a_gateway_repeats_names_several(self, folder: Path) -> None:
         found = explained(folder, "ocgo")
         assert isinstance(found, SeveralResponses)
-        assert [each.id for each in found.responses] == [f"{ANN} ocgo req_four", f"{ANN} ocgo req_three"]
+        assert [each.id for each in found.responses] == [FOUR, THREE]
         assert found.tokens.nanodollars == 2 * (10 * 5_000 + 200 * 25_000)
 
     @pytest.mark.parametrize("wanted", [ANN, "aaaa", "@last", "@1"])

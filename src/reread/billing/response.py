@@ -34,6 +34,20 @@ _STUBS_BEFORE = (2, 1, 97)
 """The latest boundary that any source names; in addition, the row itself must look like a stub."""
 
 
+def is_unique(name: str) -> bool:
+    """Whether a message's id names one response only: it was given by the API or one of its clouds, or written by hand.
+
+    Gateways give ids that repeat, such as `msg_20260215063819` for all responses of a second.
+    """
+    if name.startswith("msg_01") and len(name) == _OF_API:
+        return True
+    return name.startswith("msg_") and (len(name) < _BY_HAND or name.startswith(("msg_bdrk_", "msg_vrtx_")))
+
+
+_OF_API = len("msg_01") + 22
+_BY_HAND = 16
+
+
 class Doubt(IntEnum):
     """Whether the counts of a response can be final."""
 
@@ -51,7 +65,7 @@ class Response(Rated, frozen=True, gc=False, array_like=True):
     """
 
     key: str = ""
-    """The same in every copy of the response: its message id, or a gateway's id made unique."""
+    """The same in every copy of the response: its message id, or a gateway's id with what tells it apart."""
     file: str = ""
     """Key of the file that reports it, made from content or place, never a number of one database."""
     head: str = ""

@@ -20,7 +20,7 @@ from reread.records.lenient import FAILURES
 
 from .cost import counts_of
 from .lines import LinesOfResponse
-from .response import Response, advice, doubt
+from .response import Response, advice, doubt, is_unique
 
 _MARK = b'put_tokens"'
 """The common end of the names of input, output and cached tokens; a longer mark is found faster."""
@@ -103,7 +103,7 @@ def _take(found: dict[str, _Rows], row: _Line | Assistant, start: int) -> bool:
         return False
     known = found.get(name)
     if known is None:
-        if not name.startswith("msg_"):
+        if not is_unique(name):
             return False
         known = found[name] = _Rows(line=row, start=start, time=time, is_sidechain=is_sidechain)
     elif known.is_sidechain is not is_sidechain:

@@ -364,7 +364,7 @@ def session_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[Ses
 
 
 _BEHIND_ALL = "\U0010ffff"
-_GATEWAYS = "key NOT GLOB 'msg_*' AND"
+_GATEWAYS = "instr(key, ' ') > 0 AND"
 _WHOLE = f"instr(key, '{ADVISOR}') = 0"
 
 
@@ -440,11 +440,20 @@ def _integers(values: Collection[int]) -> str:
 
 def called(connection: sqlite3.Connection, name: str) -> list[str]:
     """Keys of the responses with exactly this name: a key, a request id, the id of a line, an id a gateway repeats."""
-    for condition in ("key = ?", f"request_id = ? AND {_WHOLE}", f"{_GATEWAYS} instr(key, ' ' || ? || ' ') > 0"):
+    for condition in ("key = ?", f"request_id = ? AND {_WHOLE}", f"{_GATEWAYS} key >= ?1 || ' ' AND key < ?1 || '!'"):
         found = _keys(connection, condition, (name,))
         if found:
             return found
     return _keys(connection, "key = 'uuid ' || ?", (name,))
+
+
+def reused_and_copied(connection: sqlite3.Connection) -> tuple[int, int]:
+    """How many ids stand for several responses, and how many responses several files tell of."""
+    named = f"SELECT DISTINCT key FROM request WHERE {_GATEWAYS} {_WHOLE} AND key NOT GLOB 'uuid *'"  # noqa: S608  our own text
+    reused = f"SELECT 1 FROM ({named}) GROUP BY substr(key, 1, instr(key, ' ')) HAVING count(*) > 1"  # noqa: S608  our own text
+    both = f"SELECT (SELECT count(*) FROM ({reused})), (SELECT count(*) FROM copied)"  # noqa: S608  our own text
+    row: tuple[int, int] = connection.execute(both).fetchone()
+    return row
 
 
 def beginning_with(connection: sqlite3.Connection, start: str) -> list[str]:

@@ -169,7 +169,7 @@ CREATE TABLE context (
 -- Usage as each file tells it: one row per file and API response, or call of an advisor inside one.
 CREATE TABLE request (
     file INTEGER NOT NULL REFERENCES file(id),
-    key TEXT NOT NULL,                    -- message id; scoped where a gateway repeats ids; ID#advisor:N
+    key TEXT NOT NULL,                    -- message id; with request and time where it is a gateway's; ID#advisor:N
     request_id TEXT,
     context INTEGER NOT NULL REFERENCES context(id),
     time INTEGER,
@@ -195,6 +195,8 @@ CREATE TABLE request (
     CHECK (is_sidechain IN (0, 1) AND is_abandoned IN (0, 1) AND doubt IN (0, 1, 2) AND is_shared IN (0, 1))
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX request_by_key ON request(key);
+-- Ids that gateways give, which may repeat: few, and counted in every report.
+CREATE INDEX request_of_gateway ON request(key) WHERE instr(key, ' ') > 0;
 
 -- Responses that several files tell of.
 CREATE TABLE copied (

@@ -11,13 +11,14 @@ import msgspec
 from msgspec.structs import replace
 
 from reread import sources
+from reread.billing.response import is_unique
 from reread.features import friction  # lazy: its names are imported on use, and not every sync looks for friction
 from reread.features.cache_rebuilds import Chain
 from reread.features.search_text import Field, texts_of
 from reread.features.tool_use import paths_of
 from reread.records import Assistant, ProgressLine, QueueOperation, Record, RedactedThinking, Unknown
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
-from reread.sessions.calls import MADE_BY_API, call_identity, call_names
+from reread.sessions.calls import call_identity, call_names
 from reread.sources import FileKind, SourceFile
 from reread.sources.find import SourcePlace
 from reread.times import milliseconds
@@ -300,15 +301,11 @@ def _answers(conversation: Conversation) -> dict[int, str]:
         return found
     for record in reversed(conversation.records):
         name = record.message.id if isinstance(record, Assistant) and record.message is not None else None
-        if name is not None and _is_made_by_api(name):
+        if name is not None and is_unique(name):
             answer = name
         elif answer is not None and (record.version or "").startswith(REPLAYING):
             found[id(record)] = answer
     return found
-
-
-def _is_made_by_api(message: str) -> bool:
-    return message.startswith("msg_") and len(message) >= MADE_BY_API
 
 
 def thought_rows(conversation: Conversation) -> list[ThoughtRow]:
@@ -344,7 +341,7 @@ def _thought_digest(thought: Thought, text: str, time: int | None) -> int | None
     block = thought.block
     words = text or (block.data if isinstance(block, RedactedThinking) else block.signature)
     name = thought.message_id
-    if name is not None and _is_made_by_api(name):
+    if name is not None and is_unique(name):
         return digest_of(name, words)
     return digest_of(time, words) if time is not None else None
 

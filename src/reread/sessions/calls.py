@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from reread import lazy
+from reread.billing.response import is_unique
 from reread.records import (
     Record,
     ResultTwin,
@@ -252,7 +253,7 @@ def pair_calls(records: Iterable[Spoken], permissions: Mapping[str, ToolPermissi
 def _response(record: Record) -> str | None:
     """The response that a line is part of, if the API named it: gateways may give every response the same id."""
     name = message_of(record)
-    return name if name is not None and name.startswith("msg_") else None
+    return name if name is not None and is_unique(name) else None
 
 
 def is_rejection(text: str) -> bool:

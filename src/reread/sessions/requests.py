@@ -18,7 +18,7 @@ from reread.billing import Prices
 from reread.billing.cost import counts_of
 from reread.billing.lines import LinesOfResponse
 from reread.billing.report import Tokens, total_of
-from reread.billing.response import Response, advice, doubt, settle_all
+from reread.billing.response import Response, advice, doubt, is_unique, settle_all
 from reread.records import Assistant, Record, Spoken, Usage, User
 from reread.times import milliseconds
 
@@ -77,38 +77,57 @@ def _says_the_same(one: Record, other: Record) -> bool:
 
 
 def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
-    """Each user line by itself, assistant lines by the response they belong to, in the order of their first lines.
-
-    Ids of the API itself begin with `msg_` and are unique. Gateways may give every response the same id; then only the
-    request id, or the chain of lines, shows where one response ends and the next begins.
-    """
+    """Each user line by itself, assistant lines by the response they belong to, in the order of their first lines."""
     groups: dict[Key, list[Spoken]] = {}
-    chained: dict[str, Key] = {}
-    previous: Key = ()
+    evidence = _Evidence()
     for i, record in enumerate(records):
         if type(record) is Assistant:
-            previous = _identity(record, chained, previous)
-            groups.setdefault(previous, []).append(record)
+            groups.setdefault(evidence.identity(record), []).append(record)
         elif isinstance(record, User):
-            previous = ()
+            evidence.answered()
             groups["user", i] = [record]
     return groups
 
 
-def _identity(record: Assistant, chained: dict[str, Key], previous: Key) -> Key:
-    message_id = record.message.id if record.message is not None else None
-    if message_id is None:
-        return ("uuid", record.uuid) if record.uuid else (_BY_PLACE, record.line, record.offset)
-    if message_id.startswith("msg_"):
-        return (message_id,)
-    if record.parent_uuid is not None:
-        previous = chained.get(record.parent_uuid, previous)
-    elif record.timestamp is not None:
-        previous = ()  # it begins a chain; only frames of a stream, which have no parent and no time, depend on order
-    key = _scoped(record, message_id, previous)
-    if record.uuid is not None:
-        chained[record.uuid] = key
-    return key
+class _Evidence:
+    """Tells the responses of one file apart; must be given its lines in order.
+
+    Ids of the API are unique. A gateway may give one id to all responses of a second, or to all there are: such a
+    response is known by its id and the time of its first line, which every copy of it has, and the request's id if it
+    has one. A line belongs to a response before it if it follows one of its lines or names the same request.
+    """
+
+    def __init__(self) -> None:
+        self._chained: dict[str, Key] = {}
+        self._asked: dict[tuple[str, str], Key] = {}
+        self._previous: Key = ()
+
+    def answered(self) -> None:
+        """A line of the user's comes between."""
+        self._previous = ()
+
+    def identity(self, record: Assistant) -> Key:
+        name = record.message.id if record.message is not None else None
+        if name is None:
+            self._previous = ("uuid", record.uuid) if record.uuid else (_BY_PLACE, record.line, record.offset)
+        elif is_unique(name):
+            self._previous = (name,)
+        else:
+            self._previous = self._of_gateway(record, name)
+        return self._previous
+
+    def _of_gateway(self, record: Assistant, name: str) -> Key:
+        before = self._previous
+        if record.parent_uuid is not None:
+            before = self._chained.get(record.parent_uuid, before)
+        elif record.timestamp is not None:
+            before = ()  # it begins a chain; only frames of a stream, which have no parent and no time, depend on order
+        asked = name, record.request_id or ""
+        found = self._asked.get(asked) if record.request_id else before if before[:1] == (name,) else None
+        key = self._asked[asked] = found or (*asked, str(record.timestamp or record.uuid or record.line))
+        if record.uuid is not None:
+            self._chained[record.uuid] = key
+        return key
 
 
 def scope_of(records: Sequence[Record]) -> str:
@@ -119,14 +138,6 @@ def scope_of(records: Sequence[Record]) -> str:
 def is_of_one_file(key: Key) -> bool:
     """Whether a response is identified only by its place in a file. Such rows of two files are never copies."""
     return key[0] == _BY_PLACE
-
-
-def _scoped(record: Assistant, message_id: str, before: Key) -> Key:
-    """The key of a response whose id may be a gateway's constant."""
-    scope = (record.request_session_id or record.session_id or "", message_id)
-    if record.request_id is not None:
-        return (*scope, record.request_id)
-    return before if before[:2] == scope else (*scope, str(record.timestamp or record.uuid or record.line))
 
 
 def requests_of(groups: Mapping[Key, Iterable[Spoken]]) -> list[Request]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from reread.billing import Prices
 from reread.billing.report import Tokens
+from reread.billing.response import is_unique
 from reread.marks import NO_MARK, Mark
 from reread.records import AgentMeta, Assistant, ProgressLine, Record, Spoken, StreamEvent, Usage, parse_time
 from reread.records.state import IndexEntry
@@ -297,7 +298,7 @@ def _message_id(record: Record) -> str | None:
     """Only ids of the API: gateways give every response the same id."""
     message = record.message if isinstance(record, Assistant) else None
     found = message.id if message is not None else None
-    return found if found is not None and found.startswith("msg_") else None
+    return found if found is not None and is_unique(found) else None
 
 
 AnySession = TypeVar("AnySession", bound=Session)

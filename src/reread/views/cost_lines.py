@@ -215,8 +215,9 @@ def _response_lines(explained: ExplainedResponse, view: View) -> Iterator[str]:
         yield ""
         yield from _sum_of_parts(explained, view)
     yield from _facts(explained, view)
-    several = f"; home: {', '.join(explained.why_home)}" if len(explained.copies) > 1 else ""
-    yield from _title(f"told by {count(len(explained.copies), 'file')}{several}", view)
+    is_copied = len(explained.copies) > 1
+    several = f"; home: {', '.join(explained.why_home)}" if is_copied else ""
+    yield from _title(f"{'copied: ' if is_copied else ''}told by {count(len(explained.copies), 'file')}{several}", view)
     for copy in explained.copies:
         yield from _copy_lines(copy, view)
 
@@ -379,7 +380,8 @@ def _fitting(rows: Sequence[Sequence[str]], width: int) -> int:
 
 def _several_lines(explained: SeveralResponses, view: View) -> Iterator[str]:
     name = one_line(explained.id)
-    heading = f"{name} is the id of {count(len(explained.responses), 'response')}; explain one by its own id"
+    several = count(len(explained.responses), "response")
+    heading = f"{name}: id reused, it stands for {several}; explain one by its own id"
     yield from wrap(heading, view.width)
     yield ""
     yield from _cost_table(explained.responses, view)

@@ -299,6 +299,8 @@ def accounting_line(accounting: Accounting, *, is_recorded: bool = False) -> str
     parts = [
         lines,
         f"{count(accounting.requests, 'request')}, {count(accounting.duplicates_collapsed, 'duplicate row')} collapsed",
+        f"{count(accounting.copied_responses, 'response')} copied" if accounting.copied_responses else "",
+        f"{count(accounting.reused_ids, 'id')} reused" if accounting.reused_ids else "",
         f"{accounting.unpriced_tokens:,} tokens unpriced{models}",
         f"{count(accounting.suspect_output_requests, 'request')} with suspect output",
         f"{accounting.provisional_requests:,} provisional" if accounting.provisional_requests else "",
