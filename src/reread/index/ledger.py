@@ -440,7 +440,11 @@ def _integers(values: Collection[int]) -> str:
 
 def called(connection: sqlite3.Connection, name: str) -> list[str]:
     """Keys of the responses with exactly this name: a key, a request id, the id of a line, an id a gateway repeats."""
-    for condition in ("key = ?", f"request_id = ? AND {_WHOLE}", f"{_GATEWAYS} key >= ?1 || ' ' AND key < ?1 || '!'"):
+    for condition in (
+        "key = ?",
+        f"request_id = ? AND {_WHOLE}",
+        f"{_GATEWAYS} substr(key, 1, instr(key, ' ') - 1) = ?",
+    ):
         found = _keys(connection, condition, (name,))
         if found:
             return found

@@ -123,7 +123,7 @@ def scan_costs(lake: DeltaLake, months: Collection[str]) -> list[ScanCost]:
 _AGED = """SELECT key, id, project, started, {0}, row_number() OVER (
         ORDER BY coalesce(epoch_ms(started), 0), coalesce(epoch_ms(ended), 0), key) AS age
     FROM session WHERE len({0}) > 0"""
-billing_sql.PROMPT = f"""
+PROMPT_ONCE = f"""
 WITH aged AS ({_AGED.format("typed")}
 ), told AS (SELECT key, id, project, age, unnest(typed) AS said FROM aged
 ), dated AS (SELECT *, CASE WHEN said.time IS NULL THEN age ELSE min(age) OVER (PARTITION BY said.time, said.mark) END
@@ -201,7 +201,7 @@ def by_week(cells: Iterable[FrictionCell], zone: tzinfo | None) -> list[Friction
     ]
 
 
-_VIEWS = {"response_now": RESPONSE_NOW, "prompt": billing_sql.PROMPT, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
+_VIEWS = {"response_now": RESPONSE_NOW, "prompt": PROMPT_ONCE, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
 LAKE_GROUPINGS = (*(by for by in usage_report.GROUPINGS if by != "machine"), "team", "person")
 _SUMS = billing_sql.sum_columns(billing_sql.DUCKDB, time="epoch_ms(owner_time)")
 _QUARTER = billing_sql.quarter_of(billing_sql.DUCKDB, "epoch_ms(owner_time)")
