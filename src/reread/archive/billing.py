@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from reread import lazy
-from reread.index import client_totals, source_state, usage_sums
+from reread.index import client_totals, ledger, source_state, usage_sums
 from reread.index.database import snapshot
 from reread.index.meta import as_path
 from reread.index.usage_sums import own_money
@@ -239,6 +239,10 @@ class ArchiveBilling:
         archive.reprice()
         with snapshot(archive.connection):
             return reconciliation(archive.connection)
+
+    def reused_and_copied(self) -> tuple[int, int]:
+        """How many ids gateways gave to several responses, and how many responses several files tell of."""
+        return ledger.reused_and_copied(self._archive.connection)
 
     def limits(self, now: datetime | None = None) -> UsageLimits:
         """How much of the five-hour and the seven-day limit is used, as the latest status line reported it."""

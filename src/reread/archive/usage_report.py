@@ -20,7 +20,6 @@ from reread.billing.report import Sums, Tokens, added, shares, total
 from reread.errors import BadInput
 from reread.index import client_totals, usage_sums
 from reread.index import usage_sums as ledger
-from reread.index.ledger import reused_and_copied
 from reread.index.sessions import moves
 from reread.marks import NO_MOVES, Moves
 from reread.times import in_zone, moment
@@ -486,10 +485,6 @@ class Accounting(Struct, frozen=True, kw_only=True):
     suspect_output_requests: int
     provisional_requests: int
     price_table_date: str
-    reused_ids: int = 0
-    """Ids that a gateway gave to several responses, in the whole archive."""
-    copied_responses: int = 0
-    """Responses that several files tell of, in the whole archive: each counts once."""
 
 
 class UsageReport(Answer[UsageRow], frozen=True, kw_only=True):
@@ -527,8 +522,6 @@ def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -
         raise BadInput(f"{ask.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
     windows = _reported_windows(connection, ask)
     made = report_of(ask.by, archive_cells(connection, ask, windows), prices, ledger.lines_read(connection))
-    reused, copied = reused_and_copied(connection)
-    made = replace(made, accounting=replace(made.accounting, reused_ids=reused, copied_responses=copied))
     made = replace(made, told_windows=windows, is_recorded=ask.is_recorded)
     return with_titles(connection, made) if ask.by == "session" else made
 

@@ -171,7 +171,8 @@ def run_usage(arguments: list[str]) -> int:
             is_recorded = args.cost == "recorded"
             folds = args.fold_worktrees
             report = archive.usage(by, filters, config.timezone, is_recorded=is_recorded, folds_worktrees=folds)
-            _show(args, config, report, archive.billing.reconciliation() if args.reconcile else None)
+            reconciliation = archive.billing.reconciliation() if args.reconcile else None
+            _show(args, config, report, reconciliation, archive.billing.reused_and_copied())
     return 0
 
 
@@ -191,7 +192,11 @@ def _show_ahead(args: argparse.Namespace, config: Config, archive: Archive, by: 
 
 
 def _show(
-    args: argparse.Namespace, config: Config, report: UsageReport, reconciliation: dict[str, Reconciled] | None
+    args: argparse.Namespace,
+    config: Config,
+    report: UsageReport,
+    reconciliation: dict[str, Reconciled] | None,
+    identity: tuple[int, int] = (0, 0),
 ) -> None:
     report = views.usage_table.limited(report, args.limit)
     if args.plot is not None:
@@ -207,7 +212,7 @@ def _show(
         config,
         lambda: views.usage_table.usage_document(report, options.zone_name(args.timezone), config.now, reconciliation),
         lambda view: views.usage_table.usage_lines(
-            report, view, config.now, breakdown=args.breakdown, reconciliation=reconciliation
+            report, view, config.now, breakdown=args.breakdown, reconciliation=reconciliation, identity=identity
         ),
     )
 

@@ -178,7 +178,13 @@ def usage_csv(report: UsageReport, *, breakdown: bool, reconciliation: Reconcili
 
 
 def usage_lines(
-    report: UsageReport, view: View, now: datetime, *, breakdown: bool, reconciliation: Reconciliation = None
+    report: UsageReport,
+    view: View,
+    now: datetime,
+    *,
+    breakdown: bool,
+    reconciliation: Reconciliation = None,
+    identity: tuple[int, int] = (0, 0),
 ) -> Iterator[str]:
     if not report.rows:
         yield "nothing was used"
@@ -189,7 +195,7 @@ def usage_lines(
             yield from _open_block(report, view, now)
     notes = [
         *_estimated_blocks(report, now),
-        accounting_line(report.accounting, is_recorded=report.is_recorded),
+        accounting_line(report.accounting, is_recorded=report.is_recorded, identity=identity),
         *([REASONS] if reconciliation else []),
     ]
     for note in notes:
@@ -291,16 +297,18 @@ def block_words(found: FiveHourBlock, zone: tzinfo | None) -> list[str]:
     return parts
 
 
-def accounting_line(accounting: Accounting, *, is_recorded: bool = False) -> str:
-    """What the numbers were computed from, and what they leave out."""
+def accounting_line(accounting: Accounting, *, is_recorded: bool = False, identity: tuple[int, int] = (0, 0)) -> str:
+    """What the numbers were computed from, and what they leave out. `identity` is how many ids were reused and how many
+    responses copied, in the whole archive."""
+    reused, copied = identity
     lines = count(accounting.lines_read, "line")
     lines += " of usage" if accounting.malformed_lines is None else f", {accounting.malformed_lines:,} malformed"
     models = f" ({count(len(accounting.unpriced_models), 'model')})" if accounting.unpriced_models else ""
     parts = [
         lines,
         f"{count(accounting.requests, 'request')}, {count(accounting.duplicates_collapsed, 'duplicate row')} collapsed",
-        f"{count(accounting.copied_responses, 'response')} copied" if accounting.copied_responses else "",
-        f"{count(accounting.reused_ids, 'id')} reused" if accounting.reused_ids else "",
+        f"{count(copied, 'response')} copied" if copied else "",
+        f"{count(reused, 'id')} reused" if reused else "",
         f"{accounting.unpriced_tokens:,} tokens unpriced{models}",
         f"{count(accounting.suspect_output_requests, 'request')} with suspect output",
         f"{accounting.provisional_requests:,} provisional" if accounting.provisional_requests else "",
