@@ -319,9 +319,9 @@ def test_figures_map_and_changes_follow_a_session_that_grows(opened: Opened) -> 
     figures, lines = page.locator(".figures"), page.locator(".map a")
     expect(figures).to_contain_text("1 prompt")
     expect(figures).to_contain_text("1 tool call")
-    page.locator("details.changes summary").click()
-    expect(page.locator("details.changes")).to_contain_text("+1")
-    before, cost = lines.count(), figures.locator("dd").first.inner_text()
+    page.locator("details.changes summary").first.click()
+    expect(page.locator("details.changes").first).to_contain_text("+1")
+    before, cost = lines.count(), figures.locator(".cost").inner_text()
     failed: list[Entry] = [
         a_reply(a_tool_call("Bash", {"command": "fly"}, id="b1"), uuid="g-3"),
         a_tool_result("no wings", of="b1", is_error=True, uuid="g-4"),
@@ -330,10 +330,10 @@ def test_figures_map_and_changes_follow_a_session_that_grows(opened: Opened) -> 
     expect(figures).to_contain_text("2 prompts", timeout=30_000)
     expect(figures).to_contain_text("3 tool calls")
     expect(figures).to_contain_text("1 failed")
-    expect(figures.locator("dd").first).not_to_have_text(cost)
+    expect(figures.locator(".cost")).not_to_have_text(cost)
     expect(lines).not_to_have_count(before)
     expect(page.locator(".map .failed")).to_have_count(1)
-    expect(page.locator("details.changes")).to_contain_text("+2", timeout=30_000)
+    expect(page.locator("details.changes").first).to_contain_text("+2", timeout=30_000)
     expect(page.locator(".outline summary")).to_contain_text("2 turns")
 
 
@@ -584,7 +584,7 @@ def test_what_failed_while_the_server_was_gone_is_asked_for_again(opened: Opened
     page = opened.go(f"/s/{TALK}")
     page.route(f"**/s/{TALK}/*", lambda route: route.abort())
     page.route(f"**/s/{TALK}/part/*", lambda route: route.abort())
-    fold, call = page.locator("details.changes"), page.locator("details.call[data-part]").first
+    fold, call = page.locator("details.changes").first, page.locator("details.call[data-part]").first
     call.locator("summary").first.click()
     fold.locator("summary").first.click()
     page.keyboard.press("j")

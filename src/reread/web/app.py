@@ -134,6 +134,7 @@ ROUTES = (
     Route("/s/{session}/hits", session_page.hits_of),
     Route("/s/{session}/compare", session_page.compare),
     Route("/s/{session}/changes", session_page.changes),
+    Route("/s/{session}/cost", session_page.cost),
     Route("/s/{session}/around", session_page.around),
     Route("/s/{session}/timeline", session_page.timeline),
     Route("/s/{session}/then", session_page.then),

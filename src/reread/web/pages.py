@@ -49,7 +49,7 @@ STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "se
 """Style sheets that are sent as one file, after that of sessions: first what all pages share, then single pages."""
 SCRIPTS = (
     *("theme.js", "web.js", "palette.js", "notify.js", "door.js", "hearing.js", "news.js"),
-    *("reading.js", "matching.js", "finding.js", "marking.js", "time.js", "beside.js"),
+    *("reading.js", "matching.js", "finding.js", "marking.js", "time.js", "beside.js", "spending.js"),
     *("charts.js", "lists.js", "search.js", "retro.js", "live.js", "export.js"),
 )
 """Scripts, each sent by its name: every page loads the first four, `hearing.js` starts `news.js`, the others belong to

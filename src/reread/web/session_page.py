@@ -23,7 +23,7 @@ from reread.views.html import parts
 from reread.views.html.branch_table import compared
 from reread.views.html.content import anchor, coloured_lines
 from reread.views.html.session import SessionParts
-from reread.views.numbers import money, nano, tokens
+from reread.views.numbers import duration, money, nano, tokens
 from reread.views.retro_report import kinds_line
 
 from . import pages
@@ -44,8 +44,10 @@ from .session_view import (
     where_in,
 )
 from .sessions import tag_names
+from .spending import first_bad, spending_of
 from .updates import BEAT, server_event
 
+DAY = 86_400
 AROUND = 60
 """How many sessions before and after a session are in the list next to it."""
 
@@ -66,7 +68,16 @@ def show(request: Request) -> Response:
             held.lock,
             "reading.html",
             lead.title or "A session",
-            scripts=("hearing.js", "reading.js", "matching.js", "finding.js", "marking.js", "time.js", "beside.js"),
+            scripts=(
+                "hearing.js",
+                "reading.js",
+                "matching.js",
+                "finding.js",
+                "marking.js",
+                "time.js",
+                "beside.js",
+                "spending.js",
+            ),
             sought=wanted,
             terms=msgspec.json.encode(wanted.terms).decode() if wanted else "",
             at=where.anchor if where else "",
@@ -90,6 +101,8 @@ def show(request: Request) -> Response:
             agent_base=base,
             friction=kinds_line(moments),
             marks=lambda: [*unfolding.marks, *friction_marks(unfolding, moments)],
+            took=_took(lead),
+            first_bad=first_bad,
             unfolding=unfolding,
             stamp=_stamp(held.stamp),
             going=going_of(pages.site_of(request), held.name),
@@ -153,6 +166,8 @@ def beside(request: Request) -> Response:
             reading=reading,
             friction=friction,
             marks=marks,
+            took=_took(lead),
+            first_bad=first_bad,
             name=held.name,
             mark=held.mark,
             own_title=lead.title,
@@ -202,6 +217,21 @@ def changes(request: Request) -> Response:
             return changed_file(reading, request)
         values = {"files": reading.files, "base": request.url.path}
         return pages.part(request, "changes.html", "Files changed", f"/s/{held.name}", **values)
+
+
+def cost(request: Request) -> Response:
+    """Where the money went, for a branch's turns."""
+    with _reading(request) as (reading, held):
+        branch = reading.branch(pages.value(request, "branch"))
+        found = spending_of(reading.session, branch.branch, reading.timeline(branch.name))
+        values = {"spent": found, "name": held.name}
+        return pages.part(request, "spending.html", "Where the money went", f"/s/{held.name}", **values)
+
+
+def _took(lead: parts.Page) -> str:
+    """From its first line to its last."""
+    seconds = (lead.ended - lead.started).total_seconds() if lead.started and lead.ended else 0.0
+    return f"{seconds / DAY:.0f} days" if seconds > 2 * DAY else duration(seconds) if seconds > 0 else ""
 
 
 def around(request: Request) -> Response:

@@ -307,9 +307,15 @@ def _parser(has_breaks: bool = False) -> MarkdownIt:
     return parser
 
 
+PAGE_HEADINGS = 2
+"""Levels of the page itself and of its prompts: a heading of a reply is below them."""
+
+
 def _keep_safe_links(state: Any) -> None:
-    """Replaces a link that is not http, https or mailto by its text."""
+    """Replaces a link that is not http, https or mailto by its text; lowers headings below those of the page."""
     for block in state.tokens:
+        if block.type in ("heading_open", "heading_close"):
+            block.tag = f"h{min(6, int(block.tag[1:]) + PAGE_HEADINGS)}"
         opened: list[bool] = []
         for token in block.children or ():
             if token.type == "link_open":

@@ -16,6 +16,16 @@
     one("input", phrase).required = !phrase.hidden;
     finds.hidden = !one("input[name=redact]", form).checked;
   };
+  // Six words of five letters, made of sounds: 100 bits, more than the key's rounds could ever be tried for.
+  const CONSONANTS = "bdfghjklmnprstvz", VOWELS = "aeiou";
+  const anyOf = letters => {
+    const most = 256 - 256 % letters.length;
+    let byte;
+    do [byte] = crypto.getRandomValues(new Uint8Array(1)); while (byte >= most);
+    return letters[byte % letters.length];
+  };
+  const word = () => [CONSONANTS, VOWELS, CONSONANTS, VOWELS, CONSONANTS].map(anyOf).join("");
+  one(".made-words", form).addEventListener("click", () => { one("input", phrase).value = Array.from({length: 6}, word).join(" "); });
   form.addEventListener("change", settle);
   settle();
   ask(finds.dataset.fillPreview).then(async answer => finds.replaceChildren(parsed(await answer.text())));

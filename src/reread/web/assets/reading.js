@@ -327,7 +327,7 @@
     for (const ways of isUnfolded ? all(".ways details", layout) : []) ways.open = true;
     const friction = one(".friction-line", got), before = one(".friction-line", layout);
     if (before) before.remove();
-    if (friction) one(".figures-place", layout).before(friction);
+    if (friction) one(".figures-place", layout).after(friction);
     const changes = one("details.changes", layout);
     delete changes.dataset.loaded;
     if (changes.open) changes.dispatchEvent(new Event("toggle"));
