@@ -438,10 +438,10 @@ def test_a_reload_in_the_middle_of_a_tall_answer_stays_there(opened: Opened) -> 
 
 def test_a_star_leaves_the_headings_of_a_reply_alone(opened: Opened) -> None:
     page = opened.go(f"/s/{TALL}?from=9999")
-    expect(page.locator(".words h1")).to_have_text("At length")
+    expect(page.locator(".words h3")).to_have_text("At length")
     page.locator(".marks button[name=starred]").click()
     expect(page.locator(".marks button[name=starred]")).to_have_text("★ Starred")
-    expect(page.locator(".words h1")).to_have_text("At length")
+    expect(page.locator(".words h3")).to_have_text("At length")
 
 
 @pytest.mark.parametrize("opened", [{"viewport": {"width": 360, "height": 740}}], indirect=True)

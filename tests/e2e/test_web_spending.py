@@ -71,7 +71,7 @@ def test_a_made_passphrase_is_shown(opened: Opened) -> None:
     page = opened.go(f"/s/{FORKED}/export")
     page.locator("input[value=encrypted]").check()
     page.locator(".made-words").click()
-    words = page.get_by_label("Passphrase").input_value()
+    words = page.get_by_role("textbox", name="Passphrase").input_value()
     assert len(words.split()) == 6
     assert words.replace(" ", "").isalpha()
     assert not findings(page)
