@@ -28,7 +28,7 @@ MOST_STEPS = 500
 """Points of the curve; of more requests, each point is the largest of several."""
 
 
-class TurnCost(NamedTuple):
+class TurnSpending(NamedTuple):
     """What a turn cost, with the agents it started."""
 
     number: int
@@ -49,11 +49,11 @@ class CurveMark(NamedTuple):
     anchor: str
 
 
-class Spending(NamedTuple):
+class SessionSpending(NamedTuple):
     totals: list[tuple[str, str]]
     shares: list[tuple[str, str, str]]
     """Name, amount, and share of the whole."""
-    turns: list[TurnCost]
+    turns: list[TurnSpending]
     curve: str
     """The points of the area below the curve."""
     most: str
@@ -61,11 +61,11 @@ class Spending(NamedTuple):
     marks: list[CurveMark]
 
 
-def spending_of(session: Session, branch: Branch, timeline: Sequence[TimelinePoint]) -> Spending:
+def spending_of(session: Session, branch: Branch, timeline: Sequence[TimelinePoint]) -> SessionSpending:
     report = session_report(session, UsageQuestion(by="model"), session.prices)
     context = next((each.prompts for each in (report.session.contexts if report.session else ()) if not each.agent), ())
     sizes = [size for _, size in context]
-    return Spending(
+    return SessionSpending(
         totals=token_facts(session.total_usage),
         shares=list(_shares(session, report)),
         turns=_turns(session, branch.turns),
@@ -75,7 +75,7 @@ def spending_of(session: Session, branch: Branch, timeline: Sequence[TimelinePoi
     )
 
 
-def _turns(session: Session, turns: Iterable[Turn]) -> list[TurnCost]:
+def _turns(session: Session, turns: Iterable[Turn]) -> list[TurnSpending]:
     agents = session.agents_by_call
     found = []
     for turn in turns:
@@ -86,7 +86,7 @@ def _turns(session: Session, turns: Iterable[Turn]) -> list[TurnCost]:
             continue
         cost = money(nano(spent), is_partial=any(each.unpriced_tokens for each in used))
         text = shorten(turn.prompt.text[:400], 90) or "(no text)"
-        found.append(TurnCost(turn.index, anchor(turn.prompt.uuid), text, spent, cost, 0.0))
+        found.append(TurnSpending(turn.index, anchor(turn.prompt.uuid), text, spent, cost, 0.0))
     most = max((each.nanodollars for each in found), default=0)
     return [each._replace(share=each.nanodollars / most if most else 0.0) for each in found]
 
