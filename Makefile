@@ -23,7 +23,7 @@ test: $(VENV)/developing
 
 # The inner loop: what is fast and makes no large archive, about a minute on two cores.
 quick: $(VENV)/developing
-	$(BIN)/pytest -n auto --dist worksteal tests/records tests/sessions tests/sources tests/billing tests/blocks tests/views tests/test_rules.py
+	$(BIN)/pytest -n auto --dist worksteal tests/records tests/sessions tests/sources tests/billing tests/blocks tests/views tests/rows tests/accounting tests/index tests/test_rules.py
 
 # Format, lint, types and the arrows between the rooms.
 check: $(VENV)/developing

@@ -44,10 +44,11 @@ def fetcher(package: str) -> "Callable[[str], object]":
 
 def _imports_for_types(package: str) -> "Iterator[tuple[str, tuple[str, str]]]":
     """Each name that the indented `from ... import` lines of a package bring, with the module and the name there."""
-    loader = getattr(sys.modules[package].__spec__, "loader", None)
-    source = loader.get_source(package) if loader is not None else None
-    if source is None:
+    spec = sys.modules[package].__spec__
+    if spec is None or spec.loader is None or not str(spec.origin).endswith(".py"):
         raise ImportError(f"{package} is installed without its source, which says where its names are")
+    # Not `get_source`, which loads `tokenize`.
+    source = spec.loader.get_data(spec.origin).decode()  # type: ignore[attr-defined]
     home = ""
     for line in source.splitlines():
         names = line.partition("#")[0].strip()

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
+
+from reread import lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import html
+else:
+    html = lazy.module("html")
 
 _Row = TypeVar("_Row")
 _SHOWN = 50
@@ -42,11 +49,11 @@ class Answer(Struct, Generic[_Row], frozen=True):
     def _repr_html_(self) -> str:
         """A table for notebooks."""
         rows = [self._plain(row) for row, _ in zip(self, range(_SHOWN), strict=False)]
-        head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in (rows[0] if rows else ()))
         body = "".join(f"<tr>{''.join(map(_cell, row.values()))}</tr>" for row in rows)
-        return f"<table><caption>{escape(repr(self))}</caption><tr>{head}</tr>{body}</table>"
+        return f"<table><caption>{html.escape(repr(self))}</caption><tr>{head}</tr>{body}</table>"
 
 
 def _cell(value: object) -> str:
     text = "" if value is None else str(value)
-    return f"<td>{escape(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…')}</td>"
+    return f"<td>{html.escape(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…')}</td>"
