@@ -17,9 +17,20 @@ import pytest
 
 import reread
 from reread.features.search_text import texts_of
+from reread.features.summaries import summary_of
 from reread.records import Drift
 from reread.sessions import Notice, Session
-from reread.testing import ContentBlock, Entry, a_prompt, a_reply, a_session, a_tool_result
+from reread.testing import (
+    ContentBlock,
+    Entry,
+    a_line,
+    a_prompt,
+    a_reply,
+    a_session,
+    a_tool_call,
+    a_tool_result,
+    an_attachment,
+)
 from reread.views.html.page import session_page
 from reread.views.html.parts import Sections
 from reread.views.session_json import session_document
@@ -43,6 +54,11 @@ QUIET = {
             "auto_mode_exit",
             "bash_output_audience_note",
             "command_permissions",
+            "companion_intro",
+            "dynamic_skill",
+            "invoked_skills",
+            "plan_file_reference",
+            "workflow_keyword_request",
             "date",
             "date_change",
             "deferred_tools_delta",
@@ -103,8 +119,12 @@ def pieces(line: dict[str, Any]) -> Iterator[Piece]:
             if isinstance(block, dict) and not line.get("isCompactSummary"):
                 yield from _of_block(f"{kind} {block.get('type')}", block)
     elif kind == "attachment" and (body := line["attachment"] or {"type": "date"})["type"] not in QUIET:
-        text = next((body[key] for key in ("prompt", "content", "stderr", "filename") if body.get(key)), body["type"])
+        text = next(
+            (body[key] for key in ("prompt", "displayPath", "path", "stderr", "content") if body.get(key)), body["type"]
+        )
         yield Piece(f"attachment {body['type']}", _words(text) or body["type"], ("show", "page", "json"))
+    elif kind == "continued-in":
+        yield Piece(kind, line["continuedInSessionId"], ("show", "page", "json"))
     elif kind == "system" and line.get("content") and line.get("subtype") != "compact_boundary":
         yield Piece(f"system {line.get('subtype')}", line["content"], ("show", "page", "json"))
 
@@ -239,6 +259,11 @@ CASES: dict[str, list[Entry]] = {
     "words, spread": [a_prompt("Why?"), _spread("Upstream is busy, try again later.")],
     "a reply nobody knows": [a_prompt("Why?"), a_reply("", message={"parts": [{"say": "hello " * 1300}]})],
     "tools of a gateway": [a_prompt("Look it up"), a_reply(*SERVED)],
+    "a folder named with @": [
+        a_prompt("Look"),
+        an_attachment("directory", path="/home/ann/notes", content="minutes.txt"),
+    ],
+    "the other half": [a_prompt("Go on"), a_line("continued-in", continuedInSessionId="0b0c7e52-5a5f-4a0e-9a31-6f2f")],
     "a result without its call": [a_prompt("Go on"), a_tool_result("Found 3 files", of="toolu_gone")],
 }
 
@@ -248,6 +273,34 @@ def test_the_smallest_lines_are_seen(name: str, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(a_session(*CASES[name]).bytes)
     assert invisible(path) == []
+
+
+def test_names_of_newer_clients_are_no_drift() -> None:
+    drift = Drift()
+    entries = [
+        a_line("continued-in", continuedInSessionId="s2"),
+        a_line("relocated", relocatedCwd="/home/ann/b"),
+        a_line("tag", tag="release"),
+        an_attachment("invoked_skills", skills=[{"name": "verify"}]),
+        an_attachment("plan_file_reference", planFilePath="p.md", planContent="1. Read"),
+        an_attachment("companion_intro", name="Pip", species="owl"),
+        an_attachment("workflow_keyword_request"),
+        a_prompt("Go", mcpMeta={"a": 1}),
+        a_reply("Gone", truncatedAfterOutput=True),
+    ]
+    for record in a_session(*entries).records():
+        drift.add(record)
+    assert (drift.unknown_types, drift.unmodelled_fields, drift.unexpected_values) == ({}, {}, {})
+
+
+def test_a_persons_words_in_a_refusal_are_its_reason_and_are_found_as_theirs() -> None:
+    refused = a_tool_result(
+        "Not today.", of="t1", is_error=True, holdsPersonsWords=True, toolDenialKind="permission-rule",
+        permissionDecision={"decision": "reject", "source": "user_reject"},
+    )  # fmt: skip
+    session = a_session(a_prompt("Go"), a_reply(a_tool_call("Bash", {"command": "ls"}, id="t1")), refused).build()
+    assert [(each.refused_by, each.text) for each in summary_of(session).refusals] == [("person", "Not today.")]
+    assert [(each.field.value, each.text) for each in texts_of(session.records[-1])] == [("prompt", "Not today.")]
 
 
 def test_a_spread_event_stream_is_the_reply_that_it_tells() -> None:

@@ -146,6 +146,12 @@ _IDE = {"ideName": "i", "lineStart": 1, "lineEnd": 2, "filename": "f", "content"
 _PLAN = {"planFilePath": "p", "planExists": True, "reminderType": "full", "isSubAgent": False}
 
 ATTACHMENTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "companion_intro": ("CompanionIntro", {"name": "Pip", "species": "owl"}),
+    "directory": ("DirectoryAttachment", {"path": "/x", "content": "a.py", "displayPath": "x"}),
+    "dynamic_skill": ("DynamicSkill", {"skillDir": "/x", "skillNames": ["verify"], "displayPath": "x"}),
+    "invoked_skills": ("InvokedSkills", {"skills": [{"name": "verify", "path": "user:verify", "content": "x"}]}),
+    "plan_file_reference": ("PlanFileReference", {"planFilePath": "/p.md", "planContent": "1. Read"}),
+    "workflow_keyword_request": ("WorkflowKeywordRequest", {}),
     "task_reminder": ("TaskReminder", {"content": [], "itemCount": 0}),
     "total_tokens_reminder": ("TotalTokensReminder", {"text": "t"}),
     "hook_success": ("HookSuccess", {**_HOOK, "content": "c", "command": "c", "durationMs": 1}),
@@ -279,7 +285,7 @@ def test_a_type_alone_is_a_line(name: str) -> None:
     assert (type(record), record.type, record.text) == (RECORD_TYPES[name], name, "")
 
 
-@pytest.mark.parametrize("name", ["saved_hook_context", "tag", "agent-color", "worktree-state", "relocated", "started"])
+@pytest.mark.parametrize("name", ["saved_hook_context", "agent-color", "started"])
 def test_types_that_were_only_reported_pass_through(name: str) -> None:
     record = decode(json.dumps({"type": name, "uuid": "u"}).encode())
     assert isinstance(record, Unknown)

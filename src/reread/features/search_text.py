@@ -32,7 +32,7 @@ from reread.records import (
     User,
     WebSearchToolResult,
 )
-from reread.records.attachments import FileAttachment, HookSystemMessage, UnknownAttachment
+from reread.records.attachments import DirectoryAttachment, FileAttachment, HookSystemMessage, UnknownAttachment
 from reread.records.system import BridgeStatus, Informational, LocalCommand, ModelConsentFallback, ScheduledTaskFire
 from reread.sessions.captured import WithdrawnBlock
 from reread.sessions.speaker import (
@@ -138,7 +138,7 @@ def _of_user(record: User) -> list[FieldText]:
         results = [block.as_text for block in record.blocks if type(block) is ToolResult]
         results += [content] if isinstance(content, str) else []
         return [
-            *(FieldText(Field.RESULT, text) for text in results if text),
+            *(FieldText(Field.PROMPT if record.is_persons_answer else Field.RESULT, text) for text in results if text),
             *_alone(Field.PROMPT, words_beside_result(record)),
         ]
     is_feedback = kind is Speaker.META and record.text.startswith(STOP_FEEDBACK)
@@ -151,7 +151,7 @@ def _of_user(record: User) -> list[FieldText]:
 
 
 def _of_attachment(record: Attachment) -> list[FieldText]:
-    if isinstance(record.attachment, UnknownAttachment | FileAttachment | HookSystemMessage):
+    if isinstance(record.attachment, UnknownAttachment | FileAttachment | DirectoryAttachment | HookSystemMessage):
         return _alone(Field.TEXT, record.text)
     return _alone(Field.PROMPT, record.text) if was_typed_while_busy(record) else []
 

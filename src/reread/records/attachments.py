@@ -184,6 +184,39 @@ class FileAttachment(_Attachment, tag="file", frozen=True):
         return text if isinstance(text, str) else ""
 
 
+class DirectoryAttachment(_WithContent, tag="directory", frozen=True):
+    """A folder that the person named with @; its content is a listing."""
+
+    path: str | None = None
+    display_path: str | None = None
+
+
+class InvokedSkills(_Attachment, tag="invoked_skills", frozen=True):
+    """Skills that were used before a compaction, told to the model again."""
+
+    skills: list[Any] | None = None
+
+
+class DynamicSkill(_Attachment, tag="dynamic_skill", frozen=True):
+    skill_dir: str | None = None
+    skill_names: list[str] | None = None
+    display_path: str | None = None
+
+
+class PlanFileReference(_Attachment, tag="plan_file_reference", frozen=True):
+    plan_file_path: str | None = None
+    plan_content: str | None = None
+
+
+class CompanionIntro(_Attachment, tag="companion_intro", frozen=True):
+    name: str | None = None
+    species: str | None = None
+
+
+class WorkflowKeywordRequest(_Attachment, tag="workflow_keyword_request", frozen=True):
+    pass
+
+
 class CompactFileReference(_Attachment, tag="compact_file_reference", frozen=True):
     filename: str | None = None
     display_path: str | None = None
@@ -361,6 +394,12 @@ AttachmentBody = (
     | CommandPermissions
     | DiagnosticsAttachment
     | FileAttachment
+    | DirectoryAttachment
+    | InvokedSkills
+    | DynamicSkill
+    | PlanFileReference
+    | CompanionIntro
+    | WorkflowKeywordRequest
     | CompactFileReference
     | PlanMode
     | PlanModeReentry

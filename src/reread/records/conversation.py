@@ -128,7 +128,13 @@ class User(Spoken, tag="user", frozen=True):
     queue_skip_attachments: Raw = ABSENT
     summarized_turn_prompt_uuids: Raw = ABSENT
     refused_message_id: str | None = None
+    mcp_meta: Raw = ABSENT
     classifier_boundary: Raw = ABSENT
+
+    @property
+    def is_persons_answer(self) -> bool:
+        """Whether the tool result is what the person wrote when they turned the call down (2.1.325)."""
+        return bytes(self.holds_persons_words) == b"true"
 
     @property
     def tool_use_result(self) -> Any:
@@ -169,6 +175,7 @@ class Assistant(Spoken, tag="assistant", frozen=True):
     tool_input_stream_ms: Number | None = None
     server_classifier_request: Raw = ABSENT
     failed_response_had_no_tool_call: bool | None = None
+    truncated_after_output: Raw = ABSENT
     heals_distinct_carrier: Raw = ABSENT
     thinking_metadata: ThinkingMetadata | None = None
     todos: list[Any] | None = None

@@ -48,8 +48,10 @@ from .state import (
     ApiRequestShape,
     AtisLatch,
     BridgeSession,
+    ContinuedIn,
     CostState,
     CustomTitle,
+    DerivedFrom,
     FileHistoryDelta,
     FileHistorySnapshot,
     LastPrompt,
@@ -58,8 +60,11 @@ from .state import (
     PrLink,
     ProgressLine,
     QueueOperation,
+    Relocated,
+    SessionTag,
     Summary,
     ToolsUsed,
+    WorktreeState,
 )
 from .system import SYSTEM_SUBTYPES, System, ThinkingTokens
 
@@ -82,6 +87,11 @@ AnyRecord = (
     | PrLink
     | BridgeSession
     | AtisLatch
+    | ContinuedIn
+    | DerivedFrom
+    | Relocated
+    | WorktreeState
+    | SessionTag
     | ToolsUsed
     | CostState
     | ApiRequest

@@ -101,6 +101,30 @@ class BridgeSession(Record, tag="bridge-session", frozen=True):
     owner_organization_uuid: str | None = None
 
 
+class ContinuedIn(Record, tag="continued-in", frozen=True):
+    """The conversation moved to the background: its other half is a session of its own (2.1.258 and later)."""
+
+    continued_in_session_id: str | None = None
+
+
+class DerivedFrom(Record, tag="derived-from", frozen=True):
+    sessions: Raw = ABSENT
+
+
+class Relocated(Record, tag="relocated", frozen=True):
+    relocated_cwd: str | None = None
+
+
+class WorktreeState(Record, tag="worktree-state", frozen=True):
+    worktree_session: Raw = ABSENT
+
+
+class SessionTag(Record, tag="tag", frozen=True):
+    """A tag that the person gave the session in the client."""
+
+    given: str | None = field(default=None, name="tag")
+
+
 class AtisLatch(Record, tag="atis-latch", frozen=True):
     atis: str | None = None
 

@@ -35,12 +35,14 @@ from reread.records import (
     User,
 )
 from reread.records.attachments import (
+    DirectoryAttachment,
     FileAttachment,
     HookNonBlockingError,
     HookStoppedContinuation,
     HookSystemMessage,
     UnknownAttachment,
 )
+from reread.records.state import ContinuedIn
 from reread.records.system import Informational
 
 from .calls import ToolCall
@@ -125,7 +127,7 @@ _NO_RESPONSE = "No response requested."
 """Written in the model's name when a session is resumed."""
 _ERROR_OPENINGS = ("API Error", "Invalid API key", "Credit balance is too low", "Prompt is too long")
 _TEAM_TAGS = lazy.pattern(r"</?(?:teammate|agent)-message[^>]*>")
-_MAY_GIVE_NOTICE = (System, Attachment, Unknown, QueueOperation)
+_MAY_GIVE_NOTICE = (System, Attachment, Unknown, QueueOperation, ContinuedIn)
 MAY_GO_UNANSWERED = frozenset({Speaker.COMMAND, Speaker.SHELL})
 
 
@@ -210,6 +212,9 @@ class TurnWriter:
         if isinstance(record, Unknown):
             text = f"line {record.line}: {record.reason}" if record.line else record.reason
             return [Notice(what="unknown", text=text, record=record, detail=record.text)]
+        if isinstance(record, ContinuedIn):
+            text = f"continued in session {record.continued_in_session_id}"
+            return [Notice(what="continued", text=text, record=record)] if record.continued_in_session_id else []
         return [Notice(what="queued", text=record.text, record=record)] if id(record) in self._queued else []
 
     def _add_reply(self, draft: Draft, record: Assistant) -> None:
@@ -410,8 +415,9 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
         failed = isinstance(body, HookNonBlockingError)
         text = f"{body.hook_name or 'a hook'} failed: {body.stderr or ''}" if failed else body.as_text
         return [Notice(what="hook", text=plain(text).strip(), record=record)]
-    if isinstance(body, FileAttachment):
-        name = body.display_path or body.filename or "a file"
+    if isinstance(body, FileAttachment | DirectoryAttachment):
+        given = body.filename if isinstance(body, FileAttachment) else body.path
+        name = body.display_path or given or "a file"
         return [Notice(what="document", text=name, record=record, detail=body.as_text)]
     if type(body) is UnknownAttachment:
         return [Notice(what="unknown", text=body.as_text or f"attachment of type {body.type_name}", record=record)]

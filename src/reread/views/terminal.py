@@ -51,6 +51,7 @@ NOTICE_LOOKS = {
     "document": ("▤", "cyan"),
     "unreadable": ("?", "dim"),
     "orphan": ("?", "dim"),
+    "continued": ("⇢", "magenta"),
     "unsaid": ("✂", "magenta"),
     "unknown": ("?", "dim"),
     "retry": ("↻", "yellow"),
@@ -61,7 +62,7 @@ NOTICE_LOOKS = {
     "refused": ("✗", "red"),
     "trouble": ("✗", "red"),
 }
-"""The first fourteen occur in transcripts, the others only in streams."""
+"""The first fifteen occur in transcripts, the others only in streams."""
 WITHDRAWN = {"interrupted": "[interrupted] ", "error": "[taken back] ", "cut": "[cut off] "}
 """Put before words that were shown while they streamed but are in no transcript."""
 MOST_DIFF_LINES = 24

@@ -112,7 +112,8 @@ def reason_given(call: DetectedCall) -> str:
     record = call.proof
     found = _FEEDBACK.search(call.text)
     given = record.user_feedback if isinstance(record, User) else None
-    reason = (given or (found[1] if found else "")).strip()
+    whole = call.text if isinstance(record, User) and record.is_persons_answer else ""
+    reason = (given or (found[1] if found else whole)).strip()
     return "" if reason.startswith(_OF_CLIENT) else reason
 
 
