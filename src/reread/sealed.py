@@ -144,28 +144,31 @@ class SealedFolder:
                 problems.append(_unreadable(theirs, error))
                 continue
             for name in sorted(names):
-                sealed, target = theirs / f"{name}{SUFFIX}", own / name
-                try:
-                    nonce = _nonce(sealed)
-                    if target.exists() and known.get(_bound(sealed).decode()) == nonce:
-                        continue
-                    content = self._open_file(sealed)
-                except OSError as error:  # not synced here yet, or removed in the meantime
-                    problems.append(_unreadable(sealed, error))
-                    continue
-                if content is None:
-                    problems.append(f"{printable(str(sealed))} is not whole yet, or was sealed with another key")
-                    continue
-                part = target.with_name(f"{name}.part")
-                part.write_bytes(content)
-                part.replace(target)
-                known[_bound(sealed).decode()] = nonce
-                size += len(content)
+                size += self._unseal(theirs / f"{name}{SUFFIX}", own / name, known, problems)
             for left in own.iterdir():
                 if names and left.name not in names:
                     left.unlink()
         write_durably(plain / _KNOWN, json.dumps(known))
         return Unsealed(size, problems)
+
+    def _unseal(self, sealed: Path, target: Path, known: dict[str, str], problems: list[str]) -> int:
+        """Writes the plain file of a sealed one and gives its size; 0 if it is there already or cannot be opened."""
+        try:
+            nonce = _nonce(sealed)
+            if target.exists() and known.get(_bound(sealed).decode()) == nonce:
+                return 0
+            content = self._open_file(sealed)
+        except OSError as error:  # not synced here yet, or removed in the meantime
+            problems.append(_unreadable(sealed, error))
+            return 0
+        if content is None:
+            problems.append(f"{printable(str(sealed))} is not whole yet, or was sealed with another key")
+            return 0
+        part = target.with_name(f"{target.name}.part")
+        part.write_bytes(content)
+        part.replace(target)
+        known[_bound(sealed).decode()] = nonce
+        return len(content)
 
     def _open_file(self, sealed: Path) -> bytes | None:
         """The content; None if the file is incomplete or was sealed with another key."""

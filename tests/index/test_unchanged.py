@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.index.source_state import is_as_it_was, last_seen
+from reread.index.source_state import is_as_it_was, seen
 from reread.testing import a_prompt, a_reply, a_session, a_subagent
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -110,7 +110,7 @@ def test_every_file_and_folder_is_looked_at_once(projects: Path, monkeypatch: py
         with monkeypatch.context() as counting:
             counting.setattr(os, "stat", counted)
             assert is_as_it_was(connection, "desk", archive.sources)
-        assert set(looked) == set(last_seen(connection, "desk"))
+        assert set(looked) == {path for path, *_ in seen(connection, "desk")}
     assert sorted(looked) == sorted(str(path) for path in (projects, *projects.rglob("*")))
 
 

@@ -11,7 +11,7 @@ import pytest
 from histories import ID, OTHER, a_config, a_fork, an_archive, backups_in, folder_of, restored, write_backups
 from reread.archive import Archive
 from reread.errors import RereadError, UnknownSession
-from reread.index.source_state import last_seen
+from reread.index.source_state import seen
 from reread.ingest import backup_survey as survey
 from reread.sources.find import list_backups
 from reread.testing import a_prompt, a_reply, a_session
@@ -173,7 +173,7 @@ def test_a_glance_looks_at_folders_and_not_at_every_backup(tmp_path: Path) -> No
     config = a_config(tmp_path, CONTENT)
     with an_archive(config) as archive:
         archive.sync()
-        looked_at = [Path(path).name for path in last_seen(archive.inner.connection, "desk") if "file-history" in path]
+        looked_at = [Path(path).name for path, *_ in seen(archive.inner.connection, "desk") if "file-history" in path]
         assert sorted(looked_at) == [ID, "file-history"]
 
 

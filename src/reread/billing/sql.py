@@ -112,7 +112,11 @@ def settled(
     both = ", ".join([alone.replace("copy.", "best."), *(f"owner.{name} AS owner_{name}" for name in owned)])
     alone = ", ".join([alone, *(f"copy.{name} AS owner_{name}" for name in owned)])
     advice = ", ".join([*(f"part.{name}" for name in counted), "part.file", *(f"whole.owner_{name}" for name in owned)])
-    return f"""WITH copy AS (SELECT * FROM {copies}
+    parts = {"copies": copies, "order": order, "alone": alone, "both": both, "advice": advice}
+    return _SETTLED.format(**parts, asker=dialect.asker.format("part.key"))
+
+
+_SETTLED: LiteralString = """WITH copy AS (SELECT * FROM {copies}
     ), repeated AS (SELECT key FROM copy WHERE rows > 0 GROUP BY key HAVING count(*) > 1
     ), near AS (
         SELECT *, row_number() OVER (PARTITION BY key ORDER BY {order}) AS nearness,
@@ -130,10 +134,10 @@ def settled(
         FROM copy WHERE rows > 0 AND key NOT IN (SELECT key FROM repeated)
     ), advice AS (
         SELECT {advice}, part.web_searches, part.doubt, part.rows, whole.files
-        FROM copy AS part JOIN whole ON whole.key = {dialect.asker.format("part.key")}
+        FROM copy AS part JOIN whole ON whole.key = {asker}
         WHERE part.rows = 0 AND part.file = whole.counted_file
     )
-    SELECT * FROM whole UNION ALL SELECT * FROM advice"""  # noqa: S608  our own names
+    SELECT * FROM whole UNION ALL SELECT * FROM advice"""
 
 
 RATE: tuple[LiteralString, ...] = ("model", "since", "until", "above", "up_to", *TOKENS, "per", "per_search")

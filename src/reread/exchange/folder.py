@@ -146,22 +146,25 @@ def read_part(own: Path, known: KnownMachines, called: str | None) -> Incoming:
         late = f"{printable(str(path))}: is not whole yet; what it tells comes with a later pull"
         return unread._replace(problems=[late])
     journal, problems = _checked(found)
-    try:
-        packs = {each.name: each.lstat().st_size for each in packs_in(own).values()}
-    except OSError as error:
-        problems.append(f"{printable(str(own))}: cannot be read ({error.strerror or error})")
-        packs = journal.packs
-    late_packs = [name for name, size in journal.packs.items() if packs.get(name, 0) < size]
-    if late_packs:
-        named = ", ".join(printable(name[:_LONGEST_NAME]) for name in late_packs[:_SHOWN])
-        more = f" and {len(late_packs) - _SHOWN} more" if len(late_packs) > _SHOWN else ""
-        problems.append(
-            f"{printable(journal.label)}: {named}{more} did not arrive whole yet; the rest comes with a later pull"
-        )
+    problems += _late_packs(own, journal)
     line = lines[1] if len(lines) == 3 else b""
     proved = known.prove(own.name, lines[0], line)
     label = unread.label if called and proved.proof is Proof.STRANGE else journal.label
     return Incoming(own, journal, problems, proved, label)
+
+
+def _late_packs(own: Path, journal: Journal) -> list[str]:
+    """A sentence if packs that the journal names are not there yet, or if nobody can tell."""
+    try:
+        packs = {each.name: each.lstat().st_size for each in packs_in(own).values()}
+    except OSError as error:
+        return [f"{printable(str(own))}: cannot be read ({error.strerror or error})"]
+    late = [name for name, size in journal.packs.items() if packs.get(name, 0) < size]
+    if not late:
+        return []
+    named = ", ".join(printable(name[:_LONGEST_NAME]) for name in late[:_SHOWN])
+    more = f" and {len(late) - _SHOWN} more" if len(late) > _SHOWN else ""
+    return [f"{printable(journal.label)}: {named}{more} did not arrive whole yet; the rest comes with a later pull"]
 
 
 def _checked(journal: Journal) -> tuple[Journal, list[str]]:

@@ -228,30 +228,36 @@ def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[Incoming]
     size = 0
     for each in others:
         try:
-            waiting = packs_in(each.own)
+            size += _take_part(safe, each, forgotten | each.forgotten, known, problems)
         except RereadError as problem:
             problems.append(str(problem))
-            continue
-        before = -1
-        left_out: dict[PieceName, tuple[PieceHeader, str]] = {}
-        torn: list[str] = []
-        # Again as long as that gives more: after a forget, a later pack may have what an earlier one continues.
-        while waiting and len(known.names) > before:
-            before, torn = len(known.names), []
-            for number, path in list(waiting.items()):
-                taken = _take_pack(safe, path, number, each.own.name, forgotten | each.forgotten, known)
-                size += taken.size
-                left_out |= {name_of(header): (header, why) for header, why in taken.left_out}
-                if taken.fault is not None:
-                    torn.append(f"{path.name} {taken.fault}")
-                elif not any(why == KEY for _, why in taken.left_out):
-                    del waiting[number]
-        shown = [(header, why) for name, (header, why) in left_out.items() if why != KEY or name not in known.names]
-        problems += sentences([(replace(header, machine=each.label), why) for header, why in shown], {})
-        for name in torn if not each.problems else ():
-            later = "the rest comes with a later pull, or after `push --full` there"
-            problems.append(f"{printable(each.label)}: {name}; {later}")
     safe.flush()
+    return size
+
+
+def _take_part(safe: Safe, part: Incoming, forgotten: Set[str], known: _InSafe, problems: list[str]) -> int:
+    """Appends the new pieces of a machine's packs, and tells what is left for later. Raises RereadError if its folder
+    cannot be read."""
+    waiting = packs_in(part.own)
+    size, before = 0, -1
+    left_out: dict[PieceName, tuple[PieceHeader, str]] = {}
+    torn: list[str] = []
+    # Again as long as that gives more: after a forget, a later pack may have what an earlier one continues.
+    while waiting and len(known.names) > before:
+        before, torn = len(known.names), []
+        for number, path in list(waiting.items()):
+            taken = _take_pack(safe, path, number, part.own.name, forgotten, known)
+            size += taken.size
+            left_out |= {name_of(header): (header, why) for header, why in taken.left_out}
+            if taken.fault is not None:
+                torn.append(f"{path.name} {taken.fault}")
+            elif not any(why == KEY for _, why in taken.left_out):
+                del waiting[number]
+    shown = [(header, why) for name, (header, why) in left_out.items() if why != KEY or name not in known.names]
+    problems += sentences([(replace(header, machine=part.label), why) for header, why in shown], {})
+    for name in torn if not part.problems else ():
+        later = "the rest comes with a later pull, or after `push --full` there"
+        problems.append(f"{printable(part.label)}: {name}; {later}")
     return size
 
 

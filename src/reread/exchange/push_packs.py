@@ -75,11 +75,10 @@ def push(
             write_journal(own, _journal(connection, machine, own), lambda text: signed(home, machine.id, text))
     except OSError as error:
         raise RereadError(f"{printable(str(own))}: cannot be written ({error.strerror or error})") from error
-    left = outgoing.seen - outgoing.sent - outgoing.failed
     return Pushed(
         target=folder,
         sent=len(outgoing.sent - outgoing.failed),
-        unchanged=len(left),
+        unchanged=len(outgoing.seen - outgoing.sent - outgoing.failed),
         failed=len(outgoing.failed),
         bytes_sent=size,
         problems=outgoing.problems,
@@ -106,26 +105,11 @@ class _Outgoing:
         self.problems: list[str] = []
 
     def __iter__(self) -> Iterator[bytes]:
-        found = [each for each in self._safe.scan() if self._is_sound(each)]
-        own = [each for each in found if each.header.machine == self._machine.id]
-        full = {name_of(each.header) for each in own if not shared_digest(each.header)}
-        # What shared the bytes of a forgotten session is there twice: then the piece with the bytes is sent.
-        own = [each for each in own if not shared_digest(each.header) or name_of(each.header) not in full]
-        bytes_of = {each.header.sha256: each for each in found if not shared_digest(each.header)}
         there = set(self._there)
-        at_home = {
-            each.header.sha256
-            for each in own
-            if not shared_digest(each.header) and (self._is_wanted(each) or name_of(each.header) in there)
-        }
-        for each in own:
+        for each, donor in self._with_donors():
             session = self._sessions.get(each.file)
-            if not self._is_wanted(each):
-                continue
             if session is not None:
                 self.seen.add(session)
-            digest = shared_digest(each.header)
-            donor = bytes_of.get(digest) if digest is not None and digest not in at_home else None
             name = name_of(each.header) if donor is None else (*name_of(each.header)[:3], donor.header.sha256)
             if name in there:
                 continue
@@ -135,6 +119,21 @@ class _Outgoing:
                 if session is not None:
                     self.sent.add(session)
                 yield piece
+
+    def _with_donors(self) -> Iterator[tuple[FoundPiece, FoundPiece | None]]:
+        """The wanted pieces of this machine. One that only refers to bytes that the folder does not get comes with the
+        piece that has them."""
+        found = [each for each in self._safe.scan() if self._is_sound(each)]
+        bytes_of = {each.header.sha256: each for each in found if not shared_digest(each.header)}
+        own = [each for each in found if each.header.machine == self._machine.id]
+        full = [each for each in own if not shared_digest(each.header)]
+        full_names = {name_of(each.header) for each in full}
+        at_home = {each.header.sha256 for each in full if self._is_wanted(each) or name_of(each.header) in self._there}
+        for each in filter(self._is_wanted, own):
+            digest = shared_digest(each.header)
+            # What shared the bytes of a forgotten session is there twice: then the piece with the bytes is sent.
+            if digest is None or name_of(each.header) not in full_names:
+                yield each, bytes_of.get(digest) if digest is not None and digest not in at_home else None
 
     def _is_wanted(self, found: FoundPiece) -> bool:
         return self._wanted is None or self._sessions.get(found.file) in self._wanted

@@ -143,13 +143,6 @@ def mark_copies(connection: sqlite3.Connection, table: str, digests: Sequence[in
         )
 
 
-def mark_all_copies(connection: sqlite3.Connection, table: str) -> None:
-    rows = connection.execute(
-        f"SELECT digest FROM {table} WHERE digest NOT NULL GROUP BY digest HAVING count(DISTINCT file) > 1"  # noqa: S608
-    ).fetchall()
-    mark_copies(connection, table, [digest for (digest,) in rows])
-
-
 class ToolSum(NamedTuple):
     name: str
     status: str

@@ -304,15 +304,13 @@ def settle(
             row = connection.execute("SELECT id, session FROM file WHERE key = ?", (key,)).fetchone()
             if row is None:
                 continue
-            hidden += unindex(connection, files, row[0])
-            ledger.drop(row[0])
-            copies.will_change(row[0])
-            for table in ("tool_call", "prompt", "thought", "piece", "client_total"):
-                connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
-            connection.execute("DELETE FROM file_copy WHERE file = ?", row[:1])
-            connection.execute("DELETE FROM file WHERE id = ?", row[:1])
-            if row[1] is not None:
-                sessions.add(row[1])
+            file, of_session = row
+            hidden += unindex(connection, files, file)
+            ledger.drop(file)
+            copies.will_change(file)
+            _drop_file(connection, file)
+            if of_session is not None:
+                sessions.add(of_session)
         ledger.settle()
         copies.settle()
         connection.execute("DELETE FROM context WHERE id NOT IN (SELECT context FROM request)")
@@ -321,17 +319,28 @@ def settle(
         keep_forgotten(connection, [(key, now) for key in rewrite.keys])
         connection.execute("DELETE FROM source_state")  # it has names, too; the next sync walks again
         for each in sessions:
-            forget_client_totals(connection, each)
-            names = connection.execute("SELECT uuid, project FROM session WHERE id = ?", (each,)).fetchall()
-            forget_friction(connection, each)
-            connection.execute("DELETE FROM session WHERE id = ?", (each,))
-            for name, project in names:
-                forget_moves(connection, project)
-                forget_mark(connection, name)
+            _drop_session(connection, each)
         write_copy(connection, home)
         _move(connection, rewrite.moved)
     ledger.close()
     return hidden
+
+
+def _drop_file(connection: sqlite3.Connection, file: int) -> None:
+    for table in ("tool_call", "prompt", "thought", "piece", "client_total", "file_copy"):
+        connection.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
+    connection.execute("DELETE FROM file WHERE id = ?", (file,))
+
+
+def _drop_session(connection: sqlite3.Connection, session: int) -> None:
+    """Removes a session with what a person said of it."""
+    forget_client_totals(connection, session)
+    names = connection.execute("SELECT uuid, project FROM session WHERE id = ?", (session,)).fetchall()
+    forget_friction(connection, session)
+    connection.execute("DELETE FROM session WHERE id = ?", (session,))
+    for name, project in names:
+        forget_moves(connection, project)
+        forget_mark(connection, name)
 
 
 def _move(connection: sqlite3.Connection, moved: Sequence[tuple[PiecePlace, PiecePlace]]) -> None:

@@ -15,9 +15,6 @@ from pathlib import Path
 from reread import changes
 from reread.home import JOURNAL, whole_path
 
-Seen = dict[str, tuple[int, int]]
-"""Path -> size and time of every file and folder at the last walk; a folder's size is -1."""
-
 UNREAD = -1
 """The modification time stored for what could not be read at the last walk."""
 
@@ -96,13 +93,9 @@ def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes]
 
 
 def seen(connection: sqlite3.Connection, machine: str) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of everything that the last walk found."""
+    """Path, size and time of every file and folder at the last walk; a folder's size is -1."""
     paths, sizes, times = _recalled(connection, machine)
     return ((os.fsdecode(path), size, time) for path, size, time in zip(paths, sizes, times, strict=True))
-
-
-def last_seen(connection: sqlite3.Connection, machine: str) -> Seen:
-    return {path: (size, time) for path, size, time in seen(connection, machine)}
 
 
 def is_as_it_was(

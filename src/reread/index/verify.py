@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -25,7 +26,7 @@ from . import meta
 from .backup_files import shared_digest
 from .database import transaction
 from .findings import are_prompts, is_material
-from .gate import Sorted, safe_gate, sentences, unknown_kind
+from .gate import Gate, Sorted, safe_gate, sentences, unknown_kind
 from .ledger import TOLD, SessionSums, asker, copies_of, session_sums, settled_rows
 from .machines import machines, shown_names
 from .meta import as_path
@@ -173,34 +174,14 @@ def verify(
     """
     damaged = damaged_index(connection, may_write=may_write)
     is_damaged = bool(damaged)
-    proved: _Places = {}
-    unnamed: list[Piece] = []
-    doubtful: list[Piece] = []
-    gate = None if is_damaged else safe_gate(connection)
-    size = mended = files = done = 0
-    stored = sum(safe.packs().values())
-    for found in safe.verify():
-        done += found.place.stored
-        if tell is not None:
-            tell(done, stored)
-        if isinstance(found, Damage):
-            damaged.append(damage_line(found))
-        if found.header is not None:
-            proved[found.place.pack, found.place.offset] = found.header.sha256
-            size += found.header.length
-            if gate is not None:  # rows of a damaged index prove nothing about the safe, and may be of any type
-                piece = (found.header, found.place)
-                if isinstance(gate.admit(found.header), str) or unknown_kind(found.header):
-                    doubtful.append(piece)
-                else:
-                    unnamed += unnamed_pieces(connection, safe, [piece])
-    passed = gate.sort(doubtful) if gate is not None else Sorted([], [])
-    unnamed += unnamed_pieces(connection, safe, passed.pieces)
+    read = _read_safe(connection, safe, None if is_damaged else safe_gate(connection), tell)
+    damaged += read.damaged
+    mended = files = 0
     try:
         if not is_damaged:
-            missing = list(_missing_bytes(connection, proved))
+            missing = list(_missing_bytes(connection, read.places))
             if missing and may_write and (mended := find_again(connection, safe)):
-                missing = list(_missing_bytes(connection, proved))
+                missing = list(_missing_bytes(connection, read.places))
             damaged += missing
             damaged += wrong_sums(connection, prices)
         files = connection.execute("SELECT count(*) FROM file").fetchone()[0]
@@ -208,14 +189,55 @@ def verify(
         damaged.append(f"database: {error}")
     return Verified(
         files=files,
-        bytes=size,
-        stored_bytes=stored,
+        bytes=read.bytes,
+        stored_bytes=read.stored,
         damaged=list(dict.fromkeys(damaged)),
-        unnamed=unnamed,
-        left_out=sentences(passed.left_out, shown_names(machines(connection))) if passed.left_out else [],
+        unnamed=read.unnamed,
+        left_out=sentences(read.left_out, shown_names(machines(connection))) if read.left_out else [],
         mended=mended,
         is_index_sound=not is_damaged,
     )
+
+
+class _SafeRead(NamedTuple):
+    """What reading every byte of the safe showed."""
+
+    stored: int
+    bytes: int
+    places: _Places
+    damaged: list[str]
+    unnamed: list[Piece]
+    left_out: list[tuple[PieceHeader, str]]
+
+
+def _read_safe(
+    connection: sqlite3.Connection, safe: Safe, gate: Gate | None, tell: Callable[[int, int], None] | None
+) -> _SafeRead:
+    """Without a gate nothing is said about rows: those of a damaged index prove nothing about the safe, and may be of
+    any type."""
+    places: _Places = {}
+    damaged: list[str] = []
+    unnamed: list[Piece] = []
+    doubtful: list[Piece] = []
+    size = done = 0
+    stored = sum(safe.packs().values())
+    for found in safe.verify():
+        done += found.place.stored
+        if tell is not None:
+            tell(done, stored)
+        if isinstance(found, Damage):
+            damaged.append(damage_line(found))
+        if found.header is None:
+            continue
+        places[found.place.pack, found.place.offset] = found.header.sha256
+        size += found.header.length
+        if gate is not None and (isinstance(gate.admit(found.header), str) or unknown_kind(found.header)):
+            doubtful.append((found.header, found.place))
+        elif gate is not None:
+            unnamed += unnamed_pieces(connection, safe, [(found.header, found.place)])
+    passed = gate.sort(doubtful) if gate is not None else Sorted([], [])
+    unnamed += unnamed_pieces(connection, safe, passed.pieces)
+    return _SafeRead(stored, size, places, damaged, unnamed, passed.left_out)
 
 
 def damaged_index(connection: sqlite3.Connection, *, may_write: bool = True) -> list[str]:

@@ -106,27 +106,11 @@ class StoreWriter:
             blocks: list[tuple[int, FileBatch]] = []
             for batch in batches:
                 session = self._session(batch.session, batch.files) if batch.session is not None else None
-                name = stored_path(batch.session.uuid) if batch.session is not None else ""
                 for file in batch.files:
                     row, is_new = self._file(file, session, batch.backup_of)
                     self._pieces(row, file, stored[id(file)])
                     self.name(row, (kept or {}).get(file.key, ()))
-                    if file.withdrawn:
-                        words.unindex(
-                            self._connection,
-                            session_files.SessionFileReader(self._connection, self._safe),
-                            row,
-                            file.withdrawn,
-                        )
-                    self._facts(row, session, file, is_new=is_new)
-                    if not file.since:
-                        replace_client_totals(
-                            self._connection,
-                            row,
-                            stored_path(file.rows.client_totals_of) or name,
-                            self._machine,
-                            file.rows.client_totals,
-                        )
+                    self._content(row, session, file, batch, is_new=is_new)
                     blocks.append((row, file))
                 if session is not None:
                     self._keep_part(session, batch.part)
@@ -138,6 +122,17 @@ class StoreWriter:
             self._copies.settle()
             self._index(blocks, is_older=is_older)
             meta.count_order(self._connection, self._order)
+
+    def _content(self, row: int, session: int | None, file: FileBatch, batch: SessionBatch, *, is_new: bool) -> None:
+        """Writes what is told by the lines of a file."""
+        if file.withdrawn:
+            reader = session_files.SessionFileReader(self._connection, self._safe)
+            words.unindex(self._connection, reader, row, file.withdrawn)
+        self._facts(row, session, file, is_new=is_new)
+        if not file.since:
+            name = stored_path(batch.session.uuid) if batch.session is not None else ""
+            of = stored_path(file.rows.client_totals_of) or name
+            replace_client_totals(self._connection, row, of, self._machine, file.rows.client_totals)
 
     def _keep(self, file: FileBatch) -> list[PiecePlace]:
         keep = self._keep_once if file.kind == _BACKUP else self._safe.append_compressed

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator, Set
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 from zlib import crc32
 
 from msgspec import Struct
@@ -381,6 +381,31 @@ def _copy_without(
     folder: PackFolder, keys: Set[str], machine: str | None, limit: int, drop_unreadable: bool
 ) -> Rewrite:
     """Copies into packs that have no final name yet: whole pieces, and damaged ones unless `drop_unreadable`."""
+    sorted_out = _sorted_out(folder, keys, machine, drop_unreadable)
+    affected, kept = sorted(sorted_out.affected), sorted_out.kept
+    moved: list[tuple[PiecePlace, PiecePlace]] = []
+    made: list[int] = []
+    if affected:
+        with contextlib.closing(_Copies(folder, limit)) as copies:
+            for number in affected:
+                with Pack(folder.pack(number), number) as pack:
+                    moved += [(old, copies.append(_copied(pack, old, drop_unreadable))) for old in kept.get(number, ())]
+            made += copies.finished()
+    return Rewrite(tuple(sorted(keys)), tuple(affected), tuple(made), tuple(moved), tuple(sorted_out.unreadable))
+
+
+class _SortedOut(NamedTuple):
+    """The pieces of all packs, as a rewrite treats them."""
+
+    affected: set[int]
+    """Packs that have a piece to leave out."""
+    kept: dict[int, list[PiecePlace]]
+    """The places of the others by pack."""
+    unreadable: list[Damage]
+    """Those of which nobody can tell what file they belong to."""
+
+
+def _sorted_out(folder: PackFolder, keys: Set[str], machine: str | None, drop_unreadable: bool) -> _SortedOut:
     affected: set[int] = set()
     kept: dict[int, list[PiecePlace]] = {}
     unreadable: list[Damage] = []
@@ -396,15 +421,7 @@ def _copy_without(
                 kept.setdefault(number, []).append(piece.place)
             if isinstance(piece, Damage) and piece.file is None:
                 unreadable.append(piece)
-    moved: list[tuple[PiecePlace, PiecePlace]] = []
-    made: list[int] = []
-    if affected:
-        with contextlib.closing(_Copies(folder, limit)) as copies:
-            for number in sorted(affected):
-                with Pack(folder.pack(number), number) as pack:
-                    moved += [(old, copies.append(_copied(pack, old, drop_unreadable))) for old in kept.get(number, ())]
-            made += copies.finished()
-    return Rewrite(tuple(sorted(keys)), tuple(sorted(affected)), tuple(made), tuple(moved), tuple(unreadable))
+    return _SortedOut(affected, kept, unreadable)
 
 
 def _copied(pack: Pack, place: PiecePlace, is_proved: bool) -> bytes:

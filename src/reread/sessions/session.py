@@ -65,10 +65,6 @@ class Session(Conversation):
         self.captures = tuple(captures)
         """The captured runs, each with the records it adds: see `reread.sessions.captured`."""
         self._files = tuple(files)
-        self.files = tuple(file.path for file in files)
-        """The files it was read from, side files included."""
-        self.size = sum(file.size for file in files)
-        """Their total size in bytes."""
         self.problems = tuple(problems)
         """Agent files and side files that could not be read; everything else is here."""
         self.mark = mark
@@ -80,6 +76,16 @@ class Session(Conversation):
 
     def __repr__(self) -> str:
         return f"<Session {self.id}, {len(self.records)} records>"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files it was read from, side files included."""
+        return tuple(file.path for file in self._files)
+
+    @property
+    def size(self) -> int:
+        """Their total size in bytes."""
+        return sum(file.size for file in self._files)
 
     @cached_property
     def line(self) -> tuple[Record, ...]:
