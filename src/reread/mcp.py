@@ -266,11 +266,7 @@ class Search(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _search(memory: Memory, arguments: Search) -> str:
-    fields = (
-        archives.search_language.fields_of(arguments.fields)
-        if arguments.fields
-        else archives.search_language.DEFAULT_FIELDS
-    )
+    fields = archives.search_language.fields_of(arguments.fields or None)
     filters = arguments.chosen(memory)
     filters = filters._replace(without=None) if arguments.current else filters
     with memory.opened() as archive:

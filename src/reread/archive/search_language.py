@@ -145,8 +145,11 @@ def plain_words(text: str) -> list[str]:
     return [word for each in lexemes for word in each.text.rstrip("*").split()]
 
 
-def fields_of(names: str, named: str = "in") -> frozenset[Field]:
-    """Parses `prompt,thinking` or `all`. `named` is the name of the option in an error. Raises BadInput."""
+def fields_of(names: str | None, named: str = "in") -> frozenset[Field]:
+    """Parses `prompt,thinking` or `all`; None is the usual ones. `named` is the name of the option in an error. Raises
+    BadInput."""
+    if names is None:
+        return DEFAULT_FIELDS
     wanted = [name.strip().lower() for name in names.split(",") if name.strip()]
     if wanted == ["all"]:
         return ALL_FIELDS

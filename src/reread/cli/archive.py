@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reread import exchange
     from reread.archive import Archive, ArchiveStatus, Damaged, Generation, Machine, StoredSession, Verified
     from reread.config import Config
-    from reread.views.values import View
+    from reread.views.values import Document, View
 else:
     exchange = lazy.module("reread.exchange")
 
@@ -74,24 +74,6 @@ def _status(arguments: list[str]) -> int:
     config = options.make_config(args)
     with open_archive(args, config) as archive:
         status = archive.safe.status()
-    document = {
-        "schema": "reread.status/1",
-        "home": str(status.home),
-        "sessions": status.sessions,
-        "files": status.files,
-        "vanished": status.vanished,
-        "bytes": status.bytes,
-        "backups": status.backups,
-        "backup_bytes": status.backup_bytes,
-        "stored_bytes": status.stored_bytes,
-        "index_bytes": status.index_bytes,
-        "set_aside_bytes": status.set_aside_bytes,
-        "left_out": left_out_document(status.left_out),
-        "results_waiting": status.results_waiting,
-        "friction_waiting": status.friction_waiting,
-        "rewritten": status.rewritten,
-        "earlier_bytes": status.earlier_bytes,
-    }
     files, read = status.files - status.backups, status.bytes - status.backup_bytes
     lines = [
         f"{count(status.sessions, 'session')}, {count(files, 'file')}, {size(read)} of transcripts",
@@ -104,8 +86,20 @@ def _status(arguments: list[str]) -> int:
         *_waiting_lines(status),
     ]
     home = printable(str(status.home))
-    options.show_answer(args, config, lambda: document, lambda view: [home, *_wrapped(lines, view)])
+    options.show_answer(args, config, lambda: _status_document(status), lambda view: [home, *_wrapped(lines, view)])
     return 0
+
+
+def _status_document(status: ArchiveStatus) -> Document:
+    figures = ("sessions", "files", "vanished", "bytes", "backups", "backup_bytes", "stored_bytes", "index_bytes")
+    later = ("results_waiting", "friction_waiting", "rewritten", "earlier_bytes")
+    return {
+        "schema": "reread.status/1",
+        "home": str(status.home),
+        **{name: getattr(status, name) for name in (*figures, "set_aside_bytes")},
+        "left_out": left_out_document(status.left_out),
+        **{name: getattr(status, name) for name in later},
+    }
 
 
 def _wrapped(lines: Iterable[str], view: View) -> list[str]:

@@ -9,7 +9,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -104,18 +104,23 @@ def _print_values(arguments: list[str], home: str | None) -> int:
     if not arguments or arguments[0] not in kinds or len(arguments) > 2:
         raise BadInput(f"--values needs one of {', '.join(kinds)}")
     kind, beginning = arguments[0], _unquoted(arguments[1]) if len(arguments) == 2 else ""
+    try:
+        found = _known_values(kind, beginning, home)
+    except RereadError:  # completion cannot show it; the command itself will
+        return 0
+    parts = [[views.text.one_line(printable(part)) for part in pair if part] for pair in found]
+    options.print_lines(["\t".join(each) for each in parts])
+    return 0
+
+
+def _known_values(kind: str, beginning: str, home: str | None) -> Sequence[tuple[str, str]]:
+    """The values of a kind that the archive knows, and what is said of each; for sessions the newest come first."""
     environ = {"REREAD_HOME": home} if home else os.environ
     archive = archives.Archive(Path(archive_home(environ, sys.platform, str(Path.home()))))
     is_newest = kind == "sessions" and beginning.startswith("@")
-    try:
-        found = archive.inner.known_values(kind, "" if is_newest else beginning)
-    except RereadError:  # completion cannot show it; the command itself will
-        return 0
+    found = archive.inner.known_values(kind, "" if is_newest else beginning)
     newest = [(name, "") for name in _NEWEST if kind == "sessions" and name.startswith(beginning) and found]
-    pairs = [*newest, *([] if is_newest else found)]
-    parts = [[views.text.one_line(printable(part)) for part in pair if part] for pair in pairs]
-    options.print_lines(["\t".join(each) for each in parts])
-    return 0
+    return [*newest, *([] if is_newest else found)]
 
 
 def _unquoted(word: str) -> str:
@@ -210,110 +215,131 @@ def _with_sessions(found: dict[str, Completed]) -> str:
     return "|".join(name for name, each in found.items() if each.takes_sessions)
 
 
+def _filled(script: str, **parts: str) -> str:
+    """A script with its gaps («name») filled."""
+    parts |= {"before": "|".join(_BEFORE_COMMAND), "actions": _WITH_ACTIONS}
+    for name, text in parts.items():
+        script = script.replace(f"«{name}»", text)
+    return script
+
+
+def _values(found: dict[str, Completed], answers: Mapping[str, str]) -> str:
+    """The branches of the `case` that says what may follow an option."""
+    branches = _of_options(found, lambda how, what: answers[how].format(what))
+    return "\n".join(f"        {places}) {answer} ;;" for places, answer in branches)
+
+
 def _bash(found: dict[str, Completed]) -> str:
-    templates = {"words": "asked='' words='{0}'", "asked": "asked={0} words=''", "free": "asked='' words=''"}
-    cases = "\n".join(f"        {name}) words='{' '.join(each.words)}' ;;" for name, each in found.items())
-    values = "\n".join(
-        f"        {places}) {answer} ;;"
-        for places, answer in _of_options(found, lambda how, what: templates[how].format(what))
+    cases = (f"        {name}) words='{' '.join(each.words)}' ;;" for name, each in found.items())
+    return _filled(
+        _BASH,
+        first=f"{' '.join(_commands(found))} {_first_words()}",
+        cases="\n".join(cases),
+        with_sessions=_with_sessions(found).replace("|", "|*:"),
+        values=_values(
+            found, {"words": "asked='' words='{0}'", "asked": "asked={0} words=''", "free": "asked='' words=''"}
+        ),
     )
-    return f"""\
+
+
+_BASH = """\
 # bash completion for reread
-_reread() {{
-    local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
+_reread() {
+    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
     local words name='' asked='' home='' option i
     for ((i = 1; i < COMP_CWORD; i++)); do
-        case ${{COMP_WORDS[i]}} in
-            --home=*) home=${{COMP_WORDS[i]#*=}} ;;
+        case ${COMP_WORDS[i]} in
+            --home=*) home=${COMP_WORDS[i]#*=} ;;
             :) i=$((i + 1)) ;;
-            {"|".join(_BEFORE_COMMAND)})
-                option=${{COMP_WORDS[i]}}
-                [ "${{COMP_WORDS[i + 1]}}" != = ] || i=$((i + 1))
+            «before»)
+                option=${COMP_WORDS[i]}
+                [ "${COMP_WORDS[i + 1]}" != = ] || i=$((i + 1))
                 i=$((i + 1))
-                [ "$option" != --home ] || home=${{COMP_WORDS[i]}} ;;
+                [ "$option" != --home ] || home=${COMP_WORDS[i]} ;;
             -*) ;;
             *)
                 case $name in
-                    ''|demo) name=${{COMP_WORDS[i]}} ;;
-                    {_WITH_ACTIONS}) name={_WITH_ACTIONS}_${{COMP_WORDS[i]}} ;;
+                    ''|demo) name=${COMP_WORDS[i]} ;;
+                    «actions») name=«actions»_${COMP_WORDS[i]} ;;
                 esac ;;
         esac
     done
     case $before:$current in  # bash breaks words at an @ and an =
-        @:*|=@:*) current=@$current before=${{COMP_WORDS[COMP_CWORD-2]}} ;;
+        @:*|=@:*) current=@$current before=${COMP_WORDS[COMP_CWORD-2]} ;;
         *:=@) current=@ ;;
         *:=) current='' ;;
-        =:*) before=${{COMP_WORDS[COMP_CWORD-2]}} ;;
+        =:*) before=${COMP_WORDS[COMP_CWORD-2]} ;;
     esac
     case $current in @*) compopt +o filenames 2>/dev/null ;; esac  # which would be quoted
     case $name in
-        '') words='{" ".join(_commands(found))} {_first_words()}' ;;
-{cases}
+        '') words='«first»' ;;
+«cases»
         *) words='' ;;
     esac
     case $current:$name in
         -*) ;;
-        *:{_with_sessions(found).replace("|", "|*:")}) asked=sessions ;;
+        *:«with_sessions») asked=sessions ;;
     esac
     case $name:$before in
-{values}
+«values»
     esac
-    [ "$i" -le "$COMP_CWORD" ] || {{ words='' asked=''; }}
+    [ "$i" -le "$COMP_CWORD" ] || { words='' asked=''; }
     COMPREPLY=($(compgen -W "$words" -- "$current"))
     if [ -n "$asked" ]; then
         local IFS=$'\\n' where=()
         [ -z "$home" ] || where=(--home "$home")
-        COMPREPLY+=($(reread completion --values "$asked" "$current" "${{where[@]}}" 2>/dev/null | cut -f1))
+        COMPREPLY+=($(reread completion --values "$asked" "$current" "${where[@]}" 2>/dev/null | cut -f1))
     fi
-    [ ${{#COMPREPLY[@]}} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
-}}
+    [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
+}
 complete -o filenames -F _reread reread
 """
 
 
-_ZSH_ASKED = """\
+def _zsh(found: dict[str, Completed]) -> str:
+    about = {name: _quoted(main.COMMANDS[name]).replace(":", "\\:") for name in _commands(found)}
+    cases = (f"        {name}) compadd -- {' '.join(each.words)} ;;" for name, each in found.items())
+    answers = {"words": "compadd -- {0}; return", "asked": "_reread_asked {0}; return", "free": "_files; return"}
+    return _filled(
+        _ZSH,
+        commands="\n".join(f"        '{name}:{text}'" for name, text in about.items()),
+        first=_first_words(),
+        values=_values(found, answers),
+        cases="\n".join(cases),
+        with_sessions=_with_sessions(found),
+    )
+
+
+_ZSH = """\
 #compdef reread
 _reread_asked() {
     local -a found
     found=("${(@f)$(reread completion --values $1 "$PREFIX" ${home:+--home} $home 2>/dev/null | cut -f1)}")
     compadd -a found
-}"""
-
-
-def _zsh(found: dict[str, Completed]) -> str:
-    about = {name: _quoted(main.COMMANDS[name]).replace(":", "\\:") for name in _commands(found)}
-    commands = "\n".join(f"        '{name}:{text}'" for name, text in about.items())
-    cases = "\n".join(f"        {name}) compadd -- {' '.join(each.words)} ;;" for name, each in found.items())
-    templates = {"words": "compadd -- {0}; return", "asked": "_reread_asked {0}; return", "free": "_files; return"}
-    values = "\n".join(
-        f"        {places}) {answer} ;;"
-        for places, answer in _of_options(found, lambda how, what: templates[how].format(what))
-    )
-    return f"""\
-{_ZSH_ASKED}
-_reread() {{
+}
+_reread() {
     local -a commands
     local name='' home='' i
     commands=(
-{commands}
+«commands»
     )
     for ((i = 2; i < CURRENT; i++)); do
         case $words[i] in
-            --home=*) home=${{words[i]#*=}} ;;
-            {"|".join(_BEFORE_COMMAND)})
+            --home=*) home=${words[i]#*=} ;;
+            «before»)
                 [ "$words[i]" != --home ] || home=$words[i+1]
                 i=$((i + 1)) ;;
             -*) ;;
             *)
                 case $name in
                     ''|demo) name=$words[i] ;;
-                    {_WITH_ACTIONS}) name={_WITH_ACTIONS}_$words[i] ;;
+                    «actions») name=«actions»_$words[i] ;;
                 esac ;;
         esac
     done
     local before=$words[CURRENT-1]
     if [[ $PREFIX = --*=* ]]; then
-        before=${{PREFIX%%=*}}
+        before=${PREFIX%%=*}
         compset -P 1 '*='
     fi
     if (( i > CURRENT )); then
@@ -322,20 +348,20 @@ _reread() {{
     fi
     if [ -z "$name" ]; then
         _describe command commands
-        compadd -- {_first_words()}
+        compadd -- «first»
         return
     fi
     case $name:$before in
-{values}
+«values»
     esac
     case $name in
-{cases}
+«cases»
     esac
     case $name in
-        {_with_sessions(found)}) _reread_asked sessions ;;
+        «with_sessions») _reread_asked sessions ;;
     esac
     _files
-}}
+}
 if [ "$funcstack[1]" = _reread ]; then _reread "$@"; else compdef _reread reread; fi
 """
 

@@ -207,7 +207,7 @@ QUERY_EXAMPLES = """\
   reread lake query --lake ~/lake schema"""
 
 
-def _query(arguments: list[str]) -> int:
+def _query_parser() -> options.Parser:
     made = _parser("query", QUERY_EXAMPLES)
     made.add_argument(
         "question", metavar="QUESTION", help="usage GROUPING, friction, search WORD..., sql SELECT, schema"
@@ -234,7 +234,11 @@ def _query(arguments: list[str]) -> int:
     )
     group.add_argument("--yes", action="store_true", help="do not ask before a large amount of text is read")
     made.set_defaults(file=None, machine=None, starred=False, tagged=None)
-    args = made.parse_args(arguments)
+    return made
+
+
+def _query(arguments: list[str]) -> int:
+    args = _query_parser().parse_args(arguments)
     if args.question not in (*_QUESTIONS, "schema"):
         raise BadInput(f"a lake is asked for {', '.join(_QUESTIONS)} or schema, not {args.question!r}")
     config = options.make_config(args)

@@ -224,11 +224,8 @@ class Parser(argparse.ArgumentParser):
         if not wrong:
             return self._meant_word(unknown[0], args)
         command = self.prog.removeprefix("reread").strip()
-        names = [wrong, wrong[:2]] if wrong[2:].isdecimal() else [wrong]  # `-A3` is `-A 3`
-        others = [OTHER_OPTIONS.get(which, {}).get(name) for which in (command, "") for name in names]
-        other = next(filter(None, others), None)
-        if other is not None and (not other.startswith("--") or other.split()[0] in self._option_string_actions):
-            return f" (did you mean {other}?)" if other.startswith("--") else f" ({other})"
+        if other := self._of_other_programs(wrong, command):
+            return other
         if command == "search" and len(wrong) > 2 and not wrong.startswith("--"):
             return f" (what leaves a word out stands in quotes: 'word {wrong}')"
         known = [*self._option_string_actions, *(["--version"] if self.prog == "reread" else [])]
@@ -238,6 +235,14 @@ class Parser(argparse.ArgumentParser):
         named = next((each for each in unknown if each in main.COMMANDS), None) if self.prog == "reread" else None
         rest = [each for each in unknown if each != named]
         return f" (did you mean reread {' '.join([named, *rest])}?)" if named else ""
+
+    def _of_other_programs(self, wrong: str, command: str) -> str:
+        names = [wrong, wrong[:2]] if wrong[2:].isdecimal() else [wrong]  # `-A3` is `-A 3`
+        others = [OTHER_OPTIONS.get(which, {}).get(name) for which in (command, "") for name in names]
+        other = next(filter(None, others), "")
+        if not other.startswith("--"):
+            return f" ({other})" if other else ""
+        return f" (did you mean {other}?)" if other.split()[0] in self._option_string_actions else ""
 
     def _meant_word(self, word: str, args: Sequence[str]) -> str:
         if ("--json", word) in pairwise(args):

@@ -69,6 +69,9 @@ class Completion:
     def __call__(self, word: str) -> Sequence[str]:
         if word.startswith("/"):
             return sorted(each for each in self._commands if each.startswith(word))
+        return self._files(word)
+
+    def _files(self, word: str) -> Sequence[str]:
         place, _, beginning = word[1:].rpartition("/")
         folder = self._folder / f"{place}/" if place or word.startswith("@/") else self._folder
         try:

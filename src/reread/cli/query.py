@@ -104,11 +104,7 @@ def run_search(arguments: list[str]) -> int:
     if store is not None:
         team.search_store(store, args, config, options.make_filter(args, config)._replace(limit=None))
         return 0
-    fields = (
-        archives.search_language.DEFAULT_FIELDS
-        if args.fields is None
-        else archives.search_language.fields_of(args.fields, "--in")
-    )
+    fields = archives.search_language.fields_of(args.fields, "--in")
     filters = options.make_filter(args, config)._replace(limit=None)
     query = " ".join(args.query)
     phrase = None if args.regex else archives.search_language.unclosed_phrase(query)
@@ -125,16 +121,12 @@ def run_search(arguments: list[str]) -> int:
         finally:
             progress.close()
         lost = archive.lost(filters, query, fields, is_regex=args.regex)[: args.limit]
+        found, gone = views.hits, views.session_list
         options.show_answer(
             args,
             config,
-            lambda: {
-                **views.hits.search_document(answer, answer.terms),
-                "lost": [views.session_list.lost_row(each) for each in lost],
-            },
-            lambda view: chain(
-                views.hits.search_lines(answer, answer.terms, view), views.session_list.lost_lines(lost, view)
-            ),
+            lambda: {**found.search_document(answer, answer.terms), "lost": [gone.lost_row(each) for each in lost]},
+            lambda view: chain(found.search_lines(answer, answer.terms, view), gone.lost_lines(lost, view)),
         )
         report_hidden(answer.hidden)
         if answer.waiting:

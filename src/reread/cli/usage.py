@@ -145,15 +145,7 @@ def run_usage(arguments: list[str]) -> int:
         args.breakdown = args.breakdown and args.by != "model"
         _show(args, config, team.usage_of_store(store, args, config, options.make_filter(args, config)), None)
         return 0
-    by = archives.usage_report.ALIASES.get(args.by, args.by)
-    if by in ("team", "person"):
-        raise BadInput(f"usage by {by} is a question to a team's store: `reread --store URL usage {by}`")
-    if by not in archives.usage_report.GROUPINGS:
-        raise BadInput(f"{args.by!r} is not a grouping; try {', '.join(archives.usage_report.GROUPINGS)}")
-    if args.reconcile and by != "session":
-        raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
-    if args.fold_worktrees and by != "project":
-        raise BadInput("worktrees are folded into projects; try `reread usage project --fold-worktrees`")
+    by = _grouping(args)
     if args.plot is not None:
         check_target(args.plot, config)
     filters = options.make_filter(args, config)
@@ -174,6 +166,20 @@ def run_usage(arguments: list[str]) -> int:
             reconciliation = archive.billing.reconciliation() if args.reconcile else None
             _show(args, config, report, reconciliation, archive.billing.reused_and_copied())
     return 0
+
+
+def _grouping(args: argparse.Namespace) -> str:
+    """The grouping that was asked for. Raises BadInput for an unknown one, and for options that do not go with it."""
+    by: str = archives.usage_report.ALIASES.get(args.by, args.by)
+    if by in ("team", "person"):
+        raise BadInput(f"usage by {by} is a question to a team's store: `reread --store URL usage {by}`")
+    if by not in archives.usage_report.GROUPINGS:
+        raise BadInput(f"{args.by!r} is not a grouping; try {', '.join(archives.usage_report.GROUPINGS)}")
+    if args.reconcile and by != "session":
+        raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
+    if args.fold_worktrees and by != "project":
+        raise BadInput("worktrees are folded into projects; try `reread usage project --fold-worktrees`")
+    return by
 
 
 def _show_ahead(args: argparse.Namespace, config: Config, archive: Archive, by: str, filters: Filter) -> bool:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from reread.features.edits.net import FileDiff, SessionEdits
 from reread.records import AiTitle, CustomTitle
 from reread.records.state import PrLink
-from reread.sessions import CallStatus, Said, Session, Speaker, Thought, ToolCall, Turn
+from reread.sessions import CallStatus, Prompt, Said, Session, Speaker, Thought, ToolCall, Turn
 
 from .friction.call_results import tests_of
 from .friction.command_lines import commands_in, is_commit, prefix_of
@@ -91,21 +91,22 @@ def _candidates(session: Session) -> Iterator[Goal]:
     yield from titles
     if any(goal.is_by_person for goal in titles):
         return
-    for turn in session.turns:
-        prompt = turn.prompt
-        if prompt is None or prompt.kind is not Speaker.PROMPT:
-            continue
-        if plan := _PLAN.match(prompt.text.lstrip()):
-            yield Goal(plan[1].strip(), "prompt", prompt.uuid)
-            return
-        sentences = [each for each in _sentences(prompt.text) if len(words_of(each)) >= _FEWEST]
-        restated = [goal for step in turn.steps[:4] if isinstance(step, Thought | Said) for goal in _restated(step)]
-        yield from restated[:1]
-        yield from (Goal(sentence, "prompt", prompt.uuid) for sentence in sentences[:12])
-        if sentences or restated:
-            return
-    if not titles:
+    spoken = next(filter(None, map(_spoken, session.turns)), [])
+    yield from spoken
+    if not titles and not spoken:
         yield from (Goal(prompt.text, "prompt", prompt.uuid) for prompt in session.prompts if prompt.text.strip())
+
+
+def _spoken(turn: Turn) -> list[Goal]:
+    """The sentences of a turn's prompt, behind how the model restated it; of a plan, its heading."""
+    prompt = turn.prompt
+    if prompt is None or prompt.kind is not Speaker.PROMPT:
+        return []
+    if plan := _PLAN.match(prompt.text.lstrip()):
+        return [Goal(plan[1].strip(), "prompt", prompt.uuid)]
+    sentences = [each for each in _sentences(prompt.text) if len(words_of(each)) >= _FEWEST]
+    restated = [goal for step in turn.steps[:4] if isinstance(step, Thought | Said) for goal in _restated(step)]
+    return [*restated[:1], *(Goal(sentence, "prompt", prompt.uuid) for sentence in sentences[:12])]
 
 
 def _titles(session: Session) -> Iterator[Goal]:
@@ -312,7 +313,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     """Journey, failures and outcome are those of the active branch; files, tools and usage those of the whole
     session."""
     changed = (edits if edits is not None else SessionEdits(session)).on_disk()
-    steps = tuple(_step(turn) for turn in session.turns if turn.prompt is not None)
+    steps = tuple(_step(turn, turn.prompt) for turn in session.turns if turn.prompt is not None)
     calls = list(session.every_call)
     todos = _todos(session)
     files = tuple(diff for diff in changed if diff.is_change)
@@ -357,16 +358,15 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     )
 
 
-def _step(turn: Turn) -> SummaryStep:
+def _step(turn: Turn, prompt: Prompt) -> SummaryStep:
     calls = [step for step in turn.steps if isinstance(step, ToolCall)]
     replies = [step.text.strip() for step in turn.steps if isinstance(step, Said) and step.text.strip()]
     changed = (_path(call) for call in calls if call.name in _CHANGING and call.status is CallStatus.OK)
-    prompt = turn.prompt
     return SummaryStep(
         turn=turn.index,
-        uuid=prompt.uuid if prompt is not None else None,
-        time=prompt.time if prompt is not None else None,
-        prompt=prompt.text if prompt is not None else "",
+        uuid=prompt.uuid,
+        time=prompt.time,
+        prompt=prompt.text,
         answer=replies[-1] if replies else "",
         calls=len(calls),
         errors=sum(call.status is CallStatus.ERROR for call in calls),

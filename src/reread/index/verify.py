@@ -392,19 +392,8 @@ _ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {
     ("file", "kind"): tuple(map(str, sources.FileKind)),
 }
 _TABLES = (
-    *(
-        "file",
-        "piece",
-        "session",
-        "tool_call",
-        "prompt",
-        "thought",
-        "context",
-        "request",
-        "copied",
-        "usage_cell",
-        "note",
-    ),
+    *("file", "piece", "session", "tool_call", "prompt", "thought", "context", "request", "copied"),
+    *("usage_cell", "note"),
     *("source_state", "client_total", "forgotten", "friction", "session_end", "instruction_change", "moment_verdict"),
     *("block", "mark", "moved_folder", "machine", "file_copy", "secret", "secret_scan", "result_waits", "closed_part"),
     *("partly_indexed", "term_list"),

@@ -423,19 +423,6 @@ def _stored(name: str, value: object) -> object:
 
 
 _FILE_COLUMNS = (
-    "key",
-    "source",
-    "path",
-    "kind",
-    "agent",
-    "workflow",
-    "device",
-    "inode",
-    "size",
-    "mtime_ns",
-    "generation",
-    "taken",
-    "indexed",
-    "head",
-    "tail",
+    *("key", "source", "path", "kind", "agent", "workflow", "device", "inode", "size", "mtime_ns"),
+    *("generation", "taken", "indexed", "head", "tail"),
 )

@@ -119,10 +119,7 @@ def build(
     done: list[ShareDone] = []
     if not lake.exists or not plan.is_empty or lake.last.get("prices") != prices.digest:
         lake.begin()
-        cores = os.cpu_count() or 1
-        shares = shares_of(plan.jobs, max(1, min(SHARE, plan.size // (2 * cores) + 1)))
-        tasks = [ShareTask(lake.uri, jobs, options) for jobs in shares]
-        for share in run(tasks) if tasks else ():
+        for share in _shares_read(lake, plan, options, run):
             done.append(share)
             if report is not None:
                 report(Progress(sum(each.bytes_read for each in done), plan.size, phase="reading"))
@@ -145,6 +142,13 @@ def build(
         rows={table.name: lake.count(table.name) for table in SHARED},
         problems=[*plan.problems, *(problem for each in done for problem in each.problems)],
     )
+
+
+def _shares_read(lake: DeltaLake, plan: LakePlan, options: ShareOptions, run: Engine) -> Iterable[ShareDone]:
+    cores = os.cpu_count() or 1
+    shares = shares_of(plan.jobs, max(1, min(SHARE, plan.size // (2 * cores) + 1)))
+    tasks = [ShareTask(lake.uri, jobs, options) for jobs in shares]
+    return run(tasks) if tasks else ()
 
 
 def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) -> set[str]:

@@ -55,18 +55,8 @@ _COUNTS = (
     *("web_searches", "is_sidechain", "is_abandoned", "doubt", "rows"),
 )
 _NUMBERS = (
-    *(
-        "started",
-        "ended",
-        "versions",
-        "models",
-        "prompts",
-        "turns",
-        "requests",
-        "tool_calls",
-        "tool_errors",
-        "thoughts",
-    ),
+    *("started", "ended", "versions", "models", "prompts", "turns", "requests", "tool_calls"),
+    *("tool_errors", "thoughts"),
     *("output_tokens", "nanodollars", "unpriced_tokens", "subagents", "branches", "compactions", "bytes"),
 )
 NOT_SENT = "(not sent)"

@@ -381,19 +381,25 @@ def search(
     beyond = rows[0][-1] - len(rows) if rows else 0
     hits: list[tuple[float, Hit]] = []
     for number, _, uuid, time, line, _ in rows:
-        stored = known.get(number)
-        for field, text in texts_of(decode(line.encode())) if stored is not None else ():
-            told_here = (
-                search_language.query_hits(terms.terms, text) if field in terms.fields and text != NOT_SENT else None
-            )
-            if stored is not None and told_here is not None and told_here.occurrences:
-                at = moment(time)
-                score = search_language.Candidate(number, at, field, told_here, len(text)).score(now)
-                hits.append((score, Hit(session=stored, uuid=uuid, field=field, time=at, text=text, score=score)))
+        stored, at = known.get(number), moment(time)
+        if stored is None:
+            continue
+        for field, text, told in _told(line, terms):
+            score = search_language.Candidate(number, at, field, told, len(text)).score(now)
+            hits.append((score, Hit(session=stored, uuid=uuid, field=field, time=at, text=text, score=score)))
     hits.sort(key=lambda each: (each[0], each[1].time.timestamp() if each[1].time else 0.0), reverse=True)
     return SearchAnswer(
         query=query, terms=terms.terms, total=len(hits) + beyond, hits=[hit for _, hit in hits[:limit]], suggestions=[]
     )
+
+
+def _told(line: str, terms: search_language.SearchQuery) -> Iterator[tuple[Field, str, search_language.Hits]]:
+    """The texts of a line that match a query."""
+    for field, text in texts_of(decode(line.encode())):
+        if field in terms.fields and text != NOT_SENT:
+            told = search_language.query_hits(terms.terms, text)
+            if told.occurrences:
+                yield field, text, told
 
 
 def _by_number(store: Store, numbers: Collection[int]) -> dict[int, StoredSession]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from html import escape
@@ -26,7 +26,7 @@ from reread.blocks.model import (
     WordsBlock,
 )
 from reread.blocks.of_session import SessionBlocks, heading_of
-from reread.features.edits.patches import changed, is_edit
+from reread.features.edits.patches import DiffLine, changed, is_edit
 from reread.features.summaries import SessionSummary
 from reread.sessions import Branch, CallStatus, Session
 
@@ -186,16 +186,10 @@ class MarkdownWriter:
             shorten(ending(call), _POINT),
             duration(call.seconds) if call.seconds is not None and call.seconds >= 1 else "",
         ]
-        inside: list[str] = []
-        if lines:
-            shown = [f"{line.sign}{line.text}" for line in lines[:LONGEST_DIFF]]
-            more = [f"… {len(lines) - LONGEST_DIFF:,} more lines"] if len(lines) > LONGEST_DIFF else []
-            inside += [*fenced("\n".join([*shown, *more]), "diff")]
-        elif call.input:
-            inside += _input_lines(call)
+        inside = _diff_lines(lines) if lines else _input_lines(call) if call.input else []
         output = call.output.whole if call.output is not None else ""
         if output and not (lines and call.status is CallStatus.OK):
-            inside += ["", *fenced(_cut(without_error_tags(output)))]
+            inside = [*inside, "", *fenced(_cut(without_error_tags(output)))]
         yield from self.fold(" · ".join(part for part in parts if part), inside)
         if call.agent is not None and self.options.subagents:
             yield from self.agent(call.agent)
@@ -220,6 +214,12 @@ _STEPS: dict[type[ShownBlock], Callable[[MarkdownWriter, Any], Iterator[str]]] =
     CallBlock: MarkdownWriter.call,
     NoticeBlock: MarkdownWriter.notice,
 }
+
+
+def _diff_lines(lines: Sequence[DiffLine]) -> list[str]:
+    shown = [f"{line.sign}{line.text}" for line in lines[:LONGEST_DIFF]]
+    more = [f"… {len(lines) - LONGEST_DIFF:,} more lines"] if len(lines) > LONGEST_DIFF else []
+    return fenced("\n".join([*shown, *more]), "diff")
 
 
 def _input_lines(call: CallBlock) -> list[str]:

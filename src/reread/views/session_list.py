@@ -67,23 +67,14 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     for each in sessions:
         row = _row(each, view, now)
         copied.append((bool(each.copied.sessions), each.copied.nanodollars or 0))
-        if view.width < _WIDE:
-            row |= {
-                "when": row["when"][:_DATE],
-                "project": shorten(row["project"], _NARROW_PROJECT),
-                "marks": marks(each, now, is_short=True),
-            }
         rows.append(tuple(row[name] for name in columns))
     if not copied:
         yield "no sessions"
         return
     has_copies = any(is_copied for is_copied, _ in copied) and "cost" in columns
     if has_copies:
-        cost = columns.index("cost")
-        marked = (COPIED if is_copied else " " for is_copied, _ in copied)
-        rows[1:] = [
-            (*row[:cost], row[cost] + mark, *row[cost + 1 :]) for row, mark in zip(rows[1:], marked, strict=True)
-        ]
+        stars = [COPIED if is_copied else " " for is_copied, _ in copied]
+        rows[1:] = _with_stars(rows[1:], columns.index("cost"), stars)
     right = frozenset(columns.index(name) for name in ("prompts", "tokens", "cost") if name in columns)
     title, dispensable = columns.index("title"), [columns.index(name) for name in _DISPENSABLE if name in columns]
     lines = table(rows, view.width, flexible=title, right=right, dispensable=dispensable, least=_LEAST_TITLE)
@@ -96,6 +87,11 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     if has_copies:
         spent = sum(nanodollars for _, nanodollars in copied)
         yield from (view.style.paint(line, "dim") for line in wrap(copied_note(spent), view.width))
+
+
+def _with_stars(rows: Sequence[tuple[str, ...]], cost: int, stars: Sequence[str]) -> list[tuple[str, ...]]:
+    """The rows with a star, or room for one, behind each cost."""
+    return [(*row[:cost], row[cost] + star, *row[cost + 1 :]) for row, star in zip(rows, stars, strict=True)]
 
 
 def lost_lines(lost: Sequence[LostSession], view: View) -> Iterator[str]:
@@ -133,7 +129,7 @@ _HEADER = {
 _WIDE, _MIDDLE = 116, 64
 """Widths from which more columns are shown; below each, they would leave the title less room than fewer columns do."""
 _DATE = len("2026-11-15")
-_NARROW_PROJECT = 12
+_PROJECT, _NARROW_PROJECT = 16, 12
 _DISPENSABLE = ("prompts", "tokens", "project", "marks", "cost")
 _LEAST_TITLE = 14
 """How many cells a title keeps as long as columns can be dropped instead."""
@@ -149,16 +145,16 @@ def _columns(width: int) -> list[str]:
 
 
 def _row(each: Listed, view: View, now: datetime) -> dict[str, str]:
-    row = each.stored.row
+    row, is_short = each.stored.row, view.width < _WIDE
     return {
         "id": one_line(row.uuid)[:SHORT_ID],
-        "when": when(each.stored.ended, view.timezone),
-        "project": shorten(last_part(each.project), 16),
+        "when": when(each.stored.ended, view.timezone)[: _DATE if is_short else None],
+        "project": shorten(last_part(each.project), _NARROW_PROJECT if is_short else _PROJECT),
         "title": titled(row.title or "", each.stored.mark),
         "prompts": str(row.prompts),
         "tokens": tokens(row.output_tokens),
         "cost": money(nano(row.nanodollars), is_partial=row.unpriced_tokens > 0),
-        "marks": marks(each, now),
+        "marks": marks(each, now, is_short=is_short),
     }
 
 

@@ -56,15 +56,19 @@ def summary_document(summary: SessionSummary) -> Document:
         "subagents": summary.subagents,
         "abandoned_branches": summary.abandoned,
         "compactions": summary.compactions,
-        "outcome": {
-            "text": summary.outcome,
-            "commits": len(summary.commits),
-            "tests": summary.tests,
-            "pull_requests": list(summary.pull_requests),
-            "todos": summary.todos,
-            "todos_done": summary.todos_done,
-            "interrupted": summary.is_interrupted,
-        },
+        "outcome": _outcome_document(summary),
+    }
+
+
+def _outcome_document(summary: SessionSummary) -> Document:
+    return {
+        "text": summary.outcome,
+        "commits": len(summary.commits),
+        "tests": summary.tests,
+        "pull_requests": list(summary.pull_requests),
+        "todos": summary.todos,
+        "todos_done": summary.todos_done,
+        "interrupted": summary.is_interrupted,
     }
 
 

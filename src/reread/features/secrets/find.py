@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import filterfalse
 from operator import attrgetter
@@ -303,6 +303,19 @@ def _token_at(text: str, start: int, end: int) -> Iterator[FoundSecret]:
         start = escaped.end() if escaped is not None else start
     elif before == "%":
         start += 2
+    if end - start >= _SHORTEST_FILE and text[start] in _FIRST_OF_TEXT and (file := _encoded(text, start)) is not None:
+        yield file
+        return
+    for kind in _kinds_at(text, start, end):
+        match = kind.pattern.match(text, start)
+        if match is not None and (kind.is_one is None or kind.is_one(match[0])):
+            yield FoundSecret(kind.name, match.start(), match.end(), match[0])
+            return
+    yield from _behind(text, start, end, before)
+
+
+def _kinds_at(text: str, start: int, end: int) -> Sequence[SecretKind]:
+    """The kinds of tokens that begin as this text does."""
     beginning = text[start : start + 3].lower()
     kinds = _BEGINNINGS.get(beginning, ())
     if beginning[:2] == "sk" and beginning[2:].isalnum():
@@ -312,15 +325,7 @@ def _token_at(text: str, start: int, end: int) -> Iterator[FoundSecret]:
         kinds = (*kinds, *_BEGINNINGS["#"])
     if end - start >= 28 and first.islower():
         kinds = (*kinds, *_BEGINNINGS["*"])
-    if end - start >= _SHORTEST_FILE and first in _FIRST_OF_TEXT and (file := _encoded(text, start)) is not None:
-        yield file
-        return
-    for kind in kinds:
-        match = kind.pattern.match(text, start)
-        if match is not None and (kind.is_one is None or kind.is_one(match[0])):
-            yield FoundSecret(kind.name, match.start(), match.end(), match[0])
-            return
-    yield from _behind(text, start, end, before)
+    return kinds
 
 
 def _behind(text: str, start: int, end: int, before: str) -> Iterator[FoundSecret]:

@@ -265,28 +265,7 @@ _UNSURE = (_ARGUMENT, _ELEMENT)
 """Forms in which a word may also be a label, or the name of something."""
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 _SHORT_VALUE = frozenset(
-    {
-        "pass",
-        "passe",
-        "pw",
-        "pin",
-        "pat",
-        "sid",
-        "sas",
-        "otp",
-        "totp",
-        "psk",
-        "jwt",
-        "dsn",
-        "auth",
-        "parol",
-        "salt",
-        "phrase",
-        "seed",
-        "cred",
-        "creds",
-        "key",
-    }
+    """pass passe pw pin pat sid sas otp totp psk jwt dsn auth parol salt phrase seed cred creds key""".split()
 )
 
 
