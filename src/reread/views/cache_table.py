@@ -133,7 +133,7 @@ def cache_lines(report: CacheReport, view: View) -> Iterator[str]:
         if session is not None:
             yield from _session(session, view)
     yield ""
-    yield from (view.style.paint(line, "dim") for line in wrap(accounting_line(report.accounting), view.width))
+    yield from view.wrapped(accounting_line(report.accounting), "dim")
 
 
 _HEADER = ("requests", "prompt", "hit", "saved", "rebuilds", "rebuilt", "premium", "thinking")

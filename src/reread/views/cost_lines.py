@@ -194,16 +194,12 @@ def explained_lines(explained: Explained, as_of: date, view: View) -> Iterator[s
         for section in SESSION_SECTIONS:
             yield from section(explained, view)
     yield ""
-    yield from _dim(f"from transcripts, at list prices of {as_of.isoformat()}: a lower bound", view)
-
-
-def _dim(text: str, view: View) -> Iterator[str]:
-    return (view.style.paint(line, "dim") for line in wrap(text, view.width))
+    yield from view.wrapped(f"from transcripts, at list prices of {as_of.isoformat()}: a lower bound", "dim")
 
 
 def _title(text: str, view: View) -> Iterator[str]:
     yield ""
-    yield from (view.style.paint(line, "bold") for line in wrap(text, view.width))
+    yield from view.wrapped(text, "bold")
 
 
 def _response_lines(explained: ExplainedResponse, view: View) -> Iterator[str]:
@@ -230,7 +226,7 @@ def _part_lines(part: CostPart, time: datetime | None, view: View, *, is_suspect
     head = [one_line(part.id), one_line(derivation.model or part.model or "no model"), day, price]
     yield from (view.style.paint(line, "bold") for line in _joined(head, view.width, "  "))
     if derivation.model is not None and part.model != derivation.model:
-        yield from _dim(f"named {part.model} in the line", view)
+        yield from view.wrapped(f"named {part.model} in the line", "dim")
     yield from wrap(_prompt_test(part), view.width)
     if derivation.factors:
         factors = " x ".join(f"{each.name} {exact_rate(each.value)}" for each in derivation.factors)
@@ -238,7 +234,7 @@ def _part_lines(part: CostPart, time: datetime | None, view: View, *, is_suspect
     yield from _joined([*_products(derivation), _total(derivation.total, is_suspect=is_suspect)], view.width)
     if derivation.why_unpriced is not None:
         why = f"{derivation.why_unpriced}: {part.used.total:,} tokens are counted as unpriced, not as free"
-        yield from (view.style.paint(line, "yellow") for line in wrap(why, view.width))
+        yield from view.wrapped(why, "yellow")
 
 
 def _prompt_test(part: CostPart) -> str:
@@ -304,7 +300,7 @@ def _sum_of_parts(explained: ExplainedResponse, view: View) -> Iterator[str]:
     added = " + ".join(f"{each:,}" for each in known)
     bound = ">= " if is_partial else ""
     text = f"total {added} = {sum(known):,} n$ = {bound}{exact_money(sum(known))}{unknown}"
-    yield from (view.style.paint(line, "bold") for line in wrap(text, view.width))
+    yield from view.wrapped(text, "bold")
 
 
 def _facts(explained: ExplainedResponse, view: View) -> Iterator[str]:
@@ -319,9 +315,9 @@ def _facts(explained: ExplainedResponse, view: View) -> Iterator[str]:
         f"client {explained.version}" if explained.version is not None else None,
         f"ended by {explained.stop_reason}" if explained.stop_reason is not None else None,
     ]
-    yield from _dim(" · ".join(one_line(fact) for fact in facts if fact), view)
+    yield from view.wrapped(" · ".join(one_line(fact) for fact in facts if fact), "dim")
     for flag in explained.flags:
-        yield from (view.style.paint(line, "yellow") for line in wrap(f"{flag}: {_MEANING[flag]}", view.width))
+        yield from view.wrapped(f"{flag}: {_MEANING[flag]}", "yellow")
     if explained.recorded is not None:
         recorded = f"recorded by the client in the line, not counted: {exact_money(explained.recorded)}"
         yield from wrap(recorded, view.width)
@@ -346,7 +342,7 @@ def _copy_lines(copy: CopyInFile, view: View) -> Iterator[str]:
     ]
     yield ""
     yield from wrap("; ".join(one_line(fact) for fact in facts if fact), view.width)
-    yield from _dim(copy.path, view)
+    yield from view.wrapped(copy.path, "dim")
     yield from _row_lines(copy, view, with_requests=len(requests) > 1)
 
 
@@ -425,10 +421,8 @@ def _sum_line(used: Tokens, is_suspect: bool) -> str:
 def _heading(explained: ExplainedSession, view: View) -> Iterator[str]:
     yield view.style.paint(shorten(explained.title, view.width), "bold")
     facts = (explained.project, f"session {explained.id}", count(explained.responses, "response"))
-    yield from _dim(" · ".join(one_line(fact) for fact in facts if fact), view)
-    yield from (
-        view.style.paint(line, "bold") for line in wrap(_sum_line(explained.tokens, explained.suspect > 0), view.width)
-    )
+    yield from view.wrapped(" · ".join(one_line(fact) for fact in facts if fact), "dim")
+    yield from view.wrapped(_sum_line(explained.tokens, explained.suspect > 0), "bold")
 
 
 _Share = tuple[str, Tokens]
@@ -505,7 +499,7 @@ def _doubts(explained: ExplainedSession, view: View) -> Iterator[str]:
     listed = "; ".join(doubt for doubt in doubts if doubt)
     if listed:
         yield ""
-        yield from (view.style.paint(line, "yellow") for line in wrap(listed, view.width))
+        yield from view.wrapped(listed, "yellow")
 
 
 SESSION_SECTIONS: tuple[Callable[[ExplainedSession, View], Iterator[str]], ...] = (

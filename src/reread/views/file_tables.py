@@ -129,7 +129,7 @@ def files_lines(touched: Touched, view: View) -> Iterator[str]:
     sums = count(total, "file") if shown == total else f"{shown:,} of {count(total, 'file')}; --limit shows more"
     guessed = "~ guessed from shell commands" if touched.has_shell else "--shell adds those that commands name"
     legend = "r read, w written, e edited, s searched"
-    yield from (view.style.paint(line, "dim") for line in wrap(f"{sums}: {legend}; {guessed}", view.width))
+    yield from view.wrapped(f"{sums}: {legend}; {guessed}", "dim")
 
 
 def _row(file: TouchedFile, view: View) -> tuple[str, str, str, str]:
@@ -407,4 +407,4 @@ def _gaps(gaps: Sequence[Gap], view: View) -> Iterator[str]:
 
 
 def _noted(text: str, view: View) -> Iterator[str]:
-    return (view.style.paint(line, "yellow") for line in wrap(f"~ {text}", view.width))
+    return view.wrapped(f"~ {text}", "yellow")

@@ -12,7 +12,7 @@ from reread.marks import Mark, MarkChange
 
 from .numbers import count, money, shown_of
 from .session_list import last_part, mark_fields, mark_lines
-from .text import cut, one_line, shorten, shorten_path, table, wrap
+from .text import cut, one_line, shorten, shorten_path, table
 from .usage_table import least_key
 from .values import Document, View, dollars, utc, when
 
@@ -73,7 +73,7 @@ def projects_lines(projects: Sequence[Project], view: View, total: int) -> Itera
     yield ""
     gone = sum(bool(each.folder) and not each.exists for each in projects)
     sums = shown_of(len(projects), total, "project") + (f", {gone:,} not on this machine" if gone else "")
-    yield from (view.style.paint(line, "dim") for line in wrap(sums, view.width))
+    yield from view.wrapped(sums, "dim")
     guesses = [(each.folder, each.perhaps) for each in projects if each.perhaps is not None][:MOST_GUESSES]
     if guesses:
         yield view.style.paint("perhaps moved, judging by the name:", "dim")

@@ -54,16 +54,18 @@ def price_lines(
     else:
         yield "no such model has a price"
     yield ""
-    yield from _dim(f"USD per million tokens; prices of {prices.as_of}; a web search is ${prices.web_search}", view)
+    yield from view.wrapped(
+        f"USD per million tokens; prices of {prices.as_of}; a web search is ${prices.web_search}", "dim"
+    )
     if any(row.long_context is not None for model in models for row in _rows(model, day)):
-        yield from _dim("└ above: for the whole request, when its prompt has more tokens than that", view)
+        yield from view.wrapped("└ above: for the whole request, when its prompt has more tokens than that", "dim")
     if _MIDDLE <= view.width < _WIDE:
-        yield from _dim("read, 5m, 1h: reading the cache, writing it for five minutes, for one hour", view)
+        yield from view.wrapped("read, 5m, 1h: reading the cache, writing it for five minutes, for one hour", "dim")
     hidden = sum(len(model.rows) - len(_rows(model, day)) for model in models)
     if hidden:
-        yield from _dim(f"{count(hidden, 'row')} of other days: --all", view)
+        yield from view.wrapped(f"{count(hidden, 'row')} of other days: --all", "dim")
     if prices.user_file is not None:
-        yield from _dim(f"user: from {printable(str(prices.user_file))}", view)
+        yield from view.wrapped(f"user: from {printable(str(prices.user_file))}", "dim")
     yield ""
     yield from _unpriced_lines(prices, unpriced, view)
 
@@ -113,10 +115,10 @@ def _price_cells(row: PerMillion) -> dict[str, str]:
 
 def _unpriced_lines(prices: Prices, unpriced: Sequence[UnpricedModel] | None, view: View) -> Iterator[str]:
     if unpriced is None:
-        yield from _dim("nothing is kept yet: `reread sync` takes your sessions in", view)
+        yield from view.wrapped("nothing is kept yet: `reread sync` takes your sessions in", "dim")
         return
     if not unpriced:
-        yield from _dim("nothing in the archive is without a price", view)
+        yield from view.wrapped("nothing in the archive is without a price", "dim")
         return
     yield view.style.paint("without a price in the archive", "bold", "yellow")
     rows = [
@@ -136,10 +138,6 @@ def _why(prices: Prices, raw: str | None) -> str:
     listed = next(each for each in prices.models() if each.name == model.name)
     has_all = all(getattr(row, name) is not None for row in listed.rows for name in _PER_TOKEN)
     return "priced now, not when it was counted" if has_all else "not all it used has a price"
-
-
-def _dim(text: str, view: View) -> Iterator[str]:
-    return (view.style.paint(line, "dim") for line in wrap(text, view.width))
 
 
 def prices_document(

@@ -443,7 +443,7 @@ def ending_lines(event: events.TurnResult, view: View, *, has_told: bool = False
     elif event.is_error:
         yield from failed_lines(f"failed: {outcome.failure}", view, "✗ ")
     mark = "■" if outcome.is_stopped else "✗" if event.is_error else "✓"
-    yield from (view.style.paint(line, "dim") for line in wrap(f"{mark} {text}", view.width))
+    yield from view.wrapped(f"{mark} {text}", "dim")
 
 
 _STOPPED = ("aborted_streaming", "aborted_tools")

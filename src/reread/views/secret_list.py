@@ -15,7 +15,7 @@ from reread.features.secrets.redact import left_in_value
 from .hits import show_command
 from .numbers import count
 from .session_list import last_part
-from .text import one_line, table, wrap
+from .text import one_line, table
 from .values import Document, View, utc, when
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def secrets_lines(answer: SecretsAnswer, advice: str, view: View, values: Mappin
     yield ""
     shown = len(answer.secrets)
     sums = count(answer.total, "secret") if shown == answer.total else f"{shown:,} of {count(answer.total, 'secret')}"
-    yield from (view.style.paint(line, "dim") for line in wrap(f"{sums}. {advice}", view.width))
+    yield from view.wrapped(f"{sums}. {advice}", "dim")
 
 
 def _row(secret: ExposedSecret, view: View) -> tuple[str, str, str, str, str]:

@@ -83,10 +83,10 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     yield ""
     legend = f"  {LEGEND}" if "marks" in columns else ""
     sums = shown_of(len(copied), total, "session") + legend
-    yield from (view.style.paint(line, "dim") for line in wrap(sums, view.width))
+    yield from view.wrapped(sums, "dim")
     if has_copies:
         spent = sum(nanodollars for _, nanodollars in copied)
-        yield from (view.style.paint(line, "dim") for line in wrap(copied_note(spent), view.width))
+        yield from view.wrapped(copied_note(spent), "dim")
 
 
 def _with_stars(rows: Sequence[tuple[str, ...]], cost: int, stars: Sequence[str]) -> list[tuple[str, ...]]:
@@ -101,7 +101,7 @@ def lost_lines(lost: Sequence[LostSession], view: View) -> Iterator[str]:
     yield ""
     verb = "was" if len(lost) == 1 else "were"
     heading = f"{count(len(lost), 'session')} {verb} deleted before the first import:"
-    yield from (view.style.paint(line, "bold") for line in wrap(heading, view.width))
+    yield from view.wrapped(heading, "bold")
     for each in lost[:_MOST_LOST]:
         lead = [one_line(each.id)[:SHORT_ID], when(each.ended, view.timezone), shorten(last_part(each.project), 16)]
         text = " · ".join(one_line(part) for part in (each.summary, each.first_prompt) if part)
@@ -207,10 +207,10 @@ def overview_lines(
         warning = (
             f"Claude Code deletes {count(expiring, 'session')} within {listing.SOON.days} days; they are kept here"
         )
-        yield from (view.style.paint(line, "yellow") for line in wrap(warning, view.width))
+        yield from view.wrapped(warning, "yellow")
     yield ""
     hint = "reread show @last    reread search WORDS    reread serve    reread --help"
-    yield from (view.style.paint(line, "dim") for line in wrap(hint, view.width))
+    yield from view.wrapped(hint, "dim")
 
 
 def early_overview_lines(

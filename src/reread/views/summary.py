@@ -135,7 +135,7 @@ def summary_lines(summary: SessionSummary, view: View) -> Iterator[str]:
     """For a terminal."""
     paint = view.style.paint
     yield paint(shorten(summary.title, view.width), "bold")
-    yield from (paint(line, "dim") for line in wrap(" · ".join(_facts(summary, view)), view.width))
+    yield from view.wrapped(" · ".join(_facts(summary, view)), "dim")
     for heading, lines in _sections(summary, view):
         yield ""
         yield paint(heading, "bold")

@@ -106,10 +106,10 @@ def heading_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
         money(usage.cost, is_partial=usage.unpriced_tokens > 0) if usage is not None else None,
     ]
     for text in (" · ".join(fact for fact in facts if fact), f"session {heading.id}"):
-        yield from (paint(line, "dim") for line in wrap(one_line(text), view.width))
+        yield from view.wrapped(one_line(text), "dim")
     yield from mark_lines(heading.mark, view)
     for problem in heading.problems:
-        yield from (paint(line, "red") for line in wrap(one_line(f"could not be read: {problem}"), view.width))
+        yield from view.wrapped(one_line(f"could not be read: {problem}"), "red")
 
 
 def turn_lines(turn: TurnBlocks, view: View, project: str | None) -> Iterator[str]:

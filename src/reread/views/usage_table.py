@@ -93,7 +93,7 @@ def rows_note(report: UsageReport | CacheReport, view: View) -> Iterator[str]:
     """Says that the total is of more rows than a limit lets through."""
     if report.total_rows is not None:
         note = f"{len(report.rows):,} of {count(report.total_rows, 'row')}; the total is of all"
-        yield from (view.style.paint(line, "dim") for line in wrap(note, view.width))
+        yield from view.wrapped(note, "dim")
 
 
 _SHORT_ID = 8
@@ -200,7 +200,7 @@ def usage_lines(
     ]
     for note in notes:
         yield ""
-        yield from (view.style.paint(line, "dim") for line in wrap(note, view.width))
+        yield from view.wrapped(note, "dim")
 
 
 _HEADER = ("requests", "input", "output", "cache write", "cache read", "hit", "cost", "")

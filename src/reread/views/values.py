@@ -12,10 +12,11 @@ from typing import NamedTuple
 from reread import lazy
 from reread.times import in_zone
 
-from .text import OBEYED, Style
+from .text import OBEYED, Style, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     import msgspec
@@ -103,6 +104,10 @@ class View(NamedTuple):
     """none, brief or full."""
     marked: int | None = None
     """The index of the turn to mark as the one that was looked for."""
+
+    def wrapped(self, text: str, look: str) -> Iterator[str]:
+        """The lines of a text at this width."""
+        return (self.style.paint(line, look) for line in wrap(text, self.width))
 
 
 def when(time: datetime | None, zone: tzinfo | None, form: str = "%Y-%m-%d %H:%M") -> str:
