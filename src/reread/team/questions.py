@@ -384,7 +384,7 @@ def search(
         stored, at = known.get(number), moment(time)
         if stored is None:
             continue
-        for field, text, told in _told(line, terms):
+        for field, text, told in _matching_texts(line, terms):
             score = search_language.Candidate(number, at, field, told, len(text)).score(now)
             hits.append((score, Hit(session=stored, uuid=uuid, field=field, time=at, text=text, score=score)))
     hits.sort(key=lambda each: (each[0], each[1].time.timestamp() if each[1].time else 0.0), reverse=True)
@@ -393,7 +393,7 @@ def search(
     )
 
 
-def _told(line: str, terms: search_language.SearchQuery) -> Iterator[tuple[Field, str, search_language.Hits]]:
+def _matching_texts(line: str, terms: search_language.SearchQuery) -> Iterator[tuple[Field, str, search_language.Hits]]:
     """The texts of a line that match a query."""
     for field, text in texts_of(decode(line.encode())):
         if field in terms.fields and text != NOT_SENT:
