@@ -54,6 +54,8 @@ def test_all_that_waits_is_answered_in_one_place(queue: tuple[Opened, BrowserCon
     opened, _ = queue
     start(opened, "the first")
     start(opened, "the second")
+    page = opened.go("/sessions")
+    expect(page.locator(".waiting-count")).to_have_text("2")
     page = opened.go("/live")
     waiting = page.locator(".queued")
     expect(waiting).to_have_count(2)

@@ -75,3 +75,17 @@ def test_a_made_passphrase_is_shown(opened: Opened) -> None:
     assert len(words.split()) == 6
     assert words.replace(" ", "").isalpha()
     assert not findings(page)
+
+
+def test_home_says_what_to_look_at_first(opened: Opened) -> None:
+    page = opened.go("/")
+    first = page.locator(".look-first")
+    expect(first).to_contain_text("What to change after this week")
+    box, cards = first.bounding_box(), page.locator(".cards").bounding_box()
+    assert box is not None
+    assert cards is not None
+    assert box["y"] < cards["y"]
+    dearest = first.locator("a[href$='#cost']")
+    expect(dearest).to_contain_text("$")
+    dearest.click()
+    expect(page.locator(".turn-costs li").first).to_be_visible()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from planting import planted
 from reread.testing import a_prompt, a_reply, a_session
+from reread.web.doctor import masked
 from web.asking import Asking, asking, dangers, read
 from web.serving import until
 
@@ -29,6 +30,9 @@ def test_kind_place_and_advice_are_shown_but_no_value(tmp_path: Path) -> None:
         assert "GitHub token" in shown
         assert "Make new ones" in shown
         assert SECRET not in shown + page
+        assert masked(SECRET) in shown
+        assert "seen in: typed" in shown
+        assert "1 secret" in site.get("/").text
         assert not dangers(read(page))
         link = next(each for each in read(shown).links() if each.startswith("/s/"))
         assert re.search(rf"/s/{SESSION}.*#m-", link), link
@@ -37,3 +41,8 @@ def test_kind_place_and_advice_are_shown_but_no_value(tmp_path: Path) -> None:
 
 def test_an_archive_without_secrets_says_so(site: Asking) -> None:
     assert "No keys or passwords found" in found_on(site)
+
+
+def test_a_long_value_is_known_by_its_ends_and_a_short_one_by_its_length() -> None:
+    assert masked("ghp_" + "x" * 32 + "f3a1") == "ghp_…f3a1"
+    assert masked("hunter2hunter") == "•••• (13 characters)"

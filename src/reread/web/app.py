@@ -108,6 +108,7 @@ ROUTES = (
     Route("/live", live.live),
     Route("/live", live.start, methods=["POST"]),
     Route("/live/list", live.listed),
+    Route("/live/rail", live.rail),
     Route("/live/approvals", live.approvals),
     Route("/live/{run}", live.show),
     Route("/live/{run}/turns", live.more),
@@ -208,6 +209,7 @@ def make_app(
         exception_handlers={RereadError: _error_response, HTTPException: _http, Exception: _fault},
     )
     app.state.site = pages.Site(settings, library, hub, watch, {Driver: driver})
+    app.state.waiting = lambda: sum(len(run.open_permissions) for run in list(driver.runs) if not run.has_ended)
     app.state.doctor = doctor.doctor_scan(library)
     app.state.secrets = doctor.secret_scan(library)
 

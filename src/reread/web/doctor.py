@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -24,6 +24,11 @@ from .archive_pool import ArchivePool
 
 SHOWN = 200
 """How many secrets the page shows."""
+MOST_MASKED = 60
+LONG_SECRET = 20
+"""Characters; of shorter ones nothing is shown."""
+WENT = {"prompt": "typed", "text": "answer", "thinking": "thinking", "tool": "tool call", "result": "result"}
+"""Where a secret was seen, in words."""
 Tell = Callable[[int, int], None]
 Found = TypeVar("Found")
 
@@ -33,6 +38,14 @@ class DoctorState(NamedTuple):
 
     health: Health
     at: datetime
+
+
+class FoundSecrets(NamedTuple):
+    """The result of a finished scan for secrets."""
+
+    answer: SecretsAnswer
+    masked: Mapping[str, str]
+    """The beginning and the end of a value, by its id."""
 
 
 class BackgroundScan(Generic[Found]):
@@ -75,7 +88,7 @@ def doctor_scan(library: ArchivePool) -> BackgroundScan[DoctorState]:
     return BackgroundScan(library, _examine)
 
 
-def secret_scan(library: ArchivePool) -> BackgroundScan[SecretsAnswer]:
+def secret_scan(library: ArchivePool) -> BackgroundScan[FoundSecrets]:
     """Looks for keys and passwords in sessions that were not scanned yet."""
     return BackgroundScan(library, _find_secrets)
 
@@ -88,9 +101,17 @@ def _examine(library: ArchivePool, tell: Tell) -> DoctorState:
     return DoctorState(examine(shelf, settings.now, tell, kept), settings.now)
 
 
-def _find_secrets(library: ArchivePool, tell: Tell) -> SecretsAnswer:
+def _find_secrets(library: ArchivePool, tell: Tell) -> FoundSecrets:
     with library.archive() as archive:
-        return archive.secrets.report(Filter(limit=SHOWN), tell)
+        answer = archive.secrets.report(Filter(limit=SHOWN), tell)
+        values = {each.id: archive.secrets.value_of(each) for each in answer.secrets[:MOST_MASKED]}
+    return FoundSecrets(answer, {name: masked(value) for name, value in values.items() if value})
+
+
+def masked(value: str) -> str:
+    """As much of a value as tells its owner which one it is: `ghp_…f3a1`, `•••• (9 characters)`."""
+    is_long = len(value) >= LONG_SECRET and value.isprintable()
+    return f"{value[:4]}…{value[-4:]}" if is_long else f"•••• ({len(value):,} characters)"
 
 
 def doctor(request: Request) -> HTMLResponse:
@@ -133,15 +154,17 @@ def again(request: Request) -> Response:
 
 def secrets(request: Request) -> HTMLResponse:
     """The page, which starts a scan; for a script only the result."""
-    scan: BackgroundScan[SecretsAnswer] = request.app.state.secrets
+    scan: BackgroundScan[FoundSecrets] = request.app.state.secrets
     is_part = bool(request.headers.get("x-part"))
     # A script that asks for the progress must not start a second scan.
     if not is_part or not (scan.found or scan.problem):
         scan.start()
-    is_busy, answer = scan.is_busy, scan.found  # in this order: a scan that ends in between has its result
+    is_busy, found = scan.is_busy, scan.found  # in this order: a scan that ends in between has its result
     values: dict[str, Any] = {
         "is_busy": is_busy,
-        "answer": answer,
+        "answer": found.answer if found else None,
+        "masked": found.masked if found else {},
+        "went": WENT,
         "problem": scan.problem,
         "progress": scan.progress,
     }

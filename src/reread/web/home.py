@@ -20,7 +20,7 @@ from reread.views.usage_table import activity_chart, charted_rows, usage_chart
 
 from . import pages
 from .archive_pool import ArchivePool
-from .live import running, runs_of
+from .live import queue_of, running, runs_of
 from .usage import day_address
 
 NEWEST = 9
@@ -41,6 +41,14 @@ class KeptSessions(NamedTuple):
     """The sessions that will be deleted first."""
 
 
+class LookFirst(NamedTuple):
+    """Of the sessions of the last week."""
+
+    dearest: Listed | None
+    failing: Listed | None
+    """The one with the most calls that failed."""
+
+
 class Lately(NamedTuple):
     periods: list[Period]
     files: int
@@ -59,6 +67,7 @@ def home(request: Request) -> HTMLResponse:
     midnight = beginnings(until, site.settings.timezone)[0]
     lately = _lately(site.library, until, is_past=until is not now)
     kept = _kept(site.library, newest, midnight)
+    runs, secrets = runs_of(site), request.app.state.secrets.found
     used = [(total or 0) > 0 for total in lately.activity.totals]
     days = zip(lately.activity.labels, used, strict=True)
     links = tuple(day_address(day) if is_used else "" for day, is_used in days)
@@ -71,7 +80,10 @@ def home(request: Request) -> HTMLResponse:
         sessions=kept.sessions,
         sessions_today=kept.today,
         newest=kept.newest,
-        **running(site, runs_of(site)),
+        **running(site, runs),
+        **queue_of(site, runs),
+        first=_look_first(site.library, midnight),
+        secrets=secrets.answer.total if secrets else 0,
         going=[(each, fate(each, now)) for each in kept.going],
         expiring=kept.expiring,
         lately=lately,
@@ -81,6 +93,23 @@ def home(request: Request) -> HTMLResponse:
         if lately.days
         else "",
         activity=pages.drawn(lately.activity, replace(sheet, links=links)) if any(used) else "",
+    )
+
+
+def _look_first(library: ArchivePool, midnight: datetime) -> LookFirst:
+    week = Filter(since=midnight - timedelta(days=6), without_hidden=True)
+
+    def ask(archive: Archive) -> list[int]:
+        chosen = choice_of(archive.inner.connection, week)
+        return [
+            each for sort in ("cost", "errors") for each in ordered_ids(archive.inner.connection, chosen, sort, limit=1)
+        ]
+
+    found = library.by_id(library.answer(("look first", midnight), ask))
+    dearest, failing = found if len(found) == 2 else (None, None)
+    return LookFirst(
+        dearest if dearest and dearest.stored.row.nanodollars else None,
+        failing if failing and failing.stored.row.tool_errors else None,
     )
 
 

@@ -6,10 +6,11 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from msgspec.json import encode
@@ -68,6 +69,8 @@ class RunningSnapshot(NamedTuple):
     problem: str
     open_permissions: Sequence[Permission] = ()
     """The questions it waits for, oldest first."""
+    asked_at: Mapping[str, datetime] = MappingProxyType({})
+    """When each was asked, by its request."""
 
 
 class RunningRow(NamedTuple):
@@ -95,6 +98,7 @@ def runs_of(site: pages.Site) -> list[RunningSnapshot]:
             run.began,
             run.problem,
             () if run.has_ended else run.open_permissions,
+            {each.request_id: run.asked_at(each) for each in run.open_permissions},
         )
         for run in site.part(Driver).runs
     ]
@@ -353,6 +357,13 @@ def listed(request: Request) -> HTMLResponse:
     """Only the list, for a page that updates itself."""
     site = pages.site_of(request)
     return pages.fragment("running.html", **running(site, runs_of(site)))
+
+
+def rail(request: Request) -> HTMLResponse:
+    """What waits, one line each, above what runs."""
+    site = pages.site_of(request)
+    runs = runs_of(site)
+    return pages.fragment("rail.html", **running(site, runs), **queue_of(site, runs))
 
 
 async def live_events(site: pages.Site) -> AsyncGenerator[str]:

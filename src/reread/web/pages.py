@@ -74,6 +74,7 @@ PLACES = (
     NavEntry("/search", "Search", "f"),
     NavEntry("/usage", "Usage", "u"),
     NavEntry("/retro", "Retrospective", "r"),
+    NavEntry("/secrets", "Secrets", "x"),
     NavEntry("/doctor", "Doctor", "d"),
 )
 """The menu."""
@@ -189,6 +190,7 @@ def _framed(request: Request, title: str, scripts: Sequence[str]) -> dict[str, A
         "title": title,
         "here": request.url.path,
         "busy": watch.is_busy,
+        "asks_open": request.app.state.waiting(),
         "sync_problem": watch.problem,
         "page_key": request.scope.get("page_key", ""),
     }

@@ -27,6 +27,7 @@
     event.preventDefault();
     toggle(true);
   });
+  if (location.hash === "#cost") toggle(true);
   const KEPT = "reread-focused";
   const narrow = isFocused => {
     layout.classList.toggle("focused", isFocused);
