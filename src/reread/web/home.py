@@ -102,7 +102,7 @@ def _look_first(library: ArchivePool, midnight: datetime) -> LookFirst:
     def ask(archive: Archive) -> list[int]:
         chosen = choice_of(archive.inner.connection, week)
         return [
-            each for sort in ("cost", "errors") for each in ordered_ids(archive.inner.connection, chosen, sort, limit=1)
+            each for sort in ("cost", "failed") for each in ordered_ids(archive.inner.connection, chosen, sort, limit=1)
         ]
 
     found = library.by_id(library.answer(("look first", midnight), ask))
