@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
 from e2e.browsing import Opened, findings, needs_chromium
-from e2e.test_web import FORKED, LONG, write_sessions
+from e2e.test_web import FORKED, LONG
+from e2e.test_web import write_sessions as write_usual
+from reread.testing import a_prompt, a_reply, a_session
 
-__all__ = ["write_sessions"]
 pytestmark = [pytest.mark.e2e, needs_chromium]
+
+
+def write_sessions(claude: Path) -> None:
+    write_usual(claude)
+    recent = f"{datetime.now(UTC) - timedelta(hours=3):%Y-%m-%dT%H:%M:%S.000Z}"
+    said = [a_prompt("carry the lamp", timestamp=recent), a_reply("Carried.", timestamp=recent)]
+    a_session(*said, id="recent").write(claude / "projects")
 
 
 @pytest.mark.parametrize(
