@@ -13,6 +13,7 @@ from faults.harm import FAULTS
 from faults.homes import a_full_home, an_unfinished_forget, opened, run
 from reread.errors import SafeError
 from reread.home import JOURNAL
+from reread.index.database import remove
 from reread.safe.safe import FoundPiece, Safe
 from trees import Tree, assert_answers
 
@@ -49,6 +50,21 @@ def test_it_is_finished_by_the_next_sync(tree: Tree) -> None:
             max(tree.truth.by_session)
         }
         assert archive.safe.verify().ok
+
+
+@pytest.mark.parametrize("command", ["sync", "archive rebuild"])
+def test_an_index_made_again_reads_new_packs_that_had_no_name_yet(tree: Tree, tmp_path: Path, command: str) -> None:
+    tree.source = tmp_path / "gone"
+    tree.source.mkdir()
+    new = max((tree.home / "safe").glob("*.pack"))
+    new.rename(new.with_suffix(".pack.new"))
+    remove(tree.home)
+    assert run(tree, *command.split()).code == 0
+    with opened(tree) as archive:
+        proof = archive.safe.verify(deep=True)
+        assert (proof.damaged, proof.unnamed) == ([], [])
+        assert max(tree.truth.by_session) not in {each.stored.row.uuid for each in archive.sessions()}
+    assert packs(tree.home) == {new.name}
 
 
 @pytest.mark.sampled(2)

@@ -240,6 +240,7 @@ class ArchiveSafe:
     def _fill(self, report: Report | None = None, *, is_quick: bool = False) -> int:
         archive = self._archive
         archive.reprice()
+        custody.finish_forget(archive.connection, archive.packs, archive.prices)  # its new packs may have no name yet
         rebuilding.rebuild(archive.connection, archive.packs, archive.price_file, report, is_quick=is_quick)
         places.fold_copies(archive.connection, archive.packs, archive.prices)
         carry_over.end_new_index(archive.connection, archive.home)
@@ -291,7 +292,6 @@ class ArchiveSafe:
             exchange.throw_out(archive.packs, archive.home, found)
             self._begin_again()  # from here on a crash ends in an index that is made anew from what the safe has
             archive.packs.rewrite_without(set(), machine=found.id)
-            archive.packs.finish_rewrite()
             self._fill(report)
             machines.drop_machine(archive.connection, found.id)
             remove_set_aside(archive.home)
