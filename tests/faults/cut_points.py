@@ -9,6 +9,7 @@ sources come back, and a sync must make the archive whole.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -64,8 +65,8 @@ class Command(NamedTuple):
 
     prepare: Callable[[Scene], None]
     call: Callable[[Scene], Sequence[str | Path]]
-    forgets: str | None = None
-    """A session that may be gone afterwards, and is once the command has ended."""
+    forgets: bool = False
+    """Whether what is gone once the command has ended may be gone before."""
     repairs: bool = False
     """Whether there was damage before, which may be there until the command is called again."""
 
@@ -124,6 +125,12 @@ def _pushed(scene: Scene) -> None:
         other.safe.push(shared)
 
 
+def _pulled(scene: Scene) -> None:
+    _pushed(scene)
+    with scene.archive() as archive:
+        archive.safe.pull(scene.folder / "shared")
+
+
 def _forgotten_elsewhere(scene: Scene) -> None:
     _pushed(scene)
     shared = scene.folder / "shared"
@@ -161,6 +168,11 @@ def _exchange(command: str, *options: str) -> Callable[[Scene], Sequence[str | P
     return lambda scene: [*_reread(command, scene.folder / "shared", *options)(scene)]
 
 
+def _forget_machine(scene: Scene) -> Sequence[str | Path]:
+    other = json.loads((scene.folder / "other-home" / "machine.json").read_bytes())
+    return _reread("archive", "forget", "--machine", other["id"], "--yes")(scene)
+
+
 def _syncs(scene: Scene) -> Sequence[str | Path]:
     return [sys.executable, "-m", "faults.cut_points", "--grow-and-sync", scene.folder]
 
@@ -175,14 +187,15 @@ COMMANDS = {
     "a long-lived sync": Command(_grown, _syncs),
     "sync of captures": Command(_with_captures, _reread("sync")),
     "rebuild": Command(_taken, _reread("archive", "rebuild")),
-    "forget": Command(_taken, _reread("archive", "forget", SESSION, "--yes"), forgets=SESSION),
+    "forget": Command(_taken, _reread("archive", "forget", SESSION, "--yes"), forgets=True),
     "forget --damaged": Command(_damaged, _reread("archive", "forget", "--damaged", "--yes"), repairs=True),
+    "forget --machine": Command(_pulled, _forget_machine, forgets=True),
     "verify": Command(_grown, _reread("archive", "verify", "--deep")),
     "mark": Command(_taken, _reread("mark", SESSION, "--note", "after", "--tag", "seen")),
     "capture": Command(_client, _capture),
     "push": Command(_pushed, _exchange("push")),
     "pull": Command(_pushed, _exchange("pull")),
-    "pull that forgets": Command(_forgotten_elsewhere, _exchange("pull", "--forget"), forgets=SESSION),
+    "pull that forgets": Command(_forgotten_elsewhere, _exchange("pull", "--forget"), forgets=True),
     "pull that brings back": Command(_forgotten_here, _exchange("pull", "--bring-back")),
 }
 """A new row is all that another command needs."""
@@ -297,19 +310,19 @@ def judge(made: Recorded, cut: Cut, folder: Path) -> None:
 
 
 def _compare(made: Recorded, kept: Kept, *, has_ended: bool) -> None:
-    forgotten = made.command.forgets
     wanted = made.after if has_ended else made.before
-    if has_ended and forgotten in kept.sessions:
-        raise Lost(f"{forgotten} was forgotten, and is there again")
-    may_go = set(made.before.sessions.get(forgotten or "", ()))
+    forgotten = made.before.sessions.keys() - made.after.sessions.keys() if made.command.forgets else set()
+    may_go = made.before.files.keys() - made.after.files.keys() if made.command.forgets else set()
+    if has_ended and (again := forgotten & kept.sessions.keys() or may_go & kept.files.keys()):
+        raise Lost(f"{again} was forgotten, and is there again")
     for path, content in wanted.files.items():
         if path not in may_go and not _goes_on(kept.files.get(path), content, made):
             raise Lost(f"{path}: {len(content)} bytes were kept, {len(kept.files.get(path, b''))} are there")
-    for session in wanted.sessions.keys() - {forgotten}:
+    for session in wanted.sessions.keys() - forgotten:
         if session not in kept.sessions:
             raise Lost(f"the session {session} is gone")
     for session, mark in wanted.marks.items():
-        if session != forgotten and kept.marks.get(session) not in (mark, made.after.marks.get(session)):
+        if session not in forgotten and kept.marks.get(session) not in (mark, made.after.marks.get(session)):
             raise Lost(f"what was noted on {session} is gone")
 
 

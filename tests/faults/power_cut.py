@@ -2,7 +2,8 @@
 
 Data that was not synced survives at random, in any order, torn at sectors of 512 bytes. Names survive up to the last
 sync of their folder, and of those after it the first few. By the letter of POSIX a sync of a file says nothing about
-its name; `ext4` makes the name of a new file durable with it. Needs strace.
+its name; `ext4` makes the name of a new file durable with it, and what changed before in its folder: a journal keeps
+its order. Needs strace.
 """
 
 from __future__ import annotations
@@ -244,13 +245,15 @@ class _Disk:
     def _sync(self, name: bytes, file: _File | None) -> None:
         if file is not None:
             file.sync()
-        is_new = self.mode == "ext4" and file is not None
-        done = [
-            each for each in self.renamings if each.folder == name or (is_new and each.file is file and not each.was)
-        ]
-        for change in done:
-            _named(self.durable_names, change)
-        self.renamings = [each for each in self.renamings if not any(each is other for other in done)]
+        count, folder = len(self.renamings), name
+        if self.mode == "ext4" and file is not None:
+            made = [at for at, each in enumerate(self.renamings, 1) if each.file is file and not each.was]
+            count, folder = max(made, default=0), os.path.dirname(name)  # noqa: PTH120  bytes
+        for change in self.renamings[:count]:
+            if change.folder == folder:
+                _named(self.durable_names, change)
+        later = self.renamings[count:]
+        self.renamings = [each for each in self.renamings[:count] if each.folder != folder] + later
 
     def after(self, chance: Random) -> Files:
         """One of the states that it may be found in."""

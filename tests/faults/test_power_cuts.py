@@ -74,3 +74,13 @@ def test_a_name_that_went_may_be_back_until_its_folder_was_synced(tmp_path: Path
 def test_a_renamed_file_is_the_old_or_the_new_one_and_never_neither(tmp_path: Path) -> None:
     made = (Call("create", b"b"), Call("append", b"b", b"new"), Call("sync", b"b"), Call("rename", b"b", to=b"a"))
     assert after(tmp_path, *made, before={b"a": b"old"}) == {b"old", b"new"}
+
+
+def test_a_journal_keeps_its_order_so_that_an_old_file_never_takes_the_name_of_the_new_one_away(tmp_path: Path) -> None:
+    again = (Call("create", b"a"), Call("append", b"a", b"new"), Call("sync", b"a"))
+    removed = (Call("unlink", b"a"), *again)
+    set_aside = (Call("rename", b"a", to=b"b"), *again)
+    for before in (removed, set_aside):
+        assert after(tmp_path, *before, before={b"a": b"old"}) >= {b"old", b"new"}
+        assert after(tmp_path, *before, mode="ext4", before={b"a": b"old"}) == {b"new"}
+        assert after(tmp_path, *before, Call("sync", b""), mode="ext4", before={b"a": b"old"}) == {b"new"}
