@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from reread.sessions import Session
 from reread.testing import a_prompt, a_reply, a_session
+from reread.web import share
 from web.asking import Asking, asking, dangers, read
 
 ONE, TWO = "ghp_" + "Zq8Lm2Xv9Rt4Yw7Kc1Bn6Hd3Jf5Gp0SaUeTi", "ghp_" + "Ab3Cd5Ef7Gh9Jk1Lm2Np4Qr6St8Uv0WxYzA1"
@@ -50,6 +54,22 @@ def test_a_single_find_stays_where_it_is_ticked_and_no_other(site: Asking) -> No
         assert (ONE in kept) + (TWO in kept) == 1
     assert ONE in exported(site, **{"keep-one": names}) and TWO in exported(site, **{"keep-one": names})
     assert ONE not in exported(site, **{"keep-one": "[redacted: no such thing 1]"})
+
+
+def test_a_preview_lets_go_of_its_session_and_is_made_once(site: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    whole = share._markdown
+
+    def slow(session: Session, zone: tzinfo | None = None) -> str:
+        with ThreadPoolExecutor(1) as other:
+            seen.append(other.submit(lambda: site.get("/s/talk").status_code).result(timeout=60))
+        return whole(session, zone)
+
+    monkeypatch.setattr(share, "_markdown", slow)
+    first = site.part("/s/talk/export/preview").text
+    assert seen == [200], "its page is there while the preview is made"
+    assert site.part("/s/talk/export/preview").text == first
+    assert seen == [200]
 
 
 def test_a_note_for_obsidian_has_its_properties_first(site: Asking) -> None:

@@ -124,10 +124,11 @@ def export_page(request: Request) -> Response:
 def preview(request: Request) -> Response:
     """What would be redacted, each find with the words around it, and the kinds that are to stay."""
     spared = frozenset(request.query_params.getlist("keep")[:50])
-    with pages.site_of(request).library.session(request.path_params["session"]) as held:
-        whole = Redactor()
-        text = _markdown(redacted_session(held.session, whole))
-    finds = _finds(text)
+    library = pages.site_of(request).library
+    with library.session(request.path_params["session"]) as held:
+        session, key = held.session, ("export preview", held.name, held.stamp)
+    # It takes seconds for a large session, whose page goes on meanwhile, and is kept for whoever asks again.
+    finds = library.answer(key, lambda _: _finds(_markdown(redacted_session(session, Redactor()))))
     return pages.fragment(
         "export_finds.html", finds=finds[:MOST_FINDS], left_out=max(0, len(finds) - MOST_FINDS), spared=spared
     )
@@ -167,10 +168,11 @@ def _made(site: pages.Site, name: str, form: ExportForm, kept: KeptFinds | None)
     """The text of the file; not redacted if `kept` is None."""
     zone = site.settings.timezone
     with site.library.session(name) as held:
-        if kept is None:
-            return form.write(held.session, zone)
-        redactor = kept.redactor(held.session)
-        text = form.write(redacted_session(held.session, redactor), zone)
+        session = held.session
+    if kept is None:
+        return form.write(session, zone)
+    redactor = kept.redactor(session)
+    text = form.write(redacted_session(session, redactor), zone)
     left = left_in_export(redactor, text, next(each for each, known in FORMS.items() if known is form))
     if left:
         kinds = ", ".join(sorted(left))
