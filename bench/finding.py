@@ -22,7 +22,7 @@ def main(folder: str, sessions: str = "400") -> None:
     gc.set_threshold(100_000, 50, 100)  # as the command line does
     files = list(sources.find(Path(folder)))
     groups = sorted(sources.group(files), key=lambda group: -(group.trunk.size if group.trunk else 0))
-    strays = OrphanAgentFiles(files)
+    orphans = OrphanAgentFiles(files)
     picked = groups[:: max(1, len(groups) // int(sessions))]
     best = [float("inf")] * 3
     size = events = 0
@@ -31,7 +31,7 @@ def main(folder: str, sessions: str = "400") -> None:
         size = events = 0
         for group in picked:
             began = time.process_time()
-            session = load_session(group, strays.of(group))
+            session = load_session(group, orphans.of(group))
             loaded = time.process_time()
             fold(session)
             folded = time.process_time()

@@ -91,8 +91,8 @@ def test_agents_of_the_old_layout_lie_beside_the_trunk(tmp_path: Path) -> None:
     ).write(tmp_path)
     assert [agent.id for agent in reread.load(path).subagents] == ["abc"]
     assert [agent.id for agent in reread.load(stranger).subagents] == ["strange"]
-    shelf = SourceTree([tmp_path])
-    assert [agent.id for agent in shelf.session(ID).subagents] == ["abc"]
+    tree = SourceTree([tmp_path])
+    assert [agent.id for agent in tree.session(ID).subagents] == ["abc"]
 
 
 def test_a_renamed_trunk_keeps_its_agents_of_the_old_layout(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_missing_file_is_a_source_error_with_its_path(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> SourceTree:
+def tree(tmp_path: Path) -> SourceTree:
     """Two sessions, the second one older."""
     for age, name in enumerate((ID, OTHER)):
         path = a_session(a_prompt(f"of {name[:8]}"), id=name).write(tmp_path)
@@ -227,15 +227,15 @@ def shelf(tmp_path: Path) -> SourceTree:
     return SourceTree([tmp_path])
 
 
-def test_a_shelf_holds_the_newest_session_first(shelf: SourceTree) -> None:
-    assert [session.id for session in shelf] == [ID, OTHER]
-    assert (shelf.session("@last").id, shelf.session("@1").id, shelf.session("@2").id) == (ID, ID, OTHER)
+def test_a_tree_holds_the_newest_session_first(tree: SourceTree) -> None:
+    assert [session.id for session in tree] == [ID, OTHER]
+    assert (tree.session("@last").id, tree.session("@1").id, tree.session("@2").id) == (ID, ID, OTHER)
 
 
 @pytest.mark.parametrize("name", ["@0", "@3", "@", "@-1", "@" + "9" * 5_000])
-def test_a_number_without_a_session_is_unknown(shelf: SourceTree, name: str) -> None:
+def test_a_number_without_a_session_is_unknown(tree: SourceTree, name: str) -> None:
     with pytest.raises(reread.UnknownSession):
-        shelf.session(name)
+        tree.session(name)
 
 
 def test_a_session_counts_as_new_as_its_newest_agent(tmp_path: Path) -> None:
@@ -247,35 +247,35 @@ def test_a_session_counts_as_new_as_its_newest_agent(tmp_path: Path) -> None:
     assert SourceTree([tmp_path]).session("@last").id == ID
 
 
-def test_a_session_is_found_by_its_id_or_a_unique_beginning(shelf: SourceTree) -> None:
-    assert shelf.session(ID).id == ID
-    assert shelf.session("0a1b2").id == ID
-    assert shelf.trunk("0a1b9").stem == OTHER
+def test_a_session_is_found_by_its_id_or_a_unique_beginning(tree: SourceTree) -> None:
+    assert tree.session(ID).id == ID
+    assert tree.session("0a1b2").id == ID
+    assert tree.trunk("0a1b9").stem == OTHER
 
 
-def test_a_beginning_of_several_ids_is_ambiguous(shelf: SourceTree) -> None:
+def test_a_beginning_of_several_ids_is_ambiguous(tree: SourceTree) -> None:
     with pytest.raises(reread.AmbiguousSession) as caught:
-        shelf.session("0a1b")
+        tree.session("0a1b")
     assert caught.value.candidates == (ID, OTHER)
 
 
 @pytest.mark.parametrize("name", ["zzz", "@", "@0", "@3", "@-1", "@x"])
-def test_a_name_nobody_has_is_unknown(shelf: SourceTree, name: str) -> None:
+def test_a_name_nobody_has_is_unknown(tree: SourceTree, name: str) -> None:
     with pytest.raises(reread.UnknownSession):
-        shelf.session(name)
+        tree.session(name)
 
 
 def test_a_renamed_session_is_found_by_the_id_it_is_shown_with(tmp_path: Path) -> None:
     (tmp_path / "backup.jsonl").write_bytes(a_session(a_prompt("q"), id=OTHER).bytes)
-    shelf = SourceTree([tmp_path])
-    (session,) = shelf
-    assert shelf.session(session.id).id == session.id
+    tree = SourceTree([tmp_path])
+    (session,) = tree
+    assert tree.session(session.id).id == session.id
 
 
-def test_a_session_that_vanished_is_a_problem_and_the_others_are_read(shelf: SourceTree) -> None:
-    shelf.trunk(ID).unlink()
-    assert [session.id for session in shelf] == [OTHER]
-    assert [problem.path.stem for problem in shelf.problems] == [ID]
+def test_a_session_that_vanished_is_a_problem_and_the_others_are_read(tree: SourceTree) -> None:
+    tree.trunk(ID).unlink()
+    assert [session.id for session in tree] == [OTHER]
+    assert [problem.path.stem for problem in tree.problems] == [ID]
 
 
 def test_a_session_known_by_its_agents_only_cannot_be_followed(tmp_path: Path) -> None:

@@ -322,7 +322,7 @@ def read_unharmed(trunks: Mapping[str, Path], kept: ReadBackup | None) -> ReadBa
 
 def load_session(
     files: SessionFiles,
-    strays: Sequence[SourceFile] = (),
+    orphans: Sequence[SourceFile] = (),
     disk: FileReader = DISK,
     prices: Prices | None = None,
     mark: Mark = NO_MARK,
@@ -346,7 +346,7 @@ def load_session(
         except (RereadError, OSError) as problem:
             builder.add_problem(str(problem))
     builder.name(name or _session_id(files, builder))
-    for file in (*files.all, *strays):
+    for file in (*files.all, *orphans):
         builder.add_file(str(file.path), file.size)
         try:
             add_file(builder, file, disk)
@@ -448,7 +448,7 @@ class OrphanAgentFiles:
             file for name in ids_of(session, self._disk) for file in self._owned.get((session.trunk.folder, name), ())
         ]
 
-    def shared_out(self, sessions: Iterable[SessionFiles]) -> list[tuple[SessionFiles, tuple[SourceFile, ...]]]:
+    def assign_to(self, sessions: Iterable[SessionFiles]) -> list[tuple[SessionFiles, tuple[SourceFile, ...]]]:
         """Each session with its agent files; those whose session is gone become sessions without a trunk."""
         owned = [(session, tuple(self.of(session))) for session in sessions]
         return owned + [(session, ()) for session in self._orphans(own for _, own in owned)]

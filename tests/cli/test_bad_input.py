@@ -213,9 +213,9 @@ def vanishing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first session's file is deleted after it was found and before it is read."""
     find = SourceTree.__init__
 
-    def find_and_delete(shelf: SourceTree, places: Sequence[Path], prices: Prices | None = None) -> None:
-        find(shelf, places, prices)
-        shelf.trunk(FIRST).unlink()
+    def find_and_delete(tree: SourceTree, places: Sequence[Path], prices: Prices | None = None) -> None:
+        find(tree, places, prices)
+        tree.trunk(FIRST).unlink()
 
     monkeypatch.setattr(SourceTree, "__init__", find_and_delete)
 

@@ -78,7 +78,7 @@ class Health(Struct, kw_only=True):
 
 
 def examine(
-    shelf: SourceTree,
+    tree: SourceTree,
     now: datetime,
     progress: Progress | None = None,
     kept: Mapping[str, int] | None = None,
@@ -89,24 +89,24 @@ def examine(
     `kept` has the files of the archive by path, with how many bytes it has of each; `forgotten` has the sessions that
     it must not import.
     """
-    periods = cleanup_periods(file.path for file in shelf.files if file.kind is FileKind.SETTINGS)
-    kept_for = [periods.of(*(str(file.path) for file in files.all)) for files in shelf.sessions]
-    pairs = zip(shelf.sessions, kept_for, strict=True)
+    periods = cleanup_periods(file.path for file in tree.files if file.kind is FileKind.SETTINGS)
+    kept_for = [periods.of(*(str(file.path) for file in files.all)) for files in tree.sessions]
+    pairs = zip(tree.sessions, kept_for, strict=True)
     expiring = [files for files, days in pairs if _expires_soon(files, days, now)]
     health = Health(
         malformed=[],
         drift=Drift(),
         types=Counter(),
         versions=Counter(),
-        unreadable=shelf.problems,
-        sessions=len(shelf.sessions),
+        unreadable=tree.problems,
+        sessions=len(tree.sessions),
         cleanup_period_days=min(kept_for or [days for _, days in periods.by_folder] or [periods.days]),
         expiring_sessions=len(expiring),
         unkept_sessions=None if kept is None else sum(not _is_kept(files, kept) for files in expiring),
         price_table_date=packaged_prices().as_of.isoformat(),
     )
-    strays = [file for file in shelf.files if file.kind is FileKind.SUBAGENT and file.session is None]
-    groups = [_conversation_files(files) for files in shelf.sessions] + [[file] for file in strays]
+    orphans = [file for file in tree.files if file.kind is FileKind.SUBAGENT and file.session is None]
+    groups = [_conversation_files(files) for files in tree.sessions] + [[file] for file in orphans]
     ledger = _Ledger(health)
     done, total = 0, sum(map(_size, groups))
     for share, found in in_order(_look_through, in_shares(groups, _size, SHARE), AHEAD, total):
@@ -114,19 +114,19 @@ def examine(
         done += sum(map(_size, share))
         if progress is not None:
             progress(done, total)
-    health.left_out = _left_out(shelf, health, kept, forgotten)
+    health.left_out = _left_out(tree, health, kept, forgotten)
     return health
 
 
-def _left_out(shelf: SourceTree, health: Health, kept: Mapping[str, int] | None, forgotten: Collection[str]) -> LeftOut:
+def _left_out(tree: SourceTree, health: Health, kept: Mapping[str, int] | None, forgotten: Collection[str]) -> LeftOut:
     troubled = {str(each.file) for each in health.malformed} | {str(each.path) for each in health.unreadable}
-    damaged = [files.id for files in shelf.sessions if any(str(file.path) in troubled for file in files.all)]
+    damaged = [files.id for files in tree.sessions if any(str(file.path) in troubled for file in files.all)]
     unread = [
         files.id
-        for files in shelf.sessions
+        for files in tree.sessions
         if kept is not None and files.id not in forgotten and not _is_kept(files, kept)
     ]
-    gone = [files.id for files in shelf.sessions if files.id in forgotten]
+    gone = [files.id for files in tree.sessions if files.id in forgotten]
     return LeftOut(unread=tuple(unread), forgotten=tuple(gone), damaged=tuple(damaged))
 
 

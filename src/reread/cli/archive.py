@@ -18,7 +18,7 @@ from reread.views.text import wrap
 
 from . import options
 from .options import is_agreed
-from .session_source import ProgressBar, bare_archive, find, is_below, is_protected, open_archive
+from .session_source import ProgressBar, find, is_below, is_protected, open_archive, unsynced_archive
 from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _verify_parser() -> options.Parser:
 def _verify(arguments: list[str]) -> int:
     args = _verify_parser().parse_args(arguments)
     config = options.make_config(args)
-    with bare_archive(config) as archive, closing(ProgressBar()) as progress:
+    with unsynced_archive(config) as archive, closing(ProgressBar()) as progress:
         proof = archive.safe.verify(deep=args.deep, report=progress)
     document = {
         "schema": "reread.verify/1",
@@ -300,7 +300,7 @@ def _forget(arguments: list[str]) -> int:
         return _forget_machine(args, config)
     if args.damaged:
         return _forget_damaged(args, config)
-    with bare_archive(config) as archive:
+    with unsynced_archive(config) as archive:
         stored = archive.inner.find_one(args.session)
         warning = _what_is_removed(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
         if not args.yes and not is_agreed(
@@ -335,7 +335,7 @@ def _still_elsewhere(home: Path, session: str) -> Iterator[str]:
 
 
 def _forget_damaged(args: argparse.Namespace, config: Config) -> int:
-    with bare_archive(config) as archive:
+    with unsynced_archive(config) as archive:
         found = archive.safe.damaged()
         there_is_some = bool(found.pieces or found.files)
         if there_is_some and not args.yes:
@@ -357,7 +357,7 @@ def _forget_damaged(args: argparse.Namespace, config: Config) -> int:
 
 
 def _forget_machine(args: argparse.Namespace, config: Config) -> int:
-    with bare_archive(config) as archive, closing(ProgressBar()) as progress:
+    with unsynced_archive(config) as archive, closing(ProgressBar()) as progress:
         found, sessions, total = archive.safe.sessions_of(args.machine)
         name = printable(found.label)
         what = f"{name}: {count(sessions, 'session')}, {size(total)}"
@@ -404,7 +404,7 @@ def _rebuild_parser() -> options.Parser:
 def _rebuild(arguments: list[str]) -> int:
     args = _rebuild_parser().parse_args(arguments)
     config = options.make_config(args)
-    with bare_archive(config) as archive, closing(ProgressBar()) as progress:
+    with unsynced_archive(config) as archive, closing(ProgressBar()) as progress:
         sessions = archive.safe.rebuild(progress)
         status = archive.safe.status()
     document = {"schema": "reread.rebuild/1", "sessions": sessions, "set_aside_bytes": status.set_aside_bytes}
@@ -451,7 +451,7 @@ def machine_parser() -> options.Parser:
 def run_machine(arguments: list[str]) -> int:
     args = machine_parser().parse_args(arguments)
     config = options.make_config(args)
-    with bare_archive(config) as archive:
+    with unsynced_archive(config) as archive:
         machine = archive.inner.own_machine() if args.label is None else archive.inner.label_machine(args.label)
         code = exchange.own_code(archive.home)
         lines = [f"{machine.label}  {machine.id}", *([f"signs what it pushes with the key {code}"] if code else [])]
@@ -482,11 +482,11 @@ def doctor_parser() -> options.Parser:
 def run_doctor(arguments: list[str]) -> int:
     args = doctor_parser().parse_args(arguments)
     config = options.make_config(args)
-    shelf = options.open_shelf(config)
-    kept, forgotten, waiting = _kept(config, [files.id for files in shelf.sessions])
+    tree = options.open_tree(config)
+    kept, forgotten, waiting = _kept(config, [files.id for files in tree.sessions])
     with closing(ProgressBar()) as progress:
         tell = archives.Progress.in_phase(progress, "reading")
-        health = archives.health.examine(shelf, config.now, tell, kept, forgotten)
+        health = archives.health.examine(tree, config.now, tell, kept, forgotten)
     health.results_waiting = waiting
 
     def lines(view: View) -> Iterator[str]:

@@ -14,7 +14,7 @@ from reread import lazy, views
 from reread.errors import BadInput
 
 from . import options, session_source
-from .session_source import ProgressBar, asked_archive, open_rows, open_session, open_sessions
+from .session_source import ProgressBar, open_rows, open_session, open_sessions, query_archive
 from .streams import tell
 
 TYPE_CHECKING = False
@@ -207,7 +207,7 @@ def run_decisions(arguments: list[str]) -> int:
             known = session_source.knowing(filters, opened.archive)
             found = archives.answers.decisions([opened.session], known, args.topic)
     else:
-        with asked_archive(args, config) as archive:
+        with query_archive(args, config) as archive:
             found = archive.decisions(filters, args.topic)
     shown, total = found[: args.limit], len(found)
     options.show_answer(
@@ -303,7 +303,7 @@ def run_secrets(arguments: list[str]) -> int:
     if args.show and (args.json or not sys.stdout.isatty()):
         raise BadInput("--show prints secrets on a terminal only, not into a file, a pipe or JSON")
     filters = options.make_filter(args, config)
-    with asked_archive(args, config) as archive:
+    with query_archive(args, config) as archive:
         scan = archive.secrets
         with closing(ProgressBar()) as progress:
             answer = scan.report(filters, archives.Progress.in_phase(progress, "looking for secrets"))

@@ -216,7 +216,7 @@ class _ThoughtPrinter:
 
 def trunk_of(session: str, config: Config) -> Path:
     path = options.as_path(session)
-    return path if path is not None else options.open_shelf(config).trunk(session)
+    return path if path is not None else options.open_tree(config).trunk(session)
 
 
 def _watch(path: Path, show: Callable[[Session], None], begin: Callable[[], SessionBuilder] | None = None) -> int:

@@ -28,7 +28,7 @@ from reread.views.text import shorten
 
 from . import options
 from .main import word_first
-from .session_source import ProgressBar, bare_archive, is_below, open_archive, refuse_sources
+from .session_source import ProgressBar, is_below, open_archive, refuse_sources, unsynced_archive
 from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _serve(action: str, args: argparse.Namespace, config: Config) -> int:
     """Installs or removes a service that pushes from every log-in on."""
     if action == "remove":
         return remove_service(args)
-    with bare_archive(config) as archive:
+    with unsynced_archive(config) as archive:
         target = _store(archive, args.target) or str(_folder(archive, args.target, config, "push install"))
     if stores.without_password(target) != target:
         raise BadInput("a password in an address would stand in a file: put it into ~/.pgpass, and leave it out here")
@@ -320,7 +320,7 @@ def run_pull(arguments: list[str]) -> int:
         _refuse_store(args.folder)
     if args.bring_back:
         return _bring_back(args, config)
-    with bare_archive(config) as archive, closing(ProgressBar()) as progress:
+    with unsynced_archive(config) as archive, closing(ProgressBar()) as progress:
         folder = _folder(archive, args.folder, config, "pull")
         done = _pull_from_folder(archive, folder, _key(archive, folder, args.encrypt), progress, args)
     _print_problems([*done.notes, *done.problems, *(_left_line(each) for each in done.left)])
@@ -329,7 +329,7 @@ def run_pull(arguments: list[str]) -> int:
 
 
 def _bring_back(args: argparse.Namespace, config: Config) -> int:
-    with bare_archive(config) as archive, closing(ProgressBar()) as progress:
+    with unsynced_archive(config) as archive, closing(ProgressBar()) as progress:
         sessions = archive.safe.bring_back(progress)
     document = {"schema": "reread.bring_back/1", "sessions": sessions}
     lines = [f"{count(len(sessions), 'session')} brought back", *(f"  {printable(each)}" for each in sessions)]

@@ -25,10 +25,10 @@ from reread.views.numbers import count, money
 from . import options
 from .session_source import (
     ProgressBar,
-    asked_archive,
     cleanup_days_of,
     made_whole,
     open_session,
+    query_archive,
     refuse_sources,
     write_whole,
 )
@@ -379,7 +379,7 @@ def export_folder(exporter: Exporter, output: Path | None) -> int:
     folder = refuse_no_folder(output)
     args, config = exporter.args, exporter.config
     filters = options.make_filter(args, config)
-    with asked_archive(args, config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
+    with query_archive(args, config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
         chosen = archive.sessions(filters, cleanup_days_of(config))
         if not chosen:
             raise BadInput("no session matches these filters")
@@ -448,7 +448,7 @@ def export_database(args: argparse.Namespace, config: Config, output: Path | Non
         raise BadInput(f"{printable(str(output))} is a folder; a database is one file")
     redactor = secrets.Redactor(addresses=args.redact_ips) if args.redact or args.check else None
     parts = archives.PlainParts(args.thinking, args.tools, args.subagents)
-    with asked_archive(args, config) as archive, made_whole(output) as unfinished:
+    with query_archive(args, config) as archive, made_whole(output) as unfinished:
         filters = args.session or options.make_filter(args, config)
         made = archive.write_database(unfinished, filters, parts, redactor, only_looks=not args.redact)
         if not made.rows["sessions"]:

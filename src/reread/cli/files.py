@@ -13,7 +13,7 @@ from reread.foreign_files import path_below
 
 from . import options
 from .contents import chosen_branches
-from .session_source import asked_archive, is_below, is_protected, open_session
+from .session_source import is_below, is_protected, open_session, query_archive
 from .streams import report_hidden, tell
 
 TYPE_CHECKING = False
@@ -83,7 +83,7 @@ def run_files(arguments: list[str]) -> int:
     args = files_parser().parse_args(arguments)
     config = options.make_config(args)
     filters = options.make_filter(args, config)
-    with asked_archive(args, config) as archive:
+    with query_archive(args, config) as archive:
         touched = archive.files.touched(args.glob, filters, with_shell=args.shell, with_uuids=args.json)
         options.show_answer(
             args,
@@ -113,7 +113,7 @@ def blame_parser() -> options.Parser:
 def run_blame(arguments: list[str]) -> int:
     args = blame_parser().parse_args(arguments)
     config = options.make_config(args)
-    with asked_archive(args, config) as archive:
+    with query_archive(args, config) as archive:
         traced = trace_file(archive, args, config)
     lines = traced.blame()
     options.show_answer(
@@ -146,7 +146,7 @@ def run_restore(arguments: list[str]) -> int:
     args = restore_parser().parse_args(arguments)
     config = options.make_config(args)
 
-    with asked_archive(args, config) as archive:
+    with query_archive(args, config) as archive:
         traced = trace_file(archive, args, config)
         content = traced.content
         to = _target(args, traced, config, archive)

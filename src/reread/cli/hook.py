@@ -16,7 +16,7 @@ from reread.home import make_home
 
 from . import options
 from .main import word_first
-from .session_source import bare_archive, is_below, is_protected
+from .session_source import is_below, is_protected, unsynced_archive
 from .streams import tell_lines
 
 TYPE_CHECKING = False
@@ -93,7 +93,7 @@ def take(arguments: list[str]) -> int:
 
 
 def _sync(config: Config, transcript: str | None) -> list[str]:
-    with bare_archive(config, to_import=True) as archive:
+    with unsynced_archive(config, to_import=True) as archive:
         path = Path(transcript) if transcript else None
         if path and path.is_file() and not any(is_below(path, source) for source in archive.sources):
             archive.inner.sources = (*archive.sources, _source_of(path))

@@ -12,7 +12,7 @@ from reread import archive as archives
 from reread import lazy
 
 from . import options
-from .session_source import bare_archive, can_be_made, open_archive
+from .session_source import can_be_made, open_archive, unsynced_archive
 from .streams import tell_lines
 
 TYPE_CHECKING = False
@@ -94,7 +94,7 @@ class FirstImport:
         """The archive, up to date; during the first import, with what is imported so far."""
         self.is_unfinished = not self.args.no_sync and self._still_importing()
         if self.is_unfinished:
-            with bare_archive(self.config) as archive:
+            with unsynced_archive(self.config) as archive:
                 yield archive
         else:
             with open_archive(self.args, self.config, only_reads=True) as archive:
@@ -114,7 +114,7 @@ class FirstImport:
         return False
 
     def _is_needed(self) -> bool:
-        with bare_archive(self.config) as archive:
+        with unsynced_archive(self.config) as archive:
             return bool(archive.sources) and can_be_made(archive) and archive.is_empty
 
     def _start(self) -> Popen[bytes]:

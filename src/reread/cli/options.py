@@ -431,13 +431,13 @@ def _spellings(place: Path) -> list[str]:
     return list(dict.fromkeys([str(place.absolute()), str(place.resolve())]))
 
 
-def open_shelf(config: Config, prices: Prices | None = None) -> loading.SourceTree:
+def open_tree(config: Config, prices: Prices | None = None) -> loading.SourceTree:
     """The transcripts of the sources. If there are none, says so on standard error; the answer is then empty."""
     refuse_no_sources(config)
-    shelf = loading.SourceTree(config.sources, prices)
-    if not shelf.sessions and not shelf.files:
+    tree = loading.SourceTree(config.sources, prices)
+    if not tree.sessions and not tree.files:
         tell(f"no transcripts in {', '.join(map(str, config.sources))}")
-    return shelf
+    return tree
 
 
 def refuse_no_sources(config: Config) -> None:

@@ -123,15 +123,15 @@ def _has_anything(config: Config) -> bool:
 
 
 def _show_sources(args: argparse.Namespace, config: Config) -> None:
-    shelf = options.open_shelf(config)
-    newest = list(islice(shelf, NEWEST))
+    tree = options.open_tree(config)
+    newest = list(islice(tree, NEWEST))
     options.show_answer(
         args,
         config,
         lambda: views.session_json.sessions_document(newest),
-        lambda view: views.reports.overview_lines(newest, len(shelf.sessions), view),
+        lambda view: views.reports.overview_lines(newest, len(tree.sessions), view),
     )
-    options.warn(shelf.problems)
+    options.warn(tree.problems)
 
 
 def _show_archive(archive: Archive, args: argparse.Namespace, config: Config) -> None:

@@ -13,7 +13,7 @@ from reread.errors import BadInput
 
 from . import options
 from .options import is_agreed
-from .session_source import ProgressBar, asked_archive, open_archive
+from .session_source import ProgressBar, open_archive, query_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def run_retro(arguments: list[str]) -> int:
     filters = options.make_filter(args, config)
     action, number = _action(args)
     path = options.as_path(args.session) if args.session is not None else None
-    with asked_archive(args, config, [] if path is None else [path]) as archive:
+    with query_archive(args, config, [] if path is None else [path]) as archive:
         if archive.inner.known_sources() <= {str(source) for source in archive.sources}:
             filters = filters._replace(sources=())  # the archive has nothing else
         if is_look:

@@ -12,7 +12,7 @@ from reread.errors import BadInput, RereadError
 from reread.home import refuse_foreign
 
 from . import options
-from .session_source import bare_archive, freshen
+from .session_source import freshen, unsynced_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 def _find_session(args: argparse.Namespace, config: Config) -> None:
     """Finds the full id of the session to resume, and its folder: the client finds the session only from there."""
-    with bare_archive(config) as archive:
+    with unsynced_archive(config) as archive:
         if not args.no_sync:
             freshen(archive)
         stored = archive.find(args.resume)
@@ -141,7 +141,7 @@ def _find_session(args: argparse.Namespace, config: Config) -> None:
 def import_run(config: Config) -> None:
     """Imports the run's transcript if there is an archive already: a first sync may take minutes."""
     try:
-        with bare_archive(config) as archive:
+        with unsynced_archive(config) as archive:
             if archive.exists and archive.sources:
                 freshen(archive)
     except RereadError as problem:

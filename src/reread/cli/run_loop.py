@@ -21,7 +21,7 @@ from reread.live.events import Event, Permission, PermissionAnswered, Permission
 from reread.live.limits import CostGate, CostLimit, CostMeter, Reached
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.live.rules import AllowRule, allowing
-from reread.live.transport import Errands
+from reread.live.transport import BackgroundTasks
 from reread.views.numbers import count
 from reread.views.run_status import RunStatus
 
@@ -73,7 +73,7 @@ class _Run:
         self._reader: PromptReader | None = None
         self._can_edit = can_draw and self._is_interactive and self._keyboard.can_edit
         self._style = style
-        self._errands = Errands()
+        self._background = BackgroundTasks()
         self._talk: PermissionLoop | None = None
         self._client = Client(
             claude=args.claude,
@@ -140,7 +140,7 @@ class _Run:
         model = self._given.model or "the usual model"
         self._showing.note(f"{self._folder} · {model} · /help for keys, Ctrl-D or /exit to leave", "dim")
         if self._reader is not None:
-            self._errands.send(self._learn_commands(self._reader))
+            self._background.send(self._learn_commands(self._reader))
 
     async def _learn_commands(self, reader: PromptReader) -> None:
         with contextlib.suppress(ClientError, ClientRefused):  # an old client, or one that has ended: Tab knows less
@@ -316,7 +316,7 @@ class PermissionLoop:
         self._has_told = False
         self._is_busy = False
         self._presses = 0
-        self._errands = Errands()
+        self._background = BackgroundTasks()
         self.session: str | None = None
         self.result: TurnResult | None = None
 
@@ -472,12 +472,12 @@ class PermissionLoop:
         if self._asking is not None and not self._asking.done():
             await self._ask_on(self._asking)
 
-    def _run(self, errand: Coroutine[Any, Any, None]) -> None:
+    def _run(self, task: Coroutine[Any, Any, None]) -> None:
         """Runs in its own task: the loop over the events must not wait for the client's answer."""
-        self._errands.send(_quietly(errand))
+        self._background.send(_quietly(task))
 
 
-async def _quietly(errand: Coroutine[Any, Any, None]) -> None:
+async def _quietly(task: Coroutine[Any, Any, None]) -> None:
     """Awaits, ignoring ClientError: a client that has ended needs no answer, and the loop over its events ends too."""
     with contextlib.suppress(ClientError):
-        await errand
+        await task

@@ -13,7 +13,7 @@ from reread import lazy
 from reread.errors import BadInput
 
 from . import options
-from .session_source import bare_archive, cleanup_days_of, is_straight
+from .session_source import cleanup_days_of, is_straight, unsynced_archive
 from .streams import tell, tell_lines
 
 TYPE_CHECKING = False
@@ -146,7 +146,7 @@ def _settings(config: Config) -> Iterator[archive_pool.ServerSettings]:
                 raise BadInput(f"{missing[0]}: no such file or folder")
             yield archive_pool.ServerSettings(Path(folder), places, config.prices, config.timezone, days)
         return
-    with bare_archive(config) as archive:
+    with unsynced_archive(config) as archive:
         sources = tuple(archive.sources)
     yield archive_pool.ServerSettings(config.home, sources, config.prices, config.timezone, days)
 
@@ -189,7 +189,7 @@ def _path(config: Config, named: str) -> str:
     session, _, message = named.partition("#")
     if is_straight(config):  # not in the archive: the page finds it
         return f"/s/{quote(session, safe='@')}" + (f"?at={quote(message)}" if message else "")
-    with bare_archive(config) as archive:
+    with unsynced_archive(config) as archive:
         stored = archive.find(session)
         if not message:
             return session_path(stored)

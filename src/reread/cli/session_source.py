@@ -45,7 +45,7 @@ def open_archive(args: argparse.Namespace, config: Config, *, only_reads: bool =
 
     With `only_reads`, a temporary archive of the sources is used if there is none and none can be made.
     """
-    with readable_archive(config) if only_reads else bare_archive(config) as archive:
+    with readable_archive(config) if only_reads else unsynced_archive(config) as archive:
         if not args.no_sync and archive.home == config.home:
             freshen(archive)
         refuse_nothing(archive, config)
@@ -60,7 +60,7 @@ def refuse_nothing(archive: Archive, config: Config) -> None:
 
 
 @contextmanager
-def bare_archive(config: Config, *, to_import: bool = False) -> Iterator[archives.Archive]:
+def unsynced_archive(config: Config, *, to_import: bool = False) -> Iterator[archives.Archive]:
     """The archive, without a sync."""
     for source in config.sources:
         if is_protected(config.home, source):
@@ -74,7 +74,7 @@ def bare_archive(config: Config, *, to_import: bool = False) -> Iterator[archive
 @contextmanager
 def readable_archive(config: Config) -> Iterator[Archive]:
     """The archive, without a sync; if there is none and none can be made, a temporary one of the sources."""
-    with bare_archive(config) as archive:
+    with unsynced_archive(config) as archive:
         problem = _why_there_is_none(archive)
         if problem is None:
             yield archive
@@ -82,7 +82,7 @@ def readable_archive(config: Config) -> Iterator[Archive]:
         sources = archive.sources
     options.refuse_no_sources(config)
     tell(f"{problem}; answered straight from the sources; nothing is kept")
-    with passing_archive(config, sources) as archive:
+    with temporary_archive(config, sources) as archive:
         yield archive
 
 
@@ -112,7 +112,7 @@ def _is_file(path: Path) -> bool:
 
 
 @contextmanager
-def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archives.Archive]:
+def temporary_archive(config: Config, sources: Sequence[Path]) -> Iterator[archives.Archive]:
     """A temporary archive of some sources."""
     from tempfile import TemporaryDirectory
 
@@ -129,10 +129,12 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archive
 
 
 @contextmanager
-def asked_archive(args: argparse.Namespace, config: Config, files: Sequence[Path] = ()) -> Iterator[Archive]:
+def query_archive(args: argparse.Namespace, config: Config, files: Sequence[Path] = ()) -> Iterator[Archive]:
     """The archive, or a temporary one of the named files or of sources that are read straight."""
     looked_into = files or (config.sources if is_straight(config) else ())
-    with passing_archive(config, looked_into) if looked_into else open_archive(args, config, only_reads=True) as found:
+    with (
+        temporary_archive(config, looked_into) if looked_into else open_archive(args, config, only_reads=True) as found
+    ):
         yield found
 
 
@@ -235,7 +237,7 @@ def open_session(args: argparse.Namespace, config: Config) -> Iterator[Opened]:
         yield Opened(session, None)
         return
     if is_straight(config):
-        yield Opened(options.open_shelf(config, billing.load_prices(config.prices)).session(args.session), None)
+        yield Opened(options.open_tree(config, billing.load_prices(config.prices)).session(args.session), None)
         return
     with open_archive(args, config, only_reads=True) as archive:
         found = find(archive, args.session)
@@ -273,8 +275,8 @@ def open_sessions(
         with open_session(args, config) as opened:
             yield [opened.session], [], knowing(filters, opened.archive)
     elif is_straight(config):
-        shelf = options.open_shelf(config)
-        yield shelf.oldest_first(), shelf.problems, filters
+        tree = options.open_tree(config)
+        yield tree.oldest_first(), tree.problems, filters
     else:
         with open_archive(args, config, only_reads=True) as archive:
             yield archive.read_all(archives.window_of(filters)), [], knowing(filters, archive)

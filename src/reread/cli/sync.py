@@ -9,7 +9,7 @@ from contextlib import closing
 from reread.views.numbers import count, duration, left_out_document, left_out_lines, size
 
 from . import options
-from .session_source import ProgressBar, bare_archive
+from .session_source import ProgressBar, unsynced_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def run_sync(arguments: list[str]) -> int:
     args = sync_parser().parse_args(arguments)
     config = options.make_config(args)
     options.refuse_no_sources(config)
-    with bare_archive(config, to_import=True) as archive:
+    with unsynced_archive(config, to_import=True) as archive:
         _print_result(_sync(archive, is_full=args.full), args)
         if args.watch:
             _watch(archive, args)

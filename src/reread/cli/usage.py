@@ -16,15 +16,15 @@ from reread.errors import BadInput, printable
 
 from . import options
 from .session_source import (
-    asked_archive,
-    bare_archive,
     freshen,
     knowing,
     open_archive,
     open_session,
+    query_archive,
     readable_archive,
     refuse_nothing,
     refuse_sources,
+    unsynced_archive,
     warn_incomplete,
     without_needless_sources,
     write_whole,
@@ -309,7 +309,7 @@ def run_explain(arguments: list[str]) -> int:
     if path is not None and _is_kept(config, path):
         opened = open_archive(args, config, only_reads=True)
     else:
-        opened = asked_archive(args, config, [] if path is None else [path, *loading.parts_of(path)])
+        opened = query_archive(args, config, [] if path is None else [path, *loading.parts_of(path)])
     with opened as archive:
         explained = archive.billing.explain(args.id if path is None else path)
         as_of = archive.prices.as_of
@@ -385,7 +385,7 @@ def _unpriced(args: argparse.Namespace, config: Config) -> list[UnpricedModel] |
     with archives.Archive(config.home) as archive:
         if not archive.exists:
             return None
-    with bare_archive(config) as archive:
+    with unsynced_archive(config) as archive:
         if not args.no_sync:
             freshen(archive)
         found = archive.billing.unpriced_models()

@@ -273,7 +273,7 @@ class StoreWriter:
             self._connection.executemany(NOTE_LACKING, [(i,) for i, block in numbered if block.text.endswith(LACKING)])
             first = last + 1
 
-    def close_books(self) -> None:
+    def finish(self) -> None:
         """Brings the sums of the ledger up to date with what was written."""
         self._ledger.close()
 

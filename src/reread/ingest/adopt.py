@@ -225,7 +225,7 @@ def _write(
             if gain.row is not None:
                 writer.name(gain.row.id, gain.pieces)
     writer.count_waiting()
-    writer.close_books()
+    writer.finish()
 
 
 def _beside(connection: sqlite3.Connection, gains: Iterable[_Gain]) -> dict[str, Kept]:

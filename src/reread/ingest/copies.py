@@ -78,11 +78,11 @@ def _precedence(each: tuple[SessionFiles, SourceFile]) -> tuple[bool, bool, str]
     return not has_own_name(session), not name.endswith(".jsonl"), name
 
 
-def session_name(session: Session, files: SessionFiles, of_others: frozenset[str]) -> str:
+def session_name(session: Session, files: SessionFiles, foreign: frozenset[str]) -> str:
     """The session's id; if that belongs to another session, the id its path gives it, or else its whole file name."""
-    if files.trunk is None or session.id not in of_others:
+    if files.trunk is None or session.id not in foreign:
         return session.id
-    return files.id if files.id not in of_others else files.trunk.path.name
+    return files.id if files.id not in foreign else files.trunk.path.name
 
 
 IsOwner = Callable[[SessionFiles], bool]

@@ -125,7 +125,7 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
         found, session, part = gone_on
     else:
         prices = load_prices(job.prices)
-        loaded = load_session(job.files, job.strays, disk, prices)
+        loaded = load_session(job.files, job.orphans, disk, prices)
         changed += _renamed_agents(job, loaded)
         found = [_extracted(each, loaded, disk) for each in changed]
         session = _row_of(loaded, job)
@@ -362,4 +362,4 @@ def _blocks(texts: Iterable[TextRow], job: FileJob) -> Iterator[BlockRow]:
 def _row_of(session: Session, job: SessionJob) -> SessionRow:
     files = job.files or SessionFiles(session.id)
     folder = job.changed[0].file.folder if files.trunk is None else files.trunk.folder
-    return session_row(session, session_name(session, files, job.of_others), str(folder))
+    return session_row(session, session_name(session, files, job.foreign), str(folder))

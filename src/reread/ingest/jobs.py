@@ -59,8 +59,8 @@ class SessionJob(Struct, frozen=True, kw_only=True, gc=False):
     """Pieces of the files that are read from the safe because their sources are gone, by path."""
     safe: Path | None = None
     """The folder of the safe; needed only if `gone` has files."""
-    strays: tuple[SourceFile, ...] = ()
-    of_others: frozenset[str] = frozenset()
+    orphans: tuple[SourceFile, ...] = ()
+    foreign: frozenset[str] = frozenset()
     """Ids that may occur in its lines but belong to other sessions of its folder."""
     prices: Path | None = None
     """The user's own price file."""

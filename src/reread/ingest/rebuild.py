@@ -112,7 +112,7 @@ def rebuild(
         held.write(_left(backup_jobs(own, history_folders(connection, machine_name)), known), writer, is_older=True)
         if not is_quick:
             writer.count_waiting()
-        writer.close_books()
+        writer.finish()
     adopt_places(connection, places)
 
 
@@ -182,7 +182,7 @@ class Held:
             writer.apply(pending[::-1] if is_older else pending, is_older=is_older, kept=kept)
 
     def _job(self, job: SessionJob) -> _KeptJob:
-        files = (*job.files.all, *job.strays) if job.files is not None else ()
+        files = (*job.files.all, *job.orphans) if job.files is not None else ()
         pieces = {file.path: self._by_path[file.path].stored for file in files}
         pieces |= {each.file.path: self._kept[each.key].stored for each in job.changed}
         if job.files is not None and job.files.trunk is not None:
@@ -286,13 +286,13 @@ def session_jobs(kept: Mapping[str, Kept], disk: FileReader) -> list[SessionJob]
     files = {located(entry): entry for entry in kept.values() if entry.last.kind != FileKind.BACKUP}
     taken = [file for file, entry in files.items() if entry.last.source != OWN]
     captured = [file for file, entry in files.items() if entry.last.source == OWN]
-    owned = OrphanAgentFiles(files, disk).shared_out(with_captures(sources.group(taken), sources.group(captured)))
+    owned = OrphanAgentFiles(files, disk).assign_to(with_captures(sources.group(taken), sources.group(captured)))
     owners = IdOwners((session for session, _ in owned), disk)
     jobs = [
         SessionJob(
             files=session,
-            strays=own,
-            of_others=owners.foreign(session),
+            orphans=own,
+            foreign=owners.foreign(session),
             changed=tuple(_job(file, files[file]) for file in (*session.all, *own)),
         )
         for session, own in sorted(owned, key=lambda each: each[0].mtime_ns)

@@ -51,7 +51,7 @@ def survey(
     """What there is to do after a walk."""
     found = Survey(connection, machine, walk, safe, prices)
     sessions = with_captures(sources.group(walk.files), sources.group(walk.waiting), found.has_captures)
-    owned = OrphanAgentFiles(walk.files).shared_out(sessions)
+    owned = OrphanAgentFiles(walk.files).assign_to(sessions)
     owners = IdOwners(session for session, _ in owned)
     owned = found.without_forgotten(owned, owners)
     owned = found.follow_moves(owned, owners)
@@ -120,8 +120,8 @@ class Survey:
             files=whole,
             gone={each.file.path: each.pieces for each in gone},
             safe=self._safe,
-            strays=own,
-            of_others=foreign,
+            orphans=own,
+            foreign=foreign,
             changed=(*changed, *kept),
             known_agents=self._known_agents((*whole.all, *own), changed),
             prices=self._prices,

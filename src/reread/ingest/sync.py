@@ -99,7 +99,7 @@ def sync(
     result.left_out = found.left_out
     keep_left_out(connection, found.left_out)
     _keep_changes(found, writer)
-    writer.close_books()
+    writer.finish()
     _remember(walk, result, writer)
     remove_kept_captures(connection, machine, walk.waiting)
     result.seconds = time.monotonic() - began
@@ -145,7 +145,7 @@ def _part_of(connection: sqlite3.Connection, job: SessionJob) -> bytes | None:
     files, changed = job.files, job.changed
     if files is None or files.trunk is None or len(changed) != 1 or changed[0].file.path != files.trunk.path:
         return None
-    is_plain = not (job.gone or job.strays or job.of_others or changed[0].claimed or changed[0].is_rewritten)
+    is_plain = not (job.gone or job.orphans or job.foreign or changed[0].claimed or changed[0].is_rewritten)
     return closed_part_of(connection, changed[0].key) if is_plain and can_go_on(files) else None
 
 

@@ -205,12 +205,12 @@ def make_plan(
     elsewhere = {key: row.as_listed for key, row in known.items() if key not in listed}
     reader = _Reader(known, elsewhere, read_again=read_again)
     everything = [*files, *elsewhere.values()]
-    owned = OrphanAgentFiles(everything, reader).shared_out(sources.group(everything))
+    owned = OrphanAgentFiles(everything, reader).assign_to(sources.group(everything))
     owners = IdOwners((session for session, _ in owned), reader)
     wanted = [each for each in owned if not forgotten.is_session(owners.ids_of(each[0]), (*each[0].all, *each[1]))]
     kept, pairs = without_copies(wanted, owners, reader.begins_with, is_preferred=reader.is_taken)
     listed |= {key_of(original.path) for file, original in pairs if key_of(file.path) in listed}
-    jobs = [ShareJob(key=_key(each), files=each, strays=own, of_others=owners.foreign(each)) for each, own in kept]
+    jobs = [ShareJob(key=_key(each), files=each, orphans=own, foreign=owners.foreign(each)) for each, own in kept]
     copies = [reader.copy_of(*pair) for pair in pairs if not reader.has_copy(*pair)]
     done = [job for job in jobs if reader.has(job)]
     return _replacing(
@@ -256,8 +256,8 @@ def _present(job: ShareJob, elsewhere: Collection[str]) -> ShareJob:
     lists = ("subagents", "metas", "tool_results", "others", "captures")
     left = {name: tuple(file for file in getattr(files, name) if file.path not in gone) for name in lists}
     trunk = files.trunk if files.trunk is None or files.trunk.path not in gone else None
-    strays = tuple(file for file in job.strays if file.path not in gone)
-    return replace(job, files=replace(files, trunk=trunk, **left), strays=strays)
+    orphans = tuple(file for file in job.orphans if file.path not in gone)
+    return replace(job, files=replace(files, trunk=trunk, **left), orphans=orphans)
 
 
 def _is_conversation(file: SourceFile) -> bool:

@@ -37,12 +37,12 @@ class ShareJob(Struct, frozen=True, kw_only=True):
 
     key: str
     files: SessionFiles
-    strays: tuple[SourceFile, ...] = ()
-    of_others: frozenset[str] = frozenset()
+    orphans: tuple[SourceFile, ...] = ()
+    foreign: frozenset[str] = frozenset()
 
     @property
     def all(self) -> tuple[SourceFile, ...]:
-        return (*self.files.all, *self.strays)
+        return (*self.files.all, *self.orphans)
 
     @property
     def size(self) -> int:
@@ -105,9 +105,9 @@ def take_share(jobs: Sequence[ShareJob], options: ShareOptions) -> Share:
 def take_session(job: ShareJob, options: ShareOptions, reader: LakeReader) -> dict[str, list[Row]] | str:
     """The rows of one session, or its mark if it is too old. Raises SourceError if a file cannot be read."""
     contents = {file.path: reader.content(file) for file in job.all}
-    session = load_session(job.files, job.strays, reader, load_prices(options.prices))
+    session = load_session(job.files, job.orphans, reader, load_prices(options.prices))
     has_text, has_ledger = options.what != "ledger", options.what != "text"
-    name = session_name(session, job.files, job.of_others)
+    name = session_name(session, job.files, job.foreign)
     rows = rows_of(session, job.all, name=name, with_texts=False, with_moments=has_ledger)
     about = rows.session
     if options.before is not None and about.ended is not None and about.ended < options.before:

@@ -42,8 +42,8 @@ from .protocol import Stream, answered_permission
 from .running_turn import RunningTurn, is_request
 from .transport import (
     PATIENT,
+    BackgroundTasks,
     ClientOptions,
-    Errands,
     Mailbox,
     Patience,
     Program,
@@ -165,7 +165,7 @@ class Client:
         self._mailbox = Mailbox()
         self._permissions: dict[str, tuple[str, ToolPermission]] = {}
         self._asked: dict[str, asyncio.Future[ControlAnswer]] = {}
-        self._errands = Errands()
+        self._background = BackgroundTasks()
         self._open_turn: weakref.ref[TurnEvents] | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._transport: Transport | None = None
@@ -479,7 +479,7 @@ class Client:
         finally:
             transport.abandon()
             self._end_capture({"exit_code": transport.exit_code, "unterminated": not line.endswith(b"\n")})
-            self._errands.cancel()
+            self._background.cancel()
             for answered in self._asked.values():
                 if not answered.done():
                     answered.set_exception(self._ended_error())
@@ -521,9 +521,9 @@ class Client:
             else:
                 self._builder.add_permission(call, replace(permission, answered=now, decision="void"))
 
-    def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
+    def _send_out(self, task: Coroutine[Any, Any, None]) -> None:
         """Runs in its own task: the reader must not wait for room in the client's input."""
-        self._errands.send(_suppressing_the_end(errand))
+        self._background.send(_suppressing_the_end(task))
 
     async def _call_hook(self, callback: HookCallback) -> None:
         try:
@@ -665,10 +665,10 @@ def _is_heard(answered: asyncio.Future[ControlAnswer]) -> None:
         answered.exception()
 
 
-async def _suppressing_the_end(errand: Coroutine[Any, Any, None]) -> None:
+async def _suppressing_the_end(task: Coroutine[Any, Any, None]) -> None:
     """Awaits, ignoring ClientError: a client that has ended needs no answer, and the loop over its events ends too."""
     with contextlib.suppress(ClientError):
-        await errand
+        await task
 
 
 def _unanswerable(event: Event) -> bytes | None:

@@ -203,14 +203,14 @@ def child_environment(form: Mapping[str, str]) -> dict[str, str]:
     return seen
 
 
-class Errands:
+class BackgroundTasks:
     """Tasks that nobody awaits. It holds references until they are done: asyncio alone might garbage-collect them."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def send(self, errand: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(errand)
+    def send(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

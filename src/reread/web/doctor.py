@@ -95,10 +95,10 @@ def secret_scan(library: ArchivePool) -> BackgroundScan[FoundSecrets]:
 
 def _examine(library: ArchivePool, tell: Tell) -> DoctorState:
     settings = library.settings
-    shelf = SourceTree([source for source in settings.sources if source.exists()])
+    tree = SourceTree([source for source in settings.sources if source.exists()])
     with library.archive() as archive:
         kept = archive.inner.kept_bytes()
-    return DoctorState(examine(shelf, settings.now, tell, kept), settings.now)
+    return DoctorState(examine(tree, settings.now, tell, kept), settings.now)
 
 
 def _find_secrets(library: ArchivePool, tell: Tell) -> FoundSecrets:

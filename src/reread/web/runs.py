@@ -24,7 +24,7 @@ from reread.live.events import Event, Permission
 from reread.live.limits import CostGate, CostLimit, CostMeter, Reached
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.live.rules import AllowRule, allowing
-from reread.live.transport import Errands
+from reread.live.transport import BackgroundTasks
 from reread.views.html.call_parts import MOST_SUGGESTIONS
 from reread.views.permissions import in_words, questions_of
 from reread.views.text import shorten
@@ -111,7 +111,7 @@ class Run:
         self._is_busy = True
         self._calls: dict[str, events.ToolCall] = {}
         self._asked_at: dict[str, datetime] = {}
-        self._errands = Errands()
+        self._background = BackgroundTasks()
         self._task: asyncio.Task[None] | None = None
         self._lock = threading.Lock()
         self._read: tuple[int, SessionView] | None = None
@@ -297,13 +297,13 @@ class Run:
             self.version += 1
             self._on_news()
 
-    def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
+    def _send_out(self, task: Coroutine[Any, Any, None]) -> None:
         """Runs in a task of its own: the loop over the events must not wait for an answer of the client."""
-        self._errands.send(self._quietly(errand))
+        self._background.send(self._quietly(task))
 
-    async def _quietly(self, errand: Coroutine[Any, Any, None]) -> None:
+    async def _quietly(self, task: Coroutine[Any, Any, None]) -> None:
         try:
-            await errand
+            await task
         except (ClientError, ClientRefused) as problem:
             self.note = str(problem)
             self._changed()
