@@ -58,6 +58,21 @@ RECORDS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "permission-mode": ("PermissionMode", {"permissionMode": "plan"}),
     "mode": ("Mode", {"mode": "normal"}),
+    "tag": ("SessionTag", {"tag": "release"}),
+    "agent-setting": ("AgentSetting", {"agentSetting": "reviewer"}),
+    "relocated": ("Relocated", {"relocatedCwd": "/srv/app"}),
+    "worktree-state": (
+        "WorktreeState",
+        {"worktreeSession": {"originalCwd": "/a", "worktreePath": "/a/w", "worktreeName": "w", "worktreeBranch": "b"}},
+    ),
+    "continued-in": ("ContinuedIn", {"continuedInSessionId": "s2"}),
+    "derived-from": (
+        "DerivedFrom",
+        {
+            "v": 1,
+            "sessions": [{"type": "claude_code_session", "id": "s0", "via": "branch"}, {"type": "unknown", "id": None}],
+        },
+    ),
     "last-prompt": ("LastPrompt", {"lastPrompt": "a", "leafUuid": "u", "explicit": True}),
     "ai-title": ("AiTitle", {"aiTitle": "a"}),
     "custom-title": ("CustomTitle", {"customTitle": "a"}),
@@ -196,6 +211,20 @@ ATTACHMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "remote_session_change": ("RemoteSessionChange", {"url": "u", "commit": "c", "pr": None}),
     "prompt_snapshot": ("PromptSnapshot", {"systemPrompt": [], "tools": []}),
+    "hook_permission_decision": (
+        "HookPermissionDecision",
+        {"decision": "allow", "toolUseID": "t", "hookEvent": "PermissionRequest"},
+    ),
+    "thinking_stripped": ("ThinkingStripped", {"scope": "partial", "from": {"messageId": "m", "thinkingIndex": 0}}),
+    "tool_results_cut": ("ToolResultsCut", {"callIds": ["t"], "standIn": "s", "roughTokens": 12_000}),
+    "whole_texts_withdrawn": ("WholeTextsWithdrawn", {}),
+    "instructions": ("Instructions", {"content": "c", "reason": "r"}),
+    "instruction_files_not_loaded": ("InstructionFilesNotLoaded", {"paths": ["CLAUDE.md"]}),
+    "memory_update": ("MemoryUpdate", {"source": "s", "summary": "m", "paths": [], "inContextPaths": []}),
+    "token_usage": ("TokenUsage", {"used": 1, "total": 2, "remaining": 1}),
+    "budget_usd": ("BudgetUsd", {"used": 0.5, "total": 2, "remaining": 1.5}),
+    "invoked_skills": ("InvokedSkills", {"skills": []}),
+    "plan_file_reference": ("PlanFileReference", {"planFilePath": "p", "planContent": "c"}),
     "unknown_command_fallback": ("UnknownCommandFallback", {"commandName": "c", "availableCommandNames": []}),
 }
 

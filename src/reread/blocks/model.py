@@ -92,6 +92,8 @@ class HeadingBlock(ShownBlock, frozen=True, kw_only=True):
     branches: int = 1
     unsaid: int = 0
     """Words of Claude that the client did not store."""
+    told: tuple[str, ...] = ()
+    """What lines beside the conversation say of the session, in sentences."""
     usage: Tokens | None = None
     problems: tuple[str, ...] = ()
     mark: Mark = NO_MARK

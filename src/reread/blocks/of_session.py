@@ -24,6 +24,7 @@ from reread.sessions import (
     requests_of,
     spoken_groups,
 )
+from reread.sessions.client_facts import client_facts
 
 from .model import (
     NOWHERE,
@@ -90,6 +91,7 @@ def heading_of(session: Session) -> HeadingBlock:
         agents=len(session.working_agents),
         branches=len(session.branches),
         unsaid=len(session.every_unsaid),
+        told=tuple(client_facts(session).sentences()),
         usage=session.total_usage,
         problems=tuple(session.problems),
         mark=session.mark,

@@ -360,6 +360,87 @@ class UnknownCommandFallback(_Attachment, tag="unknown_command_fallback", frozen
     available_command_count: int | None = None
 
 
+class HookPermissionDecision(_Hook, tag="hook_permission_decision", frozen=True):
+    decision: str | None = None
+
+
+class OutOfContext(_Attachment, frozen=True):
+    """What was taken out of what the model sees; the transcript still has it."""
+
+    @property
+    def taken(self) -> str:
+        return ""
+
+
+class ThinkingStripped(OutOfContext, tag="thinking_stripped", frozen=True):
+    scope: str | None = None
+    begins: Raw = field(default=ABSENT, name="from")
+
+    @property
+    def taken(self) -> str:
+        return "thinking" if self.scope == "all" else "a part of the thinking"
+
+
+class ToolResultsCut(OutOfContext, tag="tool_results_cut", frozen=True):
+    call_ids: list[str] | None = None
+    stand_in: str | None = None
+    rough_tokens: Number | None = None
+
+    @property
+    def taken(self) -> str:
+        size = f", about {self.rough_tokens:,.0f} tokens" if self.rough_tokens is not None else ""
+        return f"results of tools ({len(self.call_ids or ())}{size})"
+
+
+class WholeTextsWithdrawn(OutOfContext, tag="whole_texts_withdrawn", frozen=True):
+    @property
+    def taken(self) -> str:
+        return "whole texts of files"
+
+
+class Instructions(_WithContent, tag="instructions", frozen=True):
+    """The rules that were in force."""
+
+    files: Raw = ABSENT
+    changed: Raw = ABSENT
+    reason: str | None = None
+
+
+class InstructionFilesNotLoaded(_Attachment, tag="instruction_files_not_loaded", frozen=True):
+    paths: list[str] | None = None
+
+
+class MemoryUpdate(_Attachment, tag="memory_update", frozen=True):
+    source: str | None = None
+    summary: str | None = None
+    paths: list[str] | None = None
+    in_context_paths: list[str] | None = None
+
+
+class TokenUsage(_Attachment, tag="token_usage", frozen=True):
+    used: Number | None = None
+    total: Number | None = None
+    remaining: Number | None = None
+
+
+class BudgetUsd(_Attachment, tag="budget_usd", frozen=True):
+    used: Number | None = None
+    total: Number | None = None
+    remaining: Number | None = None
+
+
+class InvokedSkills(_Attachment, tag="invoked_skills", frozen=True):
+    """Skills that the model is reminded of after a compaction."""
+
+    skills: Raw = ABSENT
+    mcp_skill_entries: Raw = ABSENT
+
+
+class PlanFileReference(_Attachment, tag="plan_file_reference", frozen=True):
+    plan_file_path: str | None = None
+    plan_content: str | None = None
+
+
 class UnknownAttachment(_Attachment, tag=UNKNOWN_TAG, frozen=True):
     type_name: str | None = None
     value: Raw = ABSENT
@@ -420,6 +501,17 @@ AttachmentBody = (
     | RemoteSessionChange
     | PromptSnapshot
     | UnknownCommandFallback
+    | HookPermissionDecision
+    | ThinkingStripped
+    | ToolResultsCut
+    | WholeTextsWithdrawn
+    | Instructions
+    | InstructionFilesNotLoaded
+    | MemoryUpdate
+    | TokenUsage
+    | BudgetUsd
+    | InvokedSkills
+    | PlanFileReference
     | UnknownAttachment
 )
 

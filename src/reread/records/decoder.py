@@ -42,6 +42,7 @@ from .frames import (
 from .lenient import FAILURES, OURS, parse, salvage, with_transcript_spelling
 from .state import (
     AgentName,
+    AgentSetting,
     AiTitle,
     ApiRequest,
     ApiRequestBlob,
@@ -84,6 +85,12 @@ AnyRecord = (
     | AiTitle
     | CustomTitle
     | AgentName
+    | AgentSetting
+    | SessionTag
+    | Relocated
+    | WorktreeState
+    | ContinuedIn
+    | DerivedFrom
     | PrLink
     | BridgeSession
     | AtisLatch

@@ -88,6 +88,58 @@ class AgentName(Record, tag="agent-name", frozen=True):
     """The session's name as the person set it; the same as the custom title."""
 
 
+class SessionTag(Record, tag="tag", frozen=True):
+    """Set by `tagSession` of the official SDK; empty when it was taken away."""
+
+    tag: str | None = None
+
+
+class AgentSetting(Record, tag="agent-setting", frozen=True):
+    agent_setting: str | None = None
+
+
+class Relocated(Record, tag="relocated", frozen=True):
+    relocated_cwd: str | None = None
+
+
+class Worktree(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
+    original_cwd: str | None = None
+    pre_enter_original_cwd: str | None = None
+    worktree_path: str | None = None
+    worktree_name: str | None = None
+    worktree_branch: str | None = None
+    original_branch: str | None = None
+    original_head_commit: str | None = None
+    session_id: str | None = None
+    tmux_session_name: str | None = None
+    hook_based: bool | None = None
+    entered_existing: bool | None = None
+    made_elsewhere: Raw = ABSENT
+    extension_root: str | None = None
+
+
+class WorktreeState(Record, tag="worktree-state", frozen=True):
+    worktree_session: Worktree | None = None
+    """None once the session left it."""
+
+
+class ContinuedIn(Record, tag="continued-in", frozen=True):
+    """The conversation goes on in another session, in the background."""
+
+    continued_in_session_id: str | None = None
+
+
+class SessionOrigin(Struct, frozen=True, gc=False):
+    type: str | None = None
+    id: str | None = None
+    via: str | None = None
+
+
+class DerivedFrom(Record, tag="derived-from", frozen=True):
+    v: int | None = None
+    sessions: list[SessionOrigin] | None = None
+
+
 class PrLink(Record, tag="pr-link", frozen=True):
     pr_number: int | None = None
     pr_url: str | None = None

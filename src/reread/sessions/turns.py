@@ -38,8 +38,12 @@ from reread.records.attachments import (
     DirectoryAttachment,
     FileAttachment,
     HookNonBlockingError,
+    HookPermissionDecision,
     HookStoppedContinuation,
     HookSystemMessage,
+    InstructionFilesNotLoaded,
+    MemoryUpdate,
+    OutOfContext,
     UnknownAttachment,
 )
 from reread.records.state import ContinuedIn
@@ -419,6 +423,17 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
         given = body.filename if isinstance(body, FileAttachment) else body.path
         name = body.display_path or given or "a file"
         return [Notice(what="document", text=name, record=record, detail=body.as_text)]
+    if isinstance(body, OutOfContext):
+        text = f"{body.taken} taken out of what the model sees"
+        return [Notice(what="informational", text=text, record=record)]
+    if isinstance(body, InstructionFilesNotLoaded) and body.paths:
+        text = f"instruction files not loaded: {', '.join(body.paths)}"
+        return [Notice(what="informational", text=text, record=record)]
+    if isinstance(body, MemoryUpdate) and body.summary:
+        return [Notice(what="informational", text=f"memory: {body.summary}", record=record)]
+    if isinstance(body, HookPermissionDecision):
+        text = f"{body.decision or 'decided'} by a hook ({body.hook_event or 'unknown event'})"
+        return [Notice(what="hook", text=text, record=record)]
     if type(body) is UnknownAttachment:
         return [Notice(what="unknown", text=body.as_text or f"attachment of type {body.type_name}", record=record)]
     # What a stop hook told the model has a line of its own.

@@ -18,6 +18,7 @@ from reread.live import events
 from reread.live.events import Event
 from reread.records import Usage
 from reread.sessions import Branch, Session, Subagent, split_tool_name
+from reread.sessions.client_facts import client_facts
 
 from .numbers import by_version
 from .session_list import mark_fields
@@ -35,7 +36,12 @@ def session_document(
     made = SessionBlocks(session)
     return {
         "schema": "reread.session/1",
-        "session": session_row(session) | {"unsaid": len(session.every_unsaid)} | (kept or {}),
+        "session": {
+            **session_row(session),
+            "unsaid": len(session.every_unsaid),
+            "client": asdict(client_facts(session)),
+            **(kept or {}),
+        },
         "turns": [
             turn_document(made.turn(session, turn))
             for branch in branches

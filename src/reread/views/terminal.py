@@ -105,7 +105,7 @@ def heading_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
         f"{tokens(usage.output_tokens)} out" if usage is not None else None,
         money(usage.cost, is_partial=usage.unpriced_tokens > 0) if usage is not None else None,
     ]
-    for text in (" · ".join(fact for fact in facts if fact), f"session {heading.id}"):
+    for text in (" · ".join(fact for fact in facts if fact), *heading.told, f"session {heading.id}"):
         yield from view.wrapped(one_line(text), "dim")
     yield from mark_lines(heading.mark, view)
     for problem in heading.problems:

@@ -23,6 +23,7 @@ from reread.features.edits.net import FileDiff, SessionEdits, totals
 from reread.features.edits.patches import numbered
 from reread.records import Record, User
 from reread.sessions import Branch, Conversation, Session, Subagent, Tokens, ToolCall, Turn
+from reread.sessions.client_facts import client_facts
 from reread.views.calls import shown_path
 from reread.views.numbers import count, duration, money, tokens
 from reread.views.terminal import NOTICE_LOOKS
@@ -114,6 +115,7 @@ class SessionParts:
             count(len(session.branches), "branch") if len(session.branches) > 1 else "",
             count(len(session.compactions), "compaction") if session.compactions else "",
             f"{count(len(session.every_unsaid), 'text')} of Claude not stored" if session.every_unsaid else "",
+            *(one_line(each) for each in client_facts(session).sentences()),
             *(one_line(model)[:60] for model in _models(session)),
         ]
         return [fact for fact in facts if fact]

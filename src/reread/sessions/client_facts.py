@@ -1,0 +1,70 @@
+"""What lines beside the conversation say about a session: its tag, agent and worktree, and the sessions it belongs to.
+
+The client repeats these lines at every turn: the last of each kind counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from msgspec import Struct
+
+from reread.records import Record
+from reread.records.state import AgentSetting, ContinuedIn, DerivedFrom, Relocated, SessionTag, WorktreeState
+
+from .conversation import Conversation
+
+R = TypeVar("R", bound=Record)
+
+
+class ClientFacts(Struct, frozen=True, kw_only=True):
+    """Empty strings where no line says it."""
+
+    tag: str = ""
+    agent: str = ""
+    worktree: str = ""
+    """The folder of the worktree it is in."""
+    branch: str = ""
+    """The branch of that worktree."""
+    relocated: str = ""
+    """The working directory it was moved to."""
+    continued_in: str = ""
+    """The session that goes on with the conversation."""
+    derived_from: tuple[str, ...] = ()
+    """The sessions it knows something from."""
+
+    def sentences(self) -> Iterator[str]:
+        if self.tag:
+            yield f"tag: {self.tag}"
+        if self.agent:
+            yield f"agent: {self.agent}"
+        if self.worktree:
+            yield f"worktree: {self.worktree}" + (f" (branch {self.branch})" if self.branch else "")
+        if self.relocated:
+            yield f"moved to {self.relocated}"
+        if self.continued_in:
+            yield f"continued in session {self.continued_in}"
+        if self.derived_from:
+            yield f"knows from session {', '.join(self.derived_from)}"
+
+
+def client_facts(conversation: Conversation) -> ClientFacts:
+    tag, agent = _last(conversation, SessionTag), _last(conversation, AgentSetting)
+    relocated, continued = _last(conversation, Relocated), _last(conversation, ContinuedIn)
+    state, derived = _last(conversation, WorktreeState), _last(conversation, DerivedFrom)
+    worktree = state.worktree_session if state is not None else None
+    return ClientFacts(
+        tag=(tag.tag if tag is not None else None) or "",
+        agent=(agent.agent_setting if agent is not None else None) or "",
+        worktree=(worktree.worktree_path if worktree is not None else None) or "",
+        branch=(worktree.worktree_branch if worktree is not None else None) or "",
+        relocated=(relocated.relocated_cwd if relocated is not None else None) or "",
+        continued_in=(continued.continued_in_session_id if continued is not None else None) or "",
+        derived_from=tuple(each.id for each in (derived.sessions if derived is not None else None) or () if each.id),
+    )
+
+
+def _last(conversation: Conversation, kind: type[R]) -> R | None:
+    found = conversation.beside.get(kind)
+    return found[-1] if found and isinstance(found[-1], kind) else None

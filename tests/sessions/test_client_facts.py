@@ -1,0 +1,91 @@
+"""What the newest clients write beside the conversation, and what is shown of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reread.sessions import Notice, Session
+from reread.sessions.client_facts import ClientFacts, client_facts
+from reread.testing import a_line, a_prompt, a_reply, an_attachment, build
+from reread.views.session_json import session_document
+from reread.views.terminal import session_lines
+from reread.views.text import Style
+from reread.views.values import View
+
+
+def a_moved_session() -> Session:
+    worktree = {"worktreePath": "/srv/app/.worktrees/lamp", "worktreeBranch": "lamp"}
+    return build(
+        a_line("tag", tag="draft"),
+        a_line("worktree-state", worktreeSession=worktree),
+        a_prompt("go"),
+        a_reply("Done."),
+        a_line("tag", tag="release"),
+        a_line("agent-setting", agentSetting="reviewer"),
+        a_line("relocated", relocatedCwd="/srv/app"),
+        a_line("continued-in", continuedInSessionId="5e55"),
+        a_line("derived-from", v=1, sessions=[{"type": "claude_code_session", "id": "0a0a"}, {"type": "unknown"}]),
+    )
+
+
+def test_the_last_line_of_each_kind_counts() -> None:
+    assert client_facts(a_moved_session()) == ClientFacts(
+        tag="release",
+        agent="reviewer",
+        worktree="/srv/app/.worktrees/lamp",
+        branch="lamp",
+        relocated="/srv/app",
+        continued_in="5e55",
+        derived_from=("0a0a",),
+    )
+    assert client_facts(build(a_prompt("go"))) == ClientFacts()
+
+
+def test_a_worktree_that_was_left_is_no_longer_said() -> None:
+    worktree = {"worktreePath": "/w"}
+    left = build(a_line("worktree-state", worktreeSession=worktree), a_line("worktree-state", worktreeSession=None))
+    assert client_facts(left).worktree == ""
+
+
+def test_they_are_above_the_session_and_in_its_document() -> None:
+    session = a_moved_session()
+    lines = list(session_lines(session, session.branches[:1], None, View(width=100, style=Style(False))))
+    wanted = ["tag: release", "agent: reviewer", "worktree: /srv/app/.worktrees/lamp (branch lamp)"]
+    wanted += ["moved to /srv/app", "continued in session 5e55", "knows from session 0a0a"]
+    assert [line for line in lines if line in wanted] == wanted
+    assert session_document(session, session.branches, None)["session"]["client"]["continued_in"] == "5e55"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "text"),
+    [
+        ("thinking_stripped", {"scope": "all"}, "thinking taken out of what the model sees"),
+        ("thinking_stripped", {"scope": "partial"}, "a part of the thinking taken out of what the model sees"),
+        (
+            "tool_results_cut",
+            {"callIds": ["a", "b"], "roughTokens": 12000},
+            "results of tools (2, about 12,000 tokens) taken out of what the model sees",
+        ),
+        ("whole_texts_withdrawn", {}, "whole texts of files taken out of what the model sees"),
+        ("instruction_files_not_loaded", {"paths": ["a/CLAUDE.md"]}, "instruction files not loaded: a/CLAUDE.md"),
+        ("memory_update", {"summary": "uses tabs"}, "memory: uses tabs"),
+        (
+            "hook_permission_decision",
+            {"decision": "allow", "hookEvent": "PermissionRequest"},
+            "allow by a hook (PermissionRequest)",
+        ),
+    ],
+)
+def test_what_the_client_did_to_the_context_is_said_where_it_happened(
+    kind: str, fields: dict[str, Any], text: str
+) -> None:
+    session = build(a_prompt("go"), an_attachment(kind, **fields), a_reply("Done."))
+    assert [step.text for turn in session.turns for step in turn.steps if isinstance(step, Notice)] == [text]
+
+
+@pytest.mark.parametrize("kind", ["token_usage", "budget_usd", "invoked_skills", "plan_file_reference", "instructions"])
+def test_what_is_for_the_model_alone_is_no_notice(kind: str) -> None:
+    session = build(a_prompt("go"), an_attachment(kind), a_reply("Done."))
+    assert not [step for turn in session.turns for step in turn.steps if isinstance(step, Notice)]
