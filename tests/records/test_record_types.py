@@ -223,8 +223,6 @@ ATTACHMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "memory_update": ("MemoryUpdate", {"source": "s", "summary": "m", "paths": [], "inContextPaths": []}),
     "token_usage": ("TokenUsage", {"used": 1, "total": 2, "remaining": 1}),
     "budget_usd": ("BudgetUsd", {"used": 0.5, "total": 2, "remaining": 1.5}),
-    "invoked_skills": ("InvokedSkills", {"skills": []}),
-    "plan_file_reference": ("PlanFileReference", {"planFilePath": "p", "planContent": "c"}),
     "unknown_command_fallback": ("UnknownCommandFallback", {"commandName": "c", "availableCommandNames": []}),
 }
 

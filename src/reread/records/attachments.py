@@ -195,6 +195,7 @@ class InvokedSkills(_Attachment, tag="invoked_skills", frozen=True):
     """Skills that were used before a compaction, told to the model again."""
 
     skills: list[Any] | None = None
+    mcp_skill_entries: Raw = ABSENT
 
 
 class DynamicSkill(_Attachment, tag="dynamic_skill", frozen=True):
@@ -368,7 +369,7 @@ class OutOfContext(_Attachment, frozen=True):
     """What was taken out of what the model sees; the transcript still has it."""
 
     @property
-    def taken(self) -> str:
+    def removed_part(self) -> str:
         return ""
 
 
@@ -377,7 +378,7 @@ class ThinkingStripped(OutOfContext, tag="thinking_stripped", frozen=True):
     begins: Raw = field(default=ABSENT, name="from")
 
     @property
-    def taken(self) -> str:
+    def removed_part(self) -> str:
         return "thinking" if self.scope == "all" else "a part of the thinking"
 
 
@@ -387,14 +388,14 @@ class ToolResultsCut(OutOfContext, tag="tool_results_cut", frozen=True):
     rough_tokens: Number | None = None
 
     @property
-    def taken(self) -> str:
+    def removed_part(self) -> str:
         size = f", about {self.rough_tokens:,.0f} tokens" if self.rough_tokens is not None else ""
         return f"results of tools ({len(self.call_ids or ())}{size})"
 
 
 class WholeTextsWithdrawn(OutOfContext, tag="whole_texts_withdrawn", frozen=True):
     @property
-    def taken(self) -> str:
+    def removed_part(self) -> str:
         return "whole texts of files"
 
 
@@ -427,18 +428,6 @@ class BudgetUsd(_Attachment, tag="budget_usd", frozen=True):
     used: Number | None = None
     total: Number | None = None
     remaining: Number | None = None
-
-
-class InvokedSkills(_Attachment, tag="invoked_skills", frozen=True):
-    """Skills that the model is reminded of after a compaction."""
-
-    skills: Raw = ABSENT
-    mcp_skill_entries: Raw = ABSENT
-
-
-class PlanFileReference(_Attachment, tag="plan_file_reference", frozen=True):
-    plan_file_path: str | None = None
-    plan_content: str | None = None
 
 
 class UnknownAttachment(_Attachment, tag=UNKNOWN_TAG, frozen=True):
@@ -510,8 +499,6 @@ AttachmentBody = (
     | MemoryUpdate
     | TokenUsage
     | BudgetUsd
-    | InvokedSkills
-    | PlanFileReference
     | UnknownAttachment
 )
 

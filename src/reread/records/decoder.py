@@ -94,11 +94,6 @@ AnyRecord = (
     | PrLink
     | BridgeSession
     | AtisLatch
-    | ContinuedIn
-    | DerivedFrom
-    | Relocated
-    | WorktreeState
-    | SessionTag
     | ToolsUsed
     | CostState
     | ApiRequest

@@ -91,7 +91,7 @@ class AgentName(Record, tag="agent-name", frozen=True):
 class SessionTag(Record, tag="tag", frozen=True):
     """Set by `tagSession` of the official SDK; empty when it was taken away."""
 
-    tag: str | None = None
+    given: str | None = field(default=None, name="tag")
 
 
 class AgentSetting(Record, tag="agent-setting", frozen=True):
@@ -124,7 +124,7 @@ class WorktreeState(Record, tag="worktree-state", frozen=True):
 
 
 class ContinuedIn(Record, tag="continued-in", frozen=True):
-    """The conversation goes on in another session, in the background."""
+    """The conversation moved to the background: its other half is a session of its own (2.1.258 and later)."""
 
     continued_in_session_id: str | None = None
 
@@ -151,30 +151,6 @@ class BridgeSession(Record, tag="bridge-session", frozen=True):
     last_sequence_num: int | None = None
     owner_account_uuid: str | None = None
     owner_organization_uuid: str | None = None
-
-
-class ContinuedIn(Record, tag="continued-in", frozen=True):
-    """The conversation moved to the background: its other half is a session of its own (2.1.258 and later)."""
-
-    continued_in_session_id: str | None = None
-
-
-class DerivedFrom(Record, tag="derived-from", frozen=True):
-    sessions: Raw = ABSENT
-
-
-class Relocated(Record, tag="relocated", frozen=True):
-    relocated_cwd: str | None = None
-
-
-class WorktreeState(Record, tag="worktree-state", frozen=True):
-    worktree_session: Raw = ABSENT
-
-
-class SessionTag(Record, tag="tag", frozen=True):
-    """A tag that the person gave the session in the client."""
-
-    given: str | None = field(default=None, name="tag")
 
 
 class AtisLatch(Record, tag="atis-latch", frozen=True):

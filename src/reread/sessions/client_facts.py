@@ -55,7 +55,7 @@ def client_facts(conversation: Conversation) -> ClientFacts:
     state, derived = _last(conversation, WorktreeState), _last(conversation, DerivedFrom)
     worktree = state.worktree_session if state is not None else None
     return ClientFacts(
-        tag=(tag.tag if tag is not None else None) or "",
+        tag=(tag.given if tag is not None else None) or "",
         agent=(agent.agent_setting if agent is not None else None) or "",
         worktree=(worktree.worktree_path if worktree is not None else None) or "",
         branch=(worktree.worktree_branch if worktree is not None else None) or "",

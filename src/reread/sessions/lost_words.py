@@ -13,7 +13,11 @@ from collections.abc import Iterable, Iterator
 from reread.records import Assistant, Block, Record, Thinking
 
 UNSAID = "Claude wrote something here; the client did not store it"
-REMEDY = '`reread run` keeps what the client shows; `"showThinkingSummaries": true` in settings.json has it stored'
+REMEDY = (
+    '`"showThinkingSummaries": true` in settings.json has the interactive client ask for them;'
+    " `reread run PROMPT -- --thinking-display summarized` asks for them and keeps them"
+)
+"""What the clients 2.1.197 and 2.1.327 were seen to ask for; in print mode the setting alone asks for nothing."""
 _KIND = (2, 1, 8)
 """The fields within fields of a signature that lead to the kind of its block."""
 _LONGEST_NUMBER = 63

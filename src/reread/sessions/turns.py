@@ -424,7 +424,7 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
         name = body.display_path or given or "a file"
         return [Notice(what="document", text=name, record=record, detail=body.as_text)]
     if isinstance(body, OutOfContext):
-        text = f"{body.taken} taken out of what the model sees"
+        text = f"{body.removed_part} taken out of what the model sees"
         return [Notice(what="informational", text=text, record=record)]
     if isinstance(body, InstructionFilesNotLoaded) and body.paths:
         text = f"instruction files not loaded: {', '.join(body.paths)}"

@@ -160,7 +160,8 @@ def _fate(withdrawn: str | None) -> Document:
 
 
 def _thinking(thought: ThinkingBlock) -> Document:
-    return {"text": thought.text, "redacted": thought.is_redacted}
+    display = getattr(thought.place.record, "thinking_display", None)
+    return {"text": thought.text, "redacted": thought.is_redacted, **({"display": display} if display else {})}
 
 
 def _words(words: WordsBlock | NoticeBlock) -> Document:
