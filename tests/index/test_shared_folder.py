@@ -384,3 +384,21 @@ def test_this_machine_and_unknown_ones_are_not_thrown_out(desk: Desk, laptop: De
         with pytest.raises(BadInput, match="no machine is called"):
             archive.safe.forget_machine("tablet")
     assert desk.names() == [FIRST, SECOND]
+
+
+@pytest.mark.parametrize("has_own", [True, False])
+def test_a_machine_that_lost_file_and_index_never_takes_the_id_of_another(
+    desk: Desk, laptop: Desk, *, has_own: bool
+) -> None:
+    if has_own:
+        desk.push()
+    laptop.push()
+    desk.pull()
+    home = desk.root / "home"
+    for path in (*home.glob("machine.json"), *home.glob("reread.db*")):
+        path.unlink()
+    with desk.open() as archive:
+        archive.sync()
+        found = archive.inner.own_machine().id
+    assert (found == desk.id) == has_own
+    assert found != laptop.id

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reread import lazy
 from reread.foreign_files import read_regular
 from reread.home import sync_file, sync_folder, write_durably
+from reread.index.machine_file import KNOWN
 
 if TYPE_CHECKING:
     from cryptography import exceptions
@@ -24,7 +25,7 @@ else:
     ed25519 = lazy.module("cryptography.hazmat.primitives.asymmetric.ed25519")
     exceptions = lazy.module("cryptography.exceptions")
 
-_SECRET, _KNOWN = "machine.key", "known_machines.json"
+_OWN_KEY = "machine.key"
 _LINE = lazy.pattern(rb"([0-9a-f]{64}) ([0-9a-f]{128})")
 _PURPOSE = b"reread journal 1\n"
 
@@ -79,7 +80,7 @@ def own_code(home: Path) -> str | None:
 
 def _secret(home: Path) -> bytes | None:
     try:
-        found = bytes.fromhex(read_regular(home / _SECRET, 1024).decode("ascii"))
+        found = bytes.fromhex(read_regular(home / _OWN_KEY, 1024).decode("ascii"))
     except (OSError, ValueError):
         return None
     return found if len(found) == 32 else None
@@ -87,8 +88,8 @@ def _secret(home: Path) -> bytes | None:
 
 def _new_secret(home: Path) -> bytes:
     secret = ed25519.Ed25519PrivateKey.generate().private_bytes_raw()
-    (home / _SECRET).unlink(missing_ok=True)  # damaged
-    number = os.open(home / _SECRET, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    (home / _OWN_KEY).unlink(missing_ok=True)  # damaged
+    number = os.open(home / _OWN_KEY, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(number, "w", encoding="ascii") as file:  # noqa: PTH123  a descriptor, no path
         file.write(secret.hex())
         file.flush()
@@ -105,7 +106,7 @@ class KnownMachines:
     """The keys of other machines, which of them were thrown out, and which sessions stay though others forgot them."""
 
     def __init__(self, home: Path) -> None:
-        self._path = home / _KNOWN
+        self._path = home / KNOWN
         found = _document(self._path)
         self._keys = {name: key for name, key in found["keys"].items() if isinstance(key, str)}
         self.thrown_out = {name: label for name, label in found["thrown_out"].items() if isinstance(label, str)}

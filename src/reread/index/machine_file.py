@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE = "machine.json"
+KNOWN = "known_machines.json"
+"""What is known of other machines; `exchange/keys.py` writes it."""
 _ID = lazy.pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -54,17 +56,23 @@ def add_own_machine(connection: sqlite3.Connection) -> None:
 
 
 def _id_in_safe(home: Path) -> str | None:
-    """The id in the pieces of the last pack, if all have the same: for when file and database are both lost."""
+    """The id in the pieces, if it is the only one besides those of machines that a pull got to know: for when file and
+    database are both lost."""
     folder = home / "safe"
     if not folder.is_dir():  # a new archive must not wait for the import of the safe
         return None
     from reread.safe.safe import FoundPiece, Safe
 
-    safe = Safe(folder)
-    packs = safe.packs()
-    found = {each.header.machine for each in safe.scan(max(packs, default=1)) if isinstance(each, FoundPiece)}
+    found = {each.header.machine for each in Safe(folder).scan() if isinstance(each, FoundPiece)} - _known_others(home)
     only = found.pop() if len(found) == 1 else ""
     return only if _ID.fullmatch(only) else None
+
+
+def _known_others(home: Path) -> set[str]:
+    try:
+        return set(json.loads((home / KNOWN).read_bytes())["keys"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return set()
 
 
 def _new_id() -> str:
