@@ -346,14 +346,7 @@ def load_session(
         except (RereadError, OSError) as problem:
             builder.add_problem(str(problem))
     builder.name(name or _session_id(files, builder))
-    for file in (*files.all, *orphans):
-        builder.add_file(str(file.path), file.size)
-        try:
-            add_file(builder, file, disk)
-        except (SourceError, OSError) as problem:
-            builder.add_problem(str(problem))
-        for loss in disk.losses(file):
-            builder.add_problem(loss)
+    _add_files(builder, (*files.all, *orphans), disk)
     session = builder.build(LoadedSession)
     hint = _hint(session, files.trunk, disk) if files.trunk is not None else None
     if hint is not None:
@@ -361,6 +354,17 @@ def load_session(
         session = builder.build(LoadedSession)
     session.read_backup = read_backup
     return session
+
+
+def _add_files(builder: SessionBuilder, files: Iterable[SourceFile], disk: FileReader) -> None:
+    for file in files:
+        builder.add_file(str(file.path), file.size)
+        try:
+            add_file(builder, file, disk)
+        except (SourceError, OSError) as problem:
+            builder.add_problem(str(problem))
+        for loss in disk.losses(file):
+            builder.add_problem(loss)
 
 
 def _hint(session: Session, trunk: SourceFile, disk: FileReader) -> IndexEntry | None:

@@ -107,6 +107,12 @@ def examine(
     )
     orphans = [file for file in tree.files if file.kind is FileKind.SUBAGENT and file.session is None]
     groups = [_conversation_files(files) for files in tree.sessions] + [[file] for file in orphans]
+    _look_through_all(groups, health, progress)
+    health.left_out = _left_out(tree, health, kept, forgotten)
+    return health
+
+
+def _look_through_all(groups: list[list[SourceFile]], health: Health, progress: Progress | None) -> None:
     ledger = _Ledger(health)
     done, total = 0, sum(map(_size, groups))
     for share, found in in_order(_look_through, in_shares(groups, _size, SHARE), AHEAD, total):
@@ -114,8 +120,6 @@ def examine(
         done += sum(map(_size, share))
         if progress is not None:
             progress(done, total)
-    health.left_out = _left_out(tree, health, kept, forgotten)
-    return health
 
 
 def _left_out(tree: SourceTree, health: Health, kept: Mapping[str, int] | None, forgotten: Collection[str]) -> LeftOut:

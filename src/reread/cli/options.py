@@ -232,7 +232,11 @@ class Parser(argparse.ArgumentParser):
         close = main.spelled_like(wrong[2:], [each[2:] for each in known if each.startswith("--")])
         if wrong.startswith("--") and close:
             return f" (did you mean --{close}?)"
-        named = next((each for each in unknown if each in main.COMMANDS), None) if self.prog == "reread" else None
+        return self._command_first(unknown) if self.prog == "reread" else ""
+
+    @staticmethod
+    def _command_first(unknown: Sequence[str]) -> str:
+        named = next((each for each in unknown if each in main.COMMANDS), None)
         rest = [each for each in unknown if each != named]
         return f" (did you mean reread {' '.join([named, *rest])}?)" if named else ""
 

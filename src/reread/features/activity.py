@@ -74,18 +74,24 @@ def activity_of(session: Session, quiet: float) -> Activity:
     turn = session.turns[-1] if session.turns else None
     if turn is None or _has_ended(turn, quiet):
         return Activity(Doing.WAITING, is_guess=quiet > CLOSED_AFTER)
-    pending = [step for step in turn.steps if isinstance(step, ToolCall) and step.status is CallStatus.MISSING]
-    asked = next((call.name for call in pending if call.name in (QUESTION, PLAN)), None)
+    pending = _pending(turn)
+    asked = next((name for name in pending if name in (QUESTION, PLAN)), None)
     if asked is not None:
         return Activity(Doing.ASKING, asked, is_guess=quiet > GONE_AFTER)
     if quiet > GONE_AFTER:
         return Activity(Doing.SILENT, is_guess=True)
     if not pending:
         return Activity(Doing.THINKING)
-    silent = [call.name for call in pending if call.name not in AGENT_TOOLS]
+    silent = [name for name in pending if name not in AGENT_TOOLS]
     if silent and quiet > ANSWERS_WITHIN:
         return Activity(Doing.ASKING, silent[-1], is_guess=True)
-    return Activity(Doing.WORKING, pending[-1].name)
+    return Activity(Doing.WORKING, pending[-1])
+
+
+def _pending(turn: Turn) -> list[str]:
+    """The tools whose results are missing."""
+    calls = (step for step in turn.steps if isinstance(step, ToolCall))
+    return [call.name for call in calls if call.status is CallStatus.MISSING]
 
 
 def _has_ended(turn: Turn, quiet: float) -> bool:

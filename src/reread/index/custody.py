@@ -296,29 +296,15 @@ def settle(
     It is durable when it returns: the old packs are removed next, and rows that a power cut brought back would refer to
     them.
     """
-    sessions = set() if session is None else {session}
-    hidden = 0
-    ledger, copies = Ledger(connection, prices), CopyMarker(connection)
+    ledger = Ledger(connection, prices)
     with transaction(connection, durable=True):
-        for key in rewrite.keys:
-            row = connection.execute("SELECT id, session FROM file WHERE key = ?", (key,)).fetchone()
-            if row is None:
-                continue
-            file, of_session = row
-            hidden += unindex(connection, files, file)
-            ledger.drop(file)
-            copies.will_change(file)
-            _drop_file(connection, file)
-            if of_session is not None:
-                sessions.add(of_session)
-        ledger.settle()
-        copies.settle()
+        sessions, hidden = _drop_files(connection, files, rewrite.keys, ledger)
         connection.execute("DELETE FROM context WHERE id NOT IN (SELECT context FROM request)")
         now = int(time.time() * 1000)
         take_over_copy(connection, home)
         keep_forgotten(connection, [(key, now) for key in rewrite.keys])
         connection.execute("DELETE FROM source_state")  # it has names, too; the next sync walks again
-        for each in sessions:
+        for each in sessions if session is None else {session, *sessions}:
             _drop_session(connection, each)
         write_copy(connection, home)
         _move(connection, rewrite.moved)
@@ -326,10 +312,29 @@ def settle(
     return hidden
 
 
-def _drop_file(connection: sqlite3.Connection, file: int) -> None:
-    for table in ("tool_call", "prompt", "thought", "piece", "client_total", "file_copy"):
-        connection.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
-    connection.execute("DELETE FROM file WHERE id = ?", (file,))
+def _drop_files(
+    connection: sqlite3.Connection, files: SessionFileReader, keys: Sequence[str], ledger: Ledger
+) -> tuple[set[int], int]:
+    """Removes files with all that their lines tell; gives their sessions, and how many texts were hidden."""
+    sessions: set[int] = set()
+    hidden = 0
+    copies = CopyMarker(connection)
+    for key in keys:
+        row = connection.execute("SELECT id, session FROM file WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            continue
+        file, session = row
+        hidden += unindex(connection, files, file)
+        ledger.drop(file)
+        copies.will_change(file)
+        for table in ("tool_call", "prompt", "thought", "piece", "client_total", "file_copy"):
+            connection.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
+        connection.execute("DELETE FROM file WHERE id = ?", (file,))
+        if session is not None:
+            sessions.add(session)
+    ledger.settle()
+    copies.settle()
+    return sessions, hidden
 
 
 def _drop_session(connection: sqlite3.Connection, session: int) -> None:

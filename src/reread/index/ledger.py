@@ -102,14 +102,17 @@ class Ledger:
         self._drop_rows(file, gone.union(row[_KEY] for row in new if row[_KEY] in before))
         self._connection.executemany(_INSERT, new)
         self._quarters.update(quarter(row[_TIME]) for row in new)
-        times = [row.time for row in batch.rows.responses if row.time is not None]
-        if batch.since:
-            times += [time for time in self._span(file) if time is not None]
-        is_elsewhere = self._move(file, (min(times, default=None), max(times, default=None)))
+        is_elsewhere = self._move(file, self._new_span(file, batch))
         if is_elsewhere or (len(new) == len(rows) and not batch.since):
             self._files.add(file)
         else:
             self._keys.update(row[_KEY] for row in new if self._is_elsewhere(asker(row[_KEY]), file))
+
+    def _new_span(self, file: int, batch: FileBatch) -> tuple[int | None, int | None]:
+        times = [row.time for row in batch.rows.responses if row.time is not None]
+        if batch.since:
+            times += [time for time in self._span(file) if time is not None]
+        return min(times, default=None), max(times, default=None)
 
     def _rows_before(self, file: int, rows: Sequence[tuple[Any, ...]] | None) -> dict[str, tuple[Any, ...]]:
         """The stored rows of a file by key: of these responses, or of all if `rows` is None."""

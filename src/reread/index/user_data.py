@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from reread.errors import RereadError, StoreError
 from reread.home import write_durably
@@ -99,6 +99,9 @@ class CarriedOver(NamedTuple):
     """When marks were changed or removed: without it, an old mark could win over a later one of another machine."""
 
 
+_Row = TypeVar("_Row", bound=tuple[Any, ...])
+
+
 def take_over_copy(connection: sqlite3.Connection, home: Path) -> None:
     """Takes over the copy's rows into empty tables; to be called before the copy is written.
 
@@ -117,14 +120,19 @@ def take_over_copy(connection: sqlite3.Connection, home: Path) -> None:
 def keep_copied(connection: sqlite3.Connection, home: Path) -> None:
     """Adds rows that the copy has and the database lacks; call it inside a transaction."""
     copied = copied_in(home)
-    noted, moved = {row[0] for row in all_rows(connection)}, {row[0] for row in move_rows(connection)}
-    labelled, forgotten = {row[:2] for row in labels(connection)}, {row[0] for row in forgotten_rows(connection)}
-    dated = {row[0] for row in change_rows(connection)} - {row[0] for row in copied.marks if row[0] not in noted}
-    keep_rows(connection, [row for row in copied.marks if row[0] not in noted])
-    keep_changes(connection, [row for row in copied.changed if row[0] not in dated])
-    keep_moves(connection, [row for row in copied.moved if row[0] not in moved])
-    keep_labels(connection, [row for row in copied.labels if row[:2] not in labelled])
-    keep_forgotten(connection, [row for row in copied.forgotten if row[0] not in forgotten])
+    new = _lacking(copied.marks, all_rows(connection))
+    dated = _lacking(change_rows(connection), new)  # a new mark comes with its own time
+    keep_rows(connection, new)
+    keep_changes(connection, _lacking(copied.changed, dated))
+    keep_moves(connection, _lacking(copied.moved, move_rows(connection)))
+    keep_labels(connection, _lacking(copied.labels, labels(connection), columns=2))
+    keep_forgotten(connection, _lacking(copied.forgotten, forgotten_rows(connection)))
+
+
+def _lacking(rows: Iterable[_Row], there: Iterable[tuple[Any, ...]], *, columns: int = 1) -> list[_Row]:
+    """The rows whose first columns no row there has."""
+    known = {row[:columns] for row in there}
+    return [row for row in rows if row[:columns] not in known]
 
 
 def forgotten_rows(connection: sqlite3.Connection) -> list[tuple[str, int]]:

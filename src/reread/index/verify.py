@@ -125,6 +125,8 @@ def _sessions(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool
             yield f"index: the figures of session {printable(as_path(uuid))} are not those of its responses"
 
 
+Tell = Callable[[int, int], None]
+"""Is called with the number of proved bytes of the safe, and of all."""
 _Places = dict[tuple[int, int], str]
 """The digest of each proved piece, by its pack and offset."""
 
@@ -159,18 +161,12 @@ class Verified(Struct, frozen=True, kw_only=True):
 
 
 def verify(
-    connection: sqlite3.Connection,
-    safe: Safe,
-    prices: Prices,
-    *,
-    may_write: bool = True,
-    tell: Callable[[int, int], None] | None = None,
+    connection: sqlite3.Connection, safe: Safe, prices: Prices, *, may_write: bool = True, tell: Tell | None = None
 ) -> Verified:
     """Decompresses and hashes every piece, looks for the piece of every row, lets SQLite check its own pages, and adds
     up the sums again.
 
-    `custody.recover` must have cleaned up after a crash before. `tell` is called with the number of proved bytes of the
-    safe, and of all.
+    `custody.recover` must have cleaned up after a crash before.
     """
     damaged = damaged_index(connection, may_write=may_write)
     is_damaged = bool(damaged)
@@ -210,9 +206,7 @@ class _SafeRead(NamedTuple):
     left_out: list[tuple[PieceHeader, str]]
 
 
-def _read_safe(
-    connection: sqlite3.Connection, safe: Safe, gate: Gate | None, tell: Callable[[int, int], None] | None
-) -> _SafeRead:
+def _read_safe(connection: sqlite3.Connection, safe: Safe, gate: Gate | None, tell: Tell | None) -> _SafeRead:
     """Without a gate nothing is said about rows: those of a damaged index prove nothing about the safe, and may be of
     any type."""
     places: _Places = {}

@@ -131,6 +131,10 @@ def build(
         about |= {"sessions": sum(each.sessions for each in done), "bytes": sum(each.bytes_read for each in done)}
         about["cpu_seconds"] = sum(each.cpu_seconds for each in done)
         lake.commit({**about, "prices": prices.digest, "extractor": EXTRACTOR})
+    return _built(lake, engine, plan, done)
+
+
+def _built(lake: DeltaLake, engine: str, plan: LakePlan, done: Sequence[ShareDone]) -> LakeBuilt:
     read, old = sum(each.sessions for each in done), sum(len(each.too_old) for each in done)
     return LakeBuilt(
         engine=engine,

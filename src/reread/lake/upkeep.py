@@ -6,7 +6,7 @@ the difference is applied to the tables; whole numbers can be subtracted exactly
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -199,14 +199,7 @@ def forget(lake: DeltaLake, chosen: Chosen, prices: Prices) -> LakeForgotten:
     ids = set(chosen.ids)
     of_session = lake.rows(SESSION.name, ["key", "id", "month"]).to_pylist()
     keys = {row["key"]: row["month"] for row in of_session if row["id"] in ids}
-    known = lake.rows(FILE.name, ["key", "session", "uri", "copy_of", "month"]).to_pylist()
-    files = {row["key"]: row["month"] for row in known if row["session"] in keys}
-    marks = {place_mark(place) for place in chosen.places}
-    copies = {
-        row["key"]: row["month"]
-        for row in known
-        if row["copy_of"] in files or (row["copy_of"] is not None and not marks.isdisjoint(marks_above(row["uri"])))
-    }
+    files, copies = _files_of(lake, keys.keys(), chosen.places)
     before = sum(lake.count(table.name) for table in SHARED)
     lake.begin()
     with Recount(lake, prices) as recount:
@@ -222,6 +215,16 @@ def forget(lake: DeltaLake, chosen: Chosen, prices: Prices) -> LakeForgotten:
     rows = before - sum(lake.count(table.name) for table in SHARED)
     removed = vacuum(lake, hours=0, compacts=False)
     return LakeForgotten(sessions=len(keys), files=len(files | copies), rows=rows, files_removed=removed)
+
+
+def _files_of(lake: DeltaLake, sessions: Set[str], places: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The months of the files of sessions by key, and those of copies: of these files, or in these places."""
+    known = lake.rows(FILE.name, ["key", "session", "uri", "copy_of", "month"]).to_pylist()
+    files = {row["key"]: row["month"] for row in known if row["session"] in sessions}
+    marks = {place_mark(place) for place in places}
+    copied = [row for row in known if row["copy_of"] is not None]
+    copies = [row for row in copied if row["copy_of"] in files or not marks.isdisjoint(marks_above(row["uri"]))]
+    return files, {row["key"]: row["month"] for row in copies}
 
 
 def _remembered(chosen: Chosen) -> Iterable[dict[str, Any]]:

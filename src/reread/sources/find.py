@@ -279,9 +279,12 @@ class _Walk:
                 yield file
             if linked is not None:
                 linked.add(found)
-            below = [each for each in entries if _is_folder(each) and each.name not in _SKIPPED]
-            below = [each for each in below if not self._leads_above(each)]
-            waiting.extend((Path(each.path), linked or _linked(each)) for each in reversed(below))
+            waiting.extend((Path(each.path), linked or _linked(each)) for each in self._below(entries))
+
+    def _below(self, entries: Iterable[os.DirEntry[str]]) -> list[os.DirEntry[str]]:
+        """The folders to walk, last first."""
+        folders = [each for each in entries if _is_folder(each) and each.name not in _SKIPPED]
+        return [each for each in folders if not self._leads_above(each)][::-1]
 
     def _leads_above(self, entry: os.DirEntry[str]) -> bool:
         link = Path(entry.path)

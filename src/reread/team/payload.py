@@ -135,8 +135,6 @@ class Parcels:
         reported = [(one, file.contexts[one.context]) for file in kept.files for one in file.responses]
         numbers: dict[RequestContext, int] = {}
         places = [numbers.setdefault(context, len(numbers)) for _, context in reported]
-        raw = sorted({name for response, _ in reported if (name := without_secrets(response.model))})
-        named = [(name, self.archive.prices.model(name)) for name in raw]
         stands = [self._place(number, context) for context, number in numbers.items()]
         rows = [_response_document(one, stands[place]) for (one, _), place in zip(reported, places, strict=True)]
         there = known.told or {}
@@ -153,13 +151,18 @@ class Parcels:
                 "digest": each.digest,
                 "is_whole": known.told is None,
                 "numbers": _numbers(row),
-                "models": [{"raw": name, "model": m and m.name, "region": m and m.region} for name, m in named],
+                "models": self._models(response for response, _ in reported),
                 "places": [place for place in stands if place["number"] in used],
                 "files": [self._file(file, known) for file in self.kept.figures(each.stored)],
                 "told": changed,
                 "gone": [{"file": file, "key": key} for file, key in there.keys() - now],
             }
         )
+
+    def _models(self, responses: Iterable[Response]) -> list[Document]:
+        raw = sorted({name for response in responses if (name := without_secrets(response.model))})
+        named = [(name, self.archive.prices.model(name)) for name in raw]
+        return [{"raw": name, "model": m and m.name, "region": m and m.region} for name, m in named]
 
     def _place(self, number: int, context: RequestContext) -> Document:
         project = self._names(context.project, is_path=True)
@@ -458,14 +461,12 @@ def push(
     counts["unchanged"] = len(chosen) - len(lacking)
     done, total = 0, sum(size for _, size in lacking)
 
-    def outgoing() -> Iterator[_Outgoing]:
-        for each in parcels.waiting(parcels.kept.sessions([number for number, _ in lacking])):
-            before = there.get(each.key)
-            parts = _lacking(each, before, what)
-            yield _Outgoing(each, parts, before, _known(store, each, before, parts, since))
-
+    outgoing = (
+        _outgoing(store, each, there.get(each.key), what, since)
+        for each in parcels.waiting(parcels.kept.sessions([number for number, _ in lacking]))
+    )
     # Redacting is most of the work, so it runs on all processors.
-    for each, text in on_all_processors(archive, _made_text, outgoing(), total if what != LEDGER else 0):
+    for each, text in on_all_processors(archive, _made_text, outgoing, total if what != LEDGER else 0):
         try:
             size = _sent_whole(parcels, store, each, text, is_dry=is_dry)
         except StoreAway:
@@ -481,6 +482,11 @@ def push(
         if report is not None:
             report(Progress(done, total, phase="sending"))
     return Sent(target=store.address, what=what, problems=problems, **counts)
+
+
+def _outgoing(store: Store, each: Waiting, before: _There | None, what: str, since: int | None) -> _Outgoing:
+    parts = _lacking(each, before, what)
+    return _Outgoing(each, parts, before, _known(store, each, before, parts, since))
 
 
 def _sent_whole(parcels: Parcels, store: Store, each: _Outgoing, text: _MadeText, *, is_dry: bool) -> int | None:

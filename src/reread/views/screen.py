@@ -459,6 +459,13 @@ class TurnOutcome(NamedTuple):
 
 
 def outcome_of(result: TurnResult) -> TurnOutcome:
+    is_stopped = result.is_error and result.terminal_reason in _STOPPED and not result.text
+    reasons = [text for text in (result.text, *map(str, result.errors)) if text]
+    why = "; ".join(reasons) or result.terminal_reason or result.subtype or "failed"
+    return TurnOutcome(_turn_facts(result), is_stopped, why if result.is_error and not is_stopped else "")
+
+
+def _turn_facts(result: TurnResult) -> list[str]:
     used = Rated.of(result.usage, 0) if result.usage is not None else Rated()
     facts = [
         _BY_HOOK.get(result.terminal_reason or "", ""),
@@ -469,10 +476,7 @@ def outcome_of(result: TurnResult) -> TurnOutcome:
         _cost(result),
         count(len(result.denials), "refusal") if result.denials else "",
     ]
-    is_stopped = result.is_error and result.terminal_reason in _STOPPED and not result.text
-    reasons = [text for text in (result.text, *map(str, result.errors)) if text]
-    why = "; ".join(reasons) or result.terminal_reason or result.subtype or "failed"
-    return TurnOutcome([fact for fact in facts if fact], is_stopped, why if result.is_error and not is_stopped else "")
+    return [fact for fact in facts if fact]
 
 
 def _cost(result: TurnResult) -> str:

@@ -75,8 +75,8 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     if has_copies:
         stars = [COPIED if is_copied else " " for is_copied, _ in copied]
         rows[1:] = _with_stars(rows[1:], columns.index("cost"), stars)
-    right = frozenset(columns.index(name) for name in ("prompts", "tokens", "cost") if name in columns)
-    title, dispensable = columns.index("title"), [columns.index(name) for name in _DISPENSABLE if name in columns]
+    right = frozenset(_places(columns, ("prompts", "tokens", "cost")))
+    title, dispensable = columns.index("title"), _places(columns, _DISPENSABLE)
     lines = table(rows, view.width, flexible=title, right=right, dispensable=dispensable, least=_LEAST_TITLE)
     yield view.style.paint(next(lines), "bold")
     yield from lines
@@ -87,6 +87,10 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     if has_copies:
         spent = sum(nanodollars for _, nanodollars in copied)
         yield from view.wrapped(copied_note(spent), "dim")
+
+
+def _places(columns: Sequence[str], names: Iterable[str]) -> list[int]:
+    return [columns.index(name) for name in names if name in columns]
 
 
 def _with_stars(rows: Sequence[tuple[str, ...]], cost: int, stars: Sequence[str]) -> list[tuple[str, ...]]:

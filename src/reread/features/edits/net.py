@@ -203,19 +203,22 @@ def _parted(left: _Since | None, right: _Since | None) -> PartedFile | None:
     if not diffs:
         return None
     fork = next((side.fork for side in known if side.fork is not None), None)
-    left_end, right_end = (side.end if side is not None and side.diff is not None else fork for side in (left, right))
     return PartedFile(
         path=known[0].path,
         left=_from(fork, left.diff) if left is not None else None,
         right=_from(fork, right.diff) if right is not None else None,
         between=FileDiff(
             path=known[0].path,
-            before=left_end,
-            after=right_end,
+            before=_end(left, fork),
+            after=_end(right, fork),
             changes=tuple(change for diff in diffs for change in diff.changes),
             gaps=tuple(gap for diff in diffs for gap in diff.gaps),
         ),
     )
+
+
+def _end(side: _Since | None, fork: Content | None) -> Content | None:
+    return side.end if side is not None and side.diff is not None else fork
 
 
 def _from(fork: Content | None, diff: FileDiff | None) -> FileDiff | None:
