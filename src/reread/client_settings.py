@@ -22,27 +22,6 @@ from reread.features.friction.stated import Stated
 from reread.features.friction.suggestions import Suggestion, SuggestionKind
 from reread.home import sync_file
 
-__all__ = [
-    "TIMEOUT",
-    "ClientSettings",
-    "Entries",
-    "JsonPlace",
-    "SettingsChange",
-    "SettingsFile",
-    "append",
-    "command_of",
-    "entries_running",
-    "find",
-    "has_program",
-    "home_of",
-    "parse",
-    "remove",
-    "replace",
-    "start_of",
-    "words_of",
-]
-
-
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BYTE_ORDER_MARK = "\ufeff"
 

@@ -61,12 +61,12 @@ BEFORE = a_request("before", read=90_000, hour=9_000, uncached=1_000)
 
 def test_the_worked_example_of_a_request_that_hits() -> None:
     [one] = measured(BEFORE)
-    assert (one.prompt, one.hit_rate, one.saved, one.rebuild) == (100_000, 0.9, 360_000_000, None)
+    assert (one.prompt, one.saved, one.rebuild) == (100_000, 360_000_000, None)
 
 
 def test_the_worked_example_of_a_first_request_that_costs_more_than_it_saves() -> None:
     [one] = measured(a_request(hour=50_000))
-    assert (one.hit_rate, one.saved) == (0.0, -250_000_000)
+    assert one.saved == -250_000_000
 
 
 def test_the_worked_example_of_a_premium() -> None:
@@ -75,16 +75,16 @@ def test_the_worked_example_of_a_premium() -> None:
     assert (one.rebuild.tokens, one.rebuild.nanodollars) == (40_000, 380_000_000)
 
 
-def test_a_request_that_sent_nothing_has_no_hit_rate() -> None:
+def test_a_request_that_sent_nothing_saved_nothing() -> None:
     [one] = measured(a_request())
-    assert (one.prompt, one.hit_rate, one.saved) == (0, None, 0)
+    assert (one.prompt, one.saved) == (0, 0)
 
 
 @pytest.mark.parametrize("model", ["glm-5.1", "claude-2", None])
 def test_without_a_price_neither_savings_nor_a_premium_are_known(model: str | None) -> None:
     """Claude 2 has prices, but none for cached tokens."""
     _, one = measured(a_request(hour=100, model=model), a_request(hour=200, model=model))
-    assert (one.saved, one.hit_rate) == (None, 0.0)
+    assert one.saved is None
     assert one.rebuild is not None
     assert (one.rebuild.tokens, one.rebuild.nanodollars) == (100, None)
 

@@ -30,25 +30,6 @@ from reread.index.text_index import (
     query_tokens,
 )
 
-__all__ = [
-    "Candidate",
-    "Field",
-    "Hits",
-    "SearchQuery",
-    "Term",
-    "columns",
-    "fields_of",
-    "is_correctable",
-    "parse",
-    "plain_words",
-    "query_hits",
-    "quoted",
-    "rank",
-    "regex",
-    "suggest",
-]
-
-
 FIELDS = tuple(Field)
 """The position of a field is its number in the index."""
 ALL_FIELDS = frozenset(Field)
@@ -456,11 +437,6 @@ def query_hits(terms: Sequence[Term], text: str) -> Hits:
         has_phrase=any(term.is_phrase and number for term, (number, _) in zip(wanted, found, strict=True))
         or (in_order is not None and next(in_order.found_in(text), None) is not None),
     )
-
-
-def rank(candidates: Iterable[Candidate], now: datetime) -> list[Candidate]:
-    """Best first; of equal scores the newer first."""
-    return sorted(candidates, key=lambda one: (one.score(now), one.time.timestamp() if one.time else 0.0), reverse=True)
 
 
 def _freshness(time: datetime | None, now: datetime) -> float:

@@ -58,11 +58,6 @@ class Measured(Struct, frozen=True, kw_only=True):
         """Tokens of the context sent."""
         return self.request.prompt
 
-    @property
-    def hit_rate(self) -> float | None:
-        """None if nothing was sent."""
-        return self.request.cache_read / self.request.prompt if self.request.prompt else None
-
 
 class Chain(Struct, frozen=True, kw_only=True):
     """The requests of a file, or of an agent inside one, in the order of time."""

@@ -20,23 +20,6 @@ from reread.records import ProgressLine, Record, decode
 
 from .meta import FIELDS
 
-__all__ = [
-    "INSERT_WORDS",
-    "LACKING",
-    "NOTE_LACKING",
-    "Counted",
-    "Occurrence",
-    "counted",
-    "has_token",
-    "indexable",
-    "indexable_bytes",
-    "is_unspaced",
-    "occurrences",
-    "pieces_of",
-    "query_tokens",
-]
-
-
 INSERT_WORDS = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
 
 LACKING = b"\x1f"

@@ -34,17 +34,6 @@ from .places import PLACE
 from .safe_reader import LOST, Piece, SafeReader
 from .usage_sums import NO_QUARTER, QUARTER_MS, wrong_cells
 
-__all__ = [
-    "Verified",
-    "damage_line",
-    "damaged_index",
-    "find_again",
-    "unnamed_pieces",
-    "verify",
-    "verify_without_database",
-]
-
-
 _WITH_CACHING = f"SELECT saved, rebuilt, premium, {TOLD.removeprefix('SELECT ')} ORDER BY request.file, request.key"
 _NO_CAPTURE = "NOT EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND kind = 'capture')"
 """Sessions with captures have figures that are not sums of their rows."""

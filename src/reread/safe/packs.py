@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from reread import lazy
 from reread.errors import SafeError
 from reread.foreign_files import open_regular
-from reread.home import JOURNAL, make_private, sync_file, sync_folder
+from reread.home import JOURNAL, sync_file, sync_folder
 
 from .pieces import (
     HEADER_LIMIT,
@@ -34,21 +34,6 @@ from .pieces import (
     encode,
     unpack,
 )
-
-__all__ = [
-    "Pack",
-    "PackFolder",
-    "PackWriter",
-    "Rewrite",
-    "begin_rewrite",
-    "encoded",
-    "finish_rewrite",
-    "make_private",
-    "sync_folder",
-    "unnamed",
-    "walk",
-]
-
 
 Buffered = bytes
 """An alias, because `Pack` has a method called `bytes`."""

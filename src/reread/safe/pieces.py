@@ -27,25 +27,6 @@ if TYPE_CHECKING:
 else:
     json = lazy.module("json")
 
-__all__ = [
-    "HEADER_LIMIT",
-    "LEVEL",
-    "MAGIC",
-    "PRELUDE",
-    "Damage",
-    "FoundPiece",
-    "Head",
-    "PieceHeader",
-    "PiecePlace",
-    "compress",
-    "decode",
-    "digest",
-    "encode",
-    "encode_piece",
-    "seal",
-    "unpack",
-]
-
 MAGIC = b"\xffreread\x01"
 """The first byte occurs in no UTF-8 text, so in no transcript; the last is the version of the format."""
 

@@ -23,9 +23,9 @@ from types import TracebackType
 from typing import Self
 
 from reread.errors import SafeBusy, SafeDamaged, SafeError, SafeFull
-from reread.home import sync_file
+from reread.home import make_private, sync_file, sync_folder
 
-from .packs import Pack, PackFolder, PackWriter, Rewrite, begin_rewrite, finish_rewrite, make_private, sync_folder, walk
+from .packs import Pack, PackFolder, PackWriter, Rewrite, begin_rewrite, finish_rewrite, walk
 from .pieces import MAGIC, Damage, FoundPiece, PieceHeader, PiecePlace, compress, encode_piece, seal
 
 __all__ = [

@@ -12,10 +12,8 @@ from .find import (
     find,
     group,
     in_order,
-    matches_project_folder,
     place,
     project_folder_name,
-    strays_beside,
 )
 from .lines import Line, looks_binary, opens_array, read, read_array, read_lines, split, split_lines
 

@@ -24,26 +24,6 @@ from reread.home import changed_at, identity_of, whole_path
 
 from .lines import looks_binary, opens_array, read_head, source_error
 
-__all__ = [
-    "FOLDER",
-    "LARGEST",
-    "FileKind",
-    "SessionFiles",
-    "SourceFile",
-    "SourcePlace",
-    "backup_reader",
-    "config_folders",
-    "find",
-    "group",
-    "history_of",
-    "in_order",
-    "list_backups",
-    "matches_project_folder",
-    "place",
-    "project_folder_name",
-    "strays_beside",
-]
-
 
 class FileKind(StrEnum):
     TRANSCRIPT = "transcript"
@@ -123,12 +103,6 @@ def project_folder_name(cwd: str) -> str:
     """
     name = _hyphenated(cwd)
     return name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "-"
-
-
-def matches_project_folder(name: str, cwd: str) -> bool:
-    """Whether a folder may be that of a working directory; names collide, so check its records as well."""
-    expected = project_folder_name(cwd)
-    return name == expected or (len(expected) > _LONGEST_NAME and name.startswith(expected))
 
 
 def _hyphenated(cwd: str) -> str:
@@ -410,14 +384,6 @@ def group(files: Iterable[SourceFile]) -> list[SessionFiles]:
             folder = folder_of(file)
             gathered.setdefault((folders.setdefault(folder, folder), file.session), []).append(file)
     return [session for (_, name), found in gathered.items() for session in _sessions(name, found)]
-
-
-def strays_beside(trunk: SourceFile, files: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
-    """Agent files of 2.0 clients in the trunk's folder: only their records say whose they are."""
-    folder = trunk.path.parent
-    return tuple(
-        file for file in files if file.kind is FileKind.SUBAGENT and file.session is None and file.path.parent == folder
-    )
 
 
 def _sessions(name: str, files: list[SourceFile]) -> list[SessionFiles]:

@@ -15,28 +15,6 @@ import msgspec
 from reread import lazy
 from reread.errors import SourceError
 
-__all__ = [
-    "HEAD",
-    "WINDOW",
-    "ElementSpan",
-    "Line",
-    "elements",
-    "looks_binary",
-    "open_file",
-    "open_regular",
-    "opens_array",
-    "read",
-    "read_array",
-    "read_head",
-    "read_lines",
-    "source_error",
-    "split",
-    "split_array",
-    "split_lines",
-    "windows",
-]
-
-
 HEAD = 1024
 """How many bytes at the beginning are examined to tell what a file is."""
 

@@ -24,8 +24,6 @@ from reread.home import whole_path
 from .find import FileKind, SourceFile, find
 from .lines import HEAD, Line, open_regular, source_error, split_lines, windows
 
-__all__ = ["AppendedLine", "FileTail", "Reset", "SessionTail", "Tail", "follow", "pace"]
-
 OFTEN = 0.1
 SELDOM = 2.0
 """Seconds between looks: `OFTEN` for files that are being written, `SELDOM` for all others."""

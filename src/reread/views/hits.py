@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from reread.archive.text_search import Hit, SearchAnswer
 
-__all__ = ["Findable", "KnownSpans", "Snippet", "SnippetPart", "snippet"]
-
-
 _MOST_MARKS = 200
 """Matches of one term that are considered; a better window further on in a very long text is not worth the wait."""
 

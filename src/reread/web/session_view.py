@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from reread.archive import Archive, StoredSession
-from reread.archive.search_language import ALL_FIELDS, DEFAULT_FIELDS, Field, fields_of, parse
+from reread.archive.search_language import ALL_FIELDS, DEFAULT_FIELDS, fields_of, parse
 from reread.archive.text_search import Letters, as_read, readied
 from reread.blocks.model import AgentBlock, CallBlock, NoticeBlock, StepBlock, TurnBlocks, WordsBlock
 from reread.blocks.of_session import SessionBlocks
@@ -20,6 +20,7 @@ from reread.errors import BadInput
 from reread.features.activity import TimelinePoint, timeline
 from reread.features.edits.history import FileHistory, ReadBackup
 from reread.features.edits.net import Comparison, FileDiff, SessionEdits, compare
+from reread.features.search_text import Field
 from reread.loading import edits_of
 from reread.records import Record
 from reread.sessions import Branch, Conversation, Session

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from .command_lines import CALLS, KEYS, PASSWORDS, is_key_of_command, is_word_of_command
 from .named_values import assignments, kind_of_name, names_in
 from .shapes import (
-    ADDRESS,
     BEHIND,
     EMAIL,
     KINDS,
@@ -24,8 +23,6 @@ from .shapes import (
     WALLET,
     SecretKind,
 )
-
-__all__ = ["ADDRESS", "VERSION", "FoundSecret", "find", "is_plain_id", "may_be_coloured"]
 
 SHORTEST = 6
 """Letters of the shortest text that may hold a secret."""
