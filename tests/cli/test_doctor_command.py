@@ -37,6 +37,21 @@ def examined(run: Run, source: Path) -> Any:
     return json.loads(run("doctor", "--json", "--source", source).out)
 
 
+def test_transcripts_beside_the_sources_are_said_and_taken_in_as_it_says(run: Run, source: Path) -> None:
+    backup = source / "backup" / "2026-09" / "projects"
+    a_session(a_prompt("kept only here"), a_reply("yes"), id="gone").write(backup)
+    (source / "backup" / "notes").mkdir()
+    said = f"1 transcript lies in {backup}, not read: `reread sync --source {backup}`"
+    found = run("doctor", "--source", source).out
+    assert "".join(said.split()) in "".join(found.split())
+    assert examined(run, source)["beside"] == [{"path": str(backup), "transcripts": 1}]
+    assert said in run("sync", "--source", source).err
+    taken = run("sync", "--source", backup)
+    assert "imported 1 session" in taken.out
+    assert "lies in" not in taken.err
+    assert "gone" in run("list", "--json", "--no-sync").out
+
+
 def test_a_malformed_line_is_named_by_file_and_number(run: Run, source: Path) -> None:
     (bad,) = examined(run, source)["malformed"]
     assert Path(bad["file"]).name == "sick.jsonl"

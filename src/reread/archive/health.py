@@ -16,6 +16,7 @@ from reread.loading import SourceTree, read
 from reread.records import Drift, Record, Unknown
 from reread.sessions.lost_words import LostWords
 from reread.sources import FileKind, SessionFiles, SourceFile
+from reread.sources.beside import Beside, find_beside
 from reread.workers import in_order, in_shares
 
 from .listing import DEFAULT_CLEANUP_DAYS, SOON, cleanup_periods
@@ -68,6 +69,8 @@ class Health(Struct, kw_only=True):
     """How many of the expiring ones the archive does not have in full; None if there was no archive to ask."""
     price_table_date: str = ""
     left_out: LeftOut = LeftOut()
+    beside: list[Beside] = []
+    """Transcripts in the config folders that are not read."""
     results_waiting: int = 0
     """Sessions of the archive whose tool results are not indexed yet."""
 
@@ -104,6 +107,7 @@ def examine(
         expiring_sessions=len(expiring),
         unkept_sessions=None if kept is None else sum(not _is_kept(files, kept) for files in expiring),
         price_table_date=packaged_prices().as_of.isoformat(),
+        beside=find_beside(tree.places),
     )
     orphans = [file for file in tree.files if file.kind is FileKind.SUBAGENT and file.session is None]
     groups = [_conversation_files(files) for files in tree.sessions] + [[file] for file in orphans]

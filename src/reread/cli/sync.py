@@ -6,14 +6,16 @@ import argparse
 import sys
 from contextlib import closing
 
-from reread.views.numbers import count, duration, left_out_document, left_out_lines, size
+from reread.views.numbers import beside_lines, count, duration, left_out_document, left_out_lines, size
 
 from . import options
 from .session_source import ProgressBar, unsynced_archive
+from .streams import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import Archive, SyncResult
+    from reread.config import Config
 
 SYNC_EXAMPLES = """\
   reread sync                      what changed since the last time
@@ -37,10 +39,20 @@ def run_sync(arguments: list[str]) -> int:
     config = options.make_config(args)
     options.refuse_no_sources(config)
     with unsynced_archive(config, to_import=True) as archive:
-        _print_result(_sync(archive, is_full=args.full), args)
+        result = _sync(archive, is_full=args.full)
+        _print_result(result, args)
+        if result.files:
+            _tell_beside(config)
         if args.watch:
             _watch(archive, args)
     return 0
+
+
+def _tell_beside(config: Config) -> None:
+    from reread.sources.beside import find_beside  # a sync with nothing new imports nothing of sources
+
+    for line in beside_lines(find_beside(config.sources)):
+        tell(line)
 
 
 def _sync(archive: Archive, *, is_full: bool) -> SyncResult:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from reread.billing.money import in_dollars
+from reread.errors import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from decimal import Decimal
+    from pathlib import Path
 
 
 def count(number: int, noun: str) -> str:
@@ -80,6 +82,14 @@ def by_version(version: str) -> tuple[tuple[int, str], ...]:
 def results_waiting(sessions: int) -> str:
     """The sentence of a search or status about tool results that are not indexed yet."""
     return f"tool results of {count(sessions, 'session')} are still being indexed"
+
+
+def beside_lines(found: Iterable[tuple[Path, int]]) -> Iterator[str]:
+    """What lies beside the sources, and how it is taken in."""
+    for folder, transcripts in found:
+        path = printable(str(folder))
+        are = "lies" if transcripts == 1 else "lie"
+        yield f"{count(transcripts, 'transcript')} {are} in {path}, not read: `reread sync --source {path}`"
 
 
 def left_out_lines(sessions: Iterable[tuple[str, int]]) -> list[str]:

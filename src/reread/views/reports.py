@@ -16,7 +16,7 @@ from reread.sessions import Session
 from reread.sessions.lost_words import REMEDY
 
 from .calls import tool_label
-from .numbers import by_version, count, duration, money, percent, results_waiting, shown_of
+from .numbers import beside_lines, by_version, count, duration, money, percent, results_waiting, shown_of
 from .session_list import newest_table
 from .terminal import WITHDRAWN, turn_lines
 from .text import harmless, one_line, ruler, shorten, table, wrap
@@ -135,6 +135,8 @@ def health_lines(health: Health, view: View) -> Iterator[str]:
     copies = count(health.cross_file_duplicates, "line")
     yield from _wrapped(f"{count(health.orphan_parents, 'orphan parent')}, {copies} in several files", view)
     yield from _left_out(health, view)
+    for line in beside_lines(health.beside):
+        yield from _wrapped(line, view, "yellow")
     if health.results_waiting:
         yield from _wrapped(f"{results_waiting(health.results_waiting)}: `reread sync` does that now", view, "yellow")
     yield from _retention(health, view)

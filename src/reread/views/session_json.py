@@ -332,6 +332,7 @@ def health_document(health: Health, *, with_fields: bool = False) -> Document:
             "forgotten": list(health.left_out.forgotten),
             "damaged": list(health.left_out.damaged),
         },
+        "beside": [{"path": str(each.path), "transcripts": each.transcripts} for each in health.beside],
         "price_table_date": health.price_table_date,
         **({"fields": fields} if with_fields else {}),
     }
