@@ -10,7 +10,7 @@ from typing import NamedTuple
 import notation
 import reread
 from reread.features.friction.corrections import Judged, judge
-from reread.features.friction.scene import Scene
+from reread.features.friction.scene import ConversationUnderTest
 
 HERE = Path(__file__).parent
 LABELS = HERE / "labels"
@@ -65,7 +65,7 @@ def _read(labels: dict[Path, dict[str, dict[str, bool | None]]]) -> Iterator[Lab
     seen: set[str] = set()
     for path, said in labels.items():
         repository = path.relative_to(CORPUS.parent).parts[2]
-        for each in judge(Scene(session := reread.load(path), session.id)):
+        for each in judge(ConversationUnderTest(session := reread.load(path), session.id)):
             uuid = each.record.uuid
             if uuid in said and uuid not in seen:
                 seen.add(uuid)
@@ -77,7 +77,7 @@ def written(path: Path) -> list[Labelled]:
     found = []
     for script in notation.read(path):
         labels = {(label.kind, label.uuid) for label in script.labels}
-        for each in judge(Scene(script.session, script.session.id)):
+        for each in judge(ConversationUnderTest(script.session, script.session.id)):
             said: dict[str, bool | None] = {kind: (kind, each.record.uuid or "") in labels for kind in KINDS}
             found.append(Labelled(script.name, "written", each, said))
     return found

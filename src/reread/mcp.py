@@ -315,7 +315,7 @@ def _way(session: Session, arguments: Read) -> archives.answers.PathToLine:
         wanted = archives.answers.chosen_turns(arguments.turns, branches, "turns") or range(0)
         turns = (turn for branch in branches for turn in branch.turns if turn.index in wanted)
         return archives.answers.PathToLine("", list(archives.answers.pieces_of(turns)), 0)
-    way = archives.answers.way_to(session, arguments.around or arguments.after)
+    way = archives.answers.path_to(session, arguments.around or arguments.after)
     if arguments.around:
         return way
     if way.at + 1 == len(way.pieces):

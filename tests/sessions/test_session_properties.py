@@ -140,7 +140,7 @@ def counts_what_is_written(session: Session) -> bool:
         {id(session.line[i]) for i in session.opening_lines}
         == {id(turn.prompt.record) for turn in session.turns if turn.prompt is not None}
         and session.branch_count == len(session.branches)
-        and session.left_behind == {id(record) for record in left}
+        and session.abandoned == {id(record) for record in left}
     )
 
 

@@ -192,7 +192,7 @@ def test_a_session_that_cannot_be_read_is_told_and_the_others_go(
         broken = archive.sessions()[0].id
         whole = pushes.text_of
 
-        def text_of(owned: Archive, each: pushes.Waiting, known: pushes.Known) -> pushes.Document:
+        def text_of(owned: Archive, each: pushes.Outgoing, known: pushes.StoreState) -> pushes.Document:
             if each.stored.row.uuid == broken:
                 raise SafeDamaged(1, 0, "its bytes are gone")
             return whole(owned, each, known)

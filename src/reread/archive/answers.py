@@ -99,7 +99,7 @@ def pieces_of(turns: Iterable[Turn]) -> Iterator[Piece]:
             yield Piece(turn, tuple(steps))
 
 
-def way_to(session: Session, uuid: str) -> PathToLine:
+def path_to(session: Session, uuid: str) -> PathToLine:
     """The path through a line, given by its uuid or a prefix of it; for a line that is not a step, to the step before.
 
     Raises BadInput if no turn contains the line.

@@ -18,7 +18,7 @@ from reread.billing.response import ADVISOR, Response
 from reread.errors import BadInput, SourceError, UnknownSession, printable
 from reread.index import ledger, read, sessions
 from reread.index import usage_sums as usage_rows
-from reread.index.ledger import TellingFile
+from reread.index.ledger import ReportingFile
 from reread.index.usage_sums import contexts
 from reread.loading import load_session
 from reread.records import Assistant
@@ -138,7 +138,7 @@ class ResponseExplainer:
         parts = ledger.parts_of(self._connection, whole)
         counted = parts[0]
         shown = parts if key == whole else [each for each in parts if each.key == key]
-        files = ledger.telling_files(self._connection, whole)
+        files = ledger.reporting_files(self._connection, whole)
         known = contexts(self._connection)
         how, where = known[counted.context], known[counted.owner_context]
         paths = {each.copy.file: each.path for each in files}
@@ -169,7 +169,7 @@ class ResponseExplainer:
             derivation=self._prices.derive(counted, counted.model, counted.time),
         )
 
-    def _copies(self, files: Sequence[TellingFile], counted: Response) -> Iterator[CopyInFile]:
+    def _copies(self, files: Sequence[ReportingFile], counted: Response) -> Iterator[CopyInFile]:
         for each in files:
             yield CopyInFile(
                 path=each.path,
@@ -182,7 +182,7 @@ class ResponseExplainer:
                 rows=tuple(self._rows(each, counted)),
             )
 
-    def _rows(self, file: TellingFile, counted: Response) -> Iterator[SourceRow]:
+    def _rows(self, file: ReportingFile, counted: Response) -> Iterator[SourceRow]:
         conversation, requests = self._requests_of(file.file)
         request = requests[counted.key]
         chosen = request.winner if file.copy.file == counted.file else None

@@ -495,7 +495,7 @@ class UsageReport(Answer[UsageRow], frozen=True, kw_only=True):
     totals: Tokens
     models: tuple[ModelUse, ...]
     accounting: Accounting
-    told_windows: tuple[int, ...] = ()
+    reported_windows: tuple[int, ...] = ()
     """In a report by block: the starts, in seconds, of the windows that a status line reported."""
     is_recorded: bool = False
     """Whether money is what the client wrote into lines."""
@@ -522,7 +522,7 @@ def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -
         raise BadInput(f"{ask.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
     windows = _reported_windows(connection, ask)
     made = report_of(ask.by, archive_cells(connection, ask, windows), prices, ledger.lines_read(connection))
-    made = replace(made, told_windows=windows, is_recorded=ask.is_recorded)
+    made = replace(made, reported_windows=windows, is_recorded=ask.is_recorded)
     return with_titles(connection, made) if ask.by == "session" else made
 
 
@@ -532,7 +532,7 @@ def ahead(
     """A report from sums by quarter that were counted ahead of a sync; `lines` is how many lines of usage were read."""
     windows = _reported_windows(connection, ask)
     made = report_of(ask.by, cells_ahead(counted, ask, windows), prices, (lines, None))
-    return replace(made, told_windows=windows)
+    return replace(made, reported_windows=windows)
 
 
 def report_of(by: str, cells: Iterable[UsageCell], prices: Prices, lines: tuple[int, int | None]) -> UsageReport:

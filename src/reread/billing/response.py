@@ -3,7 +3,7 @@
 Every field is a plain value (text, whole number, boolean or None), so that a row of any database can become a response.
 
 A resume, a fork, an agent that replays its parent, a backup, a second machine: each repeats a response. Only `settle`
-decides which copy counts and who owns it (rules R2 to R4, tested in `tests/accounting`). Give it all copies of one key,
+decides which copy counts and who owns it (docs/ledger.md, tested in `tests/accounting`). Give it all copies of one key,
 in any order and from anywhere; the result depends on their content, never on the order in which they came. Another
 database can group its rows by `key` (leaving out advisors' calls) and call it, or sort as `nearness` does:
 

@@ -30,7 +30,7 @@ from reread.views import permissions
 from reread.views.text import harmless
 from reread.views.values import View
 
-from .event_printer import Showing
+from .event_printer import EventPrinter
 from .keyboard import Interrupts, Keyboard, typed_line
 from .options import command_words
 from .streams import tell
@@ -146,18 +146,18 @@ class TerminalAnswerer:
 
     def __init__(
         self,
-        showing: Showing,
+        printer: EventPrinter,
         keyboard: Keyboard,
         interrupts: Interrupts,
     ) -> None:
-        self._showing = showing
-        self._put = showing.put
+        self._printer = printer
+        self._put = printer.put
         self._interrupts = interrupts
         self._keyboard = keyboard
 
     @property
     def _view(self) -> View:
-        return self._showing.screen.view
+        return self._printer.screen.view
 
     async def decide(self, permission: Permission) -> Decision:
         with self._keyboard.listening():
@@ -173,9 +173,9 @@ class TerminalAnswerer:
 
     async def _permit(self, permission: Permission) -> Decision:
         wider = permissions.wider_suggestions(permission)
-        self._showing.ask(
+        self._printer.ask(
             [
-                *permissions.permission_lines(permission, self._showing.screen.project, self._view),
+                *permissions.permission_lines(permission, self._printer.screen.project, self._view),
                 *permissions.key_line(permission, self._view, self.leaves),
             ]
         )
@@ -212,7 +212,7 @@ class TerminalAnswerer:
 
     async def confirm(self, reason: str) -> bool:
         with self._keyboard.listening():
-            self._showing.ask([f"  ? {reason}", "  go on all the same? [y]es [n]o"])
+            self._printer.ask([f"  ? {reason}", "  go on all the same? [y]es [n]o"])
             while True:
                 self._put("  > ")
                 key = (await self._keyboard.key()).lower()
@@ -227,7 +227,7 @@ class TerminalAnswerer:
 
     async def _judge_plan(self, permission: Permission) -> Decision:
         keys = " ".join(f"[{key}]{rest}" for key, rest in (*_PLAN_KEYS, *self.leaves))
-        self._showing.ask([*permissions.plan_lines(permission, self._view), f"  go ahead with it? {keys}"])
+        self._printer.ask([*permissions.plan_lines(permission, self._view), f"  go ahead with it? {keys}"])
         while True:
             self._put("  > ")
             key = (await self._keyboard.key()).lower()
@@ -263,7 +263,7 @@ class TerminalAnswerer:
     async def _answer(self, permission: Permission) -> Decision:
         chosen: dict[str, str] = {}
         for question in permissions.questions_of(permission):
-            self._showing.ask(permissions.menu_lines(question, self._view))
+            self._printer.ask(permissions.menu_lines(question, self._view))
             answer = await self._choice(question)
             if not isinstance(answer, str):
                 return answer

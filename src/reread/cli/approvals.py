@@ -22,7 +22,7 @@ from reread.views.calls import point_of, tool_label
 
 from . import options
 from .answerers import TerminalAnswerer, picked
-from .event_printer import Showing
+from .event_printer import EventPrinter
 from .keyboard import Interrupts, Keyboard
 from .main import EXIT_INTERRUPTED
 
@@ -210,7 +210,7 @@ class _QueueAnswerer(TerminalAnswerer):
 class _AtTerminal:
     def __init__(self, server: server_state.Standing, config: Config) -> None:
         self._server = server
-        self._showing = Showing(argparse.Namespace(jsonl=False, thinking=False), config)
+        self._printer = EventPrinter(argparse.Namespace(jsonl=False, thinking=False), config)
         self._view = options.make_view(config)
         self._keyboard = Keyboard()
         self._queue = ApprovalQueue()
@@ -220,7 +220,7 @@ class _AtTerminal:
         main = asyncio.current_task()
         assert main is not None  # noqa: S101  asyncio.run made it
         interrupts = Interrupts()
-        self._answerer = _QueueAnswerer(self._showing, self._keyboard, interrupts)
+        self._answerer = _QueueAnswerer(self._printer, self._keyboard, interrupts)
 
         def end() -> None:
             main.cancel()
@@ -232,7 +232,7 @@ class _AtTerminal:
             except _Left:
                 return 0
             except asyncio.CancelledError:
-                self._showing.put("\n")
+                self._printer.put("\n")
                 return EXIT_INTERRUPTED
 
     async def _next(self) -> None:
@@ -258,7 +258,7 @@ class _AtTerminal:
         """Asks the person; None if it was answered elsewhere or became void."""
         total = len(self._queue.waiting)
         head = permissions.approval_head(approval)
-        self._showing.heading(f"{head} · {total} waiting" if total > 1 else head, approval.project)
+        self._printer.heading(f"{head} · {total} waiting" if total > 1 else head, approval.project)
         deciding = asyncio.create_task(self._answerer.decide(approval.permission))
         try:
             while not deciding.done():
@@ -280,7 +280,7 @@ class _AtTerminal:
         try:
             await asyncio.to_thread(_send, self._server, approval, decision)
         except BadInput as problem:  # answered in the browser, or the server is gone: the next look shows it
-            self._showing.note(f"  ✗ {problem}", "red")
+            self._printer.note(f"  ✗ {problem}", "red")
 
     async def _idle(self) -> None:
         """Shows the state until something new waits. It reads keys all the time, so that none is lost."""
@@ -289,7 +289,7 @@ class _AtTerminal:
             while not self._fresh:
                 lines = list(self._idle_lines())
                 if lines != shown:
-                    self._showing.ask(lines)
+                    self._printer.ask(lines)
                     shown = lines
                 try:
                     key = (await asyncio.wait_for(self._keyboard.key(), LOOK_EVERY)).lower()

@@ -42,7 +42,7 @@ else:
     of_events = lazy.module("reread.blocks.of_events")
 
 
-class Showing:
+class EventPrinter:
     """Writes events to standard output: text for people, JSON lines for programs."""
 
     def __init__(self, args: argparse.Namespace, config: Config) -> None:
@@ -82,10 +82,10 @@ class Showing:
 
     def _events(self, block: ShownBlock, session: Session) -> Iterator[Event]:
         """The events of a block. A call's block comes again with its result: the call itself is not repeated then."""
-        is_told = block.key in self._told
+        is_shown = block.key in self._told
         self._told.add(block.key)
         return (
-            event for event in of_events.events_of(block, session.id) if not (is_told and isinstance(event, ToolCall))
+            event for event in of_events.events_of(block, session.id) if not (is_shown and isinstance(event, ToolCall))
         )
 
     def note(self, text: str, *looks: str) -> None:
@@ -300,7 +300,7 @@ def _is_pending(step: StepBlock) -> bool:
 
 def follow_running(args: argparse.Namespace, config: Config) -> int:
     """Shows what is new in all running sessions, until Ctrl-C."""
-    showing = _Speakers(Showing(args, config))
+    printer = _Speakers(EventPrinter(args, config))
     only = trunk_of(args.session, config) if args.session is not None else None
     if only is not None and not only.exists():
         raise SourceError(only, "no such file or folder")
@@ -308,7 +308,7 @@ def follow_running(args: argparse.Namespace, config: Config) -> int:
     if only is None:
         options.refuse_no_sources(config)
     notices = _Notices() if args.notify else None
-    _Watch(places, "every session that grows" if only is None else only.stem, showing, notices).run()
+    _Watch(places, "every session that grows" if only is None else only.stem, printer, notices).run()
     return 0
 
 
@@ -341,23 +341,23 @@ class _Notices:
 class _Speakers:
     """Shows the events of many sessions, each under a line that names the session."""
 
-    def __init__(self, showing: Showing) -> None:
-        self._showing = showing
+    def __init__(self, printer: EventPrinter) -> None:
+        self._printer = printer
         self._last: str | None = None
 
     def show(self, session: Session, blocks: list[ShownBlock], *, is_first: bool) -> None:
         if blocks and session.id != self._last:
             project = Path(session.project).name if session.project else ""
             title = " · ".join(part for part in (project, session.title, session.id[:8]) if part)
-            self._showing.heading(title, session.project)
+            self._printer.heading(title, session.project)
             self._last = session.id
-        if is_first and self._showing.is_json:
-            self._showing.show([session_started(session)])
-        self._showing.write(blocks, session)
+        if is_first and self._printer.is_json:
+            self._printer.show([session_started(session)])
+        self._printer.write(blocks, session)
 
     def learn(self, session: Session, blocks: list[ShownBlock]) -> None:  # noqa: ARG002  as `_ThoughtPrinter.learn`
         for block in blocks:
-            self._showing.learn(block)
+            self._printer.learn(block)
 
 
 class _Watch:

@@ -188,14 +188,14 @@ def run_live(arguments: list[str]) -> int:
 
 def _read_stream(args: argparse.Namespace, config: Config) -> int:
     """Shows standard input until it ends; the exit code is that of the last result."""
-    stream, showing = protocol.Stream(), event_printer.Showing(args, config)
+    stream, printer = protocol.Stream(), event_printer.EventPrinter(args, config)
     has_failed = False
 
     def show(events: list[live_events.Event]) -> None:
         nonlocal has_failed
         for event in events:
             has_failed = event.is_error if isinstance(event, live_events.TurnResult) else has_failed
-        showing.show(events)
+        printer.show(events)
 
     try:
         # Reads what is there, not whole lines: a fragment must be shown before the next one comes.
@@ -203,5 +203,5 @@ def _read_stream(args: argparse.Namespace, config: Config) -> int:
             show(stream.feed(chunk))
         show(stream.close())
     finally:
-        showing.end()
+        printer.end()
     return int(has_failed)

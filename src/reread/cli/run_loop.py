@@ -26,7 +26,7 @@ from reread.views.numbers import count
 from reread.views.run_status import RunStatus
 
 from .answerers import Answerer, ProgramAnswerer, TerminalAnswerer
-from .event_printer import Showing
+from .event_printer import EventPrinter
 from .keyboard import Interrupts, Keyboard, typed_line
 from .main import EXIT_INTERRUPTED, EXIT_USAGE
 from .prompt_reader import PROMPT, Completion, PromptHistory, PromptReader
@@ -57,13 +57,13 @@ class _Run:
         self._is_interactive: bool = args.interactive or prompt is None
         if self._is_interactive and not sys.stdin.isatty():
             raise BadInput("--interactive needs a terminal")
-        self._showing = Showing(args, config)
+        self._printer = EventPrinter(args, config)
         self._keyboard = Keyboard()
         self._rules = tuple(map(AllowRule.parse, args.allow))
         meter = CostMeter(load_prices(config.prices))
         self._gate = CostGate(meter, _limits(args, config), self._may_exceed)
         self._status = RunStatus()
-        style, put = self._showing.screen.view.style, self._showing.put
+        style, put = self._printer.screen.view.style, self._printer.put
         can_draw = config.can_redraw and sys.stdin.isatty() and not args.jsonl
         bar = StatusBar(put, _ROWS_BELOW, is_possible=can_draw)
         self._display = TurnDisplay(bar, self._status, meter, style)
@@ -95,7 +95,7 @@ class _Run:
         self._interrupts = Interrupts()
         talk = PermissionLoop(
             self._client,
-            self._showing,
+            self._printer,
             self._given.permission,
             self._answerer(),
             rules=self._rules,
@@ -119,7 +119,7 @@ class _Run:
                     self._greet()
                     await self._turns(talk)
             except asyncio.CancelledError:
-                self._showing.note("  ■ ended", "yellow")
+                self._printer.note("  ■ ended", "yellow")
                 self._end(talk)
                 return EXIT_INTERRUPTED
         self._end(talk)
@@ -129,7 +129,7 @@ class _Run:
 
     def _make_reader(self) -> PromptReader:
         complete = Completion(self._folder, [*_STEERING, *_LEAVE, "/help"])
-        reader = PromptReader(self._keyboard, self._interrupts, self._showing.put, self._style, self._history, complete)
+        reader = PromptReader(self._keyboard, self._interrupts, self._printer.put, self._style, self._history, complete)
         self._display.typed = lambda: reader.line.text
         self._display.queued = lambda: reader.queue
         return reader
@@ -138,7 +138,7 @@ class _Run:
         if not self._is_interactive:
             return
         model = self._given.model or "the usual model"
-        self._showing.note(f"{self._folder} · {model} · /help for keys, Ctrl-D or /exit to leave", "dim")
+        self._printer.note(f"{self._folder} · {model} · /help for keys, Ctrl-D or /exit to leave", "dim")
         if self._reader is not None:
             self._background.send(self._learn_commands(self._reader))
 
@@ -166,7 +166,7 @@ class _Run:
 
     def _answerer(self) -> Answerer | None:
         if sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty()):
-            return TerminalAnswerer(self._showing, self._keyboard, self._interrupts)
+            return TerminalAnswerer(self._printer, self._keyboard, self._interrupts)
         return ProgramAnswerer() if self._given.jsonl and self._can_answer else None
 
     async def _turns(self, talk: PermissionLoop) -> None:
@@ -207,7 +207,7 @@ class _Run:
                 with self._interrupts.raised(), self._keyboard.typing():
                     typed = typed_line(f"\n{PROMPT}").strip()
             except EOFError:
-                self._showing.put("\n")
+                self._printer.put("\n")
                 return None
             except KeyboardInterrupt:
                 raise asyncio.CancelledError from None
@@ -220,12 +220,12 @@ class _Run:
         value = value.strip()
         if name == "/help":
             for line in (*(f"{each} {about}" for each, about in _STEERING.items()), *_KEYS, _OTHERS):
-                self._showing.note(f"  {line}", "dim")
+                self._printer.note(f"  {line}", "dim")
             return True
         if name not in _STEERING:
             return False
         if not value:
-            self._showing.note(f"  {name} {_STEERING[name]}", "dim")
+            self._printer.note(f"  {name} {_STEERING[name]}", "dim")
             return True
         try:
             if name == "/model":
@@ -237,18 +237,18 @@ class _Run:
             else:
                 raise ClientRefused(f"{value!r} is not a number of tokens, off or default")
         except ClientRefused as error:
-            self._showing.note(f"  ✗ {error}", "red")
+            self._printer.note(f"  ✗ {error}", "red")
         else:
-            self._showing.note(f"  · {name[1:]} {value}", "dim")
+            self._printer.note(f"  · {name[1:]} {value}", "dim")
         return True
 
     def _end(self, talk: PermissionLoop) -> None:
         """Prints the command that shows the session."""
-        self._showing.end()
+        self._printer.end()
         for rule, number in talk.let_through.items():
-            self._showing.note(f"the rule {rule} let {count(number, 'call')} through", "dim")
+            self._printer.note(f"the rule {rule} let {count(number, 'call')} through", "dim")
         if talk.session is not None:
-            self._showing.note(f"reread show {talk.session}", "dim")
+            self._printer.note(f"reread show {talk.session}", "dim")
 
 
 def _limits(args: argparse.Namespace, config: Config) -> list[CostLimit]:
@@ -287,7 +287,7 @@ class PermissionLoop:
     def __init__(
         self,
         client: Client,
-        showing: Showing,
+        printer: EventPrinter,
         policy: Policy,
         answerer: Answerer | None,
         *,
@@ -297,7 +297,7 @@ class PermissionLoop:
         aside: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
         self._client = client
-        self._showing = showing
+        self._printer = printer
         self._policy = policy
         self._answerer = answerer
         self._rules = rules
@@ -330,7 +330,7 @@ class PermissionLoop:
         finally:
             self._is_busy = False
             await self._stop_asking()
-            self._showing.end()
+            self._printer.end()
 
     def press(self, main: asyncio.Task[int]) -> None:
         """Handles Ctrl-C: the first in a turn interrupts it, the next ends the run."""
@@ -364,23 +364,23 @@ class PermissionLoop:
 
     def _is_shown(self, event: Event) -> bool:
         """Whether to show an event; a decision that a person made at the keys is on the screen already."""
-        if self._showing.is_json or not isinstance(event, PermissionAnswered):
+        if self._printer.is_json or not isinstance(event, PermissionAnswered):
             return True
         if event.rule is not None:
             return True
         return event.decision != "allow" and (self._answerer is None or self._policy != "ask")
 
     def _show(self, event: Event) -> None:
-        if (self._open is not None or self._confirming is not None) and not self._showing.is_json:
+        if (self._open is not None or self._confirming is not None) and not self._printer.is_json:
             self._held.append(event)
         else:
-            self._showing.show([event])
+            self._printer.show([event])
 
     # Questions
 
     def _on_permission(self, permission: Permission) -> None:
-        if self._showing.is_json:
-            self._showing.show([permission])
+        if self._printer.is_json:
+            self._printer.show([permission])
         decision = self._unasked(permission)
         if decision is not None:
             self._run(self._client.decide(permission, decision))
@@ -418,12 +418,12 @@ class PermissionLoop:
                 finally:
                     self._open = None
                     if is_edit(permission.tool):
-                        self._showing.screen.saw_diff(permission.id)
+                        self._printer.screen.saw_diff(permission.id)
                     self._show_held()
 
     def _show_held(self) -> None:
         held, self._held = self._held, []
-        self._showing.show(held)
+        self._printer.show(held)
 
     async def confirm(self, reason: str) -> bool:
         """Asks the person whether to go on all the same; False if there is nobody to ask."""
@@ -449,8 +449,8 @@ class PermissionLoop:
 
     def _void(self, event: PermissionVoid) -> None:
         """Withdraws a void request: the open question is left, a waiting one is never asked."""
-        if self._showing.is_json:
-            self._showing.show([event])
+        if self._printer.is_json:
+            self._printer.show([event])
         is_open = self._open is not None and self._open.request_id == event.request_id
         if not is_open:
             self._waiting = deque(asked for asked in self._waiting if asked.request_id != event.request_id)

@@ -18,7 +18,7 @@ from reread.index.database import transaction
 from reread.index.gate import KEY, safe_gate, sentences, unknown_kind
 from reread.index.machine_file import Machine
 from reread.index.machines import ids_called, learn_machine, machines, other_machines
-from reread.index.places import fold_copies, known_keys, part_ways
+from reread.index.places import diverge, fold_copies, known_keys
 from reread.index.user_data import keep_notes, take_over_copy, write_copy
 from reread.index.verify import unnamed_pieces
 from reread.ingest import Report
@@ -129,7 +129,7 @@ def _import(
     before, mine = read.bytes_by_session(connection), read.ids_of_machine(connection, machine.id)
     size = _take(connection, safe, others, problems)
     adopt_tail(connection, safe, price_file, report)
-    _adopt_own_ways(connection, safe, machine, price_file)
+    _adopt_diverged(connection, safe, machine, price_file)
     fold_copies(connection, safe, prices)
     after = read.bytes_by_session(connection)
     fresh = {number for number, taken in after.items() if taken != before.get(number)}
@@ -303,7 +303,7 @@ def _take_pack(safe: Safe, path: Path, number: int, machine: str, forgotten: Set
     return _PackTaken(size, fault, left_out)
 
 
-def _adopt_own_ways(connection: sqlite3.Connection, safe: Safe, machine: Machine, price_file: Path | None) -> None:
+def _adopt_diverged(connection: sqlite3.Connection, safe: Safe, machine: Machine, price_file: Path | None) -> None:
     """Makes copies from other machines that have grown into separate files again; folding then prefers the fuller
     one."""
     places = {key for key, _ in known_keys(connection)}
@@ -314,5 +314,5 @@ def _adopt_own_ways(connection: sqlite3.Connection, safe: Safe, machine: Machine
     ]
     grown = {header.file for header, _ in unnamed_pieces(connection, safe, theirs)}
     if grown:
-        keys = part_ways(connection, grown)
+        keys = diverge(connection, grown)
         adopt(connection, safe, [piece for piece in theirs if piece[0].file in keys], price_file)

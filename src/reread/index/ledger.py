@@ -198,7 +198,7 @@ class Ledger:
 
 def copies_of(connection: sqlite3.Connection, key: str) -> list[Response]:
     """The copies of a response, one for each file that has it."""
-    return [Response(*row) for row in connection.execute(f"{TOLD} WHERE request.key = ?", (key,))]
+    return [Response(*row) for row in connection.execute(f"{REPORTED} WHERE request.key = ?", (key,))]
 
 
 def settled_rows(
@@ -210,7 +210,7 @@ def settled_rows(
     settled = settle(copies)
     owner, counted = (_file_number(connection, name) for name in (settled.owner, settled.file))
     advice = connection.execute(
-        f"{TOLD} WHERE request.file = ? AND request.key > ? AND request.key < ?", (counted, *_inside(key))
+        f"{REPORTED} WHERE request.file = ? AND request.key > ? AND request.key < ?", (counted, *_inside(key))
     )
     parts = [settled, *(settle_advice(Response(*row), settled) for row in advice)]
     return [_copied(prices.priced(part), owner, counted) for part in parts]
@@ -249,10 +249,10 @@ def columns(names: Iterable[str]) -> str:
 
 
 _FIELDS = Response.__struct_fields__
-_TOLD = columns(_FIELDS[: _FIELDS.index("nanodollars") + 1])
-TOLDS = """FROM request JOIN context ON context.id = request.context
+_REPORTED_COLUMNS = columns(_FIELDS[: _FIELDS.index("nanodollars") + 1])
+REPORTED_FROM = """FROM request JOIN context ON context.id = request.context
     JOIN file ON file.id = request.file"""
-TOLD = f"SELECT {_TOLD} {TOLDS}"
+REPORTED = f"SELECT {_REPORTED_COLUMNS} {REPORTED_FROM}"
 """Selects everything that settling depends on, in the order of the fields of `Response`."""
 
 
@@ -267,13 +267,13 @@ def quarter(time: int | None) -> int:
 
 
 _NOT_KEPT = {"owner_context": "request.context", "owner": "''", "files": "1"}
-_WHOLE_TOLD = ", ".join(_NOT_KEPT.get(name) or columns([name]) for name in _FIELDS)
+_ALL_REPORTED = ", ".join(_NOT_KEPT.get(name) or columns([name]) for name in _FIELDS)
 
 
 def responses_in_session(connection: sqlite3.Connection, session: int) -> list[Response]:
     """The responses in the files of a session, as each file has them, with the numbers of their contexts."""
     rows = connection.execute(
-        f"SELECT {_WHOLE_TOLD} {TOLDS} WHERE file.session = ? ORDER BY file.key, request.key",
+        f"SELECT {_ALL_REPORTED} {REPORTED_FROM} WHERE file.session = ? ORDER BY file.key, request.key",
         (session,),
     )
     return [Response(*row) for row in rows]
@@ -283,7 +283,7 @@ def responses_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -
     """The responses in all files except those with these keys."""
     known = connection.execute("SELECT key, id FROM file")
     without = ", ".join(str(number) for key, number in known if key in keys)
-    rows = connection.execute(f"{TOLD} WHERE request.file NOT IN ({without})")  # integers
+    rows = connection.execute(f"{REPORTED} WHERE request.file NOT IN ({without})")  # integers
     return [Response(*row) for row in rows]
 
 
@@ -312,7 +312,7 @@ def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:
 
 def _requests(connection: sqlite3.Connection, prices: Prices) -> None:
     names = "saved, rebuilt, premium"
-    rows = connection.execute(f"SELECT request.file, {names}, {TOLD.removeprefix('SELECT ')}").fetchall()
+    rows = connection.execute(f"SELECT request.file, {names}, {REPORTED.removeprefix('SELECT ')}").fetchall()
     changed = []
     for file, saved, rebuilt, premium, *values in rows:
         response = Response(*values)
@@ -356,7 +356,7 @@ class SessionSums(NamedTuple):
 def session_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[SessionSums]:
     """The sums of every session that has responses."""
     rows = connection.execute(
-        f"SELECT file.session, {TOLD.removeprefix('SELECT ')} WHERE file.session IS NOT NULL ORDER BY file.session"
+        f"SELECT file.session, {REPORTED.removeprefix('SELECT ')} WHERE file.session IS NOT NULL ORDER BY file.session"
     )
     for session, inside in groupby(rows, key=lambda row: row[0]):
         settled = list(settle_all((Response(*row[1:]) for row in inside), prices.priced))
@@ -371,7 +371,7 @@ _GATEWAYS = "instr(key, ' ') > 0 AND"
 _WHOLE = f"instr(key, '{ADVISOR}') = 0"
 
 
-class TellingFile(NamedTuple):
+class ReportingFile(NamedTuple):
     """A file that has lines of a response."""
 
     file: int
@@ -389,8 +389,8 @@ _OF_FILES = {
     "began": "owner.first_request",
     "ended": "owner.last_request",
 }
-_ELSEWHERE = _OF_FILES | {name: f"how.{name}" for name in _OF_CONTEXT} | {"request_id": "NULL"}
-_RESPONSE_COLUMNS = ", ".join(_ELSEWHERE.get(name, f"response.{name}") for name in Response.__struct_fields__)
+_SETTLED = _OF_FILES | {name: f"how.{name}" for name in _OF_CONTEXT} | {"request_id": "NULL"}
+_RESPONSE_COLUMNS = ", ".join(_SETTLED.get(name, f"response.{name}") for name in Response.__struct_fields__)
 _COUNTED = f"""SELECT {_RESPONSE_COLUMNS} FROM response
     JOIN context AS how ON how.id = response.context
     JOIN file AS counts ON counts.id = response.counted JOIN file AS owner ON owner.id = response.owner"""  # noqa: S608
@@ -405,16 +405,16 @@ def parts_of(connection: sqlite3.Connection, key: str) -> list[Response]:
     return found + sorted((Response(*row) for row in asked), key=lambda each: int(each.key.rpartition(":")[2]))
 
 
-def telling_files(connection: sqlite3.Connection, key: str) -> list[TellingFile]:
+def reporting_files(connection: sqlite3.Connection, key: str) -> list[ReportingFile]:
     """The files that have a response, in the order that decides ownership: the owner comes first."""
     about = "file.id, file.path, file.kind, file.agent, session.uuid"
     rows = connection.execute(
-        f"""SELECT {about}, {TOLD.removeprefix("SELECT ")} LEFT JOIN session ON session.id = file.session
+        f"""SELECT {about}, {REPORTED.removeprefix("SELECT ")} LEFT JOIN session ON session.id = file.session
             WHERE request.key = ?""",
         (key,),
     )
     found = [
-        TellingFile(file, Response(*copy), as_path(path), kind, agent, None if session is None else as_path(session))
+        ReportingFile(file, Response(*copy), as_path(path), kind, agent, None if session is None else as_path(session))
         for file, path, kind, agent, session, *copy in rows
     ]
     return sorted(found, key=lambda each: nearness(each.copy))

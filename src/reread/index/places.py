@@ -134,7 +134,7 @@ def places_of(connection: sqlite3.Connection, sessions: Sequence[int]) -> dict[i
     return found
 
 
-def part_ways(connection: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
+def diverge(connection: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
     """Makes the copies of sessions with these place keys independent; returns the keys of all places they had."""
     found: set[str] = set()
     with transaction(connection):

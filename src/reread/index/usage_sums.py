@@ -187,12 +187,12 @@ def grouped(
     `is_recorded`, money is what the client wrote into the lines, not what the prices give.
     """
     sums = sum_columns(money="recorded") if is_recorded else SUMS
-    alike = "context, owner_context" if dimension == "all" else "how.model"
+    group_by = "context, owner_context" if dimension == "all" else "how.model"
     for part in PARTS:
         yield from connection.execute(
             f"""SELECT {_DIMENSIONS[dimension]}, min(context), min(owner_context), is_sidechain, is_abandoned, {sums}
                 FROM {part} AS response JOIN context AS how ON how.id = response.context
-                WHERE {choice.condition} GROUP BY 1, {alike}, is_sidechain, is_abandoned"""  # noqa: S608  our own names
+                WHERE {choice.condition} GROUP BY 1, {group_by}, is_sidechain, is_abandoned"""  # noqa: S608  our own names
         )
 
 

@@ -27,14 +27,14 @@ from .backup_files import shared_digest
 from .database import transaction
 from .findings import are_prompts, is_material
 from .gate import Gate, Sorted, safe_gate, sentences, unknown_kind
-from .ledger import TOLD, SessionSums, asker, copies_of, session_sums, settled_rows
+from .ledger import REPORTED, SessionSums, asker, copies_of, session_sums, settled_rows
 from .machines import machines, shown_names
 from .meta import as_path
 from .places import PLACE
 from .safe_reader import LOST, Piece, SafeReader
 from .usage_sums import NO_QUARTER, QUARTER_MS, wrong_cells
 
-_WITH_CACHING = f"SELECT saved, rebuilt, premium, {TOLD.removeprefix('SELECT ')} ORDER BY request.file, request.key"
+_WITH_CACHING = f"SELECT saved, rebuilt, premium, {REPORTED.removeprefix('SELECT ')} ORDER BY request.file, request.key"
 _NO_CAPTURE = "NOT EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND kind = 'capture')"
 """Sessions with captures have figures that are not sums of their rows."""
 _MISCOUNTED = f"""

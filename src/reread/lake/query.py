@@ -34,7 +34,7 @@ _COUNTED = (
 )
 
 
-SETTLED = f"""
+SETTLE_SQL = f"""
 SELECT *, {billing_sql.PROMPT} AS prompt FROM ({
     billing_sql.settled(
         billing_sql.DUCKDB,
@@ -222,7 +222,7 @@ class LakeAnswers:
         for table in TABLES.values():
             if table is not RESPONSE:
                 self._register(table, tables.get(table.name))
-        self._connection.execute(f"CREATE VIEW settled AS {SETTLED}")
+        self._connection.execute(f"CREATE VIEW settled AS {SETTLE_SQL}")
         self._price_tables()
         self._connection.execute(f"CREATE VIEW priced AS {PRICED}")
         for name, statement in _VIEWS.items():
@@ -365,7 +365,7 @@ class LakeAnswers:
             "SELECT DISTINCT split_part(key, '#advisor:', 1) AS key FROM request SEMI JOIN chosen USING (file)"
         ).to_arrow_table()
 
-    def only(self, keys: pa.Table) -> LakeAnswers:
+    def restricted_to(self, keys: pa.Table) -> LakeAnswers:
         """The same lake, limited to some responses."""
         self._connection.register("wanted", keys)
         selected = self._connection.sql(

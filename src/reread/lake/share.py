@@ -171,7 +171,7 @@ def _microseconds(time: int | None) -> int | None:
 
 
 def _file(file: SourceFile, rows: FileRows, content: bytes, reader: LakeReader) -> Row:
-    is_told = file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
+    has_ids = file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
     return {
         "key": key_of(file.path),
         "uri": uri_of(file.path),
@@ -183,7 +183,7 @@ def _file(file: SourceFile, rows: FileRows, content: bytes, reader: LakeReader) 
         "lines": rows.lines,
         "malformed": rows.malformed,
         "is_torn": rows.is_torn,
-        "names": sorted(reader.recorded_ids(file)) if is_told else [],
+        "names": sorted(reader.recorded_ids(file)) if has_ids else [],
     }
 
 

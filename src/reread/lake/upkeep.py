@@ -276,7 +276,7 @@ class Recount:
     def _replace(self, answers: LakeAnswers, gone: Collection[str], new: Collection[str]) -> bool:
         """Applies only the differences; False if they are so many that it is better to write the table again."""
         keys = pa.concat_tables([self._before.keys_in_files(gone), answers.keys_in_files(new)])
-        with self._before.only(keys) as then, answers.only(keys) as now:
+        with self._before.restricted_to(keys) as then, answers.restricted_to(keys) as now:
             old, fresh = _differences(_table(then), _table(now))
         if old.num_rows > _MOST_REPLACED:
             return False

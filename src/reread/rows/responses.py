@@ -34,7 +34,7 @@ def response_rows(
     Prices, measurements and scope are those of the conversation unless they are given.
     """
     prices = prices if prices is not None else conversation.prices
-    left_behind = conversation.left_behind
+    abandoned = conversation.abandoned
     found = chains(conversation, prices) if measured is None else measured
     by_key = {each.request.identity: each for chain in found for each in chain.requests}
     numbers: dict[RequestContext, int] = {}
@@ -43,7 +43,7 @@ def response_rows(
     own = _own_agent(conversation)
     for request, response in responses_in(file, conversation.requests, scope):
         context = _context(request, response, _agent(request, own))
-        about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
+        about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in abandoned}
         about["context"] = about["owner_context"] = numbers.setdefault(context, len(numbers))
         about["nanodollars"] = prices.cost(response, response.model, response.time)
         if response.rows:

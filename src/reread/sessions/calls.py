@@ -299,9 +299,9 @@ def _was_running(result: User) -> bool:
     """Whether the person stopped a call that was already running. The client records that as a denial, too; since
     2.1.327 it marks the denied calls that never ran. A call that was asked about, or denied with a reason, never ran
     either."""
-    is_told = (version_numbers(result.version) or ()) >= _TELLS_WHAT_NEVER_RAN
+    is_recorded = (version_numbers(result.version) or ()) >= _TELLS_WHAT_NEVER_RAN
     was_asked = result.tool_denial_before_run or result.permission_decision is not None or result.user_feedback
-    return is_told and result.tool_denial_kind == BY_PERSON and not was_asked
+    return is_recorded and result.tool_denial_kind == BY_PERSON and not was_asked
 
 
 def _persisted_name(output: ToolOutput) -> str | None:

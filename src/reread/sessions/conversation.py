@@ -321,7 +321,7 @@ class Conversation:
         return opening_lines(self.tree, self.line, self.kinds)
 
     @property
-    def left_behind(self) -> frozenset[int]:
+    def abandoned(self) -> frozenset[int]:
         """The `id()` of each line on an abandoned branch."""
         tree = self.tree
         if len(tree.segments) == 1:

@@ -83,7 +83,7 @@ def without_secrets(name: str | None, *, is_path: bool = False) -> str | None:
     return None if name is None else redact.redacted_name(name, frozenset({shapes.USER} if is_path else ()))
 
 
-class Waiting(NamedTuple):
+class Outgoing(NamedTuple):
     """A session that may have to be sent, and the digests that show whether it must be."""
 
     stored: StoredSession
@@ -93,7 +93,7 @@ class Waiting(NamedTuple):
     text_digest: str
 
 
-class Known(Struct, frozen=True):
+class StoreState(Struct, frozen=True):
     """What a store has of a session, so that only differences are sent. Where it is None, everything is sent."""
 
     marks: dict[str, tuple[int, str]] = {}
@@ -108,17 +108,17 @@ class Known(Struct, frozen=True):
     """In milliseconds: text from before is not kept. None keeps all."""
 
 
-NOTHING = Known()
+NOTHING = StoreState()
 
 
-class Parcels:
+class Payloads:
     """Makes the documents that are sent for the sessions of an archive."""
 
     def __init__(self, archive: Archive, names: SentNames) -> None:
         self.archive, self._names = archive, names
         self.kept = KeptRows(archive)
 
-    def waiting(self, stored: Iterable[StoredSession]) -> Iterator[Waiting]:
+    def waiting(self, stored: Iterable[StoredSession]) -> Iterator[Outgoing]:
         """The sessions with their digests, from rows alone: no transcript is read to find that nothing is new."""
         for each in stored:
             machine = self.kept.machine_of(each)
@@ -127,9 +127,9 @@ class Parcels:
             row = tuple(getattr(each.row, name) for name in _NUMBERS)
             digest = sha256(json.dumps((about, row), default=str).encode()).hexdigest()
             text = TEXT_FORM + sha256(f"{digest} {each.row.title!a}".encode()).hexdigest()
-            yield Waiting(each, machine, self.kept.key_of(each), digest, text)
+            yield Outgoing(each, machine, self.kept.key_of(each), digest, text)
 
-    def ledger(self, each: Waiting, known: Known = NOTHING) -> Document:
+    def ledger(self, each: Outgoing, known: StoreState = NOTHING) -> Document:
         """The ledger's part of a session; see the module."""
         kept, row = self.kept.rows(each.stored), each.stored.row
         reported = [(one, file.contexts[one.context]) for file in kept.files for one in file.responses]
@@ -176,7 +176,7 @@ class Parcels:
             "tools": list(map(without_secrets, context.tools)),
         }
 
-    def _file(self, file: FileFigures, known: Known) -> Document:
+    def _file(self, file: FileFigures, known: StoreState) -> Document:
         content = self.kept.content(file)
         counts = {name: getattr(file, name) for name in ("key", "kind", "head", "began", "ended", "lines", "malformed")}
         marks = marks_of(content)
@@ -185,10 +185,10 @@ class Parcels:
         sent = {"since": since, "marks": b64encode(marks[since:]).decode()}
         return {**counts, "role": self.kept.role_of(file), "size": len(content), **sent}
 
-    def text(self, each: Waiting, known: Known = NOTHING) -> Document:
+    def text(self, each: Outgoing, known: StoreState = NOTHING) -> Document:
         return text_of(self.archive, each, known)
 
-    def content(self, each: Waiting, known: Known = NOTHING) -> Document:
+    def content(self, each: Outgoing, known: StoreState = NOTHING) -> Document:
         """All bytes of the session's own files that the archive has."""
         names, files = [], []
         for name, about, content in self.kept.contents(each.stored):
@@ -253,7 +253,7 @@ def marks_of(content: bytes) -> bytes:
 # -- text
 
 
-def text_of(archive: Archive, each: Waiting, known: Known = NOTHING) -> Document:
+def text_of(archive: Archive, each: Outgoing, known: StoreState = NOTHING) -> Document:
     """Prompts, replies, thinking and tool inputs, redacted; tool results are left out."""
     session = archive.session(each.stored)
     redactor = redact.Redactor()
@@ -328,23 +328,23 @@ def kept_line(record: Record) -> Document | None:
         kept["content"] = value.get("content")
     message = value.get("message")
     if isinstance(message, dict) and value["type"] in ("user", "assistant"):
-        content = _content(message.get("content"), is_told=not is_output(record))
+        content = _content(message.get("content"), is_text_sent=not is_output(record))
         kept["message"] = {**{name: message[name] for name in _MESSAGE if name in message}, "content": content}
     return kept
 
 
-def _content(content: Any, *, is_told: bool) -> Any:
+def _content(content: Any, *, is_text_sent: bool) -> Any:
     if isinstance(content, str):
-        return content if is_told else NOT_SENT
+        return content if is_text_sent else NOT_SENT
     if not isinstance(content, list):
         return NOT_SENT
-    return [_block(block, is_told=is_told) for block in content if isinstance(block, dict)]
+    return [_block(block, is_text_sent=is_text_sent) for block in content if isinstance(block, dict)]
 
 
-def _block(block: Document, *, is_told: bool) -> Document:
+def _block(block: Document, *, is_text_sent: bool) -> Document:
     kind = block.get("type")
     names = _BLOCKS.get(kind) if isinstance(kind, str) else None
-    if names is None or (kind == "text" and not is_told):
+    if names is None or (kind == "text" and not is_text_sent):
         return {"type": "text", "text": NOT_SENT}
     kept = {name: block[name] for name in names if name in block}
     return {**kept, "content": NOT_SENT} if kind == "tool_result" else kept
@@ -415,13 +415,13 @@ class _There(Struct, frozen=True):
     content_digest: str | None
 
 
-class _Outgoing(NamedTuple):
+class _SessionToSend(NamedTuple):
     """A session to be sent: which parts of it, and what the store has of them."""
 
-    session: Waiting
+    session: Outgoing
     parts: list[str]
     before: _There | None
-    known: Known
+    known: StoreState
 
 
 class _MadeText(NamedTuple):
@@ -444,7 +444,7 @@ def push(
 ) -> Sent:
     """Sends what the store lacks. Raises StoreAway if the store is lost on the way: what was sent until then stays, and
     is not sent again."""
-    parcels = Parcels(archive, names_of(store, is_hashed=is_hashed))
+    payloads = Payloads(archive, names_of(store, is_hashed=is_hashed))
     there = _all_there(store)
     counts = {"sent": 0, "unchanged": 0, "failed": 0, "forgotten": 0, "bytes_sent": 0, "redacted": 0}
     problems = []
@@ -452,10 +452,10 @@ def push(
         store.patiently(lambda: store.rows("SELECT reread.retire()"))
     with database_errors():
         since = store.one("SELECT reread.kept_since()")
-    chosen = parcels.kept.chosen(filters or Filter())  # oldest first, so that the team's report grows in that order
+    chosen = payloads.kept.chosen(filters or Filter())  # oldest first, so that the team's report grows in that order
     lacking = [
         (each.stored.id, each.stored.row.bytes)
-        for each in parcels.waiting(parcels.kept.sessions(chosen))
+        for each in payloads.waiting(payloads.kept.sessions(chosen))
         if _lacking(each, there.get(each.key), what)
     ]
     counts["unchanged"] = len(chosen) - len(lacking)
@@ -463,12 +463,12 @@ def push(
 
     outgoing = (
         _outgoing(store, each, there.get(each.key), what, since)
-        for each in parcels.waiting(parcels.kept.sessions([number for number, _ in lacking]))
+        for each in payloads.waiting(payloads.kept.sessions([number for number, _ in lacking]))
     )
     # Redacting is most of the work, so it runs on all processors.
     for each, text in on_all_processors(archive, _made_text, outgoing, total if what != LEDGER else 0):
         try:
-            size = _sent_whole(parcels, store, each, text, is_dry=is_dry)
+            size = _sent_whole(payloads, store, each, text, is_dry=is_dry)
         except StoreAway:
             raise
         except RereadError as problem:
@@ -484,27 +484,27 @@ def push(
     return Sent(target=store.address, what=what, problems=problems, **counts)
 
 
-def _outgoing(store: Store, each: Waiting, before: _There | None, what: str, since: int | None) -> _Outgoing:
+def _outgoing(store: Store, each: Outgoing, before: _There | None, what: str, since: int | None) -> _SessionToSend:
     parts = _lacking(each, before, what)
-    return _Outgoing(each, parts, before, _known(store, each, before, parts, since))
+    return _SessionToSend(each, parts, before, _known(store, each, before, parts, since))
 
 
-def _sent_whole(parcels: Parcels, store: Store, each: _Outgoing, text: _MadeText, *, is_dry: bool) -> int | None:
+def _sent_whole(payloads: Payloads, store: Store, each: _SessionToSend, text: _MadeText, *, is_dry: bool) -> int | None:
     """Sends one session; gives its bytes, or None if the team has forgotten it."""
-    made = _made(parcels, each, text)
+    made = _made(payloads, each, text)
     is_taken = is_dry or _send(store, each.session, made, each.before)
     if is_taken is None:  # another push by the same person came in between
-        unknown = each._replace(known=Known(since=each.known.since))
-        made = _made(parcels, unknown, _made_text(parcels.archive, unknown))
+        unknown = each._replace(known=StoreState(since=each.known.since))
+        made = _made(payloads, unknown, _made_text(payloads.archive, unknown))
         is_taken = _send(store, each.session, made)
     return sum(len(part.encode()) for part in made.values()) if is_taken else None
 
 
 def shown(archive: Archive, stored: StoredSession, what: str, names: SentNames) -> dict[str, Any]:
     """Exactly what a push would send of a session, part by part."""
-    parcels = Parcels(archive, names)
-    [each] = parcels.waiting([stored])
-    return {part: getattr(parcels, part)(each) for part in _parts(what)}
+    payloads = Payloads(archive, names)
+    [each] = payloads.waiting([stored])
+    return {part: getattr(payloads, part)(each) for part in _parts(what)}
 
 
 def names_of(store: Store, *, is_hashed: bool) -> SentNames:
@@ -516,7 +516,7 @@ def _parts(what: str) -> tuple[str, ...]:
     return ("ledger",) if what == LEDGER else ("ledger", "text") if what != ALL else ("ledger", "text", "content")
 
 
-def _made_text(archive: Archive, session: _Outgoing) -> _MadeText:
+def _made_text(archive: Archive, session: _SessionToSend) -> _MadeText:
     """The text of a session if it is to be sent; if it cannot be read, the reason."""
     if TEXT not in session.parts:
         return _MadeText()
@@ -527,12 +527,12 @@ def _made_text(archive: Archive, session: _Outgoing) -> _MadeText:
     return _MadeText(_encoded(made), redactions(made["lines"]))
 
 
-def _made(parcels: Parcels, session: _Outgoing, text: _MadeText) -> dict[str, str]:
+def _made(payloads: Payloads, session: _SessionToSend, text: _MadeText) -> dict[str, str]:
     """The parts as JSON. Raises RereadError if the session could not be read."""
     if text.problem is not None:
         raise RereadError(text.problem)
     others = [part for part in session.parts if part != TEXT]
-    made = {part: _encoded(getattr(parcels, part)(session.session, session.known)) for part in others}
+    made = {part: _encoded(getattr(payloads, part)(session.session, session.known)) for part in others}
     return {**made, TEXT: text.body} if TEXT in session.parts else made
 
 
@@ -540,15 +540,15 @@ def _encoded(document: Document) -> str:
     return msgspec.json.encode(document).decode()
 
 
-def _known(store: Store, each: Waiting, there: _There | None, parts: list[str], since: int | None) -> Known:
+def _known(store: Store, each: Outgoing, there: _There | None, parts: list[str], since: int | None) -> StoreState:
     """What the store has of a session, for the parts that will be sent."""
     if there is None:
-        return Known(since=since)
+        return StoreState(since=since)
     files = store.rows("SELECT * FROM reread.known_files(%s)", (each.key,)) if "ledger" in parts else []
     lines = store.rows("SELECT * FROM reread.known_lines(%s)", (each.key,)) if "text" in parts else []
     pieces = store.rows("SELECT * FROM reread.known_parts(%s)", (each.key,)) if "content" in parts else []
     has_words = (there.text_digest or "").startswith(TEXT_FORM)
-    return Known(
+    return StoreState(
         marks={file: (size, digest) for file, size, digest, _ in files},
         told={(file, key): digest for file, _, _, told in files for key, digest in told.items()},
         lines={(agent, position): digest for agent, position, digest in lines} if has_words else None,
@@ -566,7 +566,7 @@ def _all_there(store: Store) -> dict[str, _There]:
     return {key: _There(*digests) for key, *digests in rows}
 
 
-def _lacking(each: Waiting, there: _There | None, what: str) -> list[str]:
+def _lacking(each: Outgoing, there: _There | None, what: str) -> list[str]:
     """The parts that the store lacks or has an older version of."""
     if there is None:
         return list(_parts(what))
@@ -578,7 +578,7 @@ def _lacking(each: Waiting, there: _There | None, what: str) -> list[str]:
     return [part for part in _parts(what) if not has[part]]
 
 
-def _send(store: Store, each: Waiting, made: dict[str, str], before: _There | None = None) -> bool | None:
+def _send(store: Store, each: Outgoing, made: dict[str, str], before: _There | None = None) -> bool | None:
     """Sends the parts of a session in one statement. False if the team has forgotten it; None if the store no longer
     has what the parts continue from (`before`)."""
     known = None if before is None else [before.digest, before.text_digest, before.content_digest]

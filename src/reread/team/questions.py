@@ -142,10 +142,10 @@ def _cells(
         return
     key, labels = _KEYS[by], _labels(store) if by == "machine" else {}
     # Shares of several tools are divided once per circumstance, not per response, as the archive does it.
-    alike: LiteralString = ", circumstance, place, is_sidechain, files > 1" if by == "tool" else ""
+    group_by: LiteralString = ", circumstance, place, is_sidechain, files > 1" if by == "tool" else ""
     rows = store.rows(
         f"""SELECT {key}, model, is_agent OR is_sidechain, is_abandoned, {_SUMS} FROM {responses}
-            WHERE {condition} GROUP BY 1, 2, 3, 4{alike}""",  # noqa: S608  our own text
+            WHERE {condition} GROUP BY 1, 2, 3, 4{group_by}""",  # noqa: S608  our own text
         values,
     )
     for name, model, is_agent, is_abandoned, *sums in rows:

@@ -378,7 +378,7 @@ BEGIN
     RETURN true;
 END $$;
 
--- What the store has of one of the caller's sessions, as digests: see `payload.Known`.
+-- What the store has of one of the caller's sessions, as digests: see `payload.StoreState`.
 CREATE OR REPLACE FUNCTION known_files(named text) RETURNS TABLE (file text, marks bigint, digest text, told jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
     SELECT file.key, length(file.marks), md5(file.marks),

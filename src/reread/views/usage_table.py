@@ -121,7 +121,7 @@ def _row_document(report: UsageReport, row: UsageRow, now: datetime) -> Document
         document |= {"subagents": tokens_document(row.agents or Tokens())}
         document |= {"abandoned": tokens_document(row.abandoned or Tokens())}
     if by == "block":
-        document |= _block_document(block(row, now, report.told_windows))
+        document |= _block_document(block(row, now, report.reported_windows))
     document |= {"first": utc(row.first), "last": utc(row.last), "models": _models_document(row.models)}
     return document
 
@@ -270,7 +270,7 @@ def shown(model: str | None) -> str:
 
 
 def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]:
-    found = block(report.rows[-1], now, report.told_windows)
+    found = block(report.rows[-1], now, report.reported_windows)
     if found is not None and found.is_open:
         yield ""
         yield from wrap("the open block ends " + "; ".join(block_words(found, view.timezone)), view.width)
@@ -278,7 +278,7 @@ def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]
 
 def _estimated_blocks(report: UsageReport, now: datetime) -> Iterator[str]:
     rows = report.rows if report.by == "block" else ()
-    found = [each for row in rows if (each := block(row, now, report.told_windows)) is not None]
+    found = [each for row in rows if (each := block(row, now, report.reported_windows)) is not None]
     estimated = sum(each.is_estimate for each in found)
     if estimated:
         how = "five hours from the full hour (UTC) of the first request"

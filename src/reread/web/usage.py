@@ -358,7 +358,7 @@ def _limits(site: pages.Site) -> dict[str, Any]:
 
 
 def _open_block(report: UsageReport, site: pages.Site) -> FiveHourBlock | None:
-    found = block(report.rows[-1], site.settings.now, report.told_windows) if report.rows else None
+    found = block(report.rows[-1], site.settings.now, report.reported_windows) if report.rows else None
     return found if found is not None and found.is_open else None
 
 

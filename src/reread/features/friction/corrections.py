@@ -44,13 +44,13 @@ from .scene import (
     NOTHING_KNOWN,
     SHELLS,
     Cause,
+    ConversationUnderTest,
     DetectedCall,
     Detector,
     FrictionKind,
     Loss,
     Moment,
-    Scene,
-    SceneStretch,
+    TurnInContext,
 )
 
 _LOOKED_AT = 700
@@ -137,7 +137,7 @@ class Correction(Detector):
         "prompts of other people taught: 0.5 to 0.97"
     )
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
 
         model = model_of(self.kind)
         for each in scene.once(judge):
@@ -156,7 +156,7 @@ class Correction(Detector):
                 )
 
 
-def _thrown_away(scene: Scene, stretch: SceneStretch) -> Loss:
+def _thrown_away(scene: ConversationUnderTest, stretch: TurnInContext) -> Loss:
     """The cost of the work that a correction undid: of the requests before it that wrote what was written over then.
 
     The turn that follows is no loss: most of it is what the person wishes next.
@@ -189,11 +189,11 @@ class Around(NamedTuple):
     """A prompt and the turns around it."""
 
     text: str
-    before: SceneStretch | None
+    before: TurnInContext | None
     """The last turn that had an answer."""
     is_next: bool
     """Whether that turn comes directly before it, with no unanswered prompt between."""
-    after: SceneStretch | None
+    after: TurnInContext | None
     """The turn that answers it; None if none does."""
     is_busy: bool = False
     """It was sent while the model was working."""
@@ -209,12 +209,12 @@ def features(around: Around) -> list[str]:
     prose = prose_of(text)
     words = " ".join(prose[:_LOOKED_AT].lower().replace("’", "'").split())
     if around.before is None and not around.is_forked:  # no answer yet that could be corrected
-        asked = [*_CUES_OF_THE_FIRST.named_in(words)]
+        asked = [*_FIRST_PROMPT_CUES.named_in(words)]
         return ["always", "before:nothing", *asked, *_of_paste(text, words)]
     found = ["always", *_of_words(text, prose, words), *_of_before(around), *_of_after(around)]
     names = set(found)
     found += [name for name, parts in _TOGETHER if all(names & part for part in parts)]
-    if not names & _TELLS_NOTHING:
+    if not names & _NEUTRAL:
         found += ["both:stopped_and_tells"] if names & _STOPPED else []
         if not names & _WANTS_SOMETHING:
             found += ["says:states", *(["both:states_after_done"] if names & _DONE else [])]
@@ -225,7 +225,7 @@ _ASKED_OF_THE_FIRST = frozenset(
     {"says:i_see", "says:try", "says:plan", "says:review", "says:please_do", "says:image", "says:still", "says:again"}
 )
 """Cues that show whether a first prompt passes on output. It comes too early to complain or ask again."""
-_CUES_OF_THE_FIRST = CueTable(*(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST))
+_FIRST_PROMPT_CUES = CueTable(*(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST))
 _TOGETHER = (
     (
         "both:fault_after_done",
@@ -242,7 +242,7 @@ _TOGETHER = (
 )  # fmt: skip
 """Features that mean more together than each alone."""
 _STOPPED = frozenset({"before:interrupted", "before:refused"})
-_TELLS_NOTHING = frozenset({"asks:last", "says:goes_along", "says:praise", "says:plan", "says:works", "length:none"})
+_NEUTRAL = frozenset({"asks:last", "says:goes_along", "says:praise", "says:plan", "says:works", "length:none"})
 """After a stop a person may also ask, continue or thank; anything else says what was wrong."""
 _WANTS_SOMETHING = frozenset(
     {"says:please_do", "says:can_you", "says:lets", "says:question", "says:what_if", "says:answer", "asks:amid"}
@@ -350,7 +350,7 @@ def _of_before(around: Around) -> Iterator[str]:
         yield "before:to_try"
 
 
-def stopped(stretch: SceneStretch) -> str | None:
+def stopped(stretch: TurnInContext) -> str | None:
     """How the person stopped a turn: `interrupted`, `refused`, or a plan or question that was `declined`."""
     if not (stretch.troubled or stretch.notices):
         return None
@@ -391,7 +391,7 @@ def _beginning(text: str) -> str:
     return " ".join(text[:_HEAD].lower().replace("’", "'").replace("*", "").split())
 
 
-def _done_again(before: SceneStretch, calls: Sequence[DetectedCall]) -> Iterator[str]:
+def _done_again(before: TurnInContext, calls: Sequence[DetectedCall]) -> Iterator[str]:
     """What the reply does again: files and lines that the last turns wrote, commands that failed in them."""
     edits = [call for call in calls if call.name in EDITS][:_MOST_EDITS]
     if edits:
@@ -432,7 +432,7 @@ class Wish(NamedTuple):
     """Its words or the reply show that something was wrong."""
 
 
-def wish_of(text: str, stretch: SceneStretch, names: Collection[str]) -> Wish:
+def wish_of(text: str, stretch: TurnInContext, names: Collection[str]) -> Wish:
     """`names` are the features of the prompt."""
     return Wish(
         " ".join(text.split()),
@@ -545,7 +545,7 @@ class Judged(NamedTuple):
 
     record: Record
     text: str
-    stretch: SceneStretch
+    stretch: TurnInContext
     features: tuple[str, ...]
     after: str
     """What it followed: `stop`, `busy`, `answer`; empty if nothing was answered yet."""
@@ -573,7 +573,7 @@ def reasons(names: Iterable[str], model: LearnedWeights) -> Iterator[str]:
             yield REASONS[name]
 
 
-def judge(scene: Scene) -> list[Judged]:
+def judge(scene: ConversationUnderTest) -> list[Judged]:
     """Every prompt that a person typed, in reading order, without those that hooks wrote in the person's name."""
     found: list[Judged] = []
     wishes: list[tuple[Wish, str | None]] = []
@@ -597,7 +597,7 @@ def judge(scene: Scene) -> list[Judged]:
     return found
 
 
-def _around(stretches: Sequence[SceneStretch], place: int) -> Around:
+def _around(stretches: Sequence[TurnInContext], place: int) -> Around:
     stretch = stretches[place]
     before = stretch.answered_before
     return Around(
@@ -605,7 +605,7 @@ def _around(stretches: Sequence[SceneStretch], place: int) -> Around:
     )
 
 
-def _answer(stretches: Sequence[SceneStretch], place: int) -> SceneStretch | None:
+def _answer(stretches: Sequence[TurnInContext], place: int) -> TurnInContext | None:
     """The turn that answers a prompt: its own, or if that was stopped at once, the next one with the same prompt."""
     stretch = stretches[place]
     if stretch.is_answered:
@@ -615,7 +615,7 @@ def _answer(stretches: Sequence[SceneStretch], place: int) -> SceneStretch | Non
     return next((each for each in following if each.is_answered and _text(each)[:_SAME_LETTERS] == beginning), None)
 
 
-def _text(stretch: SceneStretch) -> str:
+def _text(stretch: TurnInContext) -> str:
     return stretch.prompt.text if stretch.prompt is not None else ""
 
 

@@ -23,7 +23,7 @@ from .refusals import (
     outcome_of,
 )
 from .repeats import Compaction, Loop, ManualStep, PermissionToil, ReadWaste, ReAsk, RewindDetector, Rework, Stall
-from .scene import Detector, FrictionKind, Moment, Scene
+from .scene import ConversationUnderTest, Detector, FrictionKind, Moment
 from .tool_errors import ToolError
 from .unsaid import Unsaid
 
@@ -72,10 +72,14 @@ class Findings(Struct, frozen=True, kw_only=True):
 
 def find(session: Session, *, with_agents: bool = False) -> Findings:
     """All findings from one look at the session; import asks for this."""
-    scene = Scene(session, session.id)
+    scene = ConversationUnderTest(session, session.id)
     events = events_of(scene)
     if with_agents:
-        events += [event for agent in session.working_agents for event in events_of(Scene(agent, session.id, agent.id))]
+        events += [
+            event
+            for agent in session.working_agents
+            for event in events_of(ConversationUnderTest(agent, session.id, agent.id))
+        ]
     return Findings(
         events=tuple(events),
         material=material_of(scene),
@@ -94,13 +98,13 @@ def compile_patterns() -> None:
 
 def find_events(session: Session, *, with_agents: bool = False) -> list[Moment]:
     """What went wrong in a session, in the order of time within each conversation; subagents only on request."""
-    scenes = [Scene(session, session.id)]
+    scenes = [ConversationUnderTest(session, session.id)]
     if with_agents:
-        scenes += [Scene(agent, session.id, agent.id) for agent in session.working_agents]
+        scenes += [ConversationUnderTest(agent, session.id, agent.id) for agent in session.working_agents]
     return [event for scene in scenes for event in events_of(scene)]
 
 
-def events_of(scene: Scene) -> list[Moment]:
+def events_of(scene: ConversationUnderTest) -> list[Moment]:
     """The moments of one conversation, in the order of time."""
     found = [event for detector in DETECTORS for event in detector.find(scene)]
     return sorted(found, key=lambda event: event.time or _BEGINNING)

@@ -20,7 +20,7 @@ from .command_lines import lines_in, prefix_of
 from .prompt_text import Sketch, sketch_of_words, words_of
 from .refusals import is_by_person, is_from_hook, reason_given
 from .repeats import FEWEST_WORDS, LONGEST_WAIT, decisions, rule_of, was_asked
-from .scene import EDITS, SHELLS, DetectedCall, Scene, quote
+from .scene import EDITS, SHELLS, ConversationUnderTest, DetectedCall, quote
 from .stated import ShownInstructions, shown_in
 
 MOST_CHAINS = 120
@@ -153,7 +153,7 @@ class Material(Struct, frozen=True, kw_only=True):
     """What it showed of the files that instruct the agent."""
 
 
-def material_of(scene: Scene) -> Material:
+def material_of(scene: ConversationUnderTest) -> Material:
     """The material of a conversation, gathered in one pass over its calls and its prompts."""
     steps = _steps(scene)
     return Material(
@@ -176,7 +176,7 @@ def material_of(scene: Scene) -> Material:
     )
 
 
-def _prompts(scene: Scene) -> Iterator[AskedPrompt]:
+def _prompts(scene: ConversationUnderTest) -> Iterator[AskedPrompt]:
     """Prompts that say enough to be compared with others; one that opens a session may be a single word."""
     for number, (stretch, prompt, prose, words, sketch) in enumerate(scene.typed):
         if prompt.uuid is None or not is_of_person(prompt.text) or rules_in(prose):
@@ -218,7 +218,7 @@ def _one_line(command: str) -> str:
     return "" if "\n" in line or "<<" in line or len(line) > _LONGEST_LINE else quote(line)
 
 
-def _rules(scene: Scene) -> Iterator[Rule]:
+def _rules(scene: ConversationUnderTest) -> Iterator[Rule]:
     for _, prompt, prose, _, _ in scene.typed:
         if prompt.uuid is not None and is_of_person(prompt.text):
             for text in rules_in(prose):
@@ -258,7 +258,7 @@ class _Step(NamedTuple):
     uuid: str
 
 
-def _steps(scene: Scene) -> list[_Step]:
+def _steps(scene: ConversationUnderTest) -> list[_Step]:
     """What was run and worked, in order, without what only looks around, and without repeats in a row."""
     found: list[_Step] = []
     for call in scene.main_calls:
@@ -273,7 +273,7 @@ def _steps(scene: Scene) -> list[_Step]:
     return found
 
 
-def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
+def _ran(scene: ConversationUnderTest) -> tuple[CountedPhrase, ...]:
     """For each program and subcommand, how often it ran well and how often it failed."""
     well: dict[str, int] = {}
     failed: dict[str, int] = {}
@@ -307,7 +307,7 @@ def _after_edits(calls: list[DetectedCall]) -> Iterator[tuple[str, str]]:
         was_edit = call.name in EDITS and call.status is CallStatus.OK
 
 
-def _permissions(scene: Scene) -> tuple[CountedPhrase, ...]:
+def _permissions(scene: ConversationUnderTest) -> tuple[CountedPhrase, ...]:
     decided = decisions([call for call in scene.decided if was_asked(call)])
     asked = [(rule_of(call), call) for call in decided if call.proof.uuid is not None]
     refused: dict[str, int] = {}
@@ -322,7 +322,7 @@ def _permissions(scene: Scene) -> tuple[CountedPhrase, ...]:
 _SHORTEST_WAIT = 30.0
 
 
-def _waits(scene: Scene) -> Iterator[OpenPermission]:
+def _waits(scene: ConversationUnderTest) -> Iterator[OpenPermission]:
     """Commands that only read and took their time: a permission was open. Nights count nothing."""
     by_rule: dict[str, list[DetectedCall]] = {}
     for call in scene.commands:
@@ -342,7 +342,7 @@ _TITLE = lazy.pattern(
 _CHARACTERS_PER_TOKEN = 4
 
 
-def _read(scene: Scene) -> Iterator[ReadFile]:
+def _read(scene: ConversationUnderTest) -> Iterator[ReadFile]:
     """The files of the project that were read from the beginning, each once."""
     project = scene.conversation.project
     seen: set[str] = set()
@@ -359,7 +359,7 @@ def _read(scene: Scene) -> Iterator[ReadFile]:
             yield ReadFile(path=inside, tokens=tokens, title=named, uuid=call.record.uuid)
 
 
-def _shell_lines(scene: Scene) -> Iterator[tuple[str, str]]:
+def _shell_lines(scene: ConversationUnderTest) -> Iterator[tuple[str, str]]:
     for record in scene.lines_of(Speaker.SHELL):
         command = (shell_input(record.text) or "").strip()
         if command and record.uuid is not None and prefix_of(command) not in _TRIVIAL:

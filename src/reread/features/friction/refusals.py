@@ -20,7 +20,18 @@ from reread.sessions.speaker import PROMPT_BELOW, STOP_FEEDBACK
 
 from .call_results import tests_of
 from .command_lines import is_commit, is_pull_request, is_push
-from .scene import EDITS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of, quote, verdict_in
+from .scene import (
+    EDITS,
+    Cause,
+    ConversationUnderTest,
+    DetectedCall,
+    Detector,
+    FrictionKind,
+    Moment,
+    name_of,
+    quote,
+    verdict_in,
+)
 from .stated import NAMES
 
 _SUBJECT = 80
@@ -47,7 +58,7 @@ class Interrupt(Detector):
     kind = FrictionKind.INTERRUPT
     exact = "an interrupt line; a tool result marked as interrupted where no such line follows"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         for stretch in scene.stretches:
             if not stretch.notices and not stretch.troubled:
                 continue
@@ -63,7 +74,7 @@ class Interrupt(Detector):
             if cut and not lines:
                 yield self._at(scene, cut[-1].proof, cut[-1])
 
-    def _at(self, scene: Scene, record: Record, running: DetectedCall | None) -> Moment:
+    def _at(self, scene: ConversationUnderTest, record: Record, running: DetectedCall | None) -> Moment:
         name = running.name if running is not None else ""
         evidence = f"stopped while {name} was running" if name else "stopped while the model was answering"
         return scene.event(self.kind, record, evidence, Cause.AGENT, 1.0, about=name or "answer")
@@ -132,7 +143,7 @@ class Rejection(Detector):
     kind = FrictionKind.REJECTION
     exact = "permissionDecision, toolDenialKind, the client's own wording of a refusal"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         for call in scene.troubled:
             by = refused_by(call)
             if by not in ("person", "rule"):
@@ -166,7 +177,7 @@ class HookBlock(Detector):
     kind = FrictionKind.HOOK_BLOCK
     exact = "a hook_blocking_error, a tool result that opens with the hook's name, a turn it ended or kept going"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         for call in scene.troubled:
             if is_block_of_hook(call):
                 found = _BY_HOOK.match(call.text)
@@ -183,7 +194,7 @@ class HookBlock(Detector):
                     yield self._at(scene, record, reason, "Stop" if is_stop else "UserPromptSubmit", "")
         yield from self._beside(scene, reported)
 
-    def _beside(self, scene: Scene, reported: set[str]) -> Iterator[Moment]:
+    def _beside(self, scene: ConversationUnderTest, reported: set[str]) -> Iterator[Moment]:
         """Blocks on lines outside the conversation, without those that its own lines have already shown."""
         beside = scene.conversation.beside
         for record in beside.get(Attachment, ()):
@@ -203,7 +214,7 @@ class HookBlock(Detector):
             if record.prevented_continuation or untold:
                 yield self._at(scene, record, record.stop_reason or " ".join(untold), "Stop", "")
 
-    def _at(self, scene: Scene, record: Record, text: str, hook: str, tool: str) -> Moment:
+    def _at(self, scene: ConversationUnderTest, record: Record, text: str, hook: str, tool: str) -> Moment:
         evidence = text.strip() or f"blocked by a {hook} hook"
         return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, tool=tool or None)
 
@@ -214,7 +225,7 @@ class HookError(Detector):
     kind = FrictionKind.HOOK_ERROR
     exact = "a hook_non_blocking_error, a hook that timed out; the failures of a stop_hook_summary without such lines"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         beside = scene.conversation.beside
         reported = set()
         for record in beside.get(Attachment, ()):
@@ -230,7 +241,7 @@ class HookError(Detector):
                 for error in record.failures:
                     yield self._at(scene, record, error, "Stop", None)
 
-    def _at(self, scene: Scene, record: Record, text: str, hook: str, command: str | None) -> Moment:
+    def _at(self, scene: ConversationUnderTest, record: Record, text: str, hook: str, command: str | None) -> Moment:
         evidence = verdict_in(text.removeprefix(HOOK_FAILED).strip()) or f"a {hook} hook failed"
         return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, command=command)
 
@@ -260,12 +271,12 @@ class InstructionEdit(Struct, frozen=True, kw_only=True, gc=False):
     time: datetime | None
 
 
-def changes_of(scene: Scene) -> tuple[InstructionEdit, ...]:
+def changes_of(scene: ConversationUnderTest) -> tuple[InstructionEdit, ...]:
     """Edits that succeeded, and lines the person added with `#`."""
     return tuple(sorted(_changes(scene), key=lambda each: (each.time is not None, each.time)))
 
 
-def _changes(scene: Scene) -> Iterator[InstructionEdit]:
+def _changes(scene: ConversationUnderTest) -> Iterator[InstructionEdit]:
     for call in scene.main_calls:
         if call.name in EDITS and call.status is CallStatus.OK and name_of(call.path) in NAMES:
             yield InstructionEdit(path=call.path, uuid=call.proof.uuid, time=call.proof.time)
@@ -291,7 +302,7 @@ class SessionOutcome(Struct, frozen=True, kw_only=True):
     """`answered`, `interrupted`, `failed` (the API gave up) or `unanswered`."""
 
 
-def outcome_of(scene: Scene) -> SessionOutcome:
+def outcome_of(scene: ConversationUnderTest) -> SessionOutcome:
     """The outcome of a conversation, on the branch it ended on."""
     commits: list[DetectedCall] = []
     pushes = asked = 0
@@ -319,7 +330,7 @@ def outcome_of(scene: Scene) -> SessionOutcome:
     )
 
 
-def _todos(scene: Scene) -> tuple[int, int]:
+def _todos(scene: ConversationUnderTest) -> tuple[int, int]:
     """Done and open todos: from the last list written, or else counted over tasks that were updated one at a time."""
     tasks: dict[str, object] = {}
     created = 0
@@ -341,7 +352,7 @@ def _argument(call: DetectedCall, name: str) -> object:
     return tool_input.get(name) if isinstance(tool_input, dict) else None
 
 
-def _ended(scene: Scene) -> str:
+def _ended(scene: ConversationUnderTest) -> str:
     last = next((stretch for stretch in reversed(scene.stretches) if stretch.turn.branch == MAIN), None)
     if last is None or not (last.is_answered or last.notices):
         return "unanswered"

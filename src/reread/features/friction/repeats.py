@@ -19,13 +19,13 @@ from .scene import (
     EDITS,
     SHELLS,
     Cause,
+    ConversationUnderTest,
     DetectedCall,
     Detector,
     FrictionKind,
     Loss,
     Moment,
-    Scene,
-    SceneStretch,
+    TurnInContext,
     name_of,
 )
 
@@ -46,7 +46,7 @@ class ReAsk(Detector):
         "where the earlier one was stopped or went without an answer: 0.5 to 0.97"
     )
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         model = corrections.model_of(self.kind)
         for each in scene.once(corrections.judge):
             verdict = each.verdict(model) if each.again is not None else None
@@ -81,7 +81,7 @@ class Loop(Detector):
         "one command failing three times: 0.7"
     )
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         for stretch in scene.stretches:
             if len(stretch.calls) < min(_SINGLE_REPEATS, 2 * _SEQUENCE_REPEATS):
                 continue
@@ -93,7 +93,7 @@ class Loop(Detector):
                 if not covered.intersection(places):
                     yield self._failures(scene, stretch.calls[places[0] : places[-1] + 1], len(places))
 
-    def _run(self, scene: Scene, calls: Sequence[DetectedCall], run: _Run) -> Moment:
+    def _run(self, scene: ConversationUnderTest, calls: Sequence[DetectedCall], run: _Run) -> Moment:
         once = calls[run.start : run.start + run.period]
         steps = " > ".join(call.step for call in once)
         return scene.event(
@@ -107,7 +107,7 @@ class Loop(Detector):
             repeats=run.repeats,
         )
 
-    def _failures(self, scene: Scene, calls: Sequence[DetectedCall], times: int) -> Moment:
+    def _failures(self, scene: ConversationUnderTest, calls: Sequence[DetectedCall], times: int) -> Moment:
         """`calls` are all from the first failure to the last."""
         return scene.event(
             self.kind,
@@ -210,7 +210,7 @@ class Rework(Detector):
     kind = FrictionKind.REWORK
     heuristics = "three or more lines of its own taken away: 0.7; an edit turned round: 0.85"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         edits: dict[str, list[DetectedCall]] = {}
         for call in scene.main_calls:
             if call.name in EDITS and call.status is CallStatus.OK:
@@ -219,7 +219,7 @@ class Rework(Detector):
             if len(calls) > 1:
                 yield from self._of(scene, path, calls)
 
-    def _of(self, scene: Scene, path: str, calls: list[DetectedCall]) -> Iterator[Moment]:
+    def _of(self, scene: ConversationUnderTest, path: str, calls: list[DetectedCall]) -> Iterator[Moment]:
         file = _File()
         for call in calls:
             for old, new in _replacements(call):
@@ -227,7 +227,7 @@ class Rework(Detector):
         if file.last is not None and (file.again >= _FEWEST_LINES or file.undone):
             yield self._event(scene, path, file, file.last)
 
-    def _event(self, scene: Scene, path: str, file: _File, last: DetectedCall) -> Moment:
+    def _event(self, scene: ConversationUnderTest, path: str, file: _File, last: DetectedCall) -> Moment:
         at = file.undone_by or last
         what = f"{file.again} lines written and taken away again"
         what = f"an edit undone, {what}" if file.undone else what
@@ -293,7 +293,7 @@ class ReadWaste(Detector):
     exact = "a result that says the file is unchanged"
     heuristics = "the same part read again with no edit of the file and no compaction between: 0.7"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         cuts = sorted(record.offset for record in scene.conversation.beside.get(CompactBoundary, ()))
         read: dict[str, set[str]] = {}
         wasted: dict[str, list[DetectedCall]] = {}
@@ -316,7 +316,7 @@ class ReadWaste(Detector):
             if len(calls) >= _FEWEST_READS or tokens >= _MANY_TOKENS:
                 yield self._event(scene, path, calls, tokens)
 
-    def _event(self, scene: Scene, path: str, calls: list[DetectedCall], tokens: int) -> Moment:
+    def _event(self, scene: ConversationUnderTest, path: str, calls: list[DetectedCall], tokens: int) -> Moment:
         times = "once" if len(calls) == 1 else f"{len(calls)} times"
         return scene.event(
             self.kind,
@@ -350,7 +350,7 @@ class ManualStep(Detector):
     exact = "shell lines typed with `!`"
     heuristics = "terminals, stacks, logs, errors and outputs among what was typed, by learned weights: 0.5 to 0.97"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         for record in scene.lines_of(Speaker.SHELL):
             command = shell_input(record.text) or ""
             yield scene.event(
@@ -386,7 +386,7 @@ class PermissionToil(Detector):
     exact = "permissionDecision of source user, three times for one prefix"
     heuristics = "three refusals, or calls the client held back for a permission, of one prefix: 0.7"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         asked: dict[str, list[DetectedCall]] = {}
         for call in scene.decided:
             if was_asked(call):
@@ -466,7 +466,7 @@ class Stall(Detector):
     exact = "api_error lines with a retry, local notices of a rate limit in the model's name"
     heuristics = "a call that took ten minutes or longer: 0.6"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         for stretch in scene.stretches:
             if stretch.notices:
                 yield from self._retries(scene, stretch)
@@ -475,7 +475,7 @@ class Stall(Detector):
                 if seconds is not None:
                     yield self._wait(scene, call, seconds)
 
-    def _wait(self, scene: Scene, call: DetectedCall, seconds: float) -> Moment:
+    def _wait(self, scene: ConversationUnderTest, call: DetectedCall, seconds: float) -> Moment:
         """Commands end after ten minutes at most: a longer one waited for the person, who may have been away.
 
         No machine time was lost then, so the moment is reported without a loss.
@@ -494,7 +494,7 @@ class Stall(Detector):
             waited=round(seconds),
         )
 
-    def _retries(self, scene: Scene, stretch: SceneStretch) -> Iterator[Moment]:
+    def _retries(self, scene: ConversationUnderTest, stretch: TurnInContext) -> Iterator[Moment]:
         """All retries of one turn are one stall, reported at the first of them."""
         errors = [notice for notice in stretch.notices if notice.what == "api_error"]
         if not errors:
@@ -514,7 +514,7 @@ class Stall(Detector):
             )
         yield from (self._limit(scene, notice) for notice in errors if _is_limit(notice))
 
-    def _limit(self, scene: Scene, notice: Notice) -> Moment:
+    def _limit(self, scene: ConversationUnderTest, notice: Notice) -> Moment:
         return scene.event(self.kind, notice.record, notice.text, Cause.ENVIRONMENT, 1.0, about="rate_limit")
 
 
@@ -561,7 +561,7 @@ class Compaction(Detector):
     kind = FrictionKind.COMPACTION
     exact = "compact_boundary lines"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         for record in scene.conversation.compactions:
             metadata = record.compact_metadata
             before = metadata.pre_tokens if metadata is not None else None
@@ -588,7 +588,7 @@ class RewindDetector(Detector):
     exact = "two prompts that follow the same line"
     heuristics = "a fork that nothing else explains: 0.5"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         for branch in scene.conversation.branches:
             if branch.active or not branch.turns:
                 continue

@@ -310,7 +310,7 @@ def name_of(path: str) -> str:
     return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
 
 
-class Scene:
+class ConversationUnderTest:
     """A conversation split into its turns. Detectors must stay linear: a session may have 100,000 lines."""
 
     def __init__(self, conversation: Conversation, session: str, agent: str | None = None) -> None:
@@ -319,11 +319,11 @@ class Scene:
         self.agent = agent
 
     @cached_property
-    def stretches(self) -> list[SceneStretch]:
+    def stretches(self) -> list[TurnInContext]:
         """All turns of all branches, each branch in reading order."""
-        found: list[SceneStretch] = []
+        found: list[TurnInContext] = []
         for branch in self.conversation.branches:
-            before: SceneStretch | None = None
+            before: TurnInContext | None = None
             for turn in branch.turns:
                 before = _stretch(turn, before, is_forked=before is None and branch.forked_at is not None)
                 found.append(before)
@@ -362,7 +362,7 @@ class Scene:
             found.append(ScenePrompt(stretch, prompt, prose, len(set(words)), sketch_of_words(words)))
         return found
 
-    def once(self, make: Callable[[Scene], Found]) -> Found:
+    def once(self, make: Callable[[ConversationUnderTest], Found]) -> Found:
         """The result of `make(scene)`, computed only once."""
         if make not in self._made:
             self._made[make] = make(self)
@@ -370,7 +370,7 @@ class Scene:
         return found
 
     @cached_property
-    def _made(self) -> dict[Callable[[Scene], Any], Any]:
+    def _made(self) -> dict[Callable[[ConversationUnderTest], Any], Any]:
         return {}
 
     @cached_property
@@ -429,7 +429,7 @@ class Scene:
         )
 
 
-class SceneStretch(NamedTuple):
+class TurnInContext(NamedTuple):
     """A turn, with its steps sorted by kind."""
 
     turn: Turn
@@ -443,8 +443,8 @@ class SceneStretch(NamedTuple):
     """Its first words."""
     thought: Thought | None
     """The model's first thought, where the client kept it."""
-    before: SceneStretch | None
-    answered_before: SceneStretch | None
+    before: TurnInContext | None
+    answered_before: TurnInContext | None
     """The nearest earlier turn that had an answer; prompts between may have had none."""
     is_forked: bool
     """Whether it begins an abandoned branch, so that something was answered before it."""
@@ -465,7 +465,7 @@ class SceneStretch(NamedTuple):
 class ScenePrompt(NamedTuple):
     """A prompt and its words."""
 
-    stretch: SceneStretch
+    stretch: TurnInContext
     prompt: Prompt
     prose: str
     words: int
@@ -473,7 +473,7 @@ class ScenePrompt(NamedTuple):
     sketch: Sketch
 
 
-def _stretch(turn: Turn, before: SceneStretch | None, *, is_forked: bool) -> SceneStretch:
+def _stretch(turn: Turn, before: TurnInContext | None, *, is_forked: bool) -> TurnInContext:
     calls: list[DetectedCall] = []
     troubled: list[DetectedCall] = []
     notices: list[Notice] = []
@@ -496,7 +496,7 @@ def _stretch(turn: Turn, before: SceneStretch | None, *, is_forked: bool) -> Sce
         elif kind is Notice:
             notices.append(step)  # type: ignore[arg-type]
     answered = before if before is None or before.is_answered else before.answered_before
-    return SceneStretch(turn, calls, troubled, notices, words, opening, thought, before, answered, is_forked)
+    return TurnInContext(turn, calls, troubled, notices, words, opening, thought, before, answered, is_forked)
 
 
 _NONE_BEFORE = -1
@@ -612,7 +612,7 @@ class Detector(ABC):
     """Signals that are inferred, each with its confidence."""
 
     @abstractmethod
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         """The moments of one conversation, in any order."""
 
     @property

@@ -16,7 +16,7 @@ from reread.records.attachments import EditedTextFile, FileAttachment, NestedMem
 from reread.records.lenient import parse_or_none
 
 from .prompt_text import words_of
-from .scene import EDITS, Scene, name_of, quote
+from .scene import EDITS, ConversationUnderTest, name_of, quote
 
 NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
 _SETTINGS = ("/.claude/settings.json", "/.claude/settings.local.json")
@@ -49,7 +49,7 @@ class ShownInstructions(Struct, frozen=True, kw_only=True, gc=False):
     lines: tuple[str, ...]
 
 
-def shown_in(scene: Scene) -> tuple[ShownInstructions, ...]:
+def shown_in(scene: ConversationUnderTest) -> tuple[ShownInstructions, ...]:
     """Each line of each file once, where it was first seen."""
     seen: set[tuple[str, str]] = set()
     found: list[ShownInstructions] = []
@@ -63,7 +63,7 @@ def shown_in(scene: Scene) -> tuple[ShownInstructions, ...]:
     return tuple(found)
 
 
-def _handled(scene: Scene) -> Iterator[tuple[str, datetime | None, str]]:
+def _handled(scene: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
     """What was read of these files and written to them."""
     for call in scene.main_calls:
         if not (call.name == "Read" or call.name in EDITS):
@@ -76,7 +76,7 @@ def _handled(scene: Scene) -> Iterator[tuple[str, datetime | None, str]]:
             yield from ((call.path, call.ended, text) for text in texts)
 
 
-def _attached(scene: Scene) -> Iterator[tuple[str, datetime | None, str]]:
+def _attached(scene: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
     for record in scene.conversation.beside.get(Attachment, ()):
         body = record.attachment if isinstance(record, Attachment) else None
         if isinstance(body, SkillListing):

@@ -15,11 +15,11 @@ from .scene import (
     EDITS,
     SHELLS,
     Cause,
+    ConversationUnderTest,
     DetectedCall,
     Detector,
     FrictionKind,
     Moment,
-    Scene,
     name_of,
     quote,
     verdict_in,
@@ -282,13 +282,13 @@ class ToolError(Detector):
     exact = "is_error, <tool_use_error>, a twin that opens with `Error: `; the client's own wording for the class"
     heuristics = "the class of a failed command, from its program and what it printed"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         for stretch in scene.stretches:
             for place, call in enumerate(stretch.calls):
                 if is_failure(call):
                     yield self._event(scene, stretch.calls, place)
 
-    def _event(self, scene: Scene, calls: Sequence[DetectedCall], place: int) -> Moment:
+    def _event(self, scene: ConversationUnderTest, calls: Sequence[DetectedCall], place: int) -> Moment:
         call = calls[place]
         why = class_of(call)
         attempts, next_try, cure = _recovery(calls, place, why)

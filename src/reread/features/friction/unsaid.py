@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reread.records import Assistant
 from reread.sessions.lost_words import UNSAID
 
-from .scene import Cause, Detector, FrictionKind, Moment, Scene
+from .scene import Cause, ConversationUnderTest, Detector, FrictionKind, Moment
 
 
 class Unsaid(Detector):
@@ -16,7 +16,7 @@ class Unsaid(Detector):
     kind = FrictionKind.UNSAID
     exact = "an empty thinking block whose signature says narration; two thinking blocks of one message in a row"
 
-    def find(self, scene: Scene) -> Iterator[Moment]:
+    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
         for lost in scene.conversation.unsaid:
             message = lost.record.message if isinstance(lost.record, Assistant) else None
             model = (message.model if message is not None else None) or ""
