@@ -181,9 +181,7 @@ def _days_called(word: str, today: date) -> Days | None:
     """The days that a word names; None if it names none, but may be a time."""
     which, _, unit = word.rpartition(" ")
     if unit in ("week", "month", "year") and which in ("this", "last"):
-        back = {"week": 0, "month": 1, "year": 12}[unit] if which == "last" else 0
-        day = _months_before(today, back) - timedelta(weeks=int((which, unit) == ("last", "week")))
-        return _week_of(day) if unit == "week" else _month_of(day) if unit == "month" else _year(day.year)
+        return _span(unit, today, is_last=which == "last")
     if word in ("today", "yesterday"):
         return _day(today - timedelta(days=int(word == "yesterday")))
     weekday = next((n for n, name in enumerate(_WEEKDAYS) if len(unit) > 2 and name.startswith(unit)), None)
@@ -196,6 +194,15 @@ def _days_called(word: str, today: date) -> Days | None:
         return _day(date.fromisoformat(word.upper()))  # also accepts 2026-W40-5
     except ValueError:
         return None
+
+
+def _span(unit: str, today: date, *, is_last: bool) -> Days:
+    """This week, month or year, or the last one."""
+    if unit == "week":
+        return _week_of(today - timedelta(weeks=int(is_last)))
+    if unit == "month":
+        return _month_of(_months_before(today, int(is_last)))
+    return _year(today.year - int(is_last))
 
 
 def _day(day: date) -> Days:

@@ -179,6 +179,15 @@ class MarkdownWriter:
         if not self.options.tools:
             return
         lines = call.diffs[0].lines if is_edit(call.name) and call.diffs else []
+        inside = _diff_lines(lines) if lines else _input_lines(call) if call.input else []
+        output = call.output.whole if call.output is not None else ""
+        if output and not (lines and call.status is CallStatus.OK):
+            inside = [*inside, "", *fenced(_cut(without_error_tags(output)))]
+        yield from self.fold(self.call_title(call, lines), inside)
+        if call.agent is not None and self.options.subagents:
+            yield from self.agent(call.agent)
+
+    def call_title(self, call: CallBlock, lines: Sequence[DiffLine]) -> str:
         parts = [
             f"{MARKS[call.status][0]} {tool_label(call.name)}",
             shorten(summary(call, self.project), _POINT),
@@ -186,13 +195,7 @@ class MarkdownWriter:
             shorten(ending(call), _POINT),
             duration(call.seconds) if call.seconds is not None and call.seconds >= 1 else "",
         ]
-        inside = _diff_lines(lines) if lines else _input_lines(call) if call.input else []
-        output = call.output.whole if call.output is not None else ""
-        if output and not (lines and call.status is CallStatus.OK):
-            inside = [*inside, "", *fenced(_cut(without_error_tags(output)))]
-        yield from self.fold(" · ".join(part for part in parts if part), inside)
-        if call.agent is not None and self.options.subagents:
-            yield from self.agent(call.agent)
+        return " · ".join(part for part in parts if part)
 
     def agent(self, agent: AgentBlock) -> Iterator[str]:
         facts = [agent.type or agent.kind, count(agent.calls, "tool call")]
