@@ -225,7 +225,7 @@ def search_lines(answer: SearchAnswer, terms: Sequence[Findable], view: View) ->
         yield view.style.paint(nearest_words(answer), "bold")
     for hit in answer.nearest:
         yield from _hit_lines(hit, answer.telling, view)
-    if answer.suggestions:
+    if answer.suggestions and not answer.nearest:
         yield from wrap(f"did you mean: {', '.join(answer.suggestions)}?", view.width)
     shown, total = len(answer.hits), max(answer.total, len(answer.hits))
     line = count(total, "hit") if shown == total else f"{shown:,} of {count(total, 'hit')}; --limit shows more"

@@ -56,7 +56,7 @@ PRINTED_NAMES = {
     "re_ask": "re-ask",
     "read_waste": "needless read",
     "permission_toil": "repeated permission",
-    "unsaid": "words not stored",
+    "unsaid": "unstored text",
 }
 """How reports name a kind whose own name is not clear enough; `--kind` accepts both names."""
 
