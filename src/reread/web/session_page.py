@@ -69,13 +69,13 @@ def show(request: Request) -> Response:
             "reading.html",
             lead.title or "A session",
             scripts=(
-                "hearing.js",
+                "sse.js",
                 "reading.js",
                 "matching.js",
-                "finding.js",
-                "marking.js",
+                "find_in_page.js",
+                "highlight.js",
                 "time.js",
-                "beside.js",
+                "sidebar.js",
                 "spending.js",
             ),
             sought=wanted,
@@ -154,7 +154,7 @@ def beside(request: Request) -> Response:
         if last and last not in [row.anchor for row in unfolding.outline[:start][-1:]]:
             start = 0  # it was rewound: some prompts in the page are no longer on this branch
         body = pages.render(
-            "beside.html",
+            "sidebar.html",
             rows=unfolding.outline[start:],
             is_changed=state != pages.value(request, "seen"),
             page=lead,

@@ -67,7 +67,7 @@ def sessions(request: Request) -> HTMLResponse:
         template,
         "Sessions",
         status=400 if problem else 200,
-        scripts=["lists.js", "marking.js"],
+        scripts=["lists.js", "highlight.js"],
         tag_names=tag_names(site.library),
         rows=_rows(shown, site, found.groups),
         problem=problem,

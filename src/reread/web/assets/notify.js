@@ -40,7 +40,7 @@
     isListening = true;
     if (!window.reread.hear) {
       await new Promise(done => {
-        const script = Object.assign(document.createElement("script"), {src: "/static/hearing.js"});
+        const script = Object.assign(document.createElement("script"), {src: "/static/sse.js"});
         script.addEventListener("load", done);
         document.head.append(script);
       });

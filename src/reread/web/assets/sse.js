@@ -1,10 +1,10 @@
 // News from the server. A browser opens only six connections to a server for all of its tabs, so the tabs share one for
-// news (news.js).
+// news (updates.js).
 (() => {
   "use strict";
   // The server sends something every ten seconds. If nothing comes, the worker ended with the tab whose process it shared.
   const DEAF = 25000;
-  const source = "/static/news.js";
+  const source = "/static/updates.js";
 
   const shared = () => new SharedWorker(source, "reread").port;
   // Older browsers on phones have no shared workers; there, the page runs the same script itself.
