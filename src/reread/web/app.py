@@ -93,7 +93,7 @@ class _Listening(StreamingResponse):
 
 def _sources(site: pages.Site, topics: Iterable[str]) -> Iterator[AsyncGenerator[str]]:
     kept = [topic.removeprefix("/s/") for topic in topics if topic.startswith("/s/")]
-    yield session_page.heard(site, kept)
+    yield session_page.session_events(site, kept)
     for topic in topics:
         if topic == "/live":
             yield live.live_events(site)

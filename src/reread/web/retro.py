@@ -173,7 +173,9 @@ def moment_id(uuid: str, kind: str) -> str:
     return f"e-{sha256(f'{kind} {uuid}'.encode('utf-8', 'backslashreplace')).hexdigest()[:12]}"
 
 
-def hurts(found: Retro, shelf: RetroSections, order: str, limits: RetroLimits, about: str | None = None) -> list[Hurt]:
+def hurts(
+    found: Retro, sections: RetroSections, order: str, limits: RetroLimits, about: str | None = None
+) -> list[Hurt]:
     """The kinds of friction, the worst first; with `about`, only that subject."""
     moments: dict[tuple[str, str], list[Moment]] = {}
     for event in found.events:
@@ -189,7 +191,8 @@ def hurts(found: Retro, shelf: RetroSections, order: str, limits: RetroLimits, a
         if own:
             most = limits.moments if len(own) > 1 else limits.alone
             shown = [
-                _subject(each, moments[kind, each.about or ""], found, shelf, most) for each in own[: limits.subjects]
+                _subject(each, moments[kind, each.about or ""], found, sections, most)
+                for each in own[: limits.subjects]
             ]
             made.append(_hurt(group, shown, len(own) - len(shown)))
     return made
@@ -210,38 +213,40 @@ def _hurt(group: FrictionGroup, shown: list[Subject], left_out: int) -> Hurt:
     )
 
 
-def _subject(group: FrictionGroup, events: Sequence[Moment], found: Retro, shelf: RetroSections, most: int) -> Subject:
+def _subject(
+    group: FrictionGroup, events: Sequence[Moment], found: Retro, sections: RetroSections, most: int
+) -> Subject:
     """A subject with its moments, the best example first; `events` are newest first."""
     shown = sorted(events, key=shown_first, reverse=True)[:most]
     return Subject(
         name=about_name(group),
         facts=subject_facts(group),
         about=group.about or "",
-        moments=[_moment_line(event, found, shelf) for event in shown],
+        moments=[_moment_line(event, found, sections) for event in shown],
         left_out=len(events) - len(shown),
     )
 
 
-def _moment_line(event: Moment, found: Retro, shelf: RetroSections) -> MomentLine:
+def _moment_line(event: Moment, found: Retro, sections: RetroSections) -> MomentLine:
     first = event.details.get("first")
     return MomentLine(
         id=moment_id(event.uuid or "", event.kind.value),
         event=event,
-        at=shelf.evidence(event.session, event.uuid, event.time, event.evidence),
-        further=shelf.evidence(event.session, first) if isinstance(first, str) else None,
+        at=sections.evidence(event.session, event.uuid, event.time, event.evidence),
+        further=sections.evidence(event.session, first) if isinstance(first, str) else None,
         loss=" · ".join(each for each in moment_losses(event) if each),
         guess=guess(event),
         is_wrong=(event.uuid, event.kind) in found.wrong,
     )
 
 
-def repeated(patterns: Sequence[RepeatedPattern], shelf: RetroSections) -> list[Repeated]:
+def repeated(patterns: Sequence[RepeatedPattern], sections: RetroSections) -> list[Repeated]:
     return [
         Repeated(
             title=pattern_title(pattern),
             example=shorten(pattern.example, _LONGEST_EXAMPLE),
             evidence=[
-                shelf.evidence(
+                sections.evidence(
                     moment.session, moment.uuid, moment.time, moment.text if moment.text != pattern.example else ""
                 )
                 for moment in pattern.moments[:MOST_EVIDENCE]
@@ -252,7 +257,7 @@ def repeated(patterns: Sequence[RepeatedPattern], shelf: RetroSections) -> list[
     ]
 
 
-def advice(found: Retro, shelf: RetroSections) -> list[Advice]:
+def advice(found: Retro, sections: RetroSections) -> list[Advice]:
     moments = _moments(found)
     return [
         Advice(
@@ -261,7 +266,7 @@ def advice(found: Retro, shelf: RetroSections) -> list[Advice]:
             checked=checked(each),
             seen=times_in(each.count, each.sessions),
             evidence=[
-                shelf.evidence(found.homes[uuid], uuid, *moments.get(uuid, (None, "")))
+                sections.evidence(found.homes[uuid], uuid, *moments.get(uuid, (None, "")))
                 for uuid in each.evidence[:MOST_EVIDENCE]
                 if uuid in found.homes
             ],
@@ -297,11 +302,11 @@ def retro(request: Request) -> HTMLResponse:
         found = _found(site, form, span, stored)
     except BadInput as error:
         return _wrong(request, form, span, order, str(error))
-    shelf = RetroSections(site.library)
+    sections = RetroSections(site.library)
     about = form["about"] if form["about"] and form["kind"] else None
     limits = ONE_KIND if form["kind"] else OVERVIEW
-    shown = hurts(found, shelf, order, limits, about)
-    suggestions = advice(found, shelf)
+    shown = hurts(found, sections, order, limits, about)
+    suggestions = advice(found, sections)
     weeks = found.weeks[-MOST_WEEKS:]
     view = View(width=10_000, style=Style(colour=False), timezone=site.settings.timezone)
     return pages.page(
@@ -329,7 +334,7 @@ def retro(request: Request) -> HTMLResponse:
         first=suggestions[:MOST_FIRST],
         suggestions=suggestions[MOST_FIRST:],
         more_suggestions=len(found.suggestions) - len(suggestions),
-        repeated=repeated(found.patterns, shelf),
+        repeated=repeated(found.patterns, sections),
         chart=pages.drawn(weeks_chart(weeks)) if len(weeks) >= _FEWEST_WEEKS else "",
         weeks=weeks[::-1],
         earlier_weeks=len(found.weeks) - len(weeks),

@@ -262,7 +262,7 @@ def record(request: Request) -> Response:
         return record_in(reading, request, back=f"/s/{held.name}", title=reading.session.title or "a session")
 
 
-async def heard(site: pages.Site, names: Sequence[str]) -> AsyncGenerator[str]:
+async def session_events(site: pages.Site, names: Sequence[str]) -> AsyncGenerator[str]:
     """The state of each of these sessions, whenever it changes; sessions that are not in the archive are left out."""
     seen: dict[str, str] = {}
     while not site.hub.is_closed:

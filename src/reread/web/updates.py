@@ -37,7 +37,7 @@ class Hub:
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Wakes waiting pages; may be called from any thread."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
@@ -100,13 +100,13 @@ class Watch:
                     for result in archive.watch(self._stop):
                         self.is_busy = False
                         self.problem = str(result.problems[0]) if result.problems else ""
-                        self._hub.tell()
+                        self._hub.notify()
             except (RereadError, OSError) as problem:
                 self.problem = str(problem)
-                self._hub.tell()
+                self._hub.notify()
             except Exception as problem:  # noqa: BLE001  nobody would notice that the thread died and imports nothing
                 self.problem = f"{type(problem).__name__}: {problem}"
-                self._hub.tell()
+                self._hub.notify()
             self.is_busy = False
             self._stop.wait(RETRY_SECONDS)
 
