@@ -126,11 +126,11 @@ def _report(best: dict[str, float], megabytes: float) -> None:
 _CHILD = """
 import json, resource, sys
 from pathlib import Path
-from reread.loading import Shelf
+from reread.loading import SourceTree
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-shelf = Shelf([Path(sys.argv[1])])
+tree = SourceTree([Path(sys.argv[1])])
 listed = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-prompts = sum(len(session.prompts) for session in shelf)
+prompts = sum(len(session.prompts) for session in tree)
 print(json.dumps({"before": before, "listed": listed, "after": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 """
 

@@ -174,7 +174,7 @@ def test_rows_of_a_stream_without_times_take_that_of_the_line_before(
     session = a_session(
         a_reply("one", "two", id="msg_first", timestamp=None),
         a_prompt("go", timestamp="2026-03-01T10:00:00.000Z"),
-        a_reply("three", id="msg_dated_before", timestamp=None),
+        a_reply("three", id="msg_dated", timestamp=None),
         a_line("cut here"),
         a_reply("four", id="msg_between", timestamp=None),
         a_reply("five", id="msg_last", timestamp=None),
