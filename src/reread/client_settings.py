@@ -166,9 +166,12 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-EVENT = "SessionEnd"
+EVENT, ASKING_EVENT = "SessionEnd", "PermissionRequest"
+_ACTIONS = {EVENT: "run", ASKING_EVENT: "ask"}
 TIMEOUT = 10
 """Seconds. All hooks of this event share 1.5 unless one asks for more (2.1); Python on a cold disk may need more."""
+ASKING_TIMEOUT = 86_400
+"""Seconds in which the person may come back to a dialog; after that it waits on its own screen only."""
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:+~@%,-]+")
 
 Json = dict[str, Any]
@@ -179,10 +182,17 @@ class Entries(NamedTuple):
 
     hook: Json
     status_line: Json | None
+    asking: Json | None = None
+    """The hook that brings dialogs into the queue."""
+
+    @property
+    def hooks(self) -> dict[str, Json]:
+        """By event."""
+        return {EVENT: self.hook, **({} if self.asking is None else {ASKING_EVENT: self.asking})}
 
 
 def entries_running(program: list[str], options: list[str], home: list[str], *, is_windows: bool) -> Entries:
-    """The hook and the status line that run this program.
+    """The hooks and the status line that run this program.
 
     Claude Code runs commands in a POSIX shell; on Windows in Git Bash, or in PowerShell if there is none. Plain words
     with forward slashes mean the same in all of them. On Windows a hook with other words is written as a program with
@@ -190,14 +200,15 @@ def entries_running(program: list[str], options: list[str], home: list[str], *, 
     """
     if is_windows:
         program, options, home = ([word.replace("\\", "/") for word in words] for words in (program, options, home))
-    words = [*program, "hook", "run", *options]
-    hook: Json = {"type": "command"}
-    if is_windows and not all(_PLAIN_WORD.fullmatch(word) for word in words):
-        hook |= {"command": words[0], "args": words[1:]}
-    else:
-        hook |= {"command": shlex.join(words)}
+
+    def hook(action: str, more: list[str], timeout: int) -> Json:
+        words = [*program, "hook", action, *more]
+        if is_windows and not all(_PLAIN_WORD.fullmatch(word) for word in words):
+            return {"type": "command", "command": words[0], "args": words[1:], "timeout": timeout}
+        return {"type": "command", "command": shlex.join(words), "timeout": timeout}
+
     line = {"type": "command", "command": shlex.join([*program, "statusline", *home])}
-    return Entries({**hook, "timeout": TIMEOUT}, line)
+    return Entries(hook("run", options, TIMEOUT), line, hook("ask", home, ASKING_TIMEOUT))
 
 
 class ClientSettings:
@@ -212,7 +223,9 @@ class ClientSettings:
             raise BadInput(f"{self.name} is not valid JSON ({printable(str(error))}); nothing was changed") from error
         self.values: Json = self._expected(values, dict, "it holds no object")
         hooks = self._expected(self.values.get("hooks", {}), dict, "its `hooks` is no object")
-        self._groups: list[Any] = self._expected(hooks.get(EVENT, []), list, f"its `hooks.{EVENT}` is no array")
+        self._groups: dict[str, list[Any]] = {
+            event: self._expected(hooks.get(event, []), list, f"its `hooks.{event}` is no array") for event in _ACTIONS
+        }
 
     def _expected(self, value: Any, kind: type, otherwise: str) -> Any:
         if not isinstance(value, kind):
@@ -222,7 +235,15 @@ class ClientSettings:
     @property
     def hook(self) -> Json | None:
         """Our hook, if it is installed."""
-        return next((hook for _, _, hook in self._ours()), None)
+        return self._hook_of(EVENT)
+
+    @property
+    def asking(self) -> Json | None:
+        """Our hook that brings dialogs into the queue, if it is installed."""
+        return self._hook_of(ASKING_EVENT)
+
+    def _hook_of(self, event: str) -> Json | None:
+        return next((hook for found, _, _, hook in self._ours() if found == event), None)
 
     @property
     def status_line(self) -> str:
@@ -233,22 +254,25 @@ class ClientSettings:
 
     @property
     def is_ours_there(self) -> bool:
-        return self.hook is not None or self.status_line == "ours"
+        return self.hook is not None or self.asking is not None or self.status_line == "ours"
 
     @property
     def are_hooks_off(self) -> bool:
         return self.values.get("disableAllHooks") is True
 
-    def _ours(self) -> Iterator[tuple[int, int, Json]]:
-        for number, group in enumerate(self._groups):
-            hooks = group.get("hooks") if isinstance(group, dict) else None
-            for position, hook in enumerate(hooks if isinstance(hooks, list) else []):
-                if _runs(hook, "hook", "run"):
-                    yield number, position, hook
+    def _ours(self) -> Iterator[tuple[str, int, int, Json]]:
+        for event, action in _ACTIONS.items():
+            for number, group in enumerate(self._groups[event]):
+                hooks = group.get("hooks") if isinstance(group, dict) else None
+                for position, hook in enumerate(hooks if isinstance(hooks, list) else []):
+                    if _runs(hook, "hook", action):
+                        yield event, number, position, hook
 
     def with_entries(self, entries: Entries) -> ClientSettings:
-        """The settings with our hook and, if requested and no other is set, our status line."""
-        text = self._with_hook(entries.hook)
+        """The settings with our hooks and, if requested and no other is set, our status line."""
+        text = self.text
+        for event, hook in entries.hooks.items():
+            text = ClientSettings(text, self.name)._with_hook(event, hook)
         line = entries.status_line
         if line is not None and self.status_line == "none":
             text = append(text, start_of(text), "statusLine", line)
@@ -256,18 +280,18 @@ class ClientSettings:
             text = replace(text, _place(text, "statusLine"), line)
         return ClientSettings(text, self.name)
 
-    def _with_hook(self, hook: Json) -> str:
+    def _with_hook(self, event: str, hook: Json) -> str:
         text = self.text
-        ours = next(self._ours(), None)
+        ours = next((each for each in self._ours() if each[0] == event), None)
         if ours is not None:
-            place = _place(text, "hooks", EVENT, ours[0], "hooks", ours[1])
-            return text if ours[2] == hook else replace(text, place, hook)
+            place = _place(text, "hooks", event, ours[1], "hooks", ours[2])
+            return text if ours[3] == hook else replace(text, place, hook)
         group = {"hooks": [hook]}
-        if event := find(text, "hooks", EVENT):
-            return append(text, event.value, None, group)
+        if groups := find(text, "hooks", event):
+            return append(text, groups.value, None, group)
         if hooks := find(text, "hooks"):
-            return append(text, hooks.value, EVENT, [group])
-        return append(text, start_of(text), "hooks", {EVENT: [group]})
+            return append(text, hooks.value, event, [group])
+        return append(text, start_of(text), "hooks", {event: [group]})
 
     def with_values(self, outer: str, inner: str, values: Sequence[object]) -> ClientSettings:
         """The settings with values added to the list `outer.inner`, which is made if missing."""
@@ -288,7 +312,7 @@ class ClientSettings:
             return before
         cleared = self
         while (ours := next(cleared._ours(), None)) is not None:
-            cleared = cleared._without_hook(ours[0], ours[1], before)
+            cleared = cleared._without_hook(*ours[:3], before)
         text = cleared.text
         if cleared.status_line == "ours":
             text = _without(text, "statusLine")
@@ -298,16 +322,16 @@ class ClientSettings:
         line = self.values["statusLine"] if self.status_line == "ours" else None
         if self.hook is None:
             return False
-        made = before.with_entries(Entries(self.hook, None))
+        made = before.with_entries(Entries(self.hook, None, self.asking))
         return self.text in (made.text, made.with_entries(Entries(self.hook, line)).text)
 
-    def _without_hook(self, group: int, position: int, before: ClientSettings | None) -> ClientSettings:
+    def _without_hook(self, event: str, group: int, position: int, before: ClientSettings | None) -> ClientSettings:
         """Removes a hook, then each container around it that is now empty and was not there before."""
-        text = _without(self.text, "hooks", EVENT, group, "hooks", position)
+        text = _without(self.text, "hooks", event, group, "hooks", position)
         had: Json = before.values if before is not None else {}
-        emptied: list[tuple[str | int, ...]] = [("hooks", EVENT, group)]
-        if EVENT not in had.get("hooks", {}):
-            emptied.append(("hooks", EVENT))
+        emptied: list[tuple[str | int, ...]] = [("hooks", event, group)]
+        if event not in had.get("hooks", {}):
+            emptied.append(("hooks", event))
         if "hooks" not in had:
             emptied.append(("hooks",))
         for path in emptied:

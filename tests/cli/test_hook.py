@@ -73,6 +73,23 @@ def test_remove_gives_the_file_back_and_leaves_nothing_behind(run: Run, settings
     assert run("hook", "remove", "--settings", settings).out == f"not installed in {settings}; nothing to change\n"
 
 
+@pytest.mark.parametrize("had", [BEFORE, '{"hooks": {"PermissionRequest": [{"matcher": "Bash", "hooks": []}]}}'])
+@pytest.mark.parametrize(
+    "ways", [["--approvals"], ["--approvals --statusline"], ["--statusline", "--approvals"], ["", "--approvals"]]
+)
+def test_dialogs_are_asked_for_shown_and_removed_exactly(run: Run, settings: Path, had: str, ways: list[str]) -> None:
+    settings.write_text(had, "utf-8", newline="")
+    for way in ways:
+        ran = run("hook", "install", "--yes", "--settings", settings, *way.split())
+        assert ("hook ask" in ran.out) is ("--approvals" in way)
+    assert run("hook", "install", "--settings", settings, "--approvals").out.startswith("already installed")
+    status = json.loads(run("hook", "--settings", settings, "--json").out)
+    assert (status["installed"], status["approvals"]) == (True, True)
+    assert run("hook", "remove", "--yes", "--settings", settings).code == 0
+    assert settings.read_text("utf-8") == had
+    assert json.loads(run("hook", "--settings", settings, "--json").out)["approvals"] is False
+
+
 @pytest.mark.parametrize("had", ["{ }", '{"hooks": { }}', '{\n  "hooks": {\n    "SessionEnd": [ ]\n  }\n}\n'])
 @pytest.mark.parametrize("is_edited", [False, True])
 def test_what_was_empty_before_stays(run: Run, settings: Path, had: str, is_edited: bool) -> None:

@@ -35,7 +35,8 @@ else:
 ABOUT = """\
 Show what waits for your permission or answer, over all sessions that run in `reread serve`, and answer it: at a
 terminal with a key, one request after the other as they come; in a script by the id of the request. Each shows
-what it would do and which rule would have allowed it. Sessions in other terminals are listed; answer them there."""
+what it would do and which rule would have allowed it. Sessions in other terminals are listed; answer them there,
+or have their dialogs here, too, with `reread hook install --approvals`."""
 EXAMPLES = """\
   reread approvals                          answer with keys, until q
   reread approvals | cat                    print what waits, and end

@@ -1,4 +1,5 @@
-"""`reread hook`: installs a hook in Claude Code's settings that imports sessions as they end; also the hook itself."""
+"""`reread hook`: installs hooks in Claude Code's settings that import sessions as they end and bring dialogs into the
+queue; also the first of them (the other is `dialog_hook`)."""
 
 from __future__ import annotations
 
@@ -56,6 +57,21 @@ def run_hook_run(arguments: list[str]) -> int:
         _start(arguments, client_input.read_hook_input(piped_input()))
     except Exception as error:  # noqa: BLE001  Claude Code would show it, and the person can do nothing with it
         note(home, f"could not be started: {error}")
+    return 0
+
+
+def run_hook_ask(arguments: list[str]) -> int:
+    """Always returns 0: with nothing printed, the dialog stays as it is."""
+    from .dialog_hook import ask
+
+    home = make_config(None, None).home
+    try:
+        home = options.make_config(hook_run_parser().parse_args(arguments)).home
+        from .streams import piped_input
+
+        ask(home, piped_input())
+    except Exception as error:  # noqa: BLE001  Claude Code would show it, and its own dialog is open
+        note(home, f"a dialog stays on its screen only: {error}")
     return 0
 
 
@@ -133,15 +149,18 @@ HOOK_EXAMPLES = """\
   reread hook                              whether it is installed, and how it went lately
   reread hook install                      shows the change, asks, and makes it
   reread hook install --statusline --yes   with the status line, without asking
+  reread hook install --approvals          with its dialogs in `reread approvals`
   reread hook install --settings .claude/settings.json
   reread hook remove"""
 ABOUT = """Import sessions as they end. `install` adds a SessionEnd hook to Claude Code's settings.json,
 `remove` removes exactly that, `status` shows whether it is installed and what it did. Both show the change and
 ask first. The rest of the file is not touched, and a copy is kept beside it (.reread-backup). The hook returns
-at once and works in the background."""
+at once and works in the background. With `--approvals` a second hook brings the dialogs of Claude Code's own
+screen into `reread approvals` and the page Live while `reread serve` runs; they can be answered in either place."""
 ACTIONS = ("status", "install", "remove")
-HIDDEN = ("run", "take")
-"""Internal actions: what Claude Code starts, and the background process that this starts."""
+HIDDEN = ("run", "take", "ask")
+"""Internal actions: what Claude Code starts when a session ends, the background process that this starts, and what
+Claude Code starts when it asks for a permission."""
 SHOWN_NOTES = 5
 PROGRAM_GONE = (
     "  that program is gone, and Claude Code will complain; `reread hook install` names the one that runs now"
@@ -158,6 +177,9 @@ def hook_parser() -> options.Parser:
     made.add_argument(
         "--statusline", action="store_true", help="also install `reread statusline`, unless another one is set"
     )
+    made.add_argument(
+        "--approvals", action="store_true", help="also bring its permission dialogs into `reread approvals`"
+    )
     made.add_argument("--yes", action="store_true", help="do not ask")
     return made
 
@@ -165,7 +187,7 @@ def hook_parser() -> options.Parser:
 def run_hook(arguments: list[str]) -> int:
     arguments = word_first(arguments)
     if arguments and arguments[0] in HIDDEN:
-        return run_hook_run(arguments[1:]) if arguments[0] == "run" else take(arguments[1:])
+        return {"run": run_hook_run, "take": take, "ask": run_hook_ask}[arguments[0]](arguments[1:])
     args = hook_parser().parse_args(arguments)
     config = options.make_config(args)
     file = client_settings.SettingsFile(_settings_path(args, config))
@@ -201,7 +223,8 @@ def _entries(args: argparse.Namespace, config: Config) -> client_settings.Entrie
     sources = [word for source in config.sources for word in ("--source", str(source.absolute()))]
     arguments = [*home, *(sources if are_sources_told else [])]
     made = client_settings.entries_running(_program(), arguments, home, is_windows=sys.platform == "win32")
-    return made if args.statusline else client_settings.Entries(made.hook, None)
+    line, asking = made.status_line if args.statusline else None, made.asking if args.approvals else None
+    return client_settings.Entries(made.hook, line, asking)
 
 
 def _program() -> list[str]:
@@ -286,6 +309,7 @@ def _status(config: Config, file: SettingsFile) -> list[str]:
         lines += [] if client_settings.has_program(settings.hook) else [PROGRAM_GONE]
         lines += [HOOKS_OFF] if settings.are_hooks_off else []
     lines.append(f"status line: {settings.status_line.replace('ours', 'that of reread')}")
+    lines += ["its dialogs are in `reread approvals`, too, while `reread serve` runs"] if settings.asking else []
     notes = _notes(config, settings)
     return [*lines, *(["lately:"] if notes else []), *(f"  {views.text.harmless(note)}" for note in notes)]
 
@@ -312,6 +336,7 @@ def _document(
         "installed": settings.hook is not None,
         "command": None if settings.hook is None else client_settings.command_of(settings.hook),
         "statusline": settings.status_line,
+        "approvals": settings.asking is not None,
         "hooks_disabled": settings.are_hooks_off,
         "changed": is_done,
         "diff": "".join(f"{line}\n" for line in _diff(file, change)) if change else "",

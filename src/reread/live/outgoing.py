@@ -86,6 +86,11 @@ def failure(request_id: str, message: str) -> bytes:
 
 def decision(request_id: str, decided: Decision, given: Any) -> bytes:
     """The answer to a permission request with the input `given`. Older clients reject one with a missing field."""
+    return success(request_id, verdict(decided, given))
+
+
+def verdict(decided: Decision, given: Any) -> dict[str, Any]:
+    """A decision as the client reads it, in the answer to a permission request as in that of a hook."""
     if not isinstance(decided, Allow | Deny):
         raise BadInput(f"{decided!r} is no decision; give an Allow or a Deny")
     if isinstance(decided, Allow):
@@ -97,11 +102,11 @@ def decision(request_id: str, decided: Decision, given: Any) -> bytes:
             answer["updatedPermissions"] = list(decided.remember)
         if decided.rule is not None:
             answer["rule"] = decided.rule
-        return success(request_id, answer)
+        return answer
     answer = {"behavior": "deny", "message": decided.reason or NO_REASON}
     if decided.interrupt:
         answer["interrupt"] = True
-    return success(request_id, answer)
+    return answer
 
 
 def answers(given: Any, chosen: Mapping[str, str]) -> Allow:

@@ -135,14 +135,20 @@ def _milliseconds(value: object) -> int | None:
 
 
 class HookInput:
-    """The session a hook runs for; any field may be None."""
+    """The session a hook runs for, and what `PermissionRequest` asks; any field may be None."""
 
-    __slots__ = ("reason", "session", "transcript")
+    __slots__ = ("agent", "folder", "input", "reason", "session", "suggestions", "tool", "transcript")
 
     def __init__(self, line: dict[str, Any]) -> None:
         self.session = _text(line.get("session_id"))
         self.transcript = _text(line.get("transcript_path"))
         self.reason = _text(line.get("reason"))
+        self.folder = _text(line.get("cwd"))
+        self.agent = _text(line.get("agent_id"))
+        self.tool = _text(line.get("tool_name"))
+        self.input = line.get("tool_input")
+        suggestions = line.get("permission_suggestions")
+        self.suggestions: list[Any] = suggestions if isinstance(suggestions, list) else []
 
 
 def read_hook_input(raw: bytes) -> HookInput:

@@ -25,9 +25,9 @@ from reread.loading import load
 from reread.views.html.content import coloured
 from reread.views.html.session import page_of
 
-from . import doctor, home, live, pages, retro, search, session_page, sessions, share, usage
+from . import dialogs, doctor, home, live, pages, retro, search, session_page, sessions, share, usage
 from .archive_pool import ArchivePool, ServerSettings, link_name
-from .guard import Guard, Names, RequestRefused
+from .guard import Credentials, Guard, Names, RequestRefused
 from .runs import Driver
 from .updates import Hub, Watch, together
 
@@ -110,6 +110,7 @@ ROUTES = (
     Route("/live/list", live.listed),
     Route("/live/rail", live.rail),
     Route("/live/approvals", live.approvals),
+    Route("/live/ask", dialogs.ask, methods=["POST"]),
     Route("/live/{run}", live.show),
     Route("/live/{run}/turns", live.more),
     Route("/live/{run}/states", live.states),
@@ -186,6 +187,7 @@ def make_app(
 ) -> Application:
     library, hub = ArchivePool(settings), Hub()
     watch, driver = Watch(library, hub), Driver(settings, hub)
+    asked = dialogs.Dialogs(Credentials(token), driver.answered.appendleft, hub.wake)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -208,14 +210,17 @@ def make_app(
         middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
         exception_handlers={RereadError: _error_response, HTTPException: _http, Exception: _fault},
     )
-    app.state.site = pages.Site(settings, library, hub, watch, {Driver: driver})
-    app.state.waiting = lambda: sum(len(run.open_permissions) for run in list(driver.runs) if not run.has_ended)
+    app.state.waiting = lambda: sum(
+        len(each.open_permissions) for each in (*asked.waiting, *driver.runs) if not each.has_ended
+    )
+    app.state.site = pages.Site(settings, library, hub, watch, {Driver: driver, dialogs.Dialogs: asked})
     app.state.doctor = doctor.doctor_scan(library)
     app.state.secrets = doctor.secret_scan(library)
 
     def dismiss() -> None:
         hub.close()
         driver.dismiss()
+        asked.dismiss()
 
     # The guard is outermost, so that its headers are also on answers to faults.
     return Application(Guard(app, names, token, cookie, pages.policy(), _refused), dismiss)

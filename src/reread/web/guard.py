@@ -86,6 +86,10 @@ class Credentials(NamedTuple):
     def page_key(self) -> str:
         return self._derived(b"page key")
 
+    def proof(self, nonce: str, answer: bytes) -> str:
+        """Shows a hook that an answer is from the server of this archive, and was given to this question."""
+        return self._derived(b"answer " + nonce.encode() + b" " + answer)
+
     def _derived(self, purpose: bytes) -> str:
         return urlsafe_b64encode(hmac.digest(self.token.encode(), purpose, "sha256")).decode().rstrip("=")
 

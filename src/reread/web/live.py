@@ -41,8 +41,9 @@ from reread.views.text import harmless, shorten
 
 from . import pages
 from .archive_pool import link_name
+from .dialogs import Dialog, Dialogs
 from .paging import FIRST_STEPS, PageStretch
-from .runs import MOST_AT_ONCE, NOT_HERE, Answered, Driver, Run, RunRequest, checked_prompt, decision_of
+from .runs import MOST_AT_ONCE, NOT_HERE, Answered, Asker, Driver, Run, RunRequest, checked_prompt, decision_of
 from .session_view import SessionView, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
 from .updates import BEAT, server_event
 
@@ -58,9 +59,10 @@ _RUNS = 1
 
 
 class RunningSnapshot(NamedTuple):
-    """The state of one of this server's clients, copied from the event loop so that any thread can use it."""
+    """The state of a client that runs or asks here, copied from the event loop so that any thread can use it."""
 
     id: str
+    href: str
     session: str
     title: str
     folder: str
@@ -71,6 +73,8 @@ class RunningSnapshot(NamedTuple):
     """The questions it waits for, oldest first."""
     asked_at: Mapping[str, datetime] = MappingProxyType({})
     """When each was asked, by its request."""
+    is_here: bool = True
+    """Whether this server runs it."""
 
 
 class RunningRow(NamedTuple):
@@ -91,17 +95,24 @@ def runs_of(site: pages.Site) -> list[RunningSnapshot]:
     return [
         RunningSnapshot(
             run.id,
+            run.href,
             run.session_id,
             run.title,
-            str(run.request.folder),
+            run.folder,
             run.activity,
             run.began,
             run.problem,
             () if run.has_ended else run.open_permissions,
             {each.request_id: run.asked_at(each) for each in run.open_permissions},
+            is_here=not isinstance(run, Dialog),
         )
-        for run in site.part(Driver).runs
+        for run in _askers(site)
     ]
+
+
+def _askers(site: pages.Site) -> list[Asker]:
+    """The clients that this server runs, and the dialogs of others; newest first."""
+    return [*site.part(Dialogs).waiting, *site.part(Driver).runs]
 
 
 def queue_of(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any]:
@@ -114,11 +125,11 @@ def queue_of(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any
 async def approvals(request: Request) -> Response:
     """The queue and the log as JSON for `reread approvals`, with sessions that may wait in terminals of their own."""
     site = pages.site_of(request)
-    driver = site.part(Driver)
-    running = [run for run in reversed(driver.runs) if not run.has_ended]
+    askers = _askers(site)
+    running = [run for run in reversed(askers) if not run.has_ended]
     waiting = tuple(_approval(run, permission) for run in running for permission in run.open_permissions)
-    answered = tuple(_given_answer(driver, each) for each in driver.answered)
-    driven = {run.session_id for run in driver.runs}
+    answered = tuple(map(_given_answer, site.part(Driver).answered))
+    driven = {run.session_id for run in askers}
     others = await run_in_threadpool(lambda: [row for row in _others(site, driven) if row.activity.needs_person])
     elsewhere = tuple(
         WaitingElsewhere(session=row.href.removeprefix("/s/"), title=row.title, project=row.place, doing=row.words)
@@ -127,13 +138,13 @@ async def approvals(request: Request) -> Response:
     return Response(encode(ApprovalQueue(waiting=waiting, answered=answered, elsewhere=elsewhere)), media_type=JSON)
 
 
-def _approval(run: Run, permission: Permission) -> Approval:
+def _approval(run: Asker, permission: Permission) -> Approval:
     at = run.asked_at(permission)
     return Approval(
         run=run.id,
         session=run.session_id,
         title=run.title,
-        project=str(run.request.folder),
+        project=run.folder,
         asked_at=at,
         waits_seconds=max(0.0, (datetime.now(UTC) - at).total_seconds()),
         # Only as many as the page shows: nobody can agree to what is not shown.
@@ -141,13 +152,12 @@ def _approval(run: Run, permission: Permission) -> Approval:
     )
 
 
-def _given_answer(driver: Driver, answered: Answered) -> GivenAnswer:
-    run = driver.find(answered.run)
+def _given_answer(answered: Answered) -> GivenAnswer:
     return GivenAnswer(
         run=answered.run,
-        session=run.session_id if run is not None else "",
+        session=answered.session,
         title=answered.title,
-        project=str(run.request.folder) if run is not None else "",
+        project=answered.project,
         time=answered.time,
         tool=answered.tool,
         point=shorten(tool_point(answered.tool, answered.input, None)[:400], 120),
@@ -172,7 +182,7 @@ class AnsweredRow(NamedTuple):
     @classmethod
     def of(cls, answered: Answered) -> Self:
         return cls(
-            href=f"/live/{answered.run}",
+            href=answered.href,
             title=answered.title,
             time=answered.time,
             tool=tool_label(answered.tool),
@@ -201,14 +211,14 @@ def _waiting(activities: Sequence[Activity]) -> str:
 
 def _of_run(run: RunningSnapshot) -> RunningRow:
     return RunningRow(
-        href=f"/live/{run.id}",
+        href=run.href,
         title=run.title,
         project=last_part(run.folder) or run.folder,
         place=run.folder,
         activity=run.activity,
         words=activity_words(run.activity),
         time=run.since,
-        is_here=True,
+        is_here=run.is_here,
         problem=run.problem,
     )
 
@@ -654,7 +664,9 @@ async def say(request: Request) -> Response:
 
 
 async def answer(request: Request) -> Response:
-    run, form = _run_of(request), await pages.form(request)
+    dialog = pages.site_of(request).part(Dialogs).find(request.path_params["run"])
+    run: Asker = dialog or _run_of(request)
+    form = await pages.form(request)
     is_first = await run.answer(form.get("request", [""])[0], lambda permission: decision_of(permission, form))
     if not is_first and request.headers.get("x-part"):
         return pages.problem(request.headers, GONE, 409)
@@ -673,7 +685,7 @@ async def end(request: Request) -> Response:
     return _done(request, run)
 
 
-def _done(request: Request, run: Run) -> Response:
+def _done(request: Request, run: Asker) -> Response:
     if request.headers.get("x-part"):
         return Response(status_code=204)
-    return RedirectResponse(f"/live/{run.id}", status_code=303)
+    return RedirectResponse("/live" if isinstance(run, Dialog) else run.href, status_code=303)

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from reread.archive.status import budgets
 from reread.billing import load_prices
@@ -64,6 +64,9 @@ class Answered(NamedTuple):
 
     run: str
     """The run's id."""
+    href: str
+    session: str
+    project: str
     title: str
     time: datetime
     tool: str
@@ -72,6 +75,49 @@ class Answered(NamedTuple):
     """`allowed`, `denied: not today`, `allowed, and from now on ...`."""
     is_allowed: bool
     by_policy: bool
+
+
+class Asker(Protocol):
+    """Whoever asks a person: a client that this server runs, or a dialog of another client (`web/dialogs.py`)."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def href(self) -> str: ...
+    @property
+    def session_id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def folder(self) -> str: ...
+    @property
+    def activity(self) -> Activity: ...
+    @property
+    def began(self) -> datetime: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def has_ended(self) -> bool: ...
+    @property
+    def open_permissions(self) -> list[Permission]: ...
+    def asked_at(self, permission: Permission) -> datetime: ...
+    async def answer(self, request: str, decide: Callable[[Permission], Decision]) -> bool: ...
+
+
+def answered_now(asker: Asker, permission: Permission, decision: Decision, *, by_policy: bool) -> Answered:
+    return Answered(
+        run=asker.id,
+        href=asker.href,
+        session=asker.session_id,
+        project=asker.folder,
+        title=asker.title,
+        time=datetime.now(UTC),
+        tool=permission.tool,
+        input=permission.input,
+        words=decision_words(decision),
+        is_allowed=isinstance(decision, Allow),
+        by_policy=by_policy,
+    )
 
 
 class Run:
@@ -136,6 +182,14 @@ class Run:
         return shorten(self.request.prompt[:400], 90)
 
     @property
+    def href(self) -> str:
+        return f"/live/{self.id}"
+
+    @property
+    def folder(self) -> str:
+        return str(self.request.folder)
+
+    @property
     def open_permissions(self) -> list[Permission]:
         """The questions that wait for a person, oldest first."""
         asked = self.client.stream.open_permissions.values()
@@ -185,11 +239,7 @@ class Run:
         return True
 
     def _log(self, permission: Permission, decision: Decision, *, by_policy: bool) -> None:
-        words, is_allowed = decision_words(decision), isinstance(decision, Allow)
-        now = datetime.now(UTC)
-        self._on_answer(
-            Answered(self.id, self.title, now, permission.tool, permission.input, words, is_allowed, by_policy)
-        )
+        self._on_answer(answered_now(self, permission, decision, by_policy=by_policy))
 
     def interrupt(self) -> None:
         if not self.has_ended:

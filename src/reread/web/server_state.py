@@ -88,8 +88,26 @@ class Standing(NamedTuple):
         key = {KEY_HEADER: Credentials(self.token).page_key, "Origin": self.origin}
         self._request("POST", path, {**key, "Content-Type": "application/x-www-form-urlencoded"}, urlencode(form, True))
 
-    def _request(self, method: str, path: str, headers: Mapping[str, str], body: str | None = None) -> bytes:
-        connection = self.connection(ANSWERS_WITHIN)
+    def ask_person(self, question: bytes) -> bytes:
+        """What a person answers in the queue to the question of a hook, however late; empty if the server ends before.
+        Raises BadInput if it does not take the question, or if whoever listens there cannot prove to be the server."""
+        credentials, nonce = Credentials(self.token), secrets.token_hex(16)
+        headers = {KEY_HEADER: credentials.page_key, "Origin": self.origin, "Content-Type": "application/json"}
+        given = self._request("POST", f"/live/ask?nonce={nonce}", headers, question, within=None)
+        proof, _, answer = given.partition(b"\n")
+        if given and not secrets.compare_digest(proof, credentials.proof(nonce, answer).encode()):
+            raise BadInput(f"what listens at {self.origin} is not the reread serve of this archive")
+        return answer
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: str | bytes | None = None,
+        within: float | None = ANSWERS_WITHIN,
+    ) -> bytes:
+        connection = self.connection(within)
         try:
             sent = {**self.cookie, **headers, "Accept": "application/json", "X-Part": "1"}
             connection.request(method, path, body, sent)
@@ -103,7 +121,7 @@ class Standing(NamedTuple):
             raise BadInput(_problem(text) or f"reread serve at {self.origin} refuses this ({answer.status})")
         return text
 
-    def connection(self, timeout: float) -> HTTPConnection:
+    def connection(self, timeout: float | None) -> HTTPConnection:
         return HTTPConnection(shown_host(self.host).strip("[]"), self.port, timeout=timeout)
 
     @property

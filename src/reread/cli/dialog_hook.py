@@ -1,0 +1,85 @@
+"""The `PermissionRequest` hook: brings a dialog of a client's own screen into the queue of the running server."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from reread.errors import RereadError
+from reread.loading import last_of
+from reread.records.client_input import HookInput, read_hook_input
+from reread.sessions import CallStatus
+from reread.web import server_state
+
+from . import options
+
+LOOK_EVERY = 0.5
+
+
+def ask(home: Path, question: bytes) -> None:
+    """Prints what a person answers in the queue. Prints nothing, so that the dialog stays, if no server runs."""
+    server = server_state.standing(home)
+    if server is None:
+        return
+    threading.Thread(target=_leave_when_answered, args=(read_hook_input(question),), daemon=True).start()
+    options.print_lines(server.ask_person(question).decode("ascii").splitlines())
+    sys.stdout.flush()
+
+
+def _leave_when_answered(asked: HookInput) -> None:
+    """Ends this process, and so takes the question out of the queue, when it is answered on the client's screen or the
+    client is gone. The client (2.1.325) tells a hook neither; but it writes the result of a call, and its end of our
+    output closes."""
+    before, seen = set(_results(asked)), _size(asked)
+    while True:
+        time.sleep(LOOK_EVERY)
+        size = _size(asked)
+        if _is_client_gone() or (size != seen and set(_results(asked)) - before):
+            os._exit(0)
+        seen = size
+
+
+def _transcript(asked: HookInput) -> Path | None:
+    """Where the call is written; agents have files of their own."""
+    path = Path(asked.transcript) if asked.transcript else None
+    return path and path.with_suffix("") / "subagents" / f"agent-{asked.agent}.jsonl" if asked.agent else path
+
+
+def _size(asked: HookInput) -> int:
+    path = _transcript(asked)
+    try:
+        return path.stat().st_size if path is not None else 0
+    except OSError:
+        return 0
+
+
+def _results(asked: HookInput) -> Iterator[str]:
+    """The ids of finished calls of the tool; of the very call, if it can be told by its input."""
+    path = _transcript(asked)
+    try:
+        session = last_of(path) if path is not None else None
+    except (RereadError, OSError):  # not written yet
+        return
+    conversations = (session, *session.subagents) if session is not None else ()
+    calls = [call for each in conversations for call in each.tool_calls if call.name == asked.tool]
+    # The client adds what a tool takes by default.
+    same = [call for call in calls if isinstance(asked.input, dict) and _is_in(call.input, asked.input)]
+    yield from (str(call.id) for call in same or calls if call.status is not CallStatus.MISSING)
+
+
+def _is_in(part: object, whole: dict[str, object]) -> bool:
+    return isinstance(part, dict) and bool(part) and part.items() <= whole.items()
+
+
+def _is_client_gone() -> bool:
+    """Whether nobody reads our output any more. Windows cannot tell: there the client ends its hooks, or their time."""
+    if not hasattr(select, "poll"):
+        return False
+    reader = select.poll()
+    reader.register(sys.stdout.fileno(), 0)
+    return bool(reader.poll(0))
