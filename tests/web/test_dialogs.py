@@ -138,27 +138,26 @@ def test_a_client_that_is_gone_asks_nothing(place: Place) -> None:
     assert hook.wait(60) == 0
 
 
-@pytest.mark.parametrize("agent", [None, "a1b2"])
-def test_an_answer_on_the_screen_ends_the_question(place: Place, tmp_path: Path, agent: str | None) -> None:
-    transcript = tmp_path / "work" / "s.jsonl"
-    written = transcript if agent is None else transcript.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
-    side = {"isSidechain": True, "agentId": agent} if agent is not None else {}
+def test_an_agent_asks_on_its_screen_only(place: Place) -> None:
+    assert told(place.hook({**ASKED, "agent_id": "a1b2"})) is None
+
+
+def test_an_answer_on_the_screen_ends_the_question(place: Place, tmp_path: Path) -> None:
+    transcript = tmp_path / "s.jsonl"
     calls = [
-        a_prompt("Go.", **side),
+        a_prompt("Go."),
         a_reply(
             a_tool_call("Bash", {"command": "touch here.txt"}, id="one"),
             a_tool_call("Bash", {"command": "ls"}, id="two"),
-            **side,
         ),
     ]
-    written.parent.mkdir(parents=True)
 
     def write(*more: Any) -> None:
-        written.write_bytes(a_session(*calls, *more).bytes)
+        transcript.write_bytes(a_session(*calls, *more).bytes)
 
     write()
     asked = {**ASKED, "tool_input": {"command": "touch here.txt", "timeout": 5}, "transcript_path": str(transcript)}
-    hook = place.hook(asked if agent is None else {**asked, "agent_id": agent})
+    hook = place.hook(asked)
     until(place.waiting)
     other = a_tool_result("notes.txt", of="two")
     write(other)

@@ -22,11 +22,12 @@ LOOK_EVERY = 0.5
 
 
 def ask(home: Path, question: bytes) -> None:
-    """Prints what a person answers in the queue. Prints nothing, so that the dialog stays, if no server runs."""
-    server = server_state.standing(home)
-    if server is None:
+    """Prints what a person answers in the queue. Prints nothing, so that the dialog stays, if no server runs; also for
+    an agent, since the client (2.1.325) shows no dialog of one in the background before its hooks have ended."""
+    server, asked = server_state.standing(home), read_hook_input(question)
+    if server is None or asked.agent is not None:
         return
-    threading.Thread(target=_leave_when_answered, args=(read_hook_input(question),), daemon=True).start()
+    threading.Thread(target=_leave_when_answered, args=(asked,), daemon=True).start()
     options.print_lines(server.ask_person(question).decode("ascii").splitlines())
     sys.stdout.flush()
 
@@ -44,29 +45,20 @@ def _leave_when_answered(asked: HookInput) -> None:
         seen = size
 
 
-def _transcript(asked: HookInput) -> Path | None:
-    """Where the call is written; agents have files of their own."""
-    path = Path(asked.transcript) if asked.transcript else None
-    return path and path.with_suffix("") / "subagents" / f"agent-{asked.agent}.jsonl" if asked.agent else path
-
-
 def _size(asked: HookInput) -> int:
-    path = _transcript(asked)
     try:
-        return path.stat().st_size if path is not None else 0
+        return Path(asked.transcript).stat().st_size if asked.transcript else 0
     except OSError:
         return 0
 
 
 def _results(asked: HookInput) -> Iterator[str]:
     """The ids of finished calls of the tool; of the very call, if it can be told by its input."""
-    path = _transcript(asked)
     try:
-        session = last_of(path) if path is not None else None
+        found = last_of(Path(asked.transcript)).tool_calls if asked.transcript else ()
     except (RereadError, OSError):  # not written yet
         return
-    conversations = (session, *session.subagents) if session is not None else ()
-    calls = [call for each in conversations for call in each.tool_calls if call.name == asked.tool]
+    calls = [call for call in found if call.name == asked.tool]
     # The client adds what a tool takes by default.
     same = [call for call in calls if isinstance(asked.input, dict) and _is_in(call.input, asked.input)]
     yield from (str(call.id) for call in same or calls if call.status is not CallStatus.MISSING)
