@@ -225,7 +225,7 @@ class _Impostor(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer)
 
-    def log_message(self, *_args: object) -> None:  # type: ignore[override]  # no word of it
+    def log_message(self, *_args: object) -> None:
         pass
 
 

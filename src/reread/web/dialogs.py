@@ -10,6 +10,7 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 from msgspec.json import encode
 from starlette.concurrency import run_in_threadpool
@@ -90,7 +91,8 @@ class Dialogs:
         self._on_news()
         leaving = asyncio.create_task(_left(request))
         try:
-            await asyncio.wait([leaving, dialog.decided], return_when=asyncio.FIRST_COMPLETED)
+            either: list[asyncio.Future[Any]] = [leaving, dialog.decided]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if leaving.done() or dialog.decided.cancelled():
                 return None
             self._on_answer(answered_now(dialog, dialog.permission, dialog.decided.result(), by_policy=False))
