@@ -210,10 +210,10 @@ def make_app(
         middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
         exception_handlers={RereadError: _error_response, HTTPException: _http, Exception: _fault},
     )
-    app.state.waiting = lambda: sum(
-        len(each.open_permissions) for each in (*asked.waiting, *driver.runs) if not each.has_ended
-    )
     app.state.site = pages.Site(settings, library, hub, watch, {Driver: driver, dialogs.Dialogs: asked})
+    app.state.waiting = lambda: (
+        len(asked.waiting) + sum(len(run.open_permissions) for run in list(driver.runs) if not run.has_ended)
+    )
     app.state.doctor = doctor.doctor_scan(library)
     app.state.secrets = doctor.secret_scan(library)
 
