@@ -21,7 +21,7 @@ from web.serving import Served, served, until
 
 ASKED: dict[str, Any] = {
     "session_id": "00000000-0000-4000-8000-000000000001",
-    "cwd": "/work/shop",
+    "cwd": "/home/ann/shop",
     "hook_event_name": "PermissionRequest",
     "tool_name": "Bash",
     "tool_input": {
@@ -90,14 +90,14 @@ def place(tmp_path: Path) -> Iterator[Place]:
 def test_a_question_is_seen_whole_and_what_the_person_says_is_what_the_client_hears(place: Place) -> None:
     hook = place.hook()
     (waiting,) = until(place.waiting)
-    assert (waiting["tool"], waiting["input"], waiting["project"]) == ("Bash", ASKED["tool_input"], "/work/shop")
+    assert (waiting["tool"], waiting["input"], waiting["project"]) == ("Bash", ASKED["tool_input"], "/home/ann/shop")
     page = place.page("/live")
     assert "echo the end" in page and "(1) Live" in page and hook.poll() is None
     place.asked(waiting["id"], "--deny", "not <today>")
     assert told(hook) == {"behavior": "deny", "message": "not <today>"}
     assert place.waiting() == []
     (answered,) = json.loads(place.asked("--log", "--json"))["answered"]
-    assert (answered["answer"], answered["project"]) == ("denied: not <today>", "/work/shop")
+    assert (answered["answer"], answered["project"]) == ("denied: not <today>", "/home/ann/shop")
     assert answered["session"] == ASKED["session_id"]
 
 
