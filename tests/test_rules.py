@@ -211,16 +211,6 @@ def test_imports_stand_at_the_top() -> None:
     assert HOUSE.inner_imports() <= 125, "import at the top, or attach it there with `lazy.module`"
 
 
-TAKEN = {"team": 46, "lake": 49}
-"""How many names each imports from other rooms, which is what it would need as a package of its own. Never more."""
-
-
-@pytest.mark.parametrize(("room", "most"), TAKEN.items())
-def test_a_store_takes_no_more_names_from_the_core(room: str, most: int) -> None:
-    taken = HOUSE.names_taken(room)
-    assert taken <= most, f"{room} imports {taken} names: let a function that has them already do it for the room"
-
-
 @pytest.mark.parametrize("path", sorted(SOURCE.glob("*/__init__.py")), ids=place)
 def test_every_room_says_what_it_is_for(path: Path) -> None:
     said = ast.get_docstring(tree(path)) or ""

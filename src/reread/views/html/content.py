@@ -312,10 +312,13 @@ PAGE_HEADINGS = 2
 
 
 def _keep_safe_links(state: Any) -> None:
-    """Replaces a link that is not http, https or mailto by its text; lowers headings below those of the page."""
+    """Replaces a link that is not http, https or mailto by its text; lowers headings below those of the page, without
+    a level left out."""
+    levels = sorted({block.tag for block in state.tokens if block.type == "heading_open"})
+    lowered = {tag: f"h{min(6, number)}" for number, tag in enumerate(levels, PAGE_HEADINGS + 1)}
     for block in state.tokens:
         if block.type in ("heading_open", "heading_close"):
-            block.tag = f"h{min(6, int(block.tag[1:]) + PAGE_HEADINGS)}"
+            block.tag = lowered[block.tag]
         opened: list[bool] = []
         for token in block.children or ():
             if token.type == "link_open":
