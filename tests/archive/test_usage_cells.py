@@ -125,11 +125,14 @@ def test_a_response_without_any_time_before_it_has_no_day(tmp_path: Path) -> Non
     assert [cell.day for cell in cells(tmp_path)] == [None]
 
 
-def test_ids_of_gateways_are_told_apart_by_session_and_request(tmp_path: Path) -> None:
+def test_ids_of_gateways_are_told_apart_by_request_and_time(tmp_path: Path) -> None:
+    """The same in another session at the same moment is a copy, as a fork writes it."""
     write(tmp_path, a_request("ocgo", requestId="req_1"), a_prompt("on"), a_request("ocgo", requestId="req_2"))
     write(tmp_path, a_request("ocgo", requestId="req_1"), session=BOB)
-    [cell] = cells(tmp_path)
-    assert cell.requests == 3
+    assert [cell.requests for cell in cells(tmp_path)] == [2]
+    later = a_request("ocgo", requestId="req_1", time="2026-03-01T11:00:00.000Z")
+    write(tmp_path, later, session="0c0c0c0c-3333-4222-8333-444455556666")
+    assert [cell.requests for cell in cells(tmp_path)] == [3]
 
 
 def test_a_request_id_that_changes_does_not_make_another_request(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ def history() -> list[Any]:
     call = a_tool_call("Bash", {"command": f"echo {KEY}", "note": "ünder"}, id="toolu_01" + "b" * 20)
     return [
         a_prompt("why does it leak", uuid="p-1", timestamp="2026-11-13T10:00:00.000Z"),
-        a_reply(a_thought("a valve, perhaps"), "It is the valve.", uuid="r-1", id="msg_01" + "c" * 20),
-        a_reply(call, uuid="c-1", id="msg_01" + "d" * 20, timestamp="2026-11-13T10:00:05.000Z"),
+        a_reply(a_thought("a valve, perhaps"), "It is the valve.", uuid="r-1", id="msg_01" + "c" * 22),
+        a_reply(call, uuid="c-1", id="msg_01" + "d" * 22, timestamp="2026-11-13T10:00:05.000Z"),
         a_tool_result(f"leaking {KEY}", of="toolu_01" + "b" * 20, is_error=True),
     ]
 
