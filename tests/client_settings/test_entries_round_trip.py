@@ -52,7 +52,10 @@ def texts(draw: st.DrawFn) -> str:
 def with_entries(values: dict[str, Any], entries: Entries) -> dict[str, Any]:
     """The same change to the values alone."""
     hooks = values.get("hooks", {})
-    changed = {**values, "hooks": {**hooks, "SessionEnd": [*hooks.get("SessionEnd", []), GROUP]}}
+    ours = {"SessionEnd": [*hooks.get("SessionEnd", []), GROUP]}
+    if entries.asking is not None:
+        ours["PermissionRequest"] = [*hooks.get("PermissionRequest", []), {"hooks": [entries.asking]}]
+    changed = {**values, "hooks": {**hooks, **ours}}
     return changed if entries.status_line is None else {"statusLine": entries.status_line, **changed}
 
 
@@ -82,7 +85,7 @@ def test_removing_gives_back_the_same_values_when_the_file_changed_since(text: s
 def test_removing_needs_no_memory_unless_a_container_was_empty_before(text: str, entries: Entries) -> None:
     before = ClientSettings(text, "settings.json")
     hooks = before.values.get("hooks", {"": 0})
-    assume(before.values and hooks and hooks.get("SessionEnd", [0]))
+    assume(before.values and hooks and hooks.get("SessionEnd", [0]) and hooks.get("PermissionRequest", [0]))
     assert before.with_entries(entries).without_entries(None).text == text
 
 
