@@ -323,7 +323,7 @@ def test_an_answer_is_gone_through_counted_and_shown_as_a_table(
 ) -> None:
     answer = ask(archive)
     rows = answer.to_dicts()
-    assert len(answer) == len(list(answer)) == len(rows) <= getattr(answer, "total", -1)
+    assert len(answer) == len(list(answer)) == len(rows) <= answer.total
     assert all(isinstance(row, dict) and set(row) == set(rows[0]) for row in rows)
     assert answer._repr_html_().count("<tr>") == len(rows) + 1
     assert max(map(len, (repr(answer), *map(repr, answer)))) <= 300

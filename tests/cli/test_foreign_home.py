@@ -67,7 +67,9 @@ def test_a_new_folder_and_its_new_parents_are_private(tmp_path: Path) -> None:
 def test_the_rest_of_an_archive_is_an_archive(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     (tmp_path / "mine.txt").touch()
+    before = rights(tmp_path)
     make_home(tmp_path)
+    assert rights(tmp_path) == before
 
 
 def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

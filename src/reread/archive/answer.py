@@ -21,7 +21,12 @@ _LONGEST = 200
 
 
 class Answer(Struct, Generic[_Row], frozen=True):
-    """Rows with what is known of all of them. `total`, of each kind of answer, also counts those beyond the limit."""
+    """Rows with what is known of all of them."""
+
+    @property
+    def total(self) -> int:
+        """How many rows there are, including those beyond the limit."""
+        return len(self)
 
     def _rows(self) -> tuple[_Row, ...] | list[_Row]:
         raise NotImplementedError
@@ -44,7 +49,7 @@ class Answer(Struct, Generic[_Row], frozen=True):
         return [self._plain(row) for row in self]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}, {len(self):,} of {getattr(self, 'total', len(self)):,}>"
+        return f"<{type(self).__name__}, {len(self):,} of {self.total:,}>"
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""

@@ -567,10 +567,6 @@ class Retro(Answer[Moment], frozen=True, kw_only=True):
     waiting: int = 0
     """How many sessions have not been searched for moments, or not completely."""
 
-    @property
-    def total(self) -> int:
-        return len(self.events)
-
     def _rows(self) -> list[Moment]:
         return self.events
 

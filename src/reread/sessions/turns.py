@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -411,29 +412,12 @@ def _system_notices(record: System) -> list[Notice]:
 
 def _attachment_notices(record: Attachment) -> list[Notice]:
     body = record.attachment
+    if body is None:
+        return []
     if isinstance(body, QueuedCommand):
         if queued_prompt(record) is not None:
             return [Notice(what="queued", text=record.text, record=record)]
         return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
-    if isinstance(body, HookSystemMessage | HookNonBlockingError):
-        failed = isinstance(body, HookNonBlockingError)
-        text = f"{body.hook_name or 'a hook'} failed: {body.stderr or ''}" if failed else body.as_text
-        return [Notice(what="hook", text=plain(text).strip(), record=record)]
-    if isinstance(body, FileAttachment | DirectoryAttachment):
-        given = body.filename if isinstance(body, FileAttachment) else body.path
-        name = body.display_path or given or "a file"
-        return [Notice(what="document", text=name, record=record, detail=body.as_text)]
-    if isinstance(body, OutOfContext):
-        text = f"{body.removed_part} taken out of what the model sees"
-        return [Notice(what="informational", text=text, record=record)]
-    if isinstance(body, InstructionFilesNotLoaded) and body.paths:
-        text = f"instruction files not loaded: {', '.join(body.paths)}"
-        return [Notice(what="informational", text=text, record=record)]
-    if isinstance(body, MemoryUpdate) and body.summary:
-        return [Notice(what="informational", text=f"memory: {body.summary}", record=record)]
-    if isinstance(body, HookPermissionDecision):
-        text = f"{body.decision or 'decided'} by a hook ({body.hook_event or 'unknown event'})"
-        return [Notice(what="hook", text=text, record=record)]
     if type(body) is UnknownAttachment:
         return [Notice(what="unknown", text=body.as_text or f"attachment of type {body.type_name}", record=record)]
     # What a stop hook told the model has a line of its own.
@@ -441,7 +425,36 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
         return [_hook_notice(record, "blocked", body.hook_name, body.message)]
     if isinstance(body, HookStoppedContinuation):
         return [_hook_notice(record, "stopped", body.hook_name, body.message)]
+    for kind, what, words in _TOLD_BY_ATTACHMENT:
+        if isinstance(body, kind) and (text := words(body)) is not None:
+            detail = body.as_text if what == "document" else ""
+            return [Notice(what=what, text=text, record=record, detail=detail)]
     return []
+
+
+_TOLD_BY_ATTACHMENT: tuple[tuple[type, str, Callable[[Any], str | None]], ...] = (
+    (HookSystemMessage, "hook", lambda body: plain(body.as_text).strip()),
+    (
+        HookNonBlockingError,
+        "hook",
+        lambda body: plain(f"{body.hook_name or 'a hook'} failed: {body.stderr or ''}").strip(),
+    ),
+    (
+        HookPermissionDecision,
+        "hook",
+        lambda body: f"{body.decision or 'decided'} by a hook ({body.hook_event or 'unknown event'})",
+    ),
+    (FileAttachment, "document", lambda body: body.display_path or body.filename or "a file"),
+    (DirectoryAttachment, "document", lambda body: body.display_path or body.path or "a file"),
+    (OutOfContext, "informational", lambda body: f"{body.removed_part} taken out of what the model sees"),
+    (
+        InstructionFilesNotLoaded,
+        "informational",
+        lambda body: f"instruction files not loaded: {', '.join(body.paths)}" if body.paths else None,
+    ),
+    (MemoryUpdate, "informational", lambda body: f"memory: {body.summary}" if body.summary else None),
+)
+"""What an attachment is shown as, and its words; None if there are none."""
 
 
 def _hook_notice(record: Record, outcome: str, hook: str | None, text: str | None) -> Notice:

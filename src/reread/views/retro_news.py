@@ -40,7 +40,7 @@ def news_lines(found: Retro, whole: Retro, view: View, *, shown_before: str | No
         quiet = "nothing changed that chance does not explain" if found.prompts else "no prompts"
         yield from wrap(f"{quiet}; `--all` has the whole report", view.width)
         return
-    yield from (view.style.paint(line, "dim") for line in wrap(" · ".join(facts(found)), view.width))
+    yield from view.wrapped(" · ".join(facts(found)), "dim")
     if news:
         yield from ("", view.style.paint("What changed, per 100 prompts", "bold"))
         for line in news[:MOST_NEWS]:

@@ -80,12 +80,12 @@ def retro_lines(found: Retro, view: View, limit: int | None = None, *, only_sugg
     left_out = left_out_line(found)
     if left_out:
         yield ""
-        yield from (view.style.paint(line, "dim") for line in wrap(left_out, view.width))
+        yield from view.wrapped(left_out, "dim")
 
 
 def _head(found: Retro, view: View) -> Iterator[str]:
     yield view.style.paint(shorten(title(found, view), view.width), "bold")
-    yield from (view.style.paint(line, "dim") for line in wrap(" · ".join(facts(found)), view.width))
+    yield from view.wrapped(" · ".join(facts(found)), "dim")
 
 
 def title(found: Retro, view: View) -> str:
