@@ -166,8 +166,9 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-EVENT, ASKING_EVENT = "SessionEnd", "PermissionRequest"
-_ACTIONS = {EVENT: "run", ASKING_EVENT: "ask"}
+EVENT, COMPACTING_EVENT, ASKING_EVENT = "SessionEnd", "PreCompact", "PermissionRequest"
+"""A compaction may rewrite the transcript in place (2.1.327): what it had until then is imported before."""
+_ACTIONS = {EVENT: "run", COMPACTING_EVENT: "run", ASKING_EVENT: "ask"}
 TIMEOUT = 10
 """Seconds. All hooks of this event share 1.5 unless one asks for more (2.1); Python on a cold disk may need more."""
 ASKING_TIMEOUT = 86_400
@@ -188,7 +189,11 @@ class Entries(NamedTuple):
     @property
     def hooks(self) -> dict[str, Json]:
         """By event."""
-        return {EVENT: self.hook, **({} if self.asking is None else {ASKING_EVENT: self.asking})}
+        return {
+            EVENT: self.hook,
+            COMPACTING_EVENT: self.hook,
+            **({} if self.asking is None else {ASKING_EVENT: self.asking}),
+        }
 
 
 def entries_running(program: list[str], options: list[str], home: list[str], *, is_windows: bool) -> Entries:

@@ -296,6 +296,16 @@ def test_the_hook_takes_the_session_in_behind_the_clients_back(run: Run, tmp_pat
     assert f"{path.stem}: synced" in run("hook", "--settings", settings).out
 
 
+def test_before_a_compaction_the_session_is_imported_when_the_hook_returns(run: Run, tmp_path: Path) -> None:
+    path = a_session(a_prompt("hello"), a_reply("hi")).write(tmp_path / "config" / "projects")
+    told = {"session_id": path.stem, "transcript_path": str(path), "hook_event_name": "PreCompact", "trigger": "auto"}
+    (tmp_path / "empty").mkdir()
+    done = end_session(tmp_path / "archive", json.dumps(told).encode(), "--source", tmp_path / "empty")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert hook_run.noted(tmp_path / "archive")[0].endswith(f" {path.stem} before a compaction: synced")
+    assert path.stem in run("list", "--json", "--no-sync", "--home", tmp_path / "archive").out
+
+
 def test_a_transcript_in_an_odd_place_is_taken_in_alone(run: Run, tmp_path: Path) -> None:
     path = a_session(a_prompt("this one")).write(tmp_path / "odd")
     other = a_session(a_prompt("not asked for"), id="11111111-aaaa-4000-8000-000000000001").write(tmp_path / "odd")

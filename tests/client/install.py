@@ -10,7 +10,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
 CACHE = PROJECT / ".cache" / "claude"
-VERSIONS = ["2.1.197", "2.1.325"]
+VERSIONS = ["2.1.197", "2.1.327"]
 """The last of the era before the request records, and the newest that the fixtures know."""
 NPM_PACKAGE = "@anthropic-ai/claude-code"
 PYPI_PACKAGE = "claude-agent-sdk"

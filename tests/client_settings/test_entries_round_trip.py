@@ -52,7 +52,7 @@ def texts(draw: st.DrawFn) -> str:
 def with_entries(values: dict[str, Any], entries: Entries) -> dict[str, Any]:
     """The same change to the values alone."""
     hooks = values.get("hooks", {})
-    ours = {"SessionEnd": [*hooks.get("SessionEnd", []), GROUP]}
+    ours = {event: [*hooks.get(event, []), GROUP] for event in ("SessionEnd", "PreCompact")}
     if entries.asking is not None:
         ours["PermissionRequest"] = [*hooks.get("PermissionRequest", []), {"hooks": [entries.asking]}]
     changed = {**values, "hooks": {**hooks, **ours}}
@@ -85,15 +85,16 @@ def test_removing_gives_back_the_same_values_when_the_file_changed_since(text: s
 def test_removing_needs_no_memory_unless_a_container_was_empty_before(text: str, entries: Entries) -> None:
     before = ClientSettings(text, "settings.json")
     hooks = before.values.get("hooks", {"": 0})
-    assume(before.values and hooks and hooks.get("SessionEnd", [0]) and hooks.get("PermissionRequest", [0]))
+    assume(before.values and hooks)
+    assume(all(hooks.get(event, [0]) for event in ("SessionEnd", "PreCompact", "PermissionRequest")))
     assert before.with_entries(entries).without_entries(None).text == text
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ('{"a":1}', '{"a":1,"hooks":{"SessionEnd":[{"hooks":[HOOK]}]}}'),
-        ('{"a": 1}', '{"a": 1, "hooks": {"SessionEnd": [{"hooks": [HOOK]}]}}'),
+        ('{"a":1}', '{"a":1,"hooks":{"SessionEnd":[{"hooks":[HOOK]}],"PreCompact":[{"hooks":[HOOK]}]}}'),
+        ('{"a": 1}', '{"a": 1, "hooks": {"SessionEnd": [{"hooks": [HOOK]}], "PreCompact": [{"hooks": [HOOK]}]}}'),
         ('{\n\t"hooks": {"SessionEnd": []}\n}', '{\n\t"hooks": {"SessionEnd": [\n\t\t{\n\t\t\t"hooks": [\n'),
         ("{}", '{\n  "hooks": {\n    "SessionEnd": [\n      {\n'),
     ],
@@ -116,7 +117,7 @@ def test_an_older_hook_of_ours_is_replaced_where_it_stands() -> None:
     old = {"hooks": [{"type": "command", "command": "'/old place/reread' hook run"}]}
     text = json.dumps({"hooks": {"SessionEnd": [old, other]}}, indent=2)
     changed = ClientSettings(text, "x").with_entries(ONLY_HOOK)
-    assert changed.values == {"hooks": {"SessionEnd": [GROUP, other]}}
+    assert changed.values == {"hooks": {"SessionEnd": [GROUP, other], "PreCompact": [GROUP]}}
 
 
 @pytest.mark.parametrize("line", [{"type": "command", "command": "ccline"}, None, "reread statusline"])

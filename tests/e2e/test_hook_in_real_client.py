@@ -52,6 +52,18 @@ def test_a_session_in_print_mode_is_taken_in_as_it_ends(scratch: Scratch, settin
     assert settings.read_text() == SETTINGS
 
 
+def test_what_a_compaction_begins_with_is_imported_before_it(scratch: Scratch, settings: Path, tmp_path: Path) -> None:
+    home = tmp_path / "the archive"
+    hook(scratch, "install", home)
+    run = scratch.run("mock:think-bash")
+    compacted = scratch.run("/compact", resume=run.session)
+    assert (compacted.status, compacted.stderr) == (0, "")
+    assert f"{run.session} before a compaction: synced" in (home / "hook.log").read_text("utf-8")
+    assert archived(home, run.session, scratch.transcript(run.session))
+    hook(scratch, "remove", home)
+    assert settings.read_text() == SETTINGS
+
+
 @pytest.mark.skipif(not has_tmux(), reason="tmux drives the interactive client; install tmux")
 def test_a_session_on_a_screen_is_taken_in_as_it_ends(scratch: Scratch, settings: Path, tmp_path: Path) -> None:
     home = tmp_path / "the archive"

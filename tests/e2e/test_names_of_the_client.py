@@ -14,11 +14,10 @@ from typing import get_args
 
 import pytest
 
-from client.install import claude_binary
+from client.install import VERSIONS, claude_binary
 from reread.records import RECORD_TYPES, SYSTEM_SUBTYPES, attachments
 
 pytestmark = pytest.mark.e2e
-VERSIONS = ["2.1.197", "2.1.327"]
 
 _PAIR = rb'(?:"[\w-]+"|[\w$]+):"[\w-]+"'
 _FLAG = rb'(?:"[\w-]+"|[\w$]+):![01]'

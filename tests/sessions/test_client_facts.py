@@ -43,6 +43,50 @@ def test_the_last_line_of_each_kind_counts() -> None:
     assert client_facts(build(a_prompt("go"))) == ClientFacts()
 
 
+def test_what_it_was_told_of_its_budget_and_context_is_said() -> None:
+    used = an_attachment("budget_usd", used=1.5, total=5, remaining=3.5)
+    told = client_facts(build(a_prompt("go"), used, an_attachment("token_usage", used=12_000, total=200_000)))
+    assert list(told.sentences()) == ["budget: $1.50 of $5.00", "context: 12,000 of 200,000 tokens"]
+
+
+def test_a_session_belongs_to_the_folder_it_was_moved_to() -> None:
+    moved = a_line("relocated", relocatedCwd="/srv/new")
+    assert build(a_prompt("go", cwd="/srv/old"), moved).project == "/srv/new"
+
+
+def test_a_worktree_beside_its_project_belongs_to_it() -> None:
+    state = a_line("worktree-state", worktreeSession={"worktreePath": "/tmp/lamp", "originalCwd": "/srv/app"})
+    assert build(a_prompt("go", cwd="/tmp/lamp/src"), state).project == "/srv/app"
+    assert build(a_prompt("go", cwd="/srv/other"), state).project == "/srv/other"
+    below = {"worktreePath": "/srv/app/.claude/worktrees/lamp", "originalCwd": "/srv/app"}
+    inside = build(a_prompt("go", cwd=below["worktreePath"]), a_line("worktree-state", worktreeSession=below))
+    assert inside.project == below["worktreePath"]
+
+
+def test_a_line_may_follow_the_uuid_that_a_prompt_was_sent_with() -> None:
+    sent = a_prompt("go", uuid="new", sentAsUuid="old")
+    session = build(sent, a_reply("Done.", to="old", uuid="r"), a_prompt("more", to="r"))
+    assert session.tree.orphans == []
+
+
+def test_what_was_taken_back_is_said() -> None:
+    back = a_line(
+        "system", subtype="model_refusal_fallback", content="Another model answers", retractedMessageUuids=["a", "b"]
+    )
+    notices = [
+        step.text for turn in build(a_prompt("go"), back).turns for step in turn.steps if isinstance(step, Notice)
+    ]
+    assert notices == ["Another model answers", "2 lines before taken back by the client"]
+
+
+def test_a_thought_has_the_thinking_that_was_billed_for_its_response() -> None:
+    usage = {"input_tokens": 1, "output_tokens": 90, "output_tokens_details": {"thinking_tokens": 80}}
+    session = build(
+        a_prompt("go"), a_reply(thinking="a visible summary", usage=usage), a_reply(thinking="of an older client")
+    )
+    assert [thought.billed_tokens for thought in session.thoughts] == [80, None]
+
+
 def test_a_worktree_that_was_left_is_no_longer_said() -> None:
     worktree = {"worktreePath": "/w"}
     left = build(a_line("worktree-state", worktreeSession=worktree), a_line("worktree-state", worktreeSession=None))

@@ -40,7 +40,7 @@ SETTLE = 2.0
 
 
 def hook_run_parser() -> options.Parser:
-    about = "Run by Claude Code when a session ends; not meant to be typed."
+    about = "Run by Claude Code when a session ends or is compacted; not meant to be typed."
     made = options.make_parser("hook run", about, "  reread hook run < told.json", syncs=False)
     made.add_argument("--session", metavar="ID", help="the session that ended, if known")
     made.add_argument("--transcript", metavar="FILE", help="its transcript, if known")
@@ -48,13 +48,19 @@ def hook_run_parser() -> options.Parser:
 
 
 def run_hook_run(arguments: list[str]) -> int:
-    """Starts `take` in the background. Always returns 0: the session has ended, and nobody could react to an error."""
+    """Starts `take` in the background; before a compaction, which may rewrite the transcript, imports at once. Always
+    returns 0: the session has ended or goes on, and nobody could react to an error."""
     home = make_config(None, None).home
     try:
-        home = options.make_config(hook_run_parser().parse_args(arguments)).home
+        config = options.make_config(hook_run_parser().parse_args(arguments))
+        home = config.home
         from .streams import piped_input
 
-        _start(arguments, client_input.read_hook_input(piped_input()))
+        told = client_input.read_hook_input(piped_input())
+        if told.event == client_settings.COMPACTING_EVENT:
+            _note_sync(config, f"{told.session or 'a session'} before a compaction", _sync(config, told.transcript))
+        else:
+            _start(arguments, told)
     except Exception as error:  # noqa: BLE001  Claude Code would show it, and the person can do nothing with it
         note(home, f"could not be started: {error}")
     return 0
@@ -101,11 +107,13 @@ def take(arguments: list[str]) -> int:
         problems = _sync(config, args.transcript)
     except Exception as error:  # noqa: BLE001  nobody sees what this process prints: the log is all there is
         problems = [str(error) or type(error).__name__]
-    for problem in problems:
-        note(config.home, f"{session}: {problem}")
-    if not problems:
-        note(config.home, f"{session}: synced")
+    _note_sync(config, session, problems)
     return 0
+
+
+def _note_sync(config: Config, session: str, problems: list[str]) -> None:
+    for problem in problems or ["synced"]:
+        note(config.home, f"{session}: {problem}")
 
 
 def _sync(config: Config, transcript: str | None) -> list[str]:
@@ -152,10 +160,11 @@ HOOK_EXAMPLES = """\
   reread hook install --approvals          with its dialogs in `reread approvals`
   reread hook install --settings .claude/settings.json
   reread hook remove"""
-ABOUT = """Import sessions as they end. `install` adds a SessionEnd hook to Claude Code's settings.json,
-`remove` removes exactly that, `status` shows whether it is installed and what it did. Both show the change and
-ask first. The rest of the file is not touched, and a copy is kept beside it (.reread-backup). The hook returns
-at once and works in the background. With `--approvals` a second hook brings the dialogs of Claude Code's own
+ABOUT = """Import sessions as they end. `install` adds a SessionEnd hook to Claude Code's settings.json, and
+a PreCompact hook, since a compaction may rewrite a transcript; `remove` removes exactly those, `status` shows
+whether they are installed and what they did. Both show the change and ask first. The rest of the file is not
+touched, and a copy is kept beside it (.reread-backup). The hook returns at once and works in the background,
+before a compaction when it has imported. With `--approvals` a second hook brings the dialogs of Claude Code's own
 screen into `reread approvals` and the page Live while `reread serve` runs; they can be answered in either place."""
 ACTIONS = ("status", "install", "remove")
 HIDDEN = ("run", "take", "ask")

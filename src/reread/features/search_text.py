@@ -33,6 +33,7 @@ from reread.records import (
     WebSearchToolResult,
 )
 from reread.records.attachments import DirectoryAttachment, FileAttachment, HookSystemMessage, UnknownAttachment
+from reread.records.state import SessionTag
 from reread.records.system import BridgeStatus, Informational, LocalCommand, ModelConsentFallback, ScheduledTaskFire
 from reread.sessions.captured import WithdrawnBlock
 from reread.sessions.speaker import (
@@ -176,6 +177,7 @@ _READERS: dict[type[Record], Callable[..., list[FieldText]]] = {
     CustomTitle: lambda record: _alone(Field.TITLE, record.custom_title),
     AiTitle: lambda record: _alone(Field.TITLE, record.ai_title),
     Summary: lambda record: _alone(Field.TITLE, record.summary),
+    SessionTag: lambda record: _alone(Field.TITLE, f"#{record.given}" if record.given else None),
     QueueOperation: lambda record: _alone(Field.PROMPT, record.text),
     Attachment: _of_attachment,
     AwaySummary: lambda record: _alone(Field.TEXT, record.text),

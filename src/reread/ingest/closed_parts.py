@@ -34,6 +34,7 @@ from reread.records import (
     ToolUse,
     User,
 )
+from reread.records.state import Relocated, WorktreeState
 from reread.rows.of_session import REPLAYING, is_malformed
 from reread.rows.session_row import SessionRow
 from reread.sessions import Conversation, Session, Speaker, kind_of, scope_of
@@ -299,6 +300,8 @@ def _ids(record: Record) -> Iterator[str]:
     """The ids that a line introduces: its own, and those of its message and tool calls."""
     if record.uuid is not None:
         yield record.uuid
+    if type(record) is User:
+        yield from record.other_uuids
     if type(record) is Assistant and record.message is not None:
         if record.message.id is not None:
             yield record.message.id
@@ -317,9 +320,15 @@ def _named(record: Record) -> Iterator[str]:
         yield from joined_after(record)
 
 
+_OF_THE_WHOLE = (Summary, CostState, Result, Relocated)
+"""Lines that say something of all that came before them."""
+
+
 def _can_stand_behind(record: Record) -> bool:
     """Whether a line affects no line far before it other than those whose ids it names."""
-    if record.is_frame or record.is_sidechain or isinstance(record, Summary | CostState | Result):
+    if record.is_frame or record.is_sidechain or isinstance(record, _OF_THE_WHOLE):
+        return False
+    if isinstance(record, WorktreeState) and record.beside_project is not None:
         return False
     if (record.uuid is not None and record.parent_uuid is None) or (record.version or "").startswith(REPLAYING):
         return False

@@ -28,7 +28,7 @@ MOMENTS = pa.list_(
 NO_MONTH = "none"
 """The partition for rows without a time."""
 MONTH = "month"
-EXTRACTOR = 11
+EXTRACTOR = 12
 """The version of the code that makes rows from lines; a lake with rows of an older version is rebuilt. The archive has
 its own version (`index.meta`), which also increases with changes that only affect its index of words."""
 

@@ -404,7 +404,14 @@ class Instructions(_WithContent, tag="instructions", frozen=True):
 
     files: Raw = ABSENT
     changed: Raw = ABSENT
+    removed: list[str] | None = None
     reason: str | None = None
+
+    @property
+    def each_file(self) -> list[dict[str, Any]]:
+        """Every file with `path` and `content`; after a change only those that changed."""
+        files = parse_or_none(self.files)
+        return [each for each in files if isinstance(each, dict)] if isinstance(files, list) else []
 
 
 class InstructionFilesNotLoaded(_Attachment, tag="instruction_files_not_loaded", frozen=True):

@@ -137,9 +137,10 @@ def _milliseconds(value: object) -> int | None:
 class HookInput:
     """The session a hook runs for, and what `PermissionRequest` asks; any field may be None."""
 
-    __slots__ = ("agent", "folder", "input", "reason", "session", "suggestions", "tool", "transcript")
+    __slots__ = ("agent", "event", "folder", "input", "reason", "session", "suggestions", "tool", "transcript")
 
     def __init__(self, line: dict[str, Any]) -> None:
+        self.event = _text(line.get("hook_event_name"))
         self.session = _text(line.get("session_id"))
         self.transcript = _text(line.get("transcript_path"))
         self.reason = _text(line.get("reason"))

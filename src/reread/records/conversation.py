@@ -46,6 +46,8 @@ class Spoken(Record, frozen=True):
 
     message: ApiMessage | None = None
     is_api_error_message: bool | None = None
+    retracted_message_uuids: list[str] | None = None
+    """Lines before it that the client took back (2.1.327)."""
     parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")
     """In a stream: the call that started the subagent that wrote this."""
 
@@ -109,6 +111,11 @@ class User(Spoken, tag="user", frozen=True):
     tool_denial_before_run: bool | None = None
     tool_denial_unanswered: str | None = None
     """Why a permission request had no answer: `stream-closed` (2.1.327)."""
+    sent_as_uuid: str | None = None
+    """The uuid it was sent with, where the line has another one: later lines may name either (2.1.327)."""
+    stored_anew_for: str | None = None
+    dropped_prompt_uuids: list[str] | None = None
+    """On an interruption: the prompts that were stopped and have no line of their own (2.1.327)."""
     user_feedback: str | None = None
     permission_decision: PermissionDecision | None = None
     classifier_meta_lines: str | None = None
@@ -130,6 +137,11 @@ class User(Spoken, tag="user", frozen=True):
     refused_message_id: str | None = None
     mcp_meta: Raw = ABSENT
     classifier_boundary: Raw = ABSENT
+
+    @property
+    def other_uuids(self) -> tuple[str, ...]:
+        """Further names of the line, by which later ones may follow it."""
+        return (*([self.sent_as_uuid] if self.sent_as_uuid else []), *(self.dropped_prompt_uuids or ()))
 
     @property
     def is_persons_answer(self) -> bool:

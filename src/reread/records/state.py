@@ -122,6 +122,14 @@ class WorktreeState(Record, tag="worktree-state", frozen=True):
     worktree_session: Worktree | None = None
     """None once the session left it."""
 
+    @property
+    def beside_project(self) -> Worktree | None:
+        """The worktree, if it is not below the project it was made from, whose path then does not lead there."""
+        found = self.worktree_session
+        if found is None or not found.original_cwd or not found.worktree_path:
+            return None
+        return found if not found.worktree_path.startswith(found.original_cwd) else None
+
 
 class ContinuedIn(Record, tag="continued-in", frozen=True):
     """The conversation moved to the background: its other half is a session of its own (2.1.258 and later)."""

@@ -157,7 +157,10 @@ class ModelConsentFallback(System, tag="system", frozen=True):
 
 
 class ScheduledTaskFire(System, tag="system", frozen=True):
-    pass
+    folded_uuids: list[str] | None = None
+    """Earlier lines of the same task that it stands for (2.1.327)."""
+    no_op_streak: int | None = None
+    streak_started_at: Raw = ABSENT
 
 
 class AgentsKilled(System, tag="system", frozen=True):
@@ -301,7 +304,7 @@ class ModelFallback(System, tag="system", frozen=True):
     api_refusal_explanation: Raw = ABSENT
     api_refusal_cyber_verification: Raw = ABSENT
     saw_cyber_refusal: Raw = ABSENT
-    retracted_message_uuids: Raw = ABSENT
+    retracted_message_uuids: list[str] | None = None
     refused_user_message_uuid: str | None = None
 
 

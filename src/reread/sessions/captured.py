@@ -307,6 +307,8 @@ def _names(record: Record) -> Iterator[Name]:
         return
     if record.uuid is not None:
         yield record.uuid
+    if isinstance(record, User) and record.sent_as_uuid:
+        yield record.sent_as_uuid
     if isinstance(record, Assistant):
         yield from _names_of_reply(record)
     elif isinstance(record, User):

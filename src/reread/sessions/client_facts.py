@@ -5,12 +5,13 @@ The client repeats these lines at every turn: the last of each kind counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
 
-from reread.records import Record
+from reread.records import Attachment, Record
+from reread.records.attachments import BudgetUsd, TokenUsage
 from reread.records.state import AgentSetting, ContinuedIn, DerivedFrom, Relocated, SessionTag, WorktreeState
 
 from .conversation import Conversation
@@ -33,6 +34,10 @@ class ClientFacts(Struct, frozen=True, kw_only=True):
     """The session that goes on with the conversation."""
     derived_from: tuple[str, ...] = ()
     """The sessions it knows something from."""
+    budget: str = ""
+    """What was used of its budget in dollars, as the model was told last."""
+    tokens: str = ""
+    """What was used of its context, as the model was told last."""
 
     def sentences(self) -> Iterator[str]:
         if self.tag:
@@ -47,6 +52,10 @@ class ClientFacts(Struct, frozen=True, kw_only=True):
             yield f"continued in session {self.continued_in}"
         if self.derived_from:
             yield f"knows from session {', '.join(self.derived_from)}"
+        if self.budget:
+            yield f"budget: {self.budget}"
+        if self.tokens:
+            yield f"context: {self.tokens}"
 
 
 def client_facts(conversation: Conversation) -> ClientFacts:
@@ -54,7 +63,10 @@ def client_facts(conversation: Conversation) -> ClientFacts:
     relocated, continued = _last(conversation, Relocated), _last(conversation, ContinuedIn)
     state, derived = _last(conversation, WorktreeState), _last(conversation, DerivedFrom)
     worktree = state.worktree_session if state is not None else None
+    bodies = [record.attachment for record in conversation.beside.get(Attachment, ()) if isinstance(record, Attachment)]
     return ClientFacts(
+        budget=_used(bodies, BudgetUsd, "${:,.2f} of ${:,.2f}"),
+        tokens=_used(bodies, TokenUsage, "{:,.0f} of {:,.0f} tokens"),
         tag=(tag.given if tag is not None else None) or "",
         agent=(agent.agent_setting if agent is not None else None) or "",
         worktree=(worktree.worktree_path if worktree is not None else None) or "",
@@ -63,6 +75,12 @@ def client_facts(conversation: Conversation) -> ClientFacts:
         continued_in=(continued.continued_in_session_id if continued is not None else None) or "",
         derived_from=tuple(each.id for each in (derived.sessions if derived is not None else None) or () if each.id),
     )
+
+
+def _used(bodies: Sequence[object], kind: type[BudgetUsd | TokenUsage], words: str) -> str:
+    """What the last of these attachments says was used, out of how much."""
+    last = next((body for body in reversed(bodies) if isinstance(body, kind)), None)
+    return words.format(last.used, last.total) if last and last.used is not None and last.total is not None else ""
 
 
 def _last(conversation: Conversation, kind: type[R]) -> R | None:

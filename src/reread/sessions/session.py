@@ -15,9 +15,9 @@ from msgspec import Struct
 from reread.billing import Prices
 from reread.billing.report import Tokens
 from reread.billing.response import is_unique
-from reread.marks import NO_MARK, Mark
+from reread.marks import NO_MARK, Mark, below
 from reread.records import AgentMeta, Assistant, ProgressLine, Record, Spoken, StreamEvent, Usage, parse_time
-from reread.records.state import IndexEntry
+from reread.records.state import IndexEntry, Relocated, WorktreeState
 
 from .agents import AgentKind, Subagent, inline_agents, lines_by_progress, link, progress_agents
 from .calls import CallStatus, ToolCall
@@ -146,9 +146,18 @@ class Session(Conversation):
     def _hinted_title(self) -> str | None:
         return (self.hint.summary or self.hint.first_prompt) if self.hint is not None else None
 
-    @property
+    @cached_property
     def project(self) -> str | None:
-        return super().project or (self.hint.project_path if self.hint is not None else None)
+        """The working directory that the records begin in; the one that it was moved to, or the project of a worktree,
+        where a line says so."""
+        began = super().project or (self.hint.project_path if self.hint is not None else None)
+        moved = [record.relocated_cwd for record in self.beside.get(Relocated, ()) if isinstance(record, Relocated)]
+        states = (record for record in self.beside.get(WorktreeState, ()) if isinstance(record, WorktreeState))
+        made = (state.beside_project for state in states)
+        origins = (
+            each.original_cwd for each in made if each and below(began or "", each.worktree_path or "") is not None
+        )
+        return next((folder for folder in reversed(moved) if folder), None) or next(origins, began)
 
     @cached_property
     def span(self) -> tuple[datetime | None, datetime | None]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from reread.records import Assistant, CompactBoundary, LastPrompt, Record, Spoken
+from reread.records import Assistant, CompactBoundary, LastPrompt, Record, Spoken, User
 
 from .speaker import Speaker
 from .turns import MAY_GO_UNANSWERED, OPENS_TURN, Draft, TurnWriter, is_answer
@@ -99,6 +99,10 @@ class _Links:
         for i, record in enumerate(records):
             if record.uuid is not None and self.index.setdefault(record.uuid, i) != i:
                 self.repeated.append(i)
+        for i, record in enumerate(records):
+            if type(record) is User and (record.sent_as_uuid or record.dropped_prompt_uuids):
+                for name in record.other_uuids:
+                    self.index.setdefault(name, i)
         self.has_forward_link = False
         """Whether a line comes before its parent in the file. If none does, file order is right and no cycle can
         exist."""

@@ -48,7 +48,7 @@ from reread.records.attachments import (
     UnknownAttachment,
 )
 from reread.records.state import ContinuedIn
-from reread.records.system import Informational
+from reread.records.system import Informational, ModelFallback
 
 from .calls import ToolCall
 from .captured import WithdrawnBlock
@@ -349,7 +349,7 @@ def notices_of(record: Record, kind: Speaker | None) -> list[Notice]:
 
 
 def _user_notices(record: User, kind: Speaker | None) -> list[Notice]:
-    notices = _USER_NOTICES[kind](record) if kind in _USER_NOTICES else []
+    notices = [*(_USER_NOTICES[kind](record) if kind in _USER_NOTICES else ()), *_retracted(record)]
     notices += [notice for block in record.blocks for notice in attached(record, block) if type(block) is not Image]
     return notices + (_unreadable(record) if record.content is None else [])
 
@@ -389,7 +389,17 @@ def _kilobytes(size: int) -> str:
     return f"{max(1, round(size / 1000)):,} kB"
 
 
+def _retracted(record: User | ModelFallback) -> list[Notice]:
+    """What the client took back: the lines stay in the file, but it does not resume with them."""
+    number = len(record.retracted_message_uuids or ())
+    text = f"{number:,} {'line' if number == 1 else 'lines'} before taken back by the client"
+    return [Notice(what="informational", text=text, record=record)] if number else []
+
+
 def _system_notices(record: System) -> list[Notice]:
+    if isinstance(record, ModelFallback):
+        told = plain(record.content or "").strip()
+        return [*([Notice(what="informational", text=told, record=record)] if told else []), *_retracted(record)]
     if isinstance(record, CompactBoundary):
         return [Notice(what="compacted", text=_compaction(record), record=record)]
     if isinstance(record, ApiError):

@@ -62,6 +62,13 @@ class Thought(FromLine, frozen=True, kw_only=True, gc=False):
     def estimated_tokens(self) -> int:
         return len(self.text) // 4
 
+    @property
+    def billed_tokens(self) -> int | None:
+        """Tokens of all thinking in its response that the API billed, where its line says so."""
+        message = self.record.message if isinstance(self.record, Assistant) else None
+        details = message.usage.output_tokens_details if message is not None and message.usage is not None else None
+        return details.thinking_tokens if details is not None else None
+
 
 class FlatText(TypedDict):
     """A text without its place in the conversation."""

@@ -121,6 +121,7 @@ def _part(part: CostPart) -> Document:
         "speed": part.used.speed,
         "inference_geo": part.used.geo,
         "service_tier": part.used.tier,
+        "thinking_tokens": part.used.thinking,
         **_derivation(derivation),
     }
 

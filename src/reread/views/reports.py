@@ -70,7 +70,9 @@ def thinking_lines(answer: ThinkingAnswer, view: View) -> Iterator[str]:
 def thought_lines(found: FoundThought, view: View) -> Iterator[str]:
     session = one_line(found.session)[:_SHORT_ID]
     who = f"{session} agent {found.agent}" if found.agent else session
-    label = f"{when(found.thought.time, view.timezone)} · {who}".strip(" ·")
+    billed = found.thought.billed_tokens
+    seen = f" · about {found.thought.estimated_tokens:,} tokens, {billed:,} billed for the response" if billed else ""
+    label = f"{when(found.thought.time, view.timezone)} · {who}{seen}".strip(" ·")
     yield view.style.paint(ruler(label, view.width), "dim")
     yield from wrap(WITHDRAWN.get(found.thought.withdrawn or "", "") + found.thought.text.strip(), view.width)
     yield ""

@@ -261,6 +261,7 @@ def thought_document(found: FoundThought) -> Document:
         "text": thought.text,
         "characters": len(thought.text),
         "estimated_tokens": thought.estimated_tokens,
+        "billed_tokens": thought.billed_tokens,
         **_fate(thought.withdrawn),
     }
 

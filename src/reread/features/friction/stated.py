@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.records import Attachment
-from reread.records.attachments import EditedTextFile, FileAttachment, NestedMemory, SkillListing
+from reread.records.attachments import EditedTextFile, FileAttachment, Instructions, NestedMemory, SkillListing
 from reread.records.lenient import parse_or_none
 
 from .prompt_text import words_of
@@ -81,6 +81,9 @@ def _attached(scene: ConversationUnderTest) -> Iterator[tuple[str, datetime | No
         body = record.attachment if isinstance(record, Attachment) else None
         if isinstance(body, SkillListing):
             yield "", record.time, "\n".join(body.names or ())
+        elif isinstance(body, Instructions):
+            told = ((each.get("path"), each.get("content")) for each in body.each_file)
+            yield from ((path, record.time, text) for path, text in told if path and isinstance(text, str))
         elif isinstance(body, EditedTextFile) and _is_told(body.filename or ""):
             yield body.filename or "", record.time, body.snippet or ""
         elif isinstance(body, NestedMemory | FileAttachment):
