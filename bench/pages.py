@@ -60,7 +60,7 @@ PAGES = {
     "search of a common word, facets of all hits": ("/search?q=error+-zq{n}", None),
     "usage by day": ("/usage?since=all", None),
     "retrospective, again": ("/retro?since=all", 100.0),
-    "projects, cache and limits beside it": ("/usage/beside?since=all", None),
+    "projects, cache and limits beside it": ("/usage/sidebar?since=all", None),
     "a session of 10,000 messages, again": (f"/s/{LONG}", 300.0),
     "what comes after its first screen": (f"/s/{LONG}/turns?from=20", None),
     "letters found in it, each time others": (f"/s/{LONG}/hits?find=question+{{n}}", 200.0),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import notation
 import reread
 from reread.features.friction.corrections import Judged, judge
-from reread.features.friction.scene import ConversationUnderTest
+from reread.features.friction.detection import ConversationUnderTest
 
 HERE = Path(__file__).parent
 LABELS = HERE / "labels"

@@ -135,8 +135,8 @@ def test_a_session_that_grew_is_taken_in_without_what_other_commands_need(tmp_pa
         file.write(b'{"type":"user","uuid":"u-2","message":{"role":"user","content":"another lantern"}}\n')
     script = f"from reread.cli.main import main\nsys.argv[1:] = {['sync', *options]}\nmain()"
     needless = {"reread.exchange", "reread.index.carry_over", "random", "importlib.resources"}
-    needless |= {"reread.features.friction.detectors", "reread.features.friction.scene", "reread.sources.tail", "queue"}
-    needless |= {"reread.archive.filters", "reread.archive.listing", "signal"}
+    needless |= {"reread.features.friction.detectors", "reread.features.friction.detection", "queue"}
+    needless |= {"reread.sources.tail", "reread.archive.filters", "reread.archive.listing", "signal"}
     needless &= loaded_by(script) - loaded_by("")
     assert not needless, f"a sync of a few lines should not import {', '.join(sorted(needless))}"
 

@@ -417,8 +417,8 @@ def test_another_branch_can_be_chosen(opened: Opened) -> None:
     page = opened.go(f"/s/{FORKED}")
     expect(page.locator("#content")).to_contain_text("A new wick burns steadily.")
     expect(page.locator("#content")).not_to_contain_text("The wick is cut short.")
-    page.locator(".ways summary").click()
-    page.locator(".ways li a").nth(1).click()
+    page.locator(".branch-list summary").click()
+    page.locator(".branch-list li a").nth(1).click()
     expect(page.locator("#content")).to_contain_text("The wick is cut short.")
     page.go_back()
     page.locator(".note-rewound a").click()
@@ -427,7 +427,7 @@ def test_another_branch_can_be_chosen(opened: Opened) -> None:
 
 def test_two_branches_are_compared_side_by_side(opened: Opened) -> None:
     page = opened.go(f"/s/{FORKED}")
-    page.locator(".ways summary").click()
+    page.locator(".branch-list summary").click()
     page.get_by_role("link", name="compare").click()
     page.wait_for_url("**/compare?**")
     left, right = page.locator(".side").all()

@@ -86,7 +86,7 @@ def field_of(page: Page) -> Locator:
 
 
 def count_of(page: Page) -> Locator:
-    return page.locator(".finding .count")
+    return page.locator(".find-in-page .count")
 
 
 def typed(page: Page, words: str) -> None:
@@ -239,7 +239,7 @@ def test_escape_closes_and_gives_the_focus_back(opened: Opened) -> None:
     typed(page, "foo(4)")
     expect(count_of(page)).to_have_text("1 of 1")
     page.keyboard.press("Escape")
-    expect(page.locator(".finding")).to_be_hidden()
+    expect(page.locator(".find-in-page")).to_be_hidden()
     expect(page.locator("mark")).to_have_count(0)
     expect(thought).to_be_focused()
     assert page.url.endswith(f"/s/{TALK}")
@@ -285,7 +285,7 @@ def test_the_field_fits_a_phone(opened: Opened) -> None:
     field_of(page).fill("baz[")
     expect(page.get_by_role("link", name="1 on another branch")).to_be_visible()
     at(page, "m-right-reply")
-    box = page.locator(".finding").bounding_box()
+    box = page.locator(".find-in-page").bounding_box()
     assert box is not None
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
@@ -297,13 +297,13 @@ def test_the_field_covers_no_title(opened: Opened) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
     page.evaluate("document.querySelector('h1').textContent = 'A long title '.repeat(20)")
     page.keyboard.press("/")
-    expect(page.locator(".finding")).to_be_visible()
-    field, title = page.locator(".finding").bounding_box(), page.locator("h1").bounding_box()
+    expect(page.locator(".find-in-page")).to_be_visible()
+    field, title = page.locator(".find-in-page").bounding_box(), page.locator("h1").bounding_box()
     assert field is not None
     assert title is not None
     assert field["y"] + field["height"] <= title["y"]
     page.keyboard.press("Escape")
-    expect(page.locator(".finding")).to_be_hidden()
+    expect(page.locator(".find-in-page")).to_be_hidden()
     above = page.locator("h1").bounding_box()
     assert above is not None
     assert above["y"] < title["y"], "the room is there only as long as it is needed"

@@ -20,7 +20,7 @@ PAGES = (*PLACES, f"/s/{REWOUND}", f"/s/{FORKED}/export", "/secrets")
 OPEN = "for (const each of document.querySelectorAll('details')) if (each.checkVisibility()) each.open = true"
 SHOWN_OVERFLOW = "getComputedStyle(each).overflowX === 'visible'"
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-PARTS = "main .ways, main .graph li, main .list, main section"
+PARTS = "main .branch-list, main .graph li, main .list, main section"
 CUT = f"""[...document.querySelectorAll('{PARTS}')].filter(each => each.offsetParent && {SHOWN_OVERFLOW}
     && each.scrollWidth > each.clientWidth + 1).map(each => each.className)"""
 
@@ -75,12 +75,12 @@ def test_everybody_can_use_every_page_when_all_of_it_is_open(opened: Opened) -> 
 
 def test_branches_are_one_line_each_and_those_retyped_are_one(opened: Opened) -> None:
     page = opened.go(f"/s/{REWOUND}")
-    page.locator(".ways > details > summary").click()
-    rows = page.locator(".ways .graph > li")
+    page.locator(".branch-list > details > summary").click()
+    rows = page.locator(".branch-list .graph > li")
     expect(rows.first).to_contain_text("main")
-    expect(page.locator(".ways .retyped").first).to_contain_text("retyped")
+    expect(page.locator(".branch-list .retyped").first).to_contain_text("retyped")
     for row in rows.all():
         first = row.locator(".asked-first").first
         assert first.evaluate("each => each.offsetHeight") < 30, "one line"
-    said = page.locator(".ways").inner_text()
+    said = page.locator(".branch-list").inner_text()
     assert "q-1" not in said, "no ids where there is a prompt"

@@ -57,8 +57,8 @@ def test_a_prompt_is_markdown_and_folded_after_a_dozen_lines(opened: Opened) -> 
 
 def test_branches_are_a_graph_with_what_was_left_behind_and_what_was_asked_instead(opened: Opened) -> None:
     page = opened.go("/s/painter")
-    page.locator(".ways summary").click()
-    rows = page.locator(".ways .graph li")
+    page.locator(".branch-list summary").click()
+    rows = page.locator(".branch-list .graph li")
     expect(rows).to_have_count(2)
     expect(rows.nth(0)).to_contain_text("main")
     left = rows.nth(1)

@@ -124,7 +124,7 @@ def test_a_hit_opens_the_session_with_its_words_marked(opened: Opened) -> None:
     expect(current).to_have_text("quokka")
     expect(page.locator("details.thought:target")).to_have_attribute("open", "")
     expect(page.locator("h1 mark")).to_have_text("quokka")
-    expect(page.locator(".finding .count")).to_have_text("2 of 5 messages")
+    expect(page.locator(".find-in-page .count")).to_have_text("2 of 5 messages")
     page.reload()
     expect(page.locator("#m-thought mark:visible")).not_to_have_count(0)  # folded or open, as it was left
     page.goto(f"{opened.server.base}/sessions")
@@ -164,7 +164,7 @@ def test_a_hit_in_what_is_loaded_when_it_is_opened_leads_to_its_words(opened: Op
 )
 def test_what_is_marked_is_what_search_matches(opened: Opened, query: str, expected: list[str] | None) -> None:
     page = opened.go(f"/s/{TALK}?q={quote(query)}&in=text&in=result")
-    expect(page.locator(".finding .count")).not_to_have_text("")
+    expect(page.locator(".find-in-page .count")).not_to_have_text("")
     found = marks(page)
     if query.startswith("quokk*"):
         assert "quokkas" in found, "a beginning takes its whole word"
@@ -178,11 +178,11 @@ def test_what_is_marked_is_what_search_matches(opened: Opened, query: str, expec
 
 def test_keys_and_buttons_step_through_the_messages_and_unfold_them(opened: Opened) -> None:
     page = opened.go(f"/s/{TALK}?q=quokka&in=prompt&in=text&in=thinking&in=result")
-    expect(page.locator(".finding .count")).to_have_text("6 messages")
+    expect(page.locator(".find-in-page .count")).to_have_text("6 messages")
     seen: list[str] = []
     for _ in range(6):
         page.keyboard.press("m")
-        expect(page.locator(".finding .count")).to_have_text(f"{len(seen) + 1} of 6 messages")
+        expect(page.locator(".find-in-page .count")).to_have_text(f"{len(seen) + 1} of 6 messages")
         seen.append(on_screen(page))
     assert seen[0] == "m-asked"
     assert seen[1] == "m-thought"
@@ -190,7 +190,7 @@ def test_keys_and_buttons_step_through_the_messages_and_unfold_them(opened: Open
     expect(page.get_by_text("no quokka in the burrows")).to_be_visible()
     expect(page.get_by_text("the keeper fed the quokka")).to_be_visible()
     page.get_by_role("button", name="Previous match").click()
-    expect(page.locator(".finding .count")).to_have_text("5 of 6 messages")
+    expect(page.locator(".find-in-page .count")).to_have_text("5 of 6 messages")
 
 
 def test_a_match_below_a_fold_of_a_long_result_is_unfolded(opened: Opened) -> None:
@@ -223,16 +223,16 @@ def test_a_match_is_led_to_when_the_browser_scrolls_no_more_by_itself(opened: Op
 
 def test_matches_lead_to_what_is_not_loaded_and_are_marked_there(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}?q=okapi")
-    expect(page.locator(".finding .count")).to_have_text("4 messages")
+    expect(page.locator(".find-in-page .count")).to_have_text("4 messages")
     for number, name in enumerate(("m-a-2", "m-a-150", "m-a-151", "m-a-290"), 1):
         page.keyboard.press("m")
-        expect(page.locator(".finding .count")).to_have_text(f"{number} of 4 messages")
+        expect(page.locator(".find-in-page .count")).to_have_text(f"{number} of 4 messages")
         assert on_screen(page) == name
     page.keyboard.press("Shift+M")
-    expect(page.locator(".finding .count")).to_have_text("3 of 4 messages")
+    expect(page.locator(".find-in-page .count")).to_have_text("3 of 4 messages")
     assert on_screen(page) == "m-a-151"
     opened.go(f"/s/{LONG}?q=okapi&at=m-q-285#m-q-285")
-    expect(page.locator(".finding .count")).to_have_text("4 messages")
+    expect(page.locator(".find-in-page .count")).to_have_text("4 messages")
     page.keyboard.press("m")
     assert on_screen(page) == "m-a-290"
 
@@ -255,7 +255,7 @@ def test_escape_takes_the_marks_away_for_good(opened: Opened) -> None:
     before = page.locator("#content").inner_text()
     page.keyboard.press("Escape")
     expect(page.locator("mark")).to_have_count(0)
-    expect(page.locator(".finding")).to_be_hidden()
+    expect(page.locator(".find-in-page")).to_be_hidden()
     assert page.locator("#content").inner_text() == before
     assert "q=" not in page.url
     page.reload()
@@ -269,7 +269,7 @@ def test_words_of_a_session_never_become_markup(opened: Opened) -> None:
     expect(prompt.locator("mark").first).to_have_text("quokka")
     assert prompt.text_content() == HOSTILE
     assert prompt.locator("b, img").count() == 0
-    expect(page.locator(".finding .sought")).to_have_value("quokka <b>")
+    expect(page.locator(".find-in-page .sought")).to_have_value("quokka <b>")
 
 
 def test_words_stay_marked_wherever_in_the_session_one_goes(opened: Opened) -> None:
@@ -299,10 +299,10 @@ def test_what_is_added_while_one_reads_is_marked_and_counted(opened: Opened) -> 
     begun: list[Entry] = [a_prompt("is there a numbat", uuid="n-1"), a_reply("Not yet.", uuid="n-2")]
     path = write_growing(opened, "growing-words", "Growing", begun)
     page = opened.go(f"/s/{path.stem}?q=numbat")
-    expect(page.locator(".finding .count")).to_have_text("1 message")
+    expect(page.locator(".find-in-page .count")).to_have_text("1 message")
     append(path, begun, a_prompt("a numbat came", uuid="n-3"))
     expect(page.locator("#m-n-3 mark")).to_have_text("numbat", timeout=30_000)
-    expect(page.locator(".finding .count")).to_have_text("2 messages", timeout=30_000)
+    expect(page.locator(".find-in-page .count")).to_have_text("2 messages", timeout=30_000)
 
 
 def wrote(name: str, content: str) -> list[Entry]:
@@ -354,7 +354,7 @@ def test_title_times_prompts_and_branches_follow_a_session_that_is_rewound(opene
     expect(page.locator("#content")).to_contain_text("climb instead", timeout=30_000)
     expect(prompts).to_have_text(["1 look for a den", "2 climb instead"])
     expect(page.locator(".outline .count")).to_have_text("2 turns")
-    expect(page.locator(".ways summary")).to_contain_text("2 branches")
+    expect(page.locator(".branch-list summary")).to_contain_text("2 branches")
     expect(so_far).not_to_have_text(before)
     append(path, [*begun, *left], a_prompt("and down", uuid="d-7", to="d-6"), a_reply("Down.", uuid="d-8"))
     expect(prompts).to_have_text(["1 look for a den", "2 climb instead", "3 and down"], timeout=30_000)
@@ -633,7 +633,7 @@ def test_a_session_that_is_forgotten_while_it_is_open_says_so_whatever_is_asked(
         expect(told).to_have_text("")
     page.keyboard.press("/")
     page.keyboard.type("wick")
-    expect(page.locator(".finding .count")).to_have_text("no session of that name")
+    expect(page.locator(".find-in-page .count")).to_have_text("no session of that name")
     opened.go("/sessions").locator(f'.list a.row[href="/s/{LONG}"]').focus()
     page.keyboard.press("s")
     expect(page.locator(".key-told")).to_have_text("no session of that name")
@@ -644,7 +644,7 @@ def test_a_session_that_is_forgotten_while_it_is_open_says_so_whatever_is_asked(
 @pytest.mark.parametrize("opened", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
 def test_everybody_can_use_the_marks(opened: Opened) -> None:
     page = opened.go(f"/s/{TALK}?q=quokka")
-    expect(page.locator(".finding .count")).not_to_have_text("")
+    expect(page.locator(".find-in-page .count")).not_to_have_text("")
     page.keyboard.press("t")
     page.keyboard.press("o")
     assert not findings(page)
@@ -653,7 +653,7 @@ def test_everybody_can_use_the_marks(opened: Opened) -> None:
 @pytest.mark.parametrize("opened", [{"viewport": {"width": 390, "height": 844}, "is_mobile": True}], indirect=True)
 def test_the_bar_fits_a_phone(opened: Opened) -> None:
     page = opened.go(f"/s/{TALK}?q={quote('quokka OR ' + 'wallaby ' * 20)}")
-    box = page.locator(".finding").bounding_box()
+    box = page.locator(".find-in-page").bounding_box()
     assert box is not None
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390

@@ -15,7 +15,7 @@ from lake.lakes import EVERYTHING, asked, built
 from reread.archive import Archive
 from reread.archive.filters import Filter
 from reread.billing import packaged_prices
-from reread.features.friction.scene import FrictionKind
+from reread.features.friction.detection import FrictionKind
 from reread.lake.delta import DeltaLake
 from reread.lake.query import FrictionWeek, LakeAnswers
 from reread.lake.upkeep import verify

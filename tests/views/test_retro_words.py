@@ -7,10 +7,10 @@ import pytest
 from reread.archive.friction_report import FrictionGroup, Week
 from reread.features.activity import Rate
 from reread.features.friction import PatternKind
-from reread.features.friction.scene import Cause, FrictionKind, Moment
+from reread.features.friction.detection import Cause, FrictionKind, Moment
 from reread.views.charts import chart_lines
 from reread.views.charts.svg import chart_svg
-from reread.views.retro_report import MOST_WEEKS, PATTERNS, compared, guess, kinds_line, weeks_chart
+from reread.views.retro_report import MOST_WEEKS, PATTERNS, change_line, guess, kinds_line, weeks_chart
 from reread.views.text import Style
 
 
@@ -72,7 +72,7 @@ def test_a_guess_says_how_sure_it_is_and_a_proof_says_nothing() -> None:
     ],
 )
 def test_a_group_is_held_against_its_past_in_words(before: Rate | None, change: str | None, said: str) -> None:
-    assert compared(a_group(before, change)) == said
+    assert change_line(a_group(before, change)) == said
 
 
 def test_a_week_without_prompts_has_its_place_and_no_rate() -> None:

@@ -37,7 +37,7 @@ PAGES = (
     "/search?q=granite&in=prompt&in=text&in=thinking&in=tool&in=result&in=title",
     "/sessions?project=a&tag=b&going=1&sort=failed&up=1",
     "/usage?since=all&whole=1",
-    "/usage/beside?since=all",
+    "/usage/sidebar?since=all",
     *(
         f"/usage?since=all&by={by}"
         for by in ("model", "project", "session", "tool", "branch", "agent", "skill", "block")
@@ -46,7 +46,7 @@ PAGES = (
     "/retro?since=all&agents=1&unsure=1",
     "/doctor",
 )
-PARTS = ("turns", "changes", "compare", "beside", "outline")
+PARTS = ("turns", "changes", "compare", "sidebar", "outline")
 
 
 @pytest.fixture(scope="module", params=["terminal", "markup"])

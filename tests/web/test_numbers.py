@@ -159,7 +159,7 @@ def test_limits_that_a_status_line_told_are_shown(site: Asking, claude: Path) ->
     assert told is not None
     with Archive(site.home, [claude]) as archive:
         assert client_totals.keep(archive.inner.connection, told, archive.machine, now * 1000)
-    shown = plain(site.part("/usage/beside?since=all").text)
+    shown = plain(site.part("/usage/sidebar?since=all").text)
     assert "42 % used, as of" in shown
     assert "17 % used, as of" in shown
 
@@ -168,7 +168,7 @@ def test_worktrees_count_to_their_project(many: Path) -> None:
     with asking(many / "home", many / "claude") as site:
         rows = site.get("/usage/projects.csv?since=all").text.splitlines()
         assert [row.split(",")[0] for row in rows] == ["project", "/home/ann/quarry", "/home/ann/beach"]
-        assert "2 areas" in str(read(site.get("/usage/beside?since=all").text).of("svg")[0]["aria-label"])
+        assert "2 areas" in str(read(site.get("/usage/sidebar?since=all").text).of("svg")[0]["aria-label"])
         grouped = plain(site.page("/sessions?group=1").text)
         assert "/home/ann/quarry 2 sessions · what they cost" in grouped
 
@@ -290,7 +290,7 @@ def test_the_open_block_is_told_beside_requests_without_a_time(tmp_path: Path) -
         tmp_path / "claude" / "projects"
     )
     with asking(tmp_path / "home", tmp_path / "claude") as site:
-        assert "The open block ends" in plain(site.part("/usage/beside?since=all").text)
+        assert "The open block ends" in plain(site.part("/usage/sidebar?since=all").text)
 
 
 def test_the_outline_of_a_session_counts_turns_and_its_figures_prompts(tmp_path: Path) -> None:

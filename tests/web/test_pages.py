@@ -34,7 +34,7 @@ from reread.testing import (
 )
 from reread.views.html import call_parts, content
 from reread.web.pages import PLACES, NavEntry, render
-from reread.web.paging import SessionPages
+from reread.web.paging import BranchPages
 from reread.web.session_page import show
 from web.asking import CHANGES, READS, Asking, asking, dangers, read
 
@@ -248,13 +248,13 @@ def test_the_first_screen_is_sent_before_outline_and_map_are_made(
     long: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
-    marks = SessionPages.marks.func  # type: ignore[attr-defined]
+    marks = BranchPages.marks.func  # type: ignore[attr-defined]
 
-    def slowly(unfolding: SessionPages) -> object:
+    def slowly(branch_pages: BranchPages) -> object:
         made.append("map")
-        return marks(unfolding)
+        return marks(branch_pages)
 
-    monkeypatch.setattr(SessionPages, "marks", property(slowly))
+    monkeypatch.setattr(BranchPages, "marks", property(slowly))
     headers = READS
     scope = {"type": "http", "method": "GET", "headers": [], "query_string": b"", "path": f"/s/{LONG}"}
     app = long.client.app.app  # type: ignore[attr-defined]
@@ -389,7 +389,7 @@ def test_a_session_is_renamed_and_noted_from_its_page(site: Asking) -> None:
     assert "longer than 200" in note(f"title={'x' * 201}", 400, **{"x-part": "1"})
     assert "not overwritten" in note("note=mine&had=", 409, **{"x-part": "1"})
     note("note=mine&had=", 400)
-    assert "ask Bob" in site.page(f"/s/{LANTERN}/beside").text, "pages that are open get to see it"
+    assert "ask Bob" in site.page(f"/s/{LANTERN}/sidebar").text, "pages that are open get to see it"
     note("note=ask+Ann&had=ask+Bob%0D%0Aabout+%3C%2Ftextarea%3E%3Cscript%3E")
     note("note=")
     note("title=")

@@ -15,8 +15,8 @@ from reread.archive import Archive
 from reread.archive.friction import ArchiveFriction
 from reread.archive.friction_report import FrictionGroup, Retro, TurningPoint
 from reread.features.activity import Rate
+from reread.features.friction.detection import FrictionKind, Moment
 from reread.features.friction.patterns import RepeatedPattern
-from reread.features.friction.scene import FrictionKind, Moment
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from reread.web.retro import MOST_FIRST, MOST_SUGGESTIONS, OVERVIEW
 from troubled import ONE, RULE, THREE, TWO, troubled, write

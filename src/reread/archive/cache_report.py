@@ -28,7 +28,7 @@ from reread.sessions import Session, scope_of
 
 from .answer import Answer
 from .filters import Filter
-from .listing import name_of, projects_of_files
+from .listing import project_name, projects_of_files
 from .usage_report import (
     PERIODS,
     Accounting,
@@ -232,7 +232,7 @@ def _cells(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Cache
     keys, moved = Keys(ask), moves(connection)
     for place, model, cause, by_api, *values in rows:
         session = owners[place][0] if place in owners else None
-        at = name_of(place, moved, folds_worktrees=False) if ask.by == "project" and not ask.has_projects else None
+        at = project_name(place, moved, folds_worktrees=False) if ask.by == "project" and not ask.has_projects else None
         project = projects.get(place) or None if ask.has_projects else at
         key = keys.of(place, session=session, model=model, project=project)
         sums, done = Sums(*values[:_SUMS]), Caching(*values[_SUMS:])
@@ -325,7 +325,7 @@ def cells_of(responses: SessionResponses, session: str, ask: UsageQuestion) -> I
     keys = Keys(ask)
     for each in responses.responses:
         where = responses.contexts[each.owner_context]
-        project = name_of(where.project, ask.filters.moves, folds_worktrees=ask.folds_worktrees)
+        project = project_name(where.project, ask.filters.moves, folds_worktrees=ask.folds_worktrees)
         key = keys.of(quarter(each.time), session=session, model=each.model, project=project)
         yield CacheCell(UsageCell(key, each.model, sums_of(each)), each.cause, bool(each.by_api), caching_of(each))
 

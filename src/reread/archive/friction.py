@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.client_settings import Applied, applied, stated_in
-from reread.features.friction.scene import Moment
+from reread.features.friction.detection import Moment
 from reread.features.friction.stated import Stated
 from reread.features.friction.suggestions import Suggestion
 from reread.index import meta

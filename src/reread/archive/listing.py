@@ -128,7 +128,7 @@ def worktree_of(path: str | None) -> str | None:
     return None if found is None else found.string[: found.end()]
 
 
-def name_of(path: str | None, moves: Moves, *, folds_worktrees: bool) -> str | None:
+def project_name(path: str | None, moves: Moves, *, folds_worktrees: bool) -> str | None:
     """What a report calls a working directory: its present path, or the project it belongs to."""
     if path is None:
         return None

@@ -57,7 +57,7 @@ AHEAD = 8
 """How many shares may be with workers, or finished but not yet written."""
 
 
-class SecretPlace(NamedTuple):
+class SecretLocation(NamedTuple):
     """One line that contains a secret."""
 
     session: StoredSession
@@ -75,7 +75,7 @@ class ExposedSecret(NamedTuple):
     id: str
     """The same value has the same id, but only within this archive."""
     kind: str
-    places: tuple[SecretPlace, ...]
+    places: tuple[SecretLocation, ...]
     """Oldest first; a line that a fork copied is listed once."""
 
     @property
@@ -260,7 +260,7 @@ def _grouped(rows: Iterable[KeptSecret], chosen: dict[int, StoredSession], filte
         for each in group:
             lines.setdefault(each.row.uuid or (each.file, each.row.offset), each)
         places = tuple(
-            SecretPlace(
+            SecretLocation(
                 chosen[each.session], each.row.uuid, each.row.field, moment(each.row.time), each.file, each.row.offset
             )
             for each in lines.values()

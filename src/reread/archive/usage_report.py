@@ -395,7 +395,7 @@ def place_cell(
 ) -> UsageCell:
     """The sums of responses made in one place, for a report by project, branch, agent or skill."""
     if ask.by == "project":
-        return UsageCell(listing.name_of(place.project, moved, folds_worktrees=ask.folds_worktrees), model, sums)
+        return UsageCell(listing.project_name(place.project, moved, folds_worktrees=ask.folds_worktrees), model, sums)
     return UsageCell(_KEYS[ask.by](place), model, sums)
 
 

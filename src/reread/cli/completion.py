@@ -22,10 +22,10 @@ from . import main, options
 
 if TYPE_CHECKING:
     from reread.features import search_text
-    from reread.features.friction import scene
+    from reread.features.friction import detection
 else:
     search_text = lazy.module("reread.features.search_text")
-    scene = lazy.module("reread.features.friction.scene")
+    detection = lazy.module("reread.features.friction.detection")
 
 USAGE = """\
 usage: reread completion bash|zsh|fish
@@ -184,7 +184,7 @@ def _choices(action: argparse.Action, program: str) -> list[str]:
         return [str(choice) for choice in action.choices]
     command = program.rpartition(" ")[2]
     known: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
-        ("retro", "kind"): lambda: map(str, scene.FrictionKind),
+        ("retro", "kind"): lambda: map(str, detection.FrictionKind),
         ("retro", "by"): lambda: archives.friction_report.ORDERS,
         ("search", "fields"): lambda: [*map(str, search_text.Field), "all"],
         ("usage", "by"): lambda: archives.usage_report.GROUPINGS,

@@ -78,7 +78,7 @@ class Incoming(NamedTuple):
         return {key for key, _ in self.believed_journal.forgotten}
 
 
-def name_of(header: PieceHeader) -> PieceName:
+def piece_name(header: PieceHeader) -> PieceName:
     name = header.more.get(PLACE) or header.more.get("same") or header.sha256
     return header.file, header.generation, header.start, str(name)
 

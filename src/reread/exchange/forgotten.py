@@ -42,7 +42,7 @@ from reread.safe.pieces import Damage, FoundPiece, PieceHeader, encode_piece, se
 from reread.safe.safe import Safe
 from reread.sources import FileKind
 
-from .folder import Incoming, name_of
+from .folder import Incoming, piece_name
 from .keys import KnownMachines, Proof
 
 HANDFUL = 5
@@ -228,7 +228,7 @@ def _write_about(folder: Path, of: ForgottenElsewhere, keys: Set[str]) -> None:
 def bring_back(connection: sqlite3.Connection, safe: Safe, home: Path) -> list[str]:
     """Puts everything that is kept aside back into the safe, for the caller to adopt; gives the ids of the sessions,
     which stay from then on though another machine forgot them."""
-    there = {name_of(each.header) for each in safe.scan() if isinstance(each, FoundPiece)}
+    there = {piece_name(each.header) for each in safe.scan() if isinstance(each, FoundPiece)}
     sessions: list[str] = []
     known, folders = KnownMachines(home), _folders(home)
     for folder in folders:
@@ -238,9 +238,9 @@ def bring_back(connection: sqlite3.Connection, safe: Safe, home: Path) -> list[s
             drop_forgotten(connection, about["keys"])
             write_copy(connection, home)
         for header, raw in _pieces(folder):
-            if name_of(header) not in there:
+            if piece_name(header) not in there:
                 safe.append(header, raw)
-                there.add(name_of(header))
+                there.add(piece_name(header))
         sessions += about["sessions"]
     safe.flush()
     known.kept |= set(map(session_mark, sessions))

@@ -28,7 +28,7 @@ from reread.safe.pieces import Damage, FoundPiece, PieceHeader
 from reread.safe.safe import Safe
 from reread.sources import FileKind
 
-from .folder import LARGEST_PACK, Incoming, PieceName, is_forgotten, name_of, other_parts, packs_in, read_part
+from .folder import LARGEST_PACK, Incoming, PieceName, is_forgotten, other_parts, packs_in, piece_name, read_part
 from .forgotten import Agree, ForgottenElsewhere, apply, arrived, expire, forget, hit
 from .keys import KnownMachines, Proof
 
@@ -197,7 +197,7 @@ class _InSafe:
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
         self.gate = safe_gate(connection)
         passed = self.gate.sort((found.header, found.place) for found in safe.scan() if isinstance(found, FoundPiece))
-        self.names: set[PieceName] = {name_of(header) for header, _ in passed.left_out}
+        self.names: set[PieceName] = {piece_name(header) for header, _ in passed.left_out}
         self._ends: dict[tuple[str, int], int] = {}
         self._bytes: dict[str, int] = {}
         """The lengths of the bytes that backups may share, by digest."""
@@ -207,7 +207,7 @@ class _InSafe:
                 self.add(header)
 
     def add(self, header: PieceHeader) -> None:
-        self.names.add(name_of(header))
+        self.names.add(piece_name(header))
         key = header.file, header.generation
         if header.kind == FileKind.BACKUP and not shared_digest(header):
             self._bytes[header.sha256] = header.length
@@ -248,7 +248,7 @@ def _take_part(safe: Safe, part: Incoming, forgotten: Set[str], known: _InSafe, 
         for number, path in list(waiting.items()):
             taken = _take_pack(safe, path, number, part.own.name, forgotten, known)
             size += taken.size
-            left_out |= {name_of(header): (header, why) for header, why in taken.left_out}
+            left_out |= {piece_name(header): (header, why) for header, why in taken.left_out}
             if taken.fault is not None:
                 torn.append(f"{path.name} {taken.fault}")
             elif not any(why == KEY for _, why in taken.left_out):
@@ -281,7 +281,7 @@ def _take_pack(safe: Safe, path: Path, number: int, machine: str, forgotten: Set
                 if isinstance(found, Damage):
                     fault = _TORN
                     continue
-                if name_of(found.header) in known.names:
+                if piece_name(found.header) in known.names:
                     continue
                 header = known.gate.admit(found.header) if found.header.machine == machine else _OF_ANOTHER
                 if isinstance(header, str):

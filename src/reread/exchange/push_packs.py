@@ -28,9 +28,9 @@ from .folder import (
     Journal,
     PieceName,
     is_forgotten,
-    name_of,
     own_part,
     packs_in,
+    piece_name,
     write_journal,
 )
 from .keys import signed
@@ -110,7 +110,7 @@ class _Outgoing:
             session = self._sessions.get(each.file)
             if session is not None:
                 self.seen.add(session)
-            name = name_of(each.header) if donor is None else (*name_of(each.header)[:3], donor.header.sha256)
+            name = piece_name(each.header) if donor is None else (*piece_name(each.header)[:3], donor.header.sha256)
             if name in there:
                 continue
             there.add(name)
@@ -127,12 +127,13 @@ class _Outgoing:
         bytes_of = {each.header.sha256: each for each in found if not shared_digest(each.header)}
         own = [each for each in found if each.header.machine == self._machine.id]
         full = [each for each in own if not shared_digest(each.header)]
-        full_names = {name_of(each.header) for each in full}
-        at_home = {each.header.sha256 for each in full if self._is_wanted(each) or name_of(each.header) in self._there}
+        full_names = {piece_name(each.header) for each in full}
+        at_home = {each.header.sha256 for each in full if self._is_wanted(each)}
+        at_home |= {each.header.sha256 for each in full if piece_name(each.header) in self._there}
         for each in filter(self._is_wanted, own):
             digest = shared_digest(each.header)
             # What shared the bytes of a forgotten session is there twice: then the piece with the bytes is sent.
-            if digest is None or name_of(each.header) not in full_names:
+            if digest is None or piece_name(each.header) not in full_names:
                 yield each, bytes_of.get(digest) if digest is not None and digest not in at_home else None
 
     def _is_wanted(self, found: FoundPiece) -> bool:
@@ -179,7 +180,7 @@ def _names_in(own: Path, *, is_full: bool) -> Iterator[PieceName]:
     for header in headers:
         digest = shared_digest(header)
         if digest is None or digest in there:
-            yield name_of(header)
+            yield piece_name(header)
 
 
 def _write_packs(own: Path, pieces: Iterable[bytes]) -> int:

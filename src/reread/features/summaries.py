@@ -23,9 +23,9 @@ from reread.sessions import CallStatus, Prompt, Said, Session, Speaker, Thought,
 
 from .friction.call_results import tests_of
 from .friction.command_lines import commands_in, is_commit, prefix_of
+from .friction.detection import SHELLS, DetectedCall
 from .friction.prompt_text import LONGEST_PROSE, prose_of, words_of
 from .friction.refusals import refused_by, why_refused
-from .friction.scene import SHELLS, DetectedCall
 from .tool_use import Decision, ToolCount, count_tools, decisions_of, twin_of
 
 _LONGEST = 240

@@ -116,7 +116,7 @@ def _sessions(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool
 
 Tell = Callable[[int, int], None]
 """Is called with the number of proved bytes of the safe, and of all."""
-_Places = dict[tuple[int, int], str]
+_ProvedSpans = dict[tuple[int, int], str]
 """The digest of each proved piece, by its pack and offset."""
 
 
@@ -189,7 +189,7 @@ class _SafeRead(NamedTuple):
 
     stored: int
     bytes: int
-    places: _Places
+    places: _ProvedSpans
     damaged: list[str]
     unnamed: list[Piece]
     left_out: list[tuple[PieceHeader, str]]
@@ -198,7 +198,7 @@ class _SafeRead(NamedTuple):
 def _read_safe(connection: sqlite3.Connection, safe: Safe, gate: Gate | None, tell: Tell | None) -> _SafeRead:
     """Without a gate nothing is said about rows: those of a damaged index prove nothing about the safe, and may be of
     any type."""
-    places: _Places = {}
+    places: _ProvedSpans = {}
     damaged: list[str] = []
     unnamed: list[Piece] = []
     doubtful: list[Piece] = []
@@ -235,7 +235,7 @@ def damaged_index(connection: sqlite3.Connection, *, may_write: bool = True) -> 
     return damaged
 
 
-def _missing_bytes(connection: sqlite3.Connection, proved: _Places) -> Iterator[str]:
+def _missing_bytes(connection: sqlite3.Connection, proved: _ProvedSpans) -> Iterator[str]:
     """Checks that every piece in the index is among the proved ones, and that pieces of a file have no gaps."""
     ends: dict[tuple[int, int], int] = {}
     for file, generation, start, length, sha256, pack, offset, path in connection.execute(

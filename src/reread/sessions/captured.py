@@ -204,8 +204,8 @@ class Joined:
     ) -> None:
         self._session = session
         self._has_transcript = bool(trunk)
-        self._places = _Places(trunk)
-        self._agents = _Places([record for lines in agents.values() for record in lines])
+        self._places = _LineNumbers(trunk)
+        self._agents = _LineNumbers([record for lines in agents.values() for record in lines])
         self._after: dict[int, list[Record]] = {}
         """The added records that follow each line of the trunk; -1 is before the first line."""
         self.captures = tuple(SessionCapture(told=each, added=tuple(self._join(each, trunk))) for each in captures)
@@ -275,7 +275,7 @@ def _place_by_time(records: Sequence[Record], trunk: Sequence[Record]) -> int:
     return len(trunk) - 1 if not any(record.time for record in trunk) else -1
 
 
-class _Places:
+class _LineNumbers:
     """The places of lines, found by any of the names that identify a line."""
 
     def __init__(self, records: Iterable[Record]) -> None:

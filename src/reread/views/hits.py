@@ -27,7 +27,7 @@ _SPACES = re.compile(r"\s+")
 ELLIPSIS = "…"
 
 
-class MatchPlace(Protocol):
+class Span(Protocol):
     """The place of a match in a text."""
 
     @property
@@ -41,7 +41,7 @@ class Findable(Protocol):
 
     @property
     def negated(self) -> bool: ...
-    def found_in(self, text: str) -> Iterable[MatchPlace]: ...
+    def found_in(self, text: str) -> Iterable[Span]: ...
 
 
 class MatchSpan(Struct, frozen=True):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reread.archive import Retro
     from reread.archive.friction_report import FrictionGroup
     from reread.features.activity import Rate
-    from reread.features.friction.scene import FrictionKind
+    from reread.features.friction.detection import FrictionKind
     from reread.features.friction.suggestions import Suggestion
 
 MOST_NEWS = 5

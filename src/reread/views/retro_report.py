@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from reread.features.friction.scene import PRINTED_NAMES
+from reread.features.friction.detection import PRINTED_NAMES
 
 from .charts import Chart, Series
 from .hits import show_command
@@ -19,8 +19,8 @@ from .values import Document, View, dollars, utc, when
 if TYPE_CHECKING:
     from reread.archive.friction_report import FrictionGroup, Retro, TurningPoint, Week
     from reread.features.activity import Rate
+    from reread.features.friction.detection import Moment
     from reread.features.friction.patterns import RepeatedPattern
-    from reread.features.friction.scene import Moment
     from reread.features.friction.suggestions import Suggestion
 
 
@@ -229,7 +229,7 @@ def subject_facts(group: FrictionGroup) -> str:
     return " · ".join(each for each in facts if each)
 
 
-def compared(group: FrictionGroup) -> str:
+def change_line(group: FrictionGroup) -> str:
     """The comparison with the time before the period, in words; empty if there is nothing to compare with."""
     past = rate_text(group.before, with_interval=False)
     verdict = f"{group.change} than before" if group.change else _NO_DIFFERENCE

@@ -19,7 +19,7 @@ from .text import one_line, table
 from .values import Document, View, utc, when
 
 if TYPE_CHECKING:
-    from reread.archive.secret_scan import ExposedSecret, SecretPlace, SecretsAnswer
+    from reread.archive.secret_scan import ExposedSecret, SecretLocation, SecretsAnswer
 
 
 _INDENT = "    "
@@ -49,13 +49,13 @@ def _secret(secret: ExposedSecret) -> Document:
     }
 
 
-def title_of(place: SecretPlace) -> str | None:
+def title_of(place: SecretLocation) -> str | None:
     """The title, redacted: it is often the first prompt, which may contain the secret."""
     title = place.session.row.title
     return Redactor().redact(title) if title else None
 
 
-def _place(place: SecretPlace) -> Document:
+def _place(place: SecretLocation) -> Document:
     row = place.session.row
     return {
         "session": row.uuid,

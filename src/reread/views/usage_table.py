@@ -35,7 +35,7 @@ Reconciliation = Mapping[str, Reconciled] | None
 COMPARED = ("client said", "difference")
 
 
-def compared(session: str | None, reconciliation: Reconciliation) -> tuple[str, ...]:
+def reconciled_cells(session: str | None, reconciliation: Reconciliation) -> tuple[str, ...]:
     """The comparison columns of a session; empty cells if the client reported nothing for it."""
     if reconciliation is None:
         return ()
@@ -212,7 +212,7 @@ def _table(report: UsageReport, view: View, *, breakdown: bool, reconciliation: 
     rows: list[tuple[str, ...]] = [(report.by, *_HEADER, *(COMPARED if is_compared else ()))]
     looks: list[tuple[str, ...]] = [("bold",)]
     for row in report.rows:
-        figures = (*_figures(row.tokens, row.suspect, dearest), *compared(row.key, reconciliation))
+        figures = (*_figures(row.tokens, row.suspect, dearest), *reconciled_cells(row.key, reconciliation))
         rows.append((row_label(report.by, row, view.timezone), *figures))
         looks.append(())
         if breakdown:

@@ -56,8 +56,8 @@ def warm_up(library: ArchivePool) -> None:
     with library.archive() as archive:
         smallest = listing.smallest(archive.inner.connection)
     if smallest is not None and smallest.row.bytes < _SMALL:
-        with library.session(link_name(smallest)) as held:
-            page_of(held.session)
+        with library.session(link_name(smallest)) as pooled:
+            page_of(pooled.session)
 
 
 MOST_TOPICS = 60
@@ -131,7 +131,7 @@ ROUTES = (
     Route("/s/{session}/part/{anchor}", session_page.part),
     Route("/s/{session}/stops", session_page.stops),
     Route("/s/{session}/outline", session_page.outline),
-    Route("/s/{session}/beside", session_page.beside),
+    Route("/s/{session}/sidebar", session_page.sidebar),
     Route("/s/{session}/where", session_page.where_is),
     Route("/s/{session}/hits", session_page.hits_of),
     Route("/s/{session}/compare", session_page.compare),
@@ -150,7 +150,7 @@ ROUTES = (
     Route("/palette", search.palette),
     Route("/search", search.search),
     Route("/usage", usage.usage),
-    Route("/usage/beside", usage.beside),
+    Route("/usage/sidebar", usage.sidebar),
     Route("/usage/saved", usage.saved),
     Route("/usage/budgets", usage.set_budgets, methods=["POST"]),
     Route("/usage/{name}", usage.download),

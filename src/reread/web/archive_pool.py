@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from reread.archive import Archive, Listed, StoredSession, listing
 from reread.archive.listing import CleanupDays
 from reread.errors import AmbiguousSession, UnknownSession
-from reread.features.friction.scene import Moment
+from reread.features.friction.detection import Moment
 from reread.live.rules import AllowRule
 from reread.live.transport import Program
 from reread.marks import NO_MARK
@@ -57,8 +57,8 @@ Answer = TypeVar("Answer")
 
 MOST_IDLE = 4
 MOST_ANSWERS = 64
-MOST_HELD = 6
-MOST_HELD_BYTES = 120_000_000
+MOST_POOLED = 6
+MOST_POOLED_BYTES = 120_000_000
 """Limits for the sessions that are kept: their number, and the bytes of their source files. The session that was used
 last is always kept."""
 _LONGEST_NUMBER = 19
@@ -130,7 +130,7 @@ class ArchivePool:
         self.settings = settings
         self._lock = threading.Lock()
         self._idle: list[Archive] = []
-        self._held: OrderedDict[int, PooledArchive] = OrderedDict()
+        self._pooled: OrderedDict[int, PooledArchive] = OrderedDict()
         self._version_lock = threading.Lock()
         self._version_archive = self.open()
         self._version = (0, 0)
@@ -144,11 +144,11 @@ class ArchivePool:
     def close(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
-            held = list(self._held.values())
-            self._held.clear()
+            pooled = list(self._pooled.values())
+            self._pooled.clear()
         for archive in (*idle, self._version_archive):
             archive.close()
-        for each in held:
+        for each in pooled:
             each.close()
 
     @contextmanager
@@ -208,7 +208,7 @@ class ArchivePool:
         """Closes all connections: another process rebuilt the index, and they have the old one open."""
         with self._lock:
             idle, self._idle = self._idle, []
-            self._held.clear()
+            self._pooled.clear()
         for archive in (*idle, self._version_archive):
             archive.close()
 
@@ -264,21 +264,21 @@ class ArchivePool:
         """A session; it is read from the safe unless it is kept and has not changed."""
         stored = self.find(name)
         with self._lock:
-            held = self._held.get(stored.id) or PooledArchive(self.open())
-            self._held[stored.id] = held
-            self._held.move_to_end(stored.id)
+            pooled = self._pooled.get(stored.id) or PooledArchive(self.open())
+            self._pooled[stored.id] = pooled
+            self._pooled.move_to_end(stored.id)
             surplus = self._surplus()
         for each in surplus:
             each.close()
-        with held.lock:
-            held.read(stored)
-            yield held
+        with pooled.lock:
+            pooled.read(stored)
+            yield pooled
 
     def _surplus(self) -> list[PooledArchive]:
         """Removes the least recently used sessions above the limits, for the caller to close."""
         found: list[PooledArchive] = []
-        while len(self._held) > 1 and (
-            len(self._held) > MOST_HELD or sum(each.bytes for each in self._held.values()) > MOST_HELD_BYTES
+        while len(self._pooled) > 1 and (
+            len(self._pooled) > MOST_POOLED or sum(each.bytes for each in self._pooled.values()) > MOST_POOLED_BYTES
         ):
-            found.append(self._held.popitem(last=False)[1])
+            found.append(self._pooled.popitem(last=False)[1])
         return found

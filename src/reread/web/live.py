@@ -42,7 +42,7 @@ from reread.views.text import harmless, shorten
 from . import pages
 from .archive_pool import link_name
 from .dialogs import Dialog, Dialogs
-from .paging import FIRST_STEPS, PageStretch
+from .paging import FIRST_STEPS, PageSlice
 from .runs import MOST_AT_ONCE, NOT_HERE, Answered, Asker, Driver, Run, RunRequest, checked_prompt, decision_of
 from .session_view import SessionView, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
 from .updates import BEAT, server_event
@@ -508,22 +508,24 @@ def _run_of(request: Request) -> Run:
 
 async def show(request: Request) -> HTMLResponse:
     run = _run_of(request)
-    site, seen, read = pages.site_of(request), _Now.of(run), run.reading()
+    site, seen, read = pages.site_of(request), _RunState.of(run), run.view_reader()
 
     def made() -> HTMLResponse:
         values = seen.shown(site)
-        reading = read()
-        unfolding = reading.branch("") if reading.branches else None
-        stretch = unfolding.before(unfolding.total, FIRST_STEPS) if unfolding else PageStretch([], [], 0, -1, 0, [])
+        view = read()
+        branch_pages = view.branch("") if view.branches else None
+        page_slice = (
+            branch_pages.before(branch_pages.total, FIRST_STEPS) if branch_pages else PageSlice([], [], 0, -1, 0, [])
+        )
         return pages.page(
             request,
             "talking.html",
             f"{'(1) ' if values['asked'] else ''}{run.title}",
             scripts=["sse.js", "reading.js", "live.js"],
-            stretch=stretch,
+            page_slice=page_slice,
             part_base=part_base(request),
             agent_base=part_base(request),
-            branch=unfolding.name if unfolding else "",
+            branch=branch_pages.name if branch_pages else "",
             **values,
         )
 
@@ -538,7 +540,7 @@ def _kept(site: pages.Site, run: Run) -> str:
         return ""
 
 
-class _Now(NamedTuple):
+class _RunState(NamedTuple):
     """The state of a run apart from its conversation, copied from the event loop so that any thread can use it."""
 
     run: Run
@@ -575,37 +577,37 @@ class _Now(NamedTuple):
 
 async def now(request: Request) -> HTMLResponse:
     """Only state, questions and outcome, for a page that updates itself."""
-    site, seen = pages.site_of(request), _Now.of(_run_of(request))
-    return await run_in_threadpool(lambda: pages.fragment("now.html", **seen.shown(site)))
+    site, seen = pages.site_of(request), _RunState.of(_run_of(request))
+    return await run_in_threadpool(lambda: pages.fragment("run_state.html", **seen.shown(site)))
 
 
 async def more(request: Request) -> Response:
-    return await _read(request, lambda reading: more_of(reading, request) if reading.branches else _nothing())
+    return await _read(request, lambda view: more_of(view, request) if view.branches else _nothing())
 
 
 async def part(request: Request) -> Response:
-    return await _read(request, lambda reading: part_in(reading, request))
+    return await _read(request, lambda view: part_in(view, request))
 
 
 async def states(request: Request) -> Response:
-    return await _read(request, lambda reading: states_in(reading, request))
+    return await _read(request, lambda view: states_in(view, request))
 
 
 async def stops(request: Request) -> Response:
-    return await _read(request, lambda reading: stops_in(reading, request))
+    return await _read(request, lambda view: stops_in(view, request))
 
 
 async def where_is(request: Request) -> Response:
-    return await _read(request, lambda reading: where_in(reading, request))
+    return await _read(request, lambda view: where_in(view, request))
 
 
 async def record(request: Request) -> Response:
     run = _run_of(request)
-    return await _read(request, lambda reading: record_in(reading, request, back=f"/live/{run.id}", title=run.title))
+    return await _read(request, lambda view: record_in(view, request, back=f"/live/{run.id}", title=run.title))
 
 
 async def _read(request: Request, made: Callable[[SessionView], Response]) -> Response:
-    read = _run_of(request).reading()
+    read = _run_of(request).view_reader()
     return await run_in_threadpool(lambda: made(read()))
 
 

@@ -45,7 +45,7 @@ _GZIP = 16
 
 Form = Mapping[str, Sequence[str]]
 
-STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
+STYLES = ("web.css", "reading.css", "find_in_page.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
 """Style sheets that are sent as one file, after that of sessions: first what all pages share, then single pages."""
 SCRIPTS = (
     *("theme.js", "web.js", "palette.js", "notify.js", "door.js", "sse.js", "updates.js"),

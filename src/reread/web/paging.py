@@ -43,7 +43,7 @@ _SHAPES = {"prompt": (3, 6, 3), "corrected": (0, 8, 8), "slowed": (8, 4, 5)}
 _NOTED = {"interrupted": "interrupted", "api_error": "failed", "compacted": "compacted", "rewound": "rewound"}
 
 
-class MessagePlace(NamedTuple):
+class MessagePosition(NamedTuple):
     """A place in a session."""
 
     branch: str
@@ -78,7 +78,7 @@ class Stop(NamedTuple):
     """The agents that it is part of, the outermost first."""
 
 
-class PageStretch(NamedTuple):
+class PageSlice(NamedTuple):
     """Some pieces of a branch, ready to be shown."""
 
     pieces: list[tuple[int, parts.TurnPart]]
@@ -89,10 +89,10 @@ class PageStretch(NamedTuple):
     """The number of the piece after the last one here; -1 at the end."""
     total: int
     states: list[str]
-    """The state of each piece here; see `SessionPages.states`."""
+    """The state of each piece here; see `BranchPages.states`."""
 
 
-class BranchPages(NamedTuple):
+class BranchRow(NamedTuple):
     """A branch in the list of branches."""
 
     name: str
@@ -121,7 +121,7 @@ class BranchPages(NamedTuple):
         return self.cost or 0
 
 
-class SessionPages:
+class BranchPages:
     """One branch of a session, in pieces."""
 
     def __init__(self, session: Session, branch: Branch) -> None:
@@ -138,7 +138,7 @@ class SessionPages:
         """The number of pieces; the agents that no call names are one more."""
         return len(self.pieces) + bool(self.lone)
 
-    def stretch(self, start: int, budget: int, *, is_lean: bool = True) -> PageStretch:
+    def slice(self, start: int, budget: int, *, is_lean: bool = True) -> PageSlice:
         """The pieces from `start` until there are enough steps; with folded parts unless `is_lean`."""
         start = max(0, min(start, self.total))
         end = start
@@ -147,7 +147,7 @@ class SessionPages:
             end += 1
         return self._shown(start, end, is_lean=is_lean, open_agents=not is_lean)
 
-    def before(self, end: int, budget: int) -> PageStretch:
+    def before(self, end: int, budget: int) -> PageSlice:
         """The pieces before `end`, as many as are needed for enough steps."""
         end = max(0, min(end, len(self.pieces)))
         start = end
@@ -156,26 +156,26 @@ class SessionPages:
             budget -= _weight(self.pieces[start])
         return self._shown(start, end)
 
-    def whole(self, number: int) -> PageStretch:
+    def whole(self, number: int) -> PageSlice:
         """One piece, with the texts that are usually cut."""
         start = min(number, self.total)
         return self._shown(start, min(start + 1, len(self.pieces)), WIDEST, is_lean=False)
 
-    def with_parts(self, number: int) -> PageStretch:
+    def with_parts(self, number: int) -> PageSlice:
         """One piece, with everything that is folded in it."""
         start = min(number, self.total)
         return self._shown(start, min(start + 1, len(self.pieces)), is_lean=False)
 
     def _shown(
         self, start: int, end: int, limits: CutLimits = USUAL, *, is_lean: bool = True, open_agents: bool = False
-    ) -> PageStretch:
+    ) -> PageSlice:
         made = SessionParts(self.session, parts.Sections(limits=limits, open_agents=open_agents))
         with colouring_at_most(0 if is_lean else MOST_COLOURED):
             shown = [(number, made.turn(self.session, self.pieces[number])) for number in range(start, end)]
         agents = [made.agent(agent) for agent in self.lone] if end == len(self.pieces) else []
         after = end + bool(agents)
         states = self.states(start, after)
-        return PageStretch(shown, agents, start, after if after < self.total else -1, self.total, states)
+        return PageSlice(shown, agents, start, after if after < self.total else -1, self.total, states)
 
     def part(self, place: str) -> parts.CallPart | parts.AgentPart | None:
         """What is folded at a place: a call with input and output, or an agent with its conversation."""
@@ -211,7 +211,7 @@ class SessionPages:
         return self.outline[:MOST_PROMPTS]
 
     @cached_property
-    def places(self) -> dict[str, MessagePlace]:
+    def places(self) -> dict[str, MessagePosition]:
         """The place of every message, by anchor, in the order of the conversation."""
         return places([self])
 
@@ -343,19 +343,19 @@ def _pieces(turns: Iterable[Turn]) -> Iterator[Turn]:
             )
 
 
-def ways(session: Session, shown: str) -> list[BranchPages]:
+def branch_rows(session: Session, shown: str) -> list[BranchRow]:
     """The branches in the order of the list: the active one, then those left behind, by time."""
-    found = [_way(branch, shown) for branch in session.branches]
+    found = [_branch_row(branch, shown) for branch in session.branches]
     if len(found) > 1:
         pairs = zip(session.branches, found, strict=True)
         found = [_left_behind(session, branch, row) for branch, row in pairs]
     return sorted(found, key=lambda row: (not row.is_active, row.time.timestamp() if row.time else 0.0))
 
 
-def _way(branch: Branch, shown: str) -> BranchPages:
+def _branch_row(branch: Branch, shown: str) -> BranchRow:
     name = branch_anchor(branch.id)
     prompts = [turn.prompt for turn in branch.turns if turn.prompt is not None]
-    return BranchPages(
+    return BranchRow(
         name=name,
         label=branch_label(branch),
         lead=shorten(prompts[0].text[:300], 70) if prompts else "",
@@ -367,7 +367,7 @@ def _way(branch: Branch, shown: str) -> BranchPages:
     )
 
 
-def _left_behind(session: Session, branch: Branch, row: BranchPages) -> BranchPages:
+def _left_behind(session: Session, branch: Branch, row: BranchRow) -> BranchRow:
     if branch.active:
         return row
     used, lane = branch_usage(session, branch), _lane(session, branch)
@@ -393,7 +393,7 @@ def _from_difference(one: str, other: str) -> tuple[str, str]:
     return f"… {' '.join(first[start:])}", f"… {' '.join(second[start:])}"
 
 
-def retyped(found: Sequence[BranchPages]) -> list[list[BranchPages]]:
+def retyped(found: Sequence[BranchRow]) -> list[list[BranchRow]]:
     """The branches in their order; those of one prompt that left at the same place, and come one after another, are
     together."""
     numbered = enumerate(found)
@@ -447,27 +447,27 @@ def differing(one: str, other: str) -> tuple[Markup, Markup]:
     return Markup(" ").join(left), Markup(" ").join(right)
 
 
-def places(unfoldings: Iterable[SessionPages]) -> dict[str, MessagePlace]:
+def places(branches: Iterable[BranchPages]) -> dict[str, MessagePosition]:
     """The place of every message, by anchor. A result has the place of its call; any other line that is not shown has
     the place of the line before it.
     """
-    found: dict[str, MessagePlace] = {}
-    for unfolding in unfoldings:
-        agents = unfolding.session.agents_by_call
-        for number, turn in enumerate(unfolding.pieces):
-            here = MessagePlace(unfolding.name, number, "")
+    found: dict[str, MessagePosition] = {}
+    for branch_pages in branches:
+        agents = branch_pages.session.agents_by_call
+        for number, turn in enumerate(branch_pages.pieces):
+            here = MessagePosition(branch_pages.name, number, "")
             for name, place, within in _anchors(turn, agents, ()):
                 found.setdefault(name, here._replace(anchor=place, within=within))
-        last = MessagePlace(unfolding.name, 0, "")
-        for turn in unfolding.pieces:
+        last = MessagePosition(branch_pages.name, 0, "")
+        for turn in branch_pages.pieces:
             for record in turn.records:
                 if record.uuid:
                     last = found.setdefault(anchor(record.uuid), last)
-        for agent in unfolding.lone:
+        for agent in branch_pages.lone:
             inside = (anchor(f"agent-{agent.id}"),)
             for turn in agent.turns:
                 for name, place, within in _anchors(turn, agents, inside):
-                    found.setdefault(name, MessagePlace(unfolding.name, len(unfolding.pieces), place, within))
+                    found.setdefault(name, MessagePosition(branch_pages.name, len(branch_pages.pieces), place, within))
     return found
 
 

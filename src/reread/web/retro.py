@@ -18,8 +18,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from reread.archive import StoredSession, listing
 from reread.archive.friction_report import ORDERS, FrictionGroup, Retro, kind_called, ranked, shown_first
 from reread.errors import BadInput
+from reread.features.friction.detection import FrictionKind, Moment
 from reread.features.friction.patterns import RepeatedPattern
-from reread.features.friction.scene import FrictionKind, Moment
 from reread.features.friction.suggestions import Suggestion
 from reread.views.html.content import anchor
 from reread.views.retro_report import (
@@ -28,9 +28,9 @@ from reread.views.retro_report import (
     NOTHING_AT_ALL,
     about_name,
     causes_line,
+    change_line,
     change_text,
     checked,
-    compared,
     facts,
     group_losses,
     guess,
@@ -50,7 +50,7 @@ from reread.views.values import View
 
 from . import pages
 from .archive_pool import ArchivePool, link_name
-from .paging import MOST_MARKS, MapMark, SessionPages
+from .paging import MOST_MARKS, BranchPages, MapMark
 from .sessions import blamed, make_filter, projects, usual_span
 
 
@@ -205,7 +205,7 @@ def _hurt(group: FrictionGroup, shown: list[Subject], left_out: int) -> Hurt:
         times=times_in(group.count, group.sessions),
         loss=group_losses(group),
         rate=rate_text(group.rate),
-        compared=compared(group),
+        compared=change_line(group),
         change=group.change or "",
         share=group.hurt,
         subjects=shown,
@@ -493,10 +493,10 @@ _MARKED = {
 interrupted calls, rewinds and compactions; files that were read again are too many and too unimportant for a map."""
 
 
-def friction_marks(unfolding: SessionPages, events: Iterable[Moment]) -> list[MapMark]:
+def friction_marks(branch_pages: BranchPages, events: Iterable[Moment]) -> list[MapMark]:
     """Marks for the moments of one branch, in the order of the conversation."""
     wanted = {event.uuid: event for event in events if event.kind in _MARKED and event.uuid is not None}
-    found = unfolding.found(wanted) if wanted else iter(())
+    found = branch_pages.found(wanted) if wanted else iter(())
     return [
         MapMark(
             what=_MARKED[wanted[uuid].kind],

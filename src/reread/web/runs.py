@@ -206,7 +206,7 @@ class Run:
         rule = allowing(self.request.rules, permission, str(self.request.folder))
         return Allow(rule=rule.text) if rule is not None else by_policy(self.request.policy, permission)
 
-    def reading(self) -> Callable[[], SessionView]:
+    def view_reader(self) -> Callable[[], SessionView]:
         """Returns a function that gives the conversation so far. Call this method in the event loop, where the
         conversation grows; the function may be called in any thread."""
         version, session = self.version, self.client.session

@@ -20,7 +20,7 @@ from reread.errors import BadInput
 from reread.features.activity import TimelinePoint
 from reread.features.edits.net import FileDiff, files_at
 from reread.views.html import parts
-from reread.views.html.branch_table import compared
+from reread.views.html.branch_table import compared_branches
 from reread.views.html.content import anchor, coloured_lines
 from reread.views.html.session import SessionParts
 from reread.views.numbers import duration, money, nano, tokens
@@ -29,7 +29,7 @@ from reread.views.retro_report import kinds_line
 from . import pages
 from .archive_pool import PooledArchive, link_name
 from .live import going_of
-from .paging import FIRST_STEPS, ways
+from .paging import FIRST_STEPS, branch_rows
 from .retro import friction_marks
 from .session_view import (
     SessionView,
@@ -54,18 +54,18 @@ AROUND = 60
 
 def show(request: Request) -> Response:
     """The page from its beginning, from a piece or from a message; outline and map follow after the first screen."""
-    with _reading(request) as (reading, held):
-        where = reading.where(pages.value(request, "at"))
-        moments = held.moments()
-        unfolding = reading.branch(where.branch if where else pages.value(request, "branch"))
+    with _viewed(request) as (view, pooled):
+        where = view.where(pages.value(request, "at"))
+        moments = pooled.moments()
+        branch_pages = view.branch(where.branch if where else pages.value(request, "branch"))
         start = where.piece if where else pages.number(request, "from")
-        lead, wanted = reading.lead(held.stored), sought(request)
+        lead, wanted = view.lead(pooled.stored), sought(request)
         is_whole = bool(pages.value(request, "parts"))
-        stretch = unfolding.stretch(min(start, max(0, unfolding.total - 1)), FIRST_STEPS, is_lean=not is_whole)
+        page_slice = branch_pages.slice(min(start, max(0, branch_pages.total - 1)), FIRST_STEPS, is_lean=not is_whole)
         base = "" if is_whole else part_base(request)
         return pages.page_in_parts(
             request,
-            held.lock,
+            pooled.lock,
             "reading.html",
             lead.title or "A session",
             scripts=(
@@ -82,94 +82,94 @@ def show(request: Request) -> Response:
             terms=msgspec.json.encode(wanted.terms).decode() if wanted else "",
             at=where.anchor if where else "",
             page=lead,
-            reading=reading,
-            name=held.name,
-            mark=held.mark,
-            copies=pages.site_of(request).library.copies(held.stored),
-            folder=held.stored.row.folder,
-            project=held.stored.row.project or "",
-            cost=held.stored.row.nanodollars,
-            unpriced=held.stored.row.unpriced_tokens,
+            view=view,
+            name=pooled.name,
+            mark=pooled.mark,
+            copies=pages.site_of(request).library.copies(pooled.stored),
+            folder=pooled.stored.row.folder,
+            project=pooled.stored.row.project or "",
+            cost=pooled.stored.row.nanodollars,
+            unpriced=pooled.stored.row.unpriced_tokens,
             own_title=lead.title,
             tag_names=tag_names(pages.site_of(request).library),
-            branch=unfolding.name,
-            is_active=unfolding.branch.active,
-            ways=ways(reading.session, unfolding.name),
-            stretch=stretch,
+            branch=branch_pages.name,
+            is_active=branch_pages.branch.active,
+            branch_rows=branch_rows(view.session, branch_pages.name),
+            page_slice=page_slice,
             is_whole=is_whole,
             part_base=base,
             agent_base=base,
             friction=kinds_line(moments),
-            marks=lambda: [*unfolding.marks, *friction_marks(unfolding, moments)],
+            marks=lambda: [*branch_pages.marks, *friction_marks(branch_pages, moments)],
             took=_took(lead),
             first_bad=first_bad,
-            unfolding=unfolding,
-            stamp=_stamp(held.stamp),
-            going=going_of(pages.site_of(request), held.name),
+            branch_pages=branch_pages,
+            stamp=_stamp(pooled.stamp),
+            going=going_of(pages.site_of(request), pooled.name),
         )
 
 
 def more(request: Request) -> Response:
     """The pieces of a branch from a piece on, or before it."""
-    with _reading(request) as (reading, _):
-        return more_of(reading, request)
+    with _viewed(request) as (view, _):
+        return more_of(view, request)
 
 
 def part(request: Request) -> Response:
     """A folded part of a page, when it is opened."""
-    with _reading(request) as (reading, _):
-        return part_in(reading, request)
+    with _viewed(request) as (view, _):
+        return part_in(view, request)
 
 
 def states(request: Request) -> Response:
     """The states of pieces, which a page compares with those it shows when the session grew."""
-    with _reading(request) as (reading, _):
-        return states_in(reading, request)
+    with _viewed(request) as (view, _):
+        return states_in(view, request)
 
 
 def stops(request: Request) -> Response:
     """The places that keys lead to: prompts, failures, corrections."""
-    with _reading(request) as (reading, held):
-        unfolding = reading.branch(pages.value(request, "branch"))
-        return stops_in(reading, request, friction_marks(unfolding, held.moments()))
+    with _viewed(request) as (view, pooled):
+        branch_pages = view.branch(pages.value(request, "branch"))
+        return stops_in(view, request, friction_marks(branch_pages, pooled.moments()))
 
 
 def outline(request: Request) -> Response:
     """The prompts of the outline that were not sent with the page."""
-    with _reading(request) as (reading, _):
-        rows = reading.branch(pages.value(request, "branch")).outline
+    with _viewed(request) as (view, _):
+        rows = view.branch(pages.value(request, "branch")).outline
         return pages.fragment("prompts.html", rows=rows[pages.number(request, "from") :])
 
 
-def beside(request: Request) -> Response:
+def sidebar(request: Request) -> Response:
     """What surrounds a conversation that grew: new prompts, and everything from its title to its map unless the page
     already has it."""
-    with _reading(request) as (reading, held):
-        unfolding = reading.branch(pages.value(request, "branch"))
-        moments, lead = held.moments(), reading.lead(held.stored)
-        friction, marks = kinds_line(moments), [*unfolding.marks, *friction_marks(unfolding, moments)]
+    with _viewed(request) as (view, pooled):
+        branch_pages = view.branch(pages.value(request, "branch"))
+        moments, lead = pooled.moments(), view.lead(pooled.stored)
+        friction, marks = kinds_line(moments), [*branch_pages.marks, *friction_marks(branch_pages, moments)]
         suggested = tag_names(pages.site_of(request).library)
-        state = _stamp((reading.figures, lead.title, lead.ended, friction, marks, held.mark, suggested))
+        state = _stamp((view.figures, lead.title, lead.ended, friction, marks, pooled.mark, suggested))
         start, last = pages.number(request, "from"), pages.value(request, "last")
-        if last and last not in [row.anchor for row in unfolding.outline[:start][-1:]]:
+        if last and last not in [row.anchor for row in branch_pages.outline[:start][-1:]]:
             start = 0  # it was rewound: some prompts in the page are no longer on this branch
         body = pages.render(
             "sidebar.html",
-            rows=unfolding.outline[start:],
+            rows=branch_pages.outline[start:],
             is_changed=state != pages.value(request, "seen"),
             page=lead,
-            cost=held.stored.row.nanodollars,
-            unpriced=held.stored.row.unpriced_tokens,
-            ways=ways(reading.session, unfolding.name),
-            branch=unfolding.name,
-            is_active=unfolding.branch.active,
-            reading=reading,
+            cost=pooled.stored.row.nanodollars,
+            unpriced=pooled.stored.row.unpriced_tokens,
+            branch_rows=branch_rows(view.session, branch_pages.name),
+            branch=branch_pages.name,
+            is_active=branch_pages.branch.active,
+            view=view,
             friction=friction,
             marks=marks,
             took=_took(lead),
             first_bad=first_bad,
-            name=held.name,
-            mark=held.mark,
+            name=pooled.name,
+            mark=pooled.mark,
             own_title=lead.title,
             tag_names=suggested,
         )
@@ -178,54 +178,54 @@ def beside(request: Request) -> Response:
 
 def hits_of(request: Request) -> Response:
     """Which messages of a branch contain the searched or typed words, and whether other branches do."""
-    with _reading(request) as (reading, held):
-        found = find_answer(pages.site_of(request).library, held.stored, reading, request)
+    with _viewed(request) as (view, pooled):
+        found = find_answer(pages.site_of(request).library, pooled.stored, view, request)
         return Response(msgspec.json.encode(found), media_type="application/json")
 
 
 def where_is(request: Request) -> Response:
     """The place of a message, for a link to one that is not in the page."""
-    with _reading(request) as (reading, _):
-        return where_in(reading, request)
+    with _viewed(request) as (view, _):
+        return where_in(view, request)
 
 
 def compare(request: Request) -> Response:
     """Two branches side by side; by default the one that was left last and the active one."""
-    with _reading(request) as (reading, held):
-        branches = reading.branches
+    with _viewed(request) as (view, pooled):
+        branches = view.branches
         left = pages.value(request, "left") or list(branches)[:2][-1]
         right = pages.value(request, "right") or next(iter(branches))
-        one, other = reading.branch(left), reading.branch(right)
-        found = reading.comparison(one.branch, other.branch) if one is not other else None
+        one, other = view.branch(left), view.branch(right)
+        found = view.comparison(one.branch, other.branch) if one is not other else None
         return pages.page(
             request,
             "compare.html",
-            f"Compare branches of {reading.session.title or 'a session'}",
-            name=held.name,
-            session_title=reading.session.title or "a session",
-            ways=ways(reading.session, ""),
+            f"Compare branches of {view.session.title or 'a session'}",
+            name=pooled.name,
+            session_title=view.session.title or "a session",
+            branch_rows=branch_rows(view.session, ""),
             left=one.name,
             right=other.name,
-            compared=compared(reading.session, found) if found is not None else None,
+            compared=compared_branches(view.session, found) if found is not None else None,
         )
 
 
 def changes(request: Request) -> Response:
     """The files that the session changed in the end."""
-    with _reading(request) as (reading, held):
+    with _viewed(request) as (view, pooled):
         if pages.value(request, "file"):
-            return changed_file(reading, request)
-        values = {"files": reading.files, "base": request.url.path}
-        return pages.part(request, "changes.html", "Files changed", f"/s/{held.name}", **values)
+            return changed_file(view, request)
+        values = {"files": view.files, "base": request.url.path}
+        return pages.part(request, "changes.html", "Files changed", f"/s/{pooled.name}", **values)
 
 
 def cost(request: Request) -> Response:
     """Where the money went, for a branch's turns."""
-    with _reading(request) as (reading, held):
-        branch = reading.branch(pages.value(request, "branch"))
-        found = spending_of(reading.session, branch.branch, reading.timeline(branch.name))
-        values = {"spent": found, "name": held.name}
-        return pages.part(request, "spending.html", "Where the money went", f"/s/{held.name}", **values)
+    with _viewed(request) as (view, pooled):
+        branch = view.branch(pages.value(request, "branch"))
+        found = spending_of(view.session, branch.branch, view.timeline(branch.name))
+        values = {"spent": found, "name": pooled.name}
+        return pages.part(request, "spending.html", "Where the money went", f"/s/{pooled.name}", **values)
 
 
 def _took(lead: parts.Page) -> str:
@@ -246,20 +246,20 @@ def around(request: Request) -> Response:
 
 def timeline(request: Request) -> Response:
     """The points in time of a branch, for the slider."""
-    with _reading(request) as (reading, _):
-        return points_in(reading, request)
+    with _viewed(request) as (view, _):
+        return points_in(view, request)
 
 
 def then(request: Request) -> Response:
     """The files as they were at a point in time."""
-    with _reading(request) as (reading, _):
-        return files_in(reading, request)
+    with _viewed(request) as (view, _):
+        return files_in(view, request)
 
 
 def record(request: Request) -> Response:
     """The lines of the transcript that a message came from."""
-    with _reading(request) as (reading, held):
-        return record_in(reading, request, back=f"/s/{held.name}", title=reading.session.title or "a session")
+    with _viewed(request) as (view, pooled):
+        return record_in(view, request, back=f"/s/{pooled.name}", title=view.session.title or "a session")
 
 
 async def session_events(site: pages.Site, names: Sequence[str]) -> AsyncGenerator[str]:
@@ -281,13 +281,13 @@ def _stamp(stamp: object) -> str:
 
 
 @contextmanager
-def _reading(request: Request) -> Iterator[tuple[SessionView, PooledArchive]]:
+def _viewed(request: Request) -> Iterator[tuple[SessionView, PooledArchive]]:
     """The session of the address."""
-    with pages.site_of(request).library.session(request.path_params["session"]) as held:
-        if held.made is None:
-            held.made = SessionView(held.session, held.archive.inner.kept_backups())
-        made: SessionView = held.made
-        yield made, held
+    with pages.site_of(request).library.session(request.path_params["session"]) as pooled:
+        if pooled.made is None:
+            pooled.made = SessionView(pooled.session, pooled.archive.inner.kept_backups())
+        made: SessionView = pooled.made
+        yield made, pooled
 
 
 MOST_POINTS = 1_500
@@ -296,11 +296,11 @@ LONGEST_FILE = 3_000
 """Lines that are shown of a file as it was."""
 
 
-def points_in(reading: SessionView, request: Request) -> Response:
+def points_in(view: SessionView, request: Request) -> Response:
     """The points in time, in short form, so that a page can show each while one drags, without another request."""
-    branch = reading.branch(pages.value(request, "branch"))
+    branch = view.branch(pages.value(request, "branch"))
     places = branch.places
-    points = _thinned(reading.timeline(branch.name))
+    points = _thinned(view.timeline(branch.name))
     found = [_document(point, places[anchor(point.uuid)].piece) for point in points if anchor(point.uuid) in places]
     return Response(msgspec.json.encode(found), media_type="application/json")
 
@@ -324,13 +324,13 @@ def _document(point: TimelinePoint, piece: int) -> dict[str, Any]:
     }
 
 
-def files_in(reading: SessionView, request: Request) -> Response:
+def files_in(view: SessionView, request: Request) -> Response:
     """The files that had been changed by a point in time, or one of them as it was then."""
     moment = _moment(pages.value(request, "time"))
-    diffs = files_at(reading.histories, moment)
+    diffs = files_at(view.histories, moment)
     if pages.value(request, "file"):
-        return _one_file(reading, diffs, request)
-    rows = SessionParts(reading.session, parts.Sections()).file_rows(diffs)
+        return _one_file(view, diffs, request)
+    rows = SessionParts(view.session, parts.Sections()).file_rows(diffs)
     return pages.fragment("files_then.html", files=rows, time=moment.isoformat(), base=request.url.path)
 
 
@@ -348,16 +348,16 @@ def _content(diff: FileDiff) -> dict[str, Any]:
     }
 
 
-def changed_file(reading: SessionView, request: Request) -> Response:
+def changed_file(view: SessionView, request: Request) -> Response:
     """The diff of one of the files that the session changed in the end."""
-    return _one_file(reading, reading.net_changes, request)
+    return _one_file(view, view.net_changes, request)
 
 
-def _one_file(reading: SessionView, diffs: Sequence[FileDiff], request: Request) -> Response:
+def _one_file(view: SessionView, diffs: Sequence[FileDiff], request: Request) -> Response:
     wanted = pages.number(request, "file", -1)
     if not 0 <= wanted < len(diffs):
         raise HTTPException(404)
-    made = SessionParts(reading.session, parts.Sections()).file_diff(diffs[wanted])
+    made = SessionParts(view.session, parts.Sections()).file_diff(diffs[wanted])
     values = {"diff": made, **_content(diffs[wanted])}
     return pages.part(request, "file_then.html", "A file that was changed", request.url.path, **values)
 

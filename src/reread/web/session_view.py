@@ -31,7 +31,7 @@ from reread.views.html.session import SessionParts
 
 from . import pages
 from .archive_pool import ArchivePool
-from .paging import NEXT_STEPS, MapMark, MessagePlace, SessionPages, Stop, places
+from .paging import NEXT_STEPS, BranchPages, MapMark, MessagePosition, Stop, places
 
 
 class Worded(NamedTuple):
@@ -47,16 +47,16 @@ class Worded(NamedTuple):
         return letters.count(self.text) or (letters.count(self.as_written) if self.as_written else 0)
 
 
-def wording(unfolding: SessionPages) -> list[Worded]:
+def wording(branch_pages: BranchPages) -> list[Worded]:
     """The texts of a branch, in the order of the conversation."""
     found: list[Worded] = []
-    session = unfolding.session
-    for number, turn in enumerate(unfolding.pieces):
+    session = branch_pages.session
+    for number, turn in enumerate(branch_pages.pieces):
         shown = SessionBlocks(session).turn(session, turn)
         found += (each._replace(piece=number) for each in _of_turn(shown, set()))
-    for agent in unfolding.lone:
+    for agent in branch_pages.lone:
         shown_agent = SessionBlocks(session).agent(agent)
-        found += (each._replace(piece=len(unfolding.pieces)) for each in _of_agent(shown_agent, set()))
+        found += (each._replace(piece=len(branch_pages.pieces)) for each in _of_agent(shown_agent, set()))
     return found
 
 
@@ -159,8 +159,8 @@ class SessionView:
         return self._timelines[branch]
 
     @cached_property
-    def branches(self) -> dict[str, SessionPages]:
-        return {made.name: made for made in (SessionPages(self.session, each) for each in self.session.branches)}
+    def branches(self) -> dict[str, BranchPages]:
+        return {made.name: made for made in (BranchPages(self.session, each) for each in self.session.branches)}
 
     @cached_property
     def _edits(self) -> SessionEdits:
@@ -170,7 +170,7 @@ class SessionView:
         return compare(self.session, left, right, self._edits)
 
     @cached_property
-    def _places(self) -> dict[str, MessagePlace]:
+    def _places(self) -> dict[str, MessagePosition]:
         return places(self.branches.values())
 
     def count(self, branch: str, letters: Letters) -> list[tuple[str, int, int]]:
@@ -183,7 +183,7 @@ class SessionView:
         if not self._words:
             self._words = {name: wording(each) for name, each in self.branches.items()}
 
-    def where(self, name: str) -> MessagePlace | None:
+    def where(self, name: str) -> MessagePosition | None:
         """The place of a message, by its anchor or its uuid."""
         return (self._places.get(name) or self._places.get(anchor(name))) if name else None
 
@@ -198,7 +198,7 @@ class SessionView:
         begun = (agent.records[:1] for agent in self.session.subagents if anchor(f"agent-{agent.id}") == place)
         return (found or [each for first in begun for each in first])[:MOST_RECORDS]
 
-    def branch(self, name: str) -> SessionPages:
+    def branch(self, name: str) -> BranchPages:
         """A branch by its anchor; without one, the active branch."""
         if not name:
             return next(each for each in self.branches.values() if each.branch.active)
@@ -207,21 +207,21 @@ class SessionView:
         return self.branches[name]
 
 
-def more_of(reading: SessionView, request: Request) -> Response:
+def more_of(view: SessionView, request: Request) -> Response:
     """The pieces of a branch from a piece on, or before it."""
-    unfolding = reading.branch(pages.value(request, "branch"))
+    branch_pages = view.branch(pages.value(request, "branch"))
     before = pages.number(request, "before", -1)
     if pages.value(request, "whole"):
-        stretch = unfolding.whole(pages.number(request, "from"))
+        page_slice = branch_pages.whole(pages.number(request, "from"))
     elif pages.value(request, "parts"):
-        stretch = unfolding.with_parts(pages.number(request, "from"))
+        page_slice = branch_pages.with_parts(pages.number(request, "from"))
     elif before >= 0:
-        stretch = unfolding.before(before, NEXT_STEPS)
+        page_slice = branch_pages.before(before, NEXT_STEPS)
     else:
-        stretch = unfolding.stretch(pages.number(request, "from"), NEXT_STEPS)
+        page_slice = branch_pages.slice(pages.number(request, "from"), NEXT_STEPS)
     base = "" if pages.value(request, "whole") or pages.value(request, "parts") else part_base(request)
-    body = pages.render("pieces.html", stretch=stretch, part_base=base, agent_base=part_base(request))
-    return HTMLResponse(body, headers={"x-next": str(stretch.next), "x-first": str(stretch.first)})
+    body = pages.render("pieces.html", page_slice=page_slice, part_base=base, agent_base=part_base(request))
+    return HTMLResponse(body, headers={"x-next": str(page_slice.next), "x-first": str(page_slice.first)})
 
 
 def part_base(request: Request) -> str:
@@ -231,9 +231,9 @@ def part_base(request: Request) -> str:
     return f"/{kind}/{pages.quoted(name)}/part/"
 
 
-def part_in(reading: SessionView, request: Request) -> Response:
+def part_in(view: SessionView, request: Request) -> Response:
     """The folded part at a place."""
-    found = reading.branch(pages.value(request, "branch")).part(request.path_params["anchor"])
+    found = view.branch(pages.value(request, "branch")).part(request.path_params["anchor"])
     if isinstance(found, parts.AgentPart):
         return pages.fragment("agent.html", agent=found, part_base=part_base(request), agent_base=part_base(request))
     if isinstance(found, parts.CallPart):
@@ -241,35 +241,35 @@ def part_in(reading: SessionView, request: Request) -> Response:
     raise HTTPException(404)
 
 
-def states_in(reading: SessionView, request: Request) -> Response:
+def states_in(view: SessionView, request: Request) -> Response:
     """The states of the pieces from a piece on, by which a page sees which of its pieces have changed."""
-    unfolding = reading.branch(pages.value(request, "branch")) if reading.branches else None
-    states = unfolding.states(pages.number(request, "from"), unfolding.total) if unfolding else []
+    branch_pages = view.branch(pages.value(request, "branch")) if view.branches else None
+    states = branch_pages.states(pages.number(request, "from"), branch_pages.total) if branch_pages else []
     return Response(msgspec.json.encode(states), media_type="application/json")
 
 
-def stops_in(reading: SessionView, request: Request, corrections: Sequence[MapMark] = ()) -> Response:
+def stops_in(view: SessionView, request: Request, corrections: Sequence[MapMark] = ()) -> Response:
     """The places that keys lead to in a branch, whether loaded or not."""
-    unfolding = reading.branch(pages.value(request, "branch")) if reading.branches else None
+    branch_pages = view.branch(pages.value(request, "branch")) if view.branches else None
     found = {
-        "prompt": unfolding.prompts if unfolding else [],
-        "failure": unfolding.failures if unfolding else [],
+        "prompt": branch_pages.prompts if branch_pages else [],
+        "failure": branch_pages.failures if branch_pages else [],
         "correction": [Stop(mark.anchor, mark.piece) for mark in corrections if mark.what == "corrected"],
     }
     stops_by_name = {name: [stop._asdict() for stop in stops] for name, stops in found.items()}
     return Response(msgspec.json.encode(stops_by_name), media_type="application/json")
 
 
-def where_in(reading: SessionView, request: Request) -> Response:
+def where_in(view: SessionView, request: Request) -> Response:
     """The place of a message, for a link to one that is not in the page."""
-    found = reading.where(pages.value(request, "at"))
+    found = view.where(pages.value(request, "at"))
     return Response(msgspec.json.encode(found._asdict() if found else None), media_type="application/json")
 
 
-def record_in(reading: SessionView, request: Request, *, back: str, title: str) -> Response:
+def record_in(view: SessionView, request: Request, *, back: str, title: str) -> Response:
     """The lines of the transcript that a message came from, with a link back to it."""
     wanted = request.path_params["anchor"]
-    found = [_raw_record(each) for each in reading.records(wanted)]
+    found = [_raw_record(each) for each in view.records(wanted)]
     if not found:
         raise HTTPException(404)
     values = {"records": found, "anchor": wanted, "back": back, "session_title": title}
@@ -350,15 +350,15 @@ def find_request(request: Request) -> Sought | None:
     return Sought(words, True, fields_of(",".join(chosen)) if chosen else DEFAULT_FIELDS) if words else None
 
 
-def find_answer(library: ArchivePool, stored: StoredSession, reading: SessionView, request: Request) -> dict[str, Any]:
+def find_answer(library: ArchivePool, stored: StoredSession, view: SessionView, request: Request) -> dict[str, Any]:
     """The answer for a page's script; if the words cannot be searched, a sentence that says why."""
-    unfolding = reading.branch(pages.value(request, "branch"))
+    branch_pages = view.branch(pages.value(request, "branch"))
     try:
         wanted = find_request(request)
         if wanted is None:
-            reading.prepare()
+            view.prepare()
             return _NOTHING
-        return find(library, stored, reading, unfolding, wanted).document
+        return find(library, stored, view, branch_pages, wanted).document
     except BadInput as error:
         return {**_NOTHING, "search": True, "problem": str(error)}
 
@@ -367,24 +367,24 @@ _NOTHING: dict[str, Any] = {"search": False, "terms": [], "hits": [], "elsewhere
 
 
 def find(
-    library: ArchivePool, stored: StoredSession, reading: SessionView, unfolding: SessionPages, sought: Sought
+    library: ArchivePool, stored: StoredSession, view: SessionView, branch_pages: BranchPages, sought: Sought
 ) -> FindAnswer:
     """Matches in a branch, and where other branches have some. Raises BadInput if a search has nothing to look for."""
     if sought.is_search:
-        return _searched(library, stored, reading, unfolding, sought)
+        return _searched(library, stored, view, branch_pages, sought)
     letters = Letters(sought.words)
-    found = {name: reading.count(name, letters) for name in reading.branches}
+    found = {name: view.count(name, letters) for name in view.branches}
     if any(found.values()):
-        return FindAnswer(sought, found.pop(unfolding.name), _elsewhere(found))
+        return FindAnswer(sought, found.pop(branch_pages.name), _elsewhere(found))
     try:
-        searched = _searched(library, stored, reading, unfolding, sought.as_search())
+        searched = _searched(library, stored, view, branch_pages, sought.as_search())
     except BadInput:
         return FindAnswer(sought, [], [])
     return searched if searched.hits or searched.elsewhere else FindAnswer(sought, [], [])
 
 
 def _searched(
-    library: ArchivePool, stored: StoredSession, reading: SessionView, unfolding: SessionPages, sought: Sought
+    library: ArchivePool, stored: StoredSession, view: SessionView, branch_pages: BranchPages, sought: Sought
 ) -> FindAnswer:
     def ask(archive: Archive) -> set[str]:
         return archive.text.hits_in(stored, sought.words, sought.fields)
@@ -393,12 +393,12 @@ def _searched(
     if not uuids:
         return FindAnswer(sought, [], [])
     anchors = [anchor(uuid) for uuid in uuids]
-    found = {name: _in_order(each, anchors) for name, each in reading.branches.items()}
-    return FindAnswer(sought, found.pop(unfolding.name), _elsewhere(found))
+    found = {name: _in_order(each, anchors) for name, each in view.branches.items()}
+    return FindAnswer(sought, found.pop(branch_pages.name), _elsewhere(found))
 
 
-def _in_order(unfolding: SessionPages, anchors: list[str]) -> Hits:
-    known = unfolding.places
+def _in_order(branch_pages: BranchPages, anchors: list[str]) -> Hits:
+    known = branch_pages.places
     found = {known[place].anchor for place in anchors if place in known}
     return [(place, where.piece, 1) for place, where in known.items() if place in found]
 

@@ -125,8 +125,8 @@ def preview(request: Request) -> Response:
     """What would be redacted, each find with the words around it, and the kinds that are to stay."""
     spared = frozenset(request.query_params.getlist("keep")[:50])
     library = pages.site_of(request).library
-    with library.session(request.path_params["session"]) as held:
-        session, key = held.session, ("export preview", held.name, held.stamp)
+    with library.session(request.path_params["session"]) as pooled:
+        session, key = pooled.session, ("export preview", pooled.name, pooled.stamp)
     # It takes seconds for a large session, whose page goes on meanwhile, and is kept for whoever asks again.
     finds = library.answer(key, lambda _: _finds(_markdown(redacted_session(session, Redactor()))))
     return pages.fragment(
@@ -167,8 +167,8 @@ async def export(request: Request) -> Response:
 def _made(site: pages.Site, name: str, form: ExportForm, kept: KeptFinds | None) -> str:
     """The text of the file; not redacted if `kept` is None."""
     zone = site.settings.timezone
-    with site.library.session(name) as held:
-        session = held.session
+    with site.library.session(name) as pooled:
+        session = pooled.session
     if kept is None:
         return form.write(session, zone)
     redactor = kept.redactor(session)
@@ -183,12 +183,12 @@ def _made(site: pages.Site, name: str, form: ExportForm, kept: KeptFinds | None)
 def turns_markdown(request: Request) -> Response:
     """Some turns of a branch as Markdown, for the clipboard. Not redacted, because they go no further than that."""
     wanted = {int(part) for part in pages.value(request, "turns").split(",") if part.isdecimal() and len(part) < 9}
-    with pages.site_of(request).library.session(request.path_params["session"]) as held:
-        branch = _branch(held.session, pages.value(request, "branch"))
+    with pages.site_of(request).library.session(request.path_params["session"]) as pooled:
+        branch = _branch(pooled.session, pages.value(request, "branch"))
         chosen = replace(branch, turns=tuple(turn for turn in branch.turns if turn.index in wanted))
         if not chosen.turns:
             raise BadInput("This branch has no such turn.")
-        text = "\n".join(_turn_lines(held.session, chosen)).strip() + "\n"
+        text = "\n".join(_turn_lines(pooled.session, chosen)).strip() + "\n"
     return Response(text.encode("utf-8", "replace"), media_type="text/markdown")
 
 

@@ -209,7 +209,7 @@ def usage(request: Request) -> HTMLResponse:
     }
     values |= _spending(site)
     if values["is_whole"]:
-        values |= _beside(site, chosen, pages.fitting(request, _BESIDE)) | _saved(site, chosen)
+        values |= _sidebar(site, chosen, pages.fitting(request, _BESIDE)) | _saved(site, chosen)
     return pages.page(request, "usage.html", f"Usage by {chosen.by}", scripts=["charts.js"], **values)
 
 
@@ -256,10 +256,10 @@ async def set_budgets(request: Request) -> Response:
     return RedirectResponse(f"/usage{back if back.startswith('?') else ''}#budgets", status_code=303)
 
 
-def beside(request: Request) -> HTMLResponse:
+def sidebar(request: Request) -> HTMLResponse:
     """The part of the page next to the chart: limits, projects, the cache."""
     sheet = pages.fitting(request, _BESIDE)
-    return pages.fragment("usage_beside.html", **_beside(pages.site_of(request), filters_in(request), sheet))
+    return pages.fragment("usage_sidebar.html", **_sidebar(pages.site_of(request), filters_in(request), sheet))
 
 
 def saved(request: Request) -> HTMLResponse:
@@ -284,7 +284,7 @@ def _by_project(site: pages.Site, chosen: UsageFilters) -> tuple[UsageReport, Ca
     """Usage and cache by project for the part next to the chart, whatever the chart's grouping is."""
     zone = site.settings.timezone
     return site.library.answer(
-        ("beside", chosen.filters),
+        ("sidebar", chosen.filters),
         lambda archive: archive.billing.usage_and_caching(
             "project", chosen.filters, zone, folds_worktrees=chosen.has_projects
         ),
@@ -312,7 +312,7 @@ def _saved(site: pages.Site, chosen: UsageFilters) -> dict[str, Any]:
     return {"saved": signed_money(found.caching.saved, is_partial=is_partial), "caching": found.caching}
 
 
-def _beside(site: pages.Site, chosen: UsageFilters, sheet: Sheet) -> dict[str, Any]:
+def _sidebar(site: pages.Site, chosen: UsageFilters, sheet: Sheet) -> dict[str, Any]:
     projects = projects_report(site, chosen)
     by_project = chosen._replace(by="project")
     links = tuple(narrowed(by_project, row.key) for row in projects.rows)

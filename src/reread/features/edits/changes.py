@@ -22,7 +22,7 @@ from .shell import absolute, key_of
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
-class EditPlace(Struct, frozen=True, kw_only=True):
+class EditPosition(Struct, frozen=True, kw_only=True):
     session: str
     agent: str | None
     branch: str
@@ -57,11 +57,11 @@ class Whereabouts:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def of(self, done: Done) -> EditPlace:
+    def of(self, done: Done) -> EditPosition:
         call = done.call
         branch, turn, segment = self._found(call.record, done.agent)
         prompt = turn.prompt if turn is not None else None
-        return EditPlace(
+        return EditPosition(
             session=self._session.id,
             agent=done.agent or self._inline.get(id(call.record)),
             branch=branch,
@@ -213,7 +213,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     """The id of the call."""
     result: str | None
     """The line of its result."""
-    place: EditPlace
+    place: EditPosition
     before: Content | None = None
     """The whole file before it, where the client recorded it."""
     content: Content | None = None
@@ -283,7 +283,7 @@ def changes_of(session: Session, copied: frozenset[int] = frozenset()) -> list[F
     return found
 
 
-def _common(call: ToolCall, place: EditPlace) -> Json:
+def _common(call: ToolCall, place: EditPosition) -> Json:
     result = call.output.uuid if call.output is not None else None
     return {"tool": call.name, "call": call.id, "result": result, "place": place}
 
@@ -303,7 +303,7 @@ def _path(call: ToolCall, tool_input: Json, twin: Json, *keys: str) -> str | Non
     return None if found is None else absolute(found, call.record.cwd)
 
 
-def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
+def _write(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
     twin, tool_input = twin_of(call), _tool_input(call)
     path = _path(call, tool_input, twin, "filePath", "file_path")
     content = _text(twin.get("content"))
@@ -323,7 +323,7 @@ def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
     )
 
 
-def _edit(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
+def _edit(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
     twin, tool_input = twin_of(call), _tool_input(call)
     path = _path(call, tool_input, twin, "filePath", "file_path")
     if path is None:
@@ -362,7 +362,7 @@ def _either(edit: Json, *keys: str) -> str | None:
     return next((edit[key] for key in keys if isinstance(edit.get(key), str)), None)
 
 
-def _notebook(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
+def _notebook(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
     twin = twin_of(call)
     path = _path(call, _tool_input(call), twin, "notebook_path")
     if path is None or _text(twin.get("error")):
@@ -376,7 +376,7 @@ def _notebook(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
     )
 
 
-def _shell(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
+def _shell(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
     """The changes a command made to files, where the client compared them before and after (2.1.325)."""
     told_diff = twin_of(call).get("bashEditDiff")
     files = told_diff.get("files") if isinstance(told_diff, dict) else None
@@ -399,7 +399,7 @@ def _shell(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
         )
 
 
-_READERS: dict[str, Callable[[ToolCall, EditPlace], Iterator[FileChange]]] = {
+_READERS: dict[str, Callable[[ToolCall, EditPosition], Iterator[FileChange]]] = {
     "Write": _write,
     "Edit": _edit,
     "MultiEdit": _edit,

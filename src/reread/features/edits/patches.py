@@ -378,10 +378,10 @@ def proposed(tool: str, tool_input: Any) -> list[DiffLine]:
 
 def _replaced(edit: Mapping[str, Any]) -> list[DiffLine]:
     old, new = edit.get("old_string"), edit.get("new_string")
-    return compared(str(old or "").splitlines(), str(new or "").splitlines())
+    return compared_lines(str(old or "").splitlines(), str(new or "").splitlines())
 
 
-def compared(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
+def compared_lines(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
     """Removed and added lines in order, with the unchanged lines between them."""
     found: list[DiffLine] = []
     for step in steps(old, new):

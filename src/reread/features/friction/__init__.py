@@ -11,11 +11,11 @@ from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .detection import Cause, Detector, FrictionKind, Loss, Moment
     from .detectors import DETECTORS, Findings, find, find_events, kind_meanings
     from .material import AskedPrompt, CountedPhrase, Material, Rule
     from .patterns import PatternKind, PatternMoment, RepeatedPattern, find_patterns
     from .refusals import InstructionEdit, SessionOutcome
-    from .scene import Cause, Detector, FrictionKind, Loss, Moment
     from .suggestions import Suggestion, SuggestionKind, suggest
     from .tool_errors import ErrorClass
 

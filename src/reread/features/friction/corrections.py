@@ -21,6 +21,19 @@ from reread.sessions import Speaker as Speaker
 
 from .command_lines import prefix_of
 from .cues import ANNOUNCED, CLAIMED, COMMITS, REASONS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS, CueTable
+from .detection import (
+    EDITS,
+    NOTHING_KNOWN,
+    SHELLS,
+    Cause,
+    ConversationUnderTest,
+    DetectedCall,
+    Detector,
+    FrictionKind,
+    Loss,
+    Moment,
+    TurnInContext,
+)
 from .phrases import (
     ACKNOWLEDGED,
     ANY_WITHOUT_SPACES,
@@ -39,19 +52,6 @@ from .phrases import (
 )
 from .prompt_text import Paste, paste_of, prose_of, quoted_error, words_of
 from .refusals import is_by_person, is_from_hook
-from .scene import (
-    EDITS,
-    NOTHING_KNOWN,
-    SHELLS,
-    Cause,
-    ConversationUnderTest,
-    DetectedCall,
-    Detector,
-    FrictionKind,
-    Loss,
-    Moment,
-    TurnInContext,
-)
 
 _LOOKED_AT = 700
 """A complaint comes early in a prompt; further down are reasons and new wishes."""
@@ -137,37 +137,37 @@ class Correction(Detector):
         "prompts of other people taught: 0.5 to 0.97"
     )
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
 
         model = model_of(self.kind)
-        for each in scene.once(judge):
+        for each in subject.once(judge):
             verdict = each.verdict(model) if each.after else None
             if verdict is not None:
                 is_slip = bool(OWN_SLIP.search(each.text[:_LOOKED_AT].lower()))
-                yield scene.event(
+                yield subject.event(
                     self.kind,
                     each.record,
                     each.text,
                     Cause.PROMPT if is_slip else Cause.AGENT,
                     verdict.confidence,
-                    loss=_thrown_away(scene, each.stretch),
+                    loss=_thrown_away(subject, each.context),
                     after=each.after,
                     because="; ".join(verdict.because) or None,
                 )
 
 
-def _thrown_away(scene: ConversationUnderTest, stretch: TurnInContext) -> Loss:
+def _thrown_away(subject: ConversationUnderTest, context: TurnInContext) -> Loss:
     """The cost of the work that a correction undid: of the requests before it that wrote what was written over then.
 
     The turn that follows is no loss: most of it is what the person wishes next.
     """
-    before = stretch.answered_before
+    before = context.answered_before
     if before is None:
         return NOTHING_KNOWN
-    again = [call for call in stretch.calls if call.name in EDITS]
+    again = [call for call in context.calls if call.name in EDITS]
     wasted = {call.message_id for call in _written(before.calls) if again and _is_same_lines([call], again)}
     records = [call.record for call in before.calls if call.message_id in wasted]
-    return replace(scene.spent.on(records), seconds=None) if records else NOTHING_KNOWN
+    return replace(subject.spent.on(records), seconds=None) if records else NOTHING_KNOWN
 
 
 def _written(calls: Sequence[DetectedCall]) -> list[DetectedCall]:
@@ -350,15 +350,15 @@ def _of_before(around: Around) -> Iterator[str]:
         yield "before:to_try"
 
 
-def stopped(stretch: TurnInContext) -> str | None:
+def stopped(context: TurnInContext) -> str | None:
     """How the person stopped a turn: `interrupted`, `refused`, or a plan or question that was `declined`."""
-    if not (stretch.troubled or stretch.notices):
+    if not (context.troubled or context.notices):
         return None
-    last = stretch.calls[-1].message_id if stretch.calls else None
-    refused = [call for call in stretch.troubled if call.message_id == last and is_by_person(call)]
+    last = context.calls[-1].message_id if context.calls else None
+    refused = [call for call in context.troubled if call.message_id == last and is_by_person(call)]
     if refused:
         return "refused" if any(call.name not in _ANSWERS_ITSELF for call in refused) else "declined"
-    return "interrupted" if stretch.was_interrupted else None
+    return "interrupted" if context.was_interrupted else None
 
 
 def _of_after(around: Around) -> Iterator[str]:
@@ -432,12 +432,12 @@ class Wish(NamedTuple):
     """Its words or the reply show that something was wrong."""
 
 
-def wish_of(text: str, stretch: TurnInContext, names: Collection[str]) -> Wish:
+def wish_of(text: str, context: TurnInContext, names: Collection[str]) -> Wish:
     """`names` are the features of the prompt."""
     return Wish(
         " ".join(text.split()),
         frozenset(words_of(prose_of(text) or text)),
-        not stretch.is_answered or stopped(stretch) is not None,
+        not context.is_answered or stopped(context) is not None,
         "paste:most" in names or "paste:alone" in names,
         not _COMPLAINS.isdisjoint(names),
     )
@@ -545,7 +545,7 @@ class Judged(NamedTuple):
 
     record: Record
     text: str
-    stretch: TurnInContext
+    context: TurnInContext
     features: tuple[str, ...]
     after: str
     """What it followed: `stop`, `busy`, `answer`; empty if nothing was answered yet."""
@@ -573,50 +573,48 @@ def reasons(names: Iterable[str], model: LearnedWeights) -> Iterator[str]:
             yield REASONS[name]
 
 
-def judge(scene: ConversationUnderTest) -> list[Judged]:
+def judge(subject: ConversationUnderTest) -> list[Judged]:
     """Every prompt that a person typed, in reading order, without those that hooks wrote in the person's name."""
     found: list[Judged] = []
     wishes: list[tuple[Wish, str | None]] = []
-    stretches = scene.stretches
-    for place, stretch in enumerate(stretches):
-        if stretch.before is None:
+    turns = subject.turns
+    for place, context in enumerate(turns):
+        if context.before is None:
             wishes = []
-        prompt = stretch.prompt
+        prompt = context.prompt
         if prompt is not None and prompt.kind is Speaker.PROMPT and not is_from_hook(prompt.text):
-            names = features(_around(stretches, place))
-            wish = wish_of(prompt.text, stretch, names)
+            names = features(_around(turns, place))
+            wish = wish_of(prompt.text, context, names)
             more, back = wished_again(wish, [each for each, _ in wishes[-_WISHES_LOOKED_AT:]])
             again = wishes[-back][1] if back is not None else None
-            found.append(Judged(prompt.record, prompt.text, stretch, (*names, *more), _after(names), again))
+            found.append(Judged(prompt.record, prompt.text, context, (*names, *more), _after(names), again))
             wishes.append((wish, prompt.uuid))
-        for notice in stretch.notices:
-            if notice.what == "queued" and stretch.is_answered and not is_from_hook(notice.text):
-                around = Around(notice.text, stretch, True, stretch, is_busy=True)
+        for notice in context.notices:
+            if notice.what == "queued" and context.is_answered and not is_from_hook(notice.text):
+                around = Around(notice.text, context, True, context, is_busy=True)
                 names = features(around)
-                found.append(Judged(notice.record, notice.text, stretch, tuple(names), "busy"))
+                found.append(Judged(notice.record, notice.text, context, tuple(names), "busy"))
     return found
 
 
-def _around(stretches: Sequence[TurnInContext], place: int) -> Around:
-    stretch = stretches[place]
-    before = stretch.answered_before
-    return Around(
-        _text(stretch), before, before is stretch.before, _answer(stretches, place), is_forked=stretch.is_forked
-    )
+def _around(turns: Sequence[TurnInContext], place: int) -> Around:
+    context = turns[place]
+    before = context.answered_before
+    return Around(_text(context), before, before is context.before, _answer(turns, place), is_forked=context.is_forked)
 
 
-def _answer(stretches: Sequence[TurnInContext], place: int) -> TurnInContext | None:
+def _answer(turns: Sequence[TurnInContext], place: int) -> TurnInContext | None:
     """The turn that answers a prompt: its own, or if that was stopped at once, the next one with the same prompt."""
-    stretch = stretches[place]
-    if stretch.is_answered:
-        return stretch
-    beginning = _text(stretch)[:_SAME_LETTERS]
-    following = stretches[place + 1 : place + 3]
+    context = turns[place]
+    if context.is_answered:
+        return context
+    beginning = _text(context)[:_SAME_LETTERS]
+    following = turns[place + 1 : place + 3]
     return next((each for each in following if each.is_answered and _text(each)[:_SAME_LETTERS] == beginning), None)
 
 
-def _text(stretch: TurnInContext) -> str:
-    return stretch.prompt.text if stretch.prompt is not None else ""
+def _text(context: TurnInContext) -> str:
+    return context.prompt.text if context.prompt is not None else ""
 
 
 def _after(names: Iterable[str]) -> str:

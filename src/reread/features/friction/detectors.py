@@ -9,8 +9,9 @@ from msgspec import Struct
 from reread import lazy
 from reread.sessions import Session
 
-from . import corrections, cues, material, patterns, phrases, prompt_text, refusals, scene, tool_errors
+from . import corrections, cues, detection, material, patterns, phrases, prompt_text, refusals, tool_errors
 from .corrections import Correction
+from .detection import ConversationUnderTest, Detector, FrictionKind, Moment
 from .material import Material, material_of
 from .refusals import (
     HookBlock,
@@ -23,7 +24,6 @@ from .refusals import (
     outcome_of,
 )
 from .repeats import Compaction, Loop, ManualStep, PermissionToil, ReadWaste, ReAsk, RewindDetector, Rework, Stall
-from .scene import ConversationUnderTest, Detector, FrictionKind, Moment
 from .tool_errors import ToolError
 from .unsaid import Unsaid
 
@@ -72,8 +72,8 @@ class Findings(Struct, frozen=True, kw_only=True):
 
 def find(session: Session, *, with_agents: bool = False) -> Findings:
     """All findings from one look at the session; import asks for this."""
-    scene = ConversationUnderTest(session, session.id)
-    events = events_of(scene)
+    subject = ConversationUnderTest(session, session.id)
+    events = events_of(subject)
     if with_agents:
         events += [
             event
@@ -82,15 +82,15 @@ def find(session: Session, *, with_agents: bool = False) -> Findings:
         ]
     return Findings(
         events=tuple(events),
-        material=material_of(scene),
-        outcome=outcome_of(scene),
-        instructions=changes_of(scene),
+        material=material_of(subject),
+        outcome=outcome_of(subject),
+        instructions=changes_of(subject),
     )
 
 
 def compile_patterns() -> None:
     """Compiles all patterns, which takes 70 ms: once before worker processes are forked, not again in each."""
-    for module in (corrections, material, patterns, phrases, prompt_text, refusals, scene, tool_errors):
+    for module in (corrections, material, patterns, phrases, prompt_text, refusals, detection, tool_errors):
         lazy.compile_patterns(module)
     for each in (*cues.REPLY, *cues.THOUGHT, *cues.WORDS, *cues.ALONE, *phrases.ENGLISH):
         _ = each.pattern
@@ -98,13 +98,13 @@ def compile_patterns() -> None:
 
 def find_events(session: Session, *, with_agents: bool = False) -> list[Moment]:
     """What went wrong in a session, in the order of time within each conversation; subagents only on request."""
-    scenes = [ConversationUnderTest(session, session.id)]
+    subjects = [ConversationUnderTest(session, session.id)]
     if with_agents:
-        scenes += [ConversationUnderTest(agent, session.id, agent.id) for agent in session.working_agents]
-    return [event for scene in scenes for event in events_of(scene)]
+        subjects += [ConversationUnderTest(agent, session.id, agent.id) for agent in session.working_agents]
+    return [event for subject in subjects for event in events_of(subject)]
 
 
-def events_of(scene: ConversationUnderTest) -> list[Moment]:
+def events_of(subject: ConversationUnderTest) -> list[Moment]:
     """The moments of one conversation, in the order of time."""
-    found = [event for detector in DETECTORS for event in detector.find(scene)]
+    found = [event for detector in DETECTORS for event in detector.find(subject)]
     return sorted(found, key=lambda event: event.time or _BEGINNING)

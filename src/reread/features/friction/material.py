@@ -17,10 +17,10 @@ from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
 
 from .command_lines import lines_in, prefix_of
+from .detection import EDITS, SHELLS, ConversationUnderTest, DetectedCall, quote
 from .prompt_text import Sketch, sketch_of_words, words_of
 from .refusals import is_by_person, is_from_hook, reason_given
 from .repeats import FEWEST_WORDS, LONGEST_WAIT, decisions, rule_of, was_asked
-from .scene import EDITS, SHELLS, ConversationUnderTest, DetectedCall, quote
 from .stated import ShownInstructions, shown_in
 
 MOST_CHAINS = 120
@@ -153,37 +153,37 @@ class Material(Struct, frozen=True, kw_only=True):
     """What it showed of the files that instruct the agent."""
 
 
-def material_of(scene: ConversationUnderTest) -> Material:
+def material_of(subject: ConversationUnderTest) -> Material:
     """The material of a conversation, gathered in one pass over its calls and its prompts."""
-    steps = _steps(scene)
+    steps = _steps(subject)
     return Material(
-        session=scene.session,
-        project=scene.conversation.project,
-        prompts=tuple(_prompts(scene)),
-        rules=tuple(_rules(scene)),
+        session=subject.session,
+        project=subject.conversation.project,
+        prompts=tuple(_prompts(subject)),
+        rules=tuple(_rules(subject)),
         chains=_counted(_chains(steps), MOST_CHAINS),
-        after_edits=_counted(_after_edits(scene.main_calls)),
-        permissions=_permissions(scene),
-        shell_lines=_counted(_shell_lines(scene)),
+        after_edits=_counted(_after_edits(subject.main_calls)),
+        permissions=_permissions(subject),
+        shell_lines=_counted(_shell_lines(subject)),
         lines=tuple(
             replace(each, what=quote(each.what))
             for each in _counted([(step.line, step.uuid) for step in steps if step.line], MOST_LINES)
         ),
-        ran=_ran(scene),
-        waits=tuple(_waits(scene)),
-        read=tuple(sorted(_read(scene), key=lambda each: -each.tokens)[:MOST_READ]),
-        shown=shown_in(scene),
+        ran=_ran(subject),
+        waits=tuple(_waits(subject)),
+        read=tuple(sorted(_read(subject), key=lambda each: -each.tokens)[:MOST_READ]),
+        shown=shown_in(subject),
     )
 
 
-def _prompts(scene: ConversationUnderTest) -> Iterator[AskedPrompt]:
+def _prompts(subject: ConversationUnderTest) -> Iterator[AskedPrompt]:
     """Prompts that say enough to be compared with others; one that opens a session may be a single word."""
-    for number, (stretch, prompt, prose, words, sketch) in enumerate(scene.typed):
+    for number, (context, prompt, prose, words, sketch) in enumerate(subject.typed):
         if prompt.uuid is None or not is_of_person(prompt.text) or rules_in(prose):
             continue
         is_opening = number == 0 and words > 0 and prose.strip(" .!?").lower() not in _EVERYDAY
         if words >= FEWEST_WORDS or is_opening:
-            steps = tuple(_done(stretch.calls, scene.conversation.project)) if number == 0 else ()
+            steps = tuple(_done(context.calls, subject.conversation.project)) if number == 0 else ()
             yield AskedPrompt(
                 uuid=prompt.uuid, time=prompt.time, sketch=sketch, example=prompt.text[:_LONGEST_RULE], steps=steps
             )
@@ -218,12 +218,12 @@ def _one_line(command: str) -> str:
     return "" if "\n" in line or "<<" in line or len(line) > _LONGEST_LINE else quote(line)
 
 
-def _rules(scene: ConversationUnderTest) -> Iterator[Rule]:
-    for _, prompt, prose, _, _ in scene.typed:
+def _rules(subject: ConversationUnderTest) -> Iterator[Rule]:
+    for _, prompt, prose, _, _ in subject.typed:
         if prompt.uuid is not None and is_of_person(prompt.text):
             for text in rules_in(prose):
                 yield _rule(prompt.uuid, prompt.time, text)
-    for call in scene.troubled:
+    for call in subject.troubled:
         if is_by_person(call) and call.proof.uuid is not None:
             for text in rules_in(reason_given(call)):
                 yield _rule(call.proof.uuid, call.proof.time, text)
@@ -258,10 +258,10 @@ class _Step(NamedTuple):
     uuid: str
 
 
-def _steps(scene: ConversationUnderTest) -> list[_Step]:
+def _steps(subject: ConversationUnderTest) -> list[_Step]:
     """What was run and worked, in order, without what only looks around, and without repeats in a row."""
     found: list[_Step] = []
-    for call in scene.main_calls:
+    for call in subject.main_calls:
         uuid = call.record.uuid
         is_tool = call.name.startswith("mcp__")
         if uuid is None or not (call.command or is_tool) or not call.worked:
@@ -273,12 +273,12 @@ def _steps(scene: ConversationUnderTest) -> list[_Step]:
     return found
 
 
-def _ran(scene: ConversationUnderTest) -> tuple[CountedPhrase, ...]:
+def _ran(subject: ConversationUnderTest) -> tuple[CountedPhrase, ...]:
     """For each program and subcommand, how often it ran well and how often it failed."""
     well: dict[str, int] = {}
     failed: dict[str, int] = {}
     first: dict[str, str] = {}
-    for call in scene.commands:
+    for call in subject.commands:
         if call.record.uuid is not None and (step := prefix_of(call.command)):
             counts = well if call.worked else failed
             counts[step] = counts.get(step, 0) + 1
@@ -307,8 +307,8 @@ def _after_edits(calls: list[DetectedCall]) -> Iterator[tuple[str, str]]:
         was_edit = call.name in EDITS and call.status is CallStatus.OK
 
 
-def _permissions(scene: ConversationUnderTest) -> tuple[CountedPhrase, ...]:
-    decided = decisions([call for call in scene.decided if was_asked(call)])
+def _permissions(subject: ConversationUnderTest) -> tuple[CountedPhrase, ...]:
+    decided = decisions([call for call in subject.decided if was_asked(call)])
     asked = [(rule_of(call), call) for call in decided if call.proof.uuid is not None]
     refused: dict[str, int] = {}
     for rule, call in asked:
@@ -322,10 +322,10 @@ def _permissions(scene: ConversationUnderTest) -> tuple[CountedPhrase, ...]:
 _SHORTEST_WAIT = 30.0
 
 
-def _waits(scene: ConversationUnderTest) -> Iterator[OpenPermission]:
+def _waits(subject: ConversationUnderTest) -> Iterator[OpenPermission]:
     """Commands that only read and took their time: a permission was open. Nights count nothing."""
     by_rule: dict[str, list[DetectedCall]] = {}
-    for call in scene.commands:
+    for call in subject.commands:
         if prefix_of(call.command) not in _READS_AT_ONCE or len(lines_in(call.command)) != 1:
             continue
         if _SHORTEST_WAIT <= call.seconds <= LONGEST_WAIT and call.worked:
@@ -342,11 +342,11 @@ _TITLE = lazy.pattern(
 _CHARACTERS_PER_TOKEN = 4
 
 
-def _read(scene: ConversationUnderTest) -> Iterator[ReadFile]:
+def _read(subject: ConversationUnderTest) -> Iterator[ReadFile]:
     """The files of the project that were read from the beginning, each once."""
-    project = scene.conversation.project
+    project = subject.conversation.project
     seen: set[str] = set()
-    for call in scene.main_calls:
+    for call in subject.main_calls:
         if call.name != "Read" or not project or call.path in seen or call.arguments.offset or not call.worked:
             continue
         path = call.path.replace("\\", "/")
@@ -359,8 +359,8 @@ def _read(scene: ConversationUnderTest) -> Iterator[ReadFile]:
             yield ReadFile(path=inside, tokens=tokens, title=named, uuid=call.record.uuid)
 
 
-def _shell_lines(scene: ConversationUnderTest) -> Iterator[tuple[str, str]]:
-    for record in scene.lines_of(Speaker.SHELL):
+def _shell_lines(subject: ConversationUnderTest) -> Iterator[tuple[str, str]]:
+    for record in subject.lines_of(Speaker.SHELL):
         command = (shell_input(record.text) or "").strip()
         if command and record.uuid is not None and prefix_of(command) not in _TRIVIAL:
             yield quote(command), record.uuid

@@ -16,9 +16,9 @@ from reread import lazy
 from reread.sessions import Speaker as Speaker
 
 from .command_lines import prefix_of
+from .detection import Cause, FrictionKind, Moment, quote
 from .material import CountedPhrase, Material, OpenPermission, ReadFile
 from .prompt_text import PackedSketches, Sketch, grouped
-from .scene import Cause, FrictionKind, Moment, quote
 
 FEWEST_SESSIONS = 3
 _FEWEST_CORRECTED = 2
@@ -149,7 +149,7 @@ def _in_each(sessions: Iterable[str]) -> tuple[int, ...]:
     return tuple(Counter(sessions).values())
 
 
-class _Places:
+class _Occurrences:
     """How often something was done, in which sessions, and the moments that are shown: nothing else is kept."""
 
     __slots__ = ("moments", "refused", "sessions")
@@ -164,13 +164,13 @@ class _PhraseTally:
     """What was counted in sessions, by its name."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, _Places] = {}
+        self._by_name: dict[str, _Occurrences] = {}
 
     def add(self, session: str, counts: Sequence[CountedPhrase]) -> None:
         for each in counts:
             places = self._by_name.get(each.what)
             if places is None:
-                places = self._by_name[each.what] = _Places()
+                places = self._by_name[each.what] = _Occurrences()
             places.refused += each.refused
             places.sessions[session] = places.sessions.get(session, 0) + each.count
             if len(places.moments) < _MOST_MOMENTS:

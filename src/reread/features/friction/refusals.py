@@ -20,7 +20,7 @@ from reread.sessions.speaker import PROMPT_BELOW, STOP_FEEDBACK
 
 from .call_results import tests_of
 from .command_lines import is_commit, is_pull_request, is_push
-from .scene import (
+from .detection import (
     EDITS,
     Cause,
     ConversationUnderTest,
@@ -28,7 +28,7 @@ from .scene import (
     Detector,
     FrictionKind,
     Moment,
-    name_of,
+    file_name,
     quote,
     verdict_in,
 )
@@ -58,26 +58,26 @@ class Interrupt(Detector):
     kind = FrictionKind.INTERRUPT
     exact = "an interrupt line; a tool result marked as interrupted where no such line follows"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        for stretch in scene.stretches:
-            if not stretch.notices and not stretch.troubled:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        for context in subject.turns:
+            if not context.notices and not context.troubled:
                 continue
-            lines = [notice for notice in stretch.notices if notice.what == "interrupted"]
-            cut = [call for call in stretch.troubled if call.status is CallStatus.INTERRUPTED]
+            lines = [notice for notice in context.notices if notice.what == "interrupted"]
+            cut = [call for call in context.troubled if call.status is CallStatus.INTERRUPTED]
             # Refusing in the permission dialog also writes an interrupt line: that belongs to the rejection.
-            if lines and any(is_by_person(call) for call in stretch.calls[-_PARALLEL:]):
+            if lines and any(is_by_person(call) for call in context.calls[-_PARALLEL:]):
                 continue
-            running = (cut or stretch.calls)[-1] if stretch.calls else None
+            running = (cut or context.calls)[-1] if context.calls else None
             for notice in lines:
                 is_tool = "for tool use" in notice.text
-                yield self._at(scene, notice.record, running if is_tool else None)
+                yield self._at(subject, notice.record, running if is_tool else None)
             if cut and not lines:
-                yield self._at(scene, cut[-1].proof, cut[-1])
+                yield self._at(subject, cut[-1].proof, cut[-1])
 
-    def _at(self, scene: ConversationUnderTest, record: Record, running: DetectedCall | None) -> Moment:
+    def _at(self, subject: ConversationUnderTest, record: Record, running: DetectedCall | None) -> Moment:
         name = running.name if running is not None else ""
         evidence = f"stopped while {name} was running" if name else "stopped while the model was answering"
-        return scene.event(self.kind, record, evidence, Cause.AGENT, 1.0, about=name or "answer")
+        return subject.event(self.kind, record, evidence, Cause.AGENT, 1.0, about=name or "answer")
 
 
 _PARALLEL = 12
@@ -143,14 +143,14 @@ class Rejection(Detector):
     kind = FrictionKind.REJECTION
     exact = "permissionDecision, toolDenialKind, the client's own wording of a refusal"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        for call in scene.troubled:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        for call in subject.troubled:
             by = refused_by(call)
             if by not in ("person", "rule"):
                 continue
             reason = reason_given(call)
             what = call.command or call.path or call.name
-            yield scene.event(
+            yield subject.event(
                 self.kind,
                 call.proof,
                 f"{quote(what)[:_SUBJECT]}: {reason or f'turned down by a {by}'}",
@@ -177,46 +177,46 @@ class HookBlock(Detector):
     kind = FrictionKind.HOOK_BLOCK
     exact = "a hook_blocking_error, a tool result that opens with the hook's name, a turn it ended or kept going"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        for call in scene.troubled:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        for call in subject.troubled:
             if is_block_of_hook(call):
                 found = _BY_HOOK.match(call.text)
                 reason = found[2] if found else call.text
-                yield self._at(scene, call.proof, reason, found[1] if found else "PreToolUse", call.name)
+                yield self._at(subject, call.proof, reason, found[1] if found else "PreToolUse", call.name)
         reported = set()
         for speaker in (Speaker.PROMPT, Speaker.META):
-            for record in scene.lines_of(speaker):
+            for record in subject.lines_of(speaker):
                 text = record.text
                 if is_from_hook(text):
                     is_stop = text.startswith(STOP_FEEDBACK)
                     reason = text.partition(":")[2].strip()
                     reported.add(reason)
-                    yield self._at(scene, record, reason, "Stop" if is_stop else "UserPromptSubmit", "")
-        yield from self._beside(scene, reported)
+                    yield self._at(subject, record, reason, "Stop" if is_stop else "UserPromptSubmit", "")
+        yield from self._beside(subject, reported)
 
-    def _beside(self, scene: ConversationUnderTest, reported: set[str]) -> Iterator[Moment]:
+    def _beside(self, subject: ConversationUnderTest, reported: set[str]) -> Iterator[Moment]:
         """Blocks on lines outside the conversation, without those that its own lines have already shown."""
-        beside = scene.conversation.beside
+        beside = subject.conversation.beside
         for record in beside.get(Attachment, ()):
             body = record.attachment if isinstance(record, Attachment) else None
             if isinstance(body, HookBlockingError) and body.message.strip() not in reported:
-                yield self._at(scene, record, body.message, _event_of(body), "")
+                yield self._at(subject, record, body.message, _event_of(body), "")
             elif isinstance(body, HookStoppedContinuation):
-                yield self._at(scene, record, body.message or "", _event_of(body), "")
+                yield self._at(subject, record, body.message or "", _event_of(body), "")
         for record in beside.get(Informational, ()):
             reason = _of_prompt(record.text)
             if reason is not None and reason not in reported:
-                yield self._at(scene, record, reason, "UserPromptSubmit", "")
+                yield self._at(subject, record, reason, "UserPromptSubmit", "")
         for record in beside.get(StopHookSummary, ()):
             if not isinstance(record, StopHookSummary):
                 continue
             untold = [error for error in record.blocks if error.strip() not in reported]
             if record.prevented_continuation or untold:
-                yield self._at(scene, record, record.stop_reason or " ".join(untold), "Stop", "")
+                yield self._at(subject, record, record.stop_reason or " ".join(untold), "Stop", "")
 
-    def _at(self, scene: ConversationUnderTest, record: Record, text: str, hook: str, tool: str) -> Moment:
+    def _at(self, subject: ConversationUnderTest, record: Record, text: str, hook: str, tool: str) -> Moment:
         evidence = text.strip() or f"blocked by a {hook} hook"
-        return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, tool=tool or None)
+        return subject.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, tool=tool or None)
 
 
 class HookError(Detector):
@@ -225,25 +225,25 @@ class HookError(Detector):
     kind = FrictionKind.HOOK_ERROR
     exact = "a hook_non_blocking_error, a hook that timed out; the failures of a stop_hook_summary without such lines"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        beside = scene.conversation.beside
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        beside = subject.conversation.beside
         reported = set()
         for record in beside.get(Attachment, ()):
             body = record.attachment if isinstance(record, Attachment) else None
             if isinstance(body, HookNonBlockingError):
                 reported.add(body.tool_use_id)
-                yield self._at(scene, record, body.stderr or "", _event_of(body), body.command)
+                yield self._at(subject, record, body.stderr or "", _event_of(body), body.command)
             elif isinstance(body, HookCancelled) and body.timed_out:
                 after = f" after {body.timeout_ms / 1000:g} s" if body.timeout_ms is not None else ""
-                yield self._at(scene, record, f"timed out{after}", _event_of(body), body.command)
+                yield self._at(subject, record, f"timed out{after}", _event_of(body), body.command)
         for record in beside.get(StopHookSummary, ()):
             if isinstance(record, StopHookSummary) and record.tool_use_id not in reported:
                 for error in record.failures:
-                    yield self._at(scene, record, error, "Stop", None)
+                    yield self._at(subject, record, error, "Stop", None)
 
-    def _at(self, scene: ConversationUnderTest, record: Record, text: str, hook: str, command: str | None) -> Moment:
+    def _at(self, subject: ConversationUnderTest, record: Record, text: str, hook: str, command: str | None) -> Moment:
         evidence = verdict_in(text.removeprefix(HOOK_FAILED).strip()) or f"a {hook} hook failed"
-        return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, command=command)
+        return subject.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, command=command)
 
 
 def _event_of(body: HookBlockingError | HookStoppedContinuation | HookNonBlockingError | HookCancelled) -> str:
@@ -271,17 +271,17 @@ class InstructionEdit(Struct, frozen=True, kw_only=True, gc=False):
     time: datetime | None
 
 
-def changes_of(scene: ConversationUnderTest) -> tuple[InstructionEdit, ...]:
+def changes_of(subject: ConversationUnderTest) -> tuple[InstructionEdit, ...]:
     """Edits that succeeded, and lines the person added with `#`."""
-    return tuple(sorted(_changes(scene), key=lambda each: (each.time is not None, each.time)))
+    return tuple(sorted(_changes(subject), key=lambda each: (each.time is not None, each.time)))
 
 
-def _changes(scene: ConversationUnderTest) -> Iterator[InstructionEdit]:
-    for call in scene.main_calls:
-        if call.name in EDITS and call.status is CallStatus.OK and name_of(call.path) in NAMES:
+def _changes(subject: ConversationUnderTest) -> Iterator[InstructionEdit]:
+    for call in subject.main_calls:
+        if call.name in EDITS and call.status is CallStatus.OK and file_name(call.path) in NAMES:
             yield InstructionEdit(path=call.path, uuid=call.proof.uuid, time=call.proof.time)
     for speaker in Speaker:
-        for record in scene.lines_of(speaker):
+        for record in subject.lines_of(speaker):
             if _MEMORY_LINE in record.raw:
                 yield InstructionEdit(path=UNTOLD, uuid=record.uuid, time=record.time)
 
@@ -302,12 +302,12 @@ class SessionOutcome(Struct, frozen=True, kw_only=True):
     """`answered`, `interrupted`, `failed` (the API gave up) or `unanswered`."""
 
 
-def outcome_of(scene: ConversationUnderTest) -> SessionOutcome:
+def outcome_of(subject: ConversationUnderTest) -> SessionOutcome:
     """The outcome of a conversation, on the branch it ended on."""
     commits: list[DetectedCall] = []
     pushes = asked = 0
     last_test: tuple[DetectedCall, str] | None = None
-    for call in scene.commands:
+    for call in subject.commands:
         command = call.command
         tests = tests_of(command, call.call)
         last_test = (call, tests) if tests is not None else last_test
@@ -315,8 +315,8 @@ def outcome_of(scene: ConversationUnderTest) -> SessionOutcome:
             commits += [call] if is_commit(command) else []
             pushes += is_push(command)
             asked += is_pull_request(command)
-    done, left = _todos(scene)
-    links = {record.pr_url for record in scene.conversation.beside.get(PrLink, ()) if isinstance(record, PrLink)}
+    done, left = _todos(subject)
+    links = {record.pr_url for record in subject.conversation.beside.get(PrLink, ()) if isinstance(record, PrLink)}
     return SessionOutcome(
         last_test=last_test[1] if last_test is not None else None,
         last_test_uuid=last_test[0].proof.uuid if last_test is not None else None,
@@ -326,15 +326,15 @@ def outcome_of(scene: ConversationUnderTest) -> SessionOutcome:
         pull_requests=max(asked, len(links)),
         todos_done=done,
         todos_open=left,
-        ended=_ended(scene),
+        ended=_ended(subject),
     )
 
 
-def _todos(scene: ConversationUnderTest) -> tuple[int, int]:
+def _todos(subject: ConversationUnderTest) -> tuple[int, int]:
     """Done and open todos: from the last list written, or else counted over tasks that were updated one at a time."""
     tasks: dict[str, object] = {}
     created = 0
-    for call in reversed(scene.main_calls):
+    for call in reversed(subject.main_calls):
         if call.name == "TodoWrite":
             todos = _argument(call, "todos")
             states = [todo.get("status") for todo in todos if isinstance(todo, dict)] if isinstance(todos, list) else []
@@ -352,8 +352,8 @@ def _argument(call: DetectedCall, name: str) -> object:
     return tool_input.get(name) if isinstance(tool_input, dict) else None
 
 
-def _ended(scene: ConversationUnderTest) -> str:
-    last = next((stretch for stretch in reversed(scene.stretches) if stretch.turn.branch == MAIN), None)
+def _ended(subject: ConversationUnderTest) -> str:
+    last = next((context for context in reversed(subject.turns) if context.turn.branch == MAIN), None)
     if last is None or not (last.is_answered or last.notices):
         return "unanswered"
     marks = [notice.what for notice in last.notices if notice.what in ("interrupted", "api_error")]

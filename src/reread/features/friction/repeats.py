@@ -14,8 +14,7 @@ from reread.sessions.speaker import shell_input
 
 from . import corrections
 from .command_lines import prefix_of
-from .refusals import refused_by
-from .scene import (
+from .detection import (
     EDITS,
     SHELLS,
     Cause,
@@ -26,8 +25,9 @@ from .scene import (
     Loss,
     Moment,
     TurnInContext,
-    name_of,
+    file_name,
 )
+from .refusals import refused_by
 
 FEWEST_WORDS = 4
 """`run the tests`, said twice, is a routine and not a repeated request."""
@@ -46,12 +46,12 @@ class ReAsk(Detector):
         "where the earlier one was stopped or went without an answer: 0.5 to 0.97"
     )
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
         model = corrections.model_of(self.kind)
-        for each in scene.once(corrections.judge):
+        for each in subject.once(corrections.judge):
             verdict = each.verdict(model) if each.again is not None else None
             if verdict is not None:
-                yield scene.event(
+                yield subject.event(
                     self.kind,
                     each.record,
                     each.text,
@@ -81,42 +81,42 @@ class Loop(Detector):
         "one command failing three times: 0.7"
     )
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        for stretch in scene.stretches:
-            if len(stretch.calls) < min(_SINGLE_REPEATS, 2 * _SEQUENCE_REPEATS):
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        for context in subject.turns:
+            if len(context.calls) < min(_SINGLE_REPEATS, 2 * _SEQUENCE_REPEATS):
                 continue
-            runs = list(_runs(stretch.calls))
+            runs = list(_runs(context.calls))
             for run in runs:
-                yield self._run(scene, stretch.calls, run)
+                yield self._run(subject, context.calls, run)
             covered = {place for run in runs for place in range(run.start, run.end)}
-            for places in _failing(stretch.calls):
+            for places in _failing(context.calls):
                 if not covered.intersection(places):
-                    yield self._failures(scene, stretch.calls[places[0] : places[-1] + 1], len(places))
+                    yield self._failures(subject, context.calls[places[0] : places[-1] + 1], len(places))
 
-    def _run(self, scene: ConversationUnderTest, calls: Sequence[DetectedCall], run: _Run) -> Moment:
+    def _run(self, subject: ConversationUnderTest, calls: Sequence[DetectedCall], run: _Run) -> Moment:
         once = calls[run.start : run.start + run.period]
         steps = " > ".join(call.step for call in once)
-        return scene.event(
+        return subject.event(
             self.kind,
             calls[run.start].record,
             f"{run.repeats} times: {steps}",
             Cause.AGENT,
             0.8,
             about=steps,
-            loss=scene.spent.between(calls[run.start + run.period - 1 : run.end]),
+            loss=subject.spent.between(calls[run.start + run.period - 1 : run.end]),
             repeats=run.repeats,
         )
 
-    def _failures(self, scene: ConversationUnderTest, calls: Sequence[DetectedCall], times: int) -> Moment:
+    def _failures(self, subject: ConversationUnderTest, calls: Sequence[DetectedCall], times: int) -> Moment:
         """`calls` are all from the first failure to the last."""
-        return scene.event(
+        return subject.event(
             self.kind,
             calls[0].record,
             f"failed {times} times: {calls[0].step}",
             Cause.AGENT,
             0.7,
             about=calls[0].step,
-            loss=scene.spent.between(calls),
+            loss=subject.spent.between(calls),
             repeats=times,
         )
 
@@ -145,7 +145,7 @@ def _runs(calls: Sequence[DetectedCall]) -> Iterator[_Run]:
 
 
 def _periodic(tokens: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """All maximal stretches in which every token equals the one a period earlier, with start, end and period."""
+    """All maximal turns in which every token equals the one a period earlier, with start, end and period."""
     for period in range(1, _LONGEST_PERIOD + 1):
         length = 0
         for place in range(period, len(tokens) + 1):
@@ -210,31 +210,31 @@ class Rework(Detector):
     kind = FrictionKind.REWORK
     heuristics = "three or more lines of its own taken away: 0.7; an edit turned round: 0.85"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
         edits: dict[str, list[DetectedCall]] = {}
-        for call in scene.main_calls:
+        for call in subject.main_calls:
             if call.name in EDITS and call.status is CallStatus.OK:
                 edits.setdefault(call.path, []).append(call)
         for path, calls in edits.items():
             if len(calls) > 1:
-                yield from self._of(scene, path, calls)
+                yield from self._of(subject, path, calls)
 
-    def _of(self, scene: ConversationUnderTest, path: str, calls: list[DetectedCall]) -> Iterator[Moment]:
+    def _of(self, subject: ConversationUnderTest, path: str, calls: list[DetectedCall]) -> Iterator[Moment]:
         file = _File()
         for call in calls:
             for old, new in _replacements(call):
                 _replace(file, old, new, call)
         if file.last is not None and (file.again >= _FEWEST_LINES or file.undone):
-            yield self._event(scene, path, file, file.last)
+            yield self._event(subject, path, file, file.last)
 
-    def _event(self, scene: ConversationUnderTest, path: str, file: _File, last: DetectedCall) -> Moment:
+    def _event(self, subject: ConversationUnderTest, path: str, file: _File, last: DetectedCall) -> Moment:
         at = file.undone_by or last
         what = f"{file.again} lines written and taken away again"
         what = f"an edit undone, {what}" if file.undone else what
-        return scene.event(
+        return subject.event(
             self.kind,
             at.record,
-            f"{name_of(path)}: {what}",
+            f"{file_name(path)}: {what}",
             Cause.AGENT,
             0.85 if file.undone else 0.7,
             about=path,
@@ -293,12 +293,12 @@ class ReadWaste(Detector):
     exact = "a result that says the file is unchanged"
     heuristics = "the same part read again with no edit of the file and no compaction between: 0.7"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        cuts = sorted(record.offset for record in scene.conversation.beside.get(CompactBoundary, ()))
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        cuts = sorted(record.offset for record in subject.conversation.beside.get(CompactBoundary, ()))
         read: dict[str, set[str]] = {}
         wasted: dict[str, list[DetectedCall]] = {}
         passed = 0
-        for call in scene.main_calls:
+        for call in subject.main_calls:
             if call.name == "Read":
                 if call.status is CallStatus.OK:
                     while passed < len(cuts) and cuts[passed] < call.record.offset:
@@ -314,14 +314,14 @@ class ReadWaste(Detector):
         for path, calls in wasted.items():
             tokens = sum(_size(call) for call in calls) // _CHARACTERS_PER_TOKEN
             if len(calls) >= _FEWEST_READS or tokens >= _MANY_TOKENS:
-                yield self._event(scene, path, calls, tokens)
+                yield self._event(subject, path, calls, tokens)
 
-    def _event(self, scene: ConversationUnderTest, path: str, calls: list[DetectedCall], tokens: int) -> Moment:
+    def _event(self, subject: ConversationUnderTest, path: str, calls: list[DetectedCall], tokens: int) -> Moment:
         times = "once" if len(calls) == 1 else f"{len(calls)} times"
-        return scene.event(
+        return subject.event(
             self.kind,
             calls[0].record,
-            f"{name_of(path)} was read again {times} unchanged",
+            f"{file_name(path)} was read again {times} unchanged",
             Cause.AGENT,
             0.7,
             about=path,
@@ -350,18 +350,18 @@ class ManualStep(Detector):
     exact = "shell lines typed with `!`"
     heuristics = "terminals, stacks, logs, errors and outputs among what was typed, by learned weights: 0.5 to 0.97"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        for record in scene.lines_of(Speaker.SHELL):
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        for record in subject.lines_of(Speaker.SHELL):
             command = shell_input(record.text) or ""
-            yield scene.event(
+            yield subject.event(
                 self.kind, record, f"! {command}", Cause.ENVIRONMENT, 1.0, about=prefix_of(command), how="shell"
             )
         model = corrections.model_of(self.kind)
-        for each in scene.once(corrections.judge):
+        for each in subject.once(corrections.judge):
             verdict = each.verdict(model)
             if verdict is not None:
                 how = next((how for name, how in _HOW if name in each.features), "output")
-                yield scene.event(
+                yield subject.event(
                     self.kind,
                     each.record,
                     each.text,
@@ -386,9 +386,9 @@ class PermissionToil(Detector):
     exact = "permissionDecision of source user, three times for one prefix"
     heuristics = "three refusals, or calls the client held back for a permission, of one prefix: 0.7"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
         asked: dict[str, list[DetectedCall]] = {}
-        for call in scene.decided:
+        for call in subject.decided:
             if was_asked(call):
                 asked.setdefault(rule_of(call), []).append(call)
         for rule, every in asked.items():
@@ -397,7 +397,7 @@ class PermissionToil(Detector):
                 continue
             granted = sum(call.status is not CallStatus.REJECTED for call in calls)
             waited = sum(call.call.seconds or 0.0 for call in calls)
-            yield scene.event(
+            yield subject.event(
                 self.kind,
                 calls[-1].proof,
                 f"asked {len(calls)} times for {rule}",
@@ -466,23 +466,23 @@ class Stall(Detector):
     exact = "api_error lines with a retry, local notices of a rate limit in the model's name"
     heuristics = "a call that took ten minutes or longer: 0.6"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        for stretch in scene.stretches:
-            if stretch.notices:
-                yield from self._retries(scene, stretch)
-            for call in stretch.calls:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        for context in subject.turns:
+            if context.notices:
+                yield from self._retries(subject, context)
+            for call in context.calls:
                 seconds = _long_wait(call)
                 if seconds is not None:
-                    yield self._wait(scene, call, seconds)
+                    yield self._wait(subject, call, seconds)
 
-    def _wait(self, scene: ConversationUnderTest, call: DetectedCall, seconds: float) -> Moment:
+    def _wait(self, subject: ConversationUnderTest, call: DetectedCall, seconds: float) -> Moment:
         """Commands end after ten minutes at most: a longer one waited for the person, who may have been away.
 
         No machine time was lost then, so the moment is reported without a loss.
         """
         is_of_person = _waited_for_person(call)
         verb = "waited for you" if is_of_person else "took"
-        return scene.event(
+        return subject.event(
             self.kind,
             call.record,
             f"{call.name} {verb} {seconds / 60:.0f} minutes",
@@ -494,15 +494,15 @@ class Stall(Detector):
             waited=round(seconds),
         )
 
-    def _retries(self, scene: ConversationUnderTest, stretch: TurnInContext) -> Iterator[Moment]:
+    def _retries(self, subject: ConversationUnderTest, context: TurnInContext) -> Iterator[Moment]:
         """All retries of one turn are one stall, reported at the first of them."""
-        errors = [notice for notice in stretch.notices if notice.what == "api_error"]
+        errors = [notice for notice in context.notices if notice.what == "api_error"]
         if not errors:
             return
         waits = [notice for notice in errors if isinstance(notice.record, ApiError | ApiRetry)]
         seconds = sum(_delay(notice.record) for notice in waits)
         if seconds >= _STALL_SECONDS or len(waits) >= _STALL_RETRIES:
-            yield scene.event(
+            yield subject.event(
                 self.kind,
                 waits[0].record,
                 f"{len(waits)} retries, {seconds:.0f} s of waiting",
@@ -512,10 +512,10 @@ class Stall(Detector):
                 loss=Loss(seconds=round(seconds, 3)),
                 retries=len(waits),
             )
-        yield from (self._limit(scene, notice) for notice in errors if _is_limit(notice))
+        yield from (self._limit(subject, notice) for notice in errors if _is_limit(notice))
 
-    def _limit(self, scene: ConversationUnderTest, notice: Notice) -> Moment:
-        return scene.event(self.kind, notice.record, notice.text, Cause.ENVIRONMENT, 1.0, about="rate_limit")
+    def _limit(self, subject: ConversationUnderTest, notice: Notice) -> Moment:
+        return subject.event(self.kind, notice.record, notice.text, Cause.ENVIRONMENT, 1.0, about="rate_limit")
 
 
 def _delay(record: Record) -> float:
@@ -561,21 +561,21 @@ class Compaction(Detector):
     kind = FrictionKind.COMPACTION
     exact = "compact_boundary lines"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        for record in scene.conversation.compactions:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        for record in subject.conversation.compactions:
             metadata = record.compact_metadata
             before = metadata.pre_tokens if metadata is not None else None
             after = metadata.post_tokens if metadata is not None else None
             trigger = (metadata.trigger if metadata is not None else None) or "unknown"
             milliseconds = metadata.duration_ms if metadata is not None else None
-            yield scene.event(
+            yield subject.event(
                 self.kind,
                 record,
                 f"{trigger} compaction" + (f" of {before:,} tokens" if before else ""),
                 Cause.PROMPT if trigger == "manual" else Cause.ENVIRONMENT,
                 1.0,
                 about=trigger,
-                loss=scene.spent.after(record, milliseconds / 1000 if milliseconds else None),
+                loss=subject.spent.after(record, milliseconds / 1000 if milliseconds else None),
                 before_tokens=before,
                 after_tokens=after,
             )
@@ -588,14 +588,14 @@ class RewindDetector(Detector):
     exact = "two prompts that follow the same line"
     heuristics = "a fork that nothing else explains: 0.5"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        for branch in scene.conversation.branches:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        for branch in subject.conversation.branches:
             if branch.active or not branch.turns:
                 continue
             records = [record for turn in branch.turns for record in turn.records]
             first = next((turn.prompt for turn in branch.turns if turn.prompt is not None), None)
-            loss = scene.spent.on(records)
-            yield scene.event(
+            loss = subject.spent.on(records)
+            yield subject.event(
                 self.kind,
                 first.record if first is not None else records[0],
                 first.text if first is not None else "a way that was left",

@@ -15,8 +15,8 @@ from reread.records import Attachment
 from reread.records.attachments import EditedTextFile, FileAttachment, Instructions, NestedMemory, SkillListing
 from reread.records.lenient import parse_or_none
 
+from .detection import EDITS, ConversationUnderTest, file_name, quote
 from .prompt_text import words_of
-from .scene import EDITS, ConversationUnderTest, name_of, quote
 
 NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
 _SETTINGS = ("/.claude/settings.json", "/.claude/settings.local.json")
@@ -49,11 +49,11 @@ class ShownInstructions(Struct, frozen=True, kw_only=True, gc=False):
     lines: tuple[str, ...]
 
 
-def shown_in(scene: ConversationUnderTest) -> tuple[ShownInstructions, ...]:
+def shown_in(subject: ConversationUnderTest) -> tuple[ShownInstructions, ...]:
     """Each line of each file once, where it was first seen."""
     seen: set[tuple[str, str]] = set()
     found: list[ShownInstructions] = []
-    for path, time, text in (*_handled(scene), *_attached(scene)):
+    for path, time, text in (*_handled(subject), *_attached(subject)):
         plain = (_NUMBER.sub("", line).strip() for line in text[:_LONGEST_TEXT].split("\n"))
         told = dict.fromkeys(quote(line) for line in plain if len(line) > _SHORTEST)
         fresh = tuple(line for line in told if (path, line) not in seen)[: _MOST_SHOWN - len(seen)]
@@ -63,9 +63,9 @@ def shown_in(scene: ConversationUnderTest) -> tuple[ShownInstructions, ...]:
     return tuple(found)
 
 
-def _handled(scene: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
+def _handled(subject: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
     """What was read of these files and written to them."""
-    for call in scene.main_calls:
+    for call in subject.main_calls:
         if not (call.name == "Read" or call.name in EDITS):
             continue
         raw = bytes(call.call.block.raw_input)  # looked through first, since most calls are about other files
@@ -76,8 +76,8 @@ def _handled(scene: ConversationUnderTest) -> Iterator[tuple[str, datetime | Non
             yield from ((call.path, call.ended, text) for text in texts)
 
 
-def _attached(scene: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
-    for record in scene.conversation.beside.get(Attachment, ()):
+def _attached(subject: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
+    for record in subject.conversation.beside.get(Attachment, ()):
         body = record.attachment if isinstance(record, Attachment) else None
         if isinstance(body, SkillListing):
             yield "", record.time, "\n".join(body.names or ())
@@ -100,18 +100,18 @@ def _content_in(value: object) -> str:
 
 
 def _is_told(path: str) -> bool:
-    return name_of(path) in NAMES or path.replace("\\", "/").endswith(_SETTINGS)
+    return file_name(path) in NAMES or path.replace("\\", "/").endswith(_SETTINGS)
 
 
 def with_shown(stated: Stated, shown: Iterable[ShownInstructions]) -> Stated:
     """What files state with what sessions showed of them, the earliest first. Of a file on disk only lines count
     that still are in it: they only tell since when."""
-    on_disk = {name_of(name): {quote(line.strip()) for line in text.split("\n")} for name, text, _ in stated.memory}
+    on_disk = {file_name(name): {quote(line.strip()) for line in text.split("\n")} for name, text, _ in stated.memory}
     memory: list[tuple[str, str, datetime | None]] = []
     known: set[tuple[str, str]] = set()
     allowed, hooks, commands = set(stated.allowed), [stated.hooks], set(stated.commands)
     for each in sorted(shown, key=lambda each: (each.time is None, each.time)):
-        name = name_of(each.path)
+        name = file_name(each.path)
         if not each.path:
             commands.update(each.lines)
         elif name in NAMES:

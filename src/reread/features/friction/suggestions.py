@@ -18,9 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .command_lines import prefix_of
+from .detection import FrictionKind, Moment, money_of
 from .patterns import FEWEST_SESSIONS, PatternKind, PatternMoment, RepeatedPattern
 from .prompt_text import words_of
-from .scene import FrictionKind, Moment, money_of
 from .stated import Stated, is_against, statement_of
 
 MOST = 5

@@ -10,8 +10,7 @@ from reread import lazy
 from reread.sessions import CallStatus
 
 from .command_lines import lines_in, prefix_of
-from .refusals import refused_by
-from .scene import (
+from .detection import (
     EDITS,
     SHELLS,
     Cause,
@@ -20,10 +19,11 @@ from .scene import (
     Detector,
     FrictionKind,
     Moment,
-    name_of,
+    file_name,
     quote,
     verdict_in,
 )
+from .refusals import refused_by
 
 _HEAD, _TAIL = 800, 800
 """Characters of an output that are examined: the cause is at its beginning or at its end."""
@@ -282,25 +282,25 @@ class ToolError(Detector):
     exact = "is_error, <tool_use_error>, a twin that opens with `Error: `; the client's own wording for the class"
     heuristics = "the class of a failed command, from its program and what it printed"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        for stretch in scene.stretches:
-            for place, call in enumerate(stretch.calls):
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        for context in subject.turns:
+            for place, call in enumerate(context.calls):
                 if is_failure(call):
-                    yield self._event(scene, stretch.calls, place)
+                    yield self._event(subject, context.calls, place)
 
-    def _event(self, scene: ConversationUnderTest, calls: Sequence[DetectedCall], place: int) -> Moment:
+    def _event(self, subject: ConversationUnderTest, calls: Sequence[DetectedCall], place: int) -> Moment:
         call = calls[place]
         why = class_of(call)
         attempts, next_try, cure = _recovery(calls, place, why)
         tried = calls.index(next_try, place) if next_try is not None else place
-        return scene.event(
+        return subject.event(
             self.kind,
             call.proof,
             _evidence(call),
             _CAUSES.get(why, Cause.ENVIRONMENT),
             1.0,
             about=why.value,
-            loss=scene.spent.between(calls[place : tried + 1]) if next_try is not None else None,
+            loss=subject.spent.between(calls[place : tried + 1]) if next_try is not None else None,
             tool=call.name,
             target=call.target,
             recovered=cure is not None,
@@ -415,7 +415,7 @@ def _tries_again(call: DetectedCall, failed: DetectedCall, why: ErrorClass) -> b
 def _is_near(path: str, missed: str) -> bool:
     """Whether a file may be the one that was looked for: of the same name, of the same folder, or below it."""
     return (
-        name_of(path) == name_of(missed)
+        file_name(path) == file_name(missed)
         or path.startswith(missed)
         or path.rpartition("/")[0] == missed.rpartition("/")[0]
     )
@@ -429,5 +429,5 @@ def _evidence(call: DetectedCall) -> str:
     text = verdict_in(call.text[:_LONGEST_OUTPUT])
     text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
     path = call.path if len(call.path) <= _SUBJECT else f"…{call.path[1 - _SUBJECT :]}"
-    subject = call.command.partition("\n")[0][:_SUBJECT] or path
-    return f"{call.name} {subject}: {text}" if subject else f"{call.name}: {text}"
+    target = call.command.partition("\n")[0][:_SUBJECT] or path
+    return f"{call.name} {target}: {text}" if target else f"{call.name}: {text}"

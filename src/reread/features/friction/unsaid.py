@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reread.records import Assistant
 from reread.sessions.lost_words import UNSAID
 
-from .scene import Cause, ConversationUnderTest, Detector, FrictionKind, Moment
+from .detection import Cause, ConversationUnderTest, Detector, FrictionKind, Moment
 
 
 class Unsaid(Detector):
@@ -16,8 +16,8 @@ class Unsaid(Detector):
     kind = FrictionKind.UNSAID
     exact = "an empty thinking block whose signature says narration; two thinking blocks of one message in a row"
 
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
-        for lost in scene.conversation.unsaid:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
+        for lost in subject.conversation.unsaid:
             message = lost.record.message if isinstance(lost.record, Assistant) else None
             model = (message.model if message is not None else None) or ""
-            yield scene.event(self.kind, lost.record, UNSAID, Cause.ENVIRONMENT, 1.0, about=model)
+            yield subject.event(self.kind, lost.record, UNSAID, Cause.ENVIRONMENT, 1.0, about=model)

@@ -71,7 +71,7 @@ class Compared(NamedTuple):
     """How many files are not shown."""
 
 
-def compared(session: Session, found: Comparison) -> Compared:
+def compared_branches(session: Session, found: Comparison) -> Compared:
     made = SessionParts(session, parts.Sections(thinking=False))
     return Compared(
         shared=list(_rows(found.shared)),

@@ -58,7 +58,7 @@ def mark_of(call: CallBlock) -> str:
     return MARKS[call.status][0]
 
 
-def name_of(call: CallBlock) -> str:
+def tool_name(call: CallBlock) -> str:
     return tool_label(call.name)[:80]
 
 
@@ -92,7 +92,7 @@ def diffs_of(call: CallBlock, project: str | None, limits: CutLimits = USUAL) ->
 
 def words_of(call: CallBlock) -> Iterator[str]:
     """The texts of a call as its part of a page shows them; for an edit, the lines of the diff."""
-    yield name_of(call)
+    yield tool_name(call)
     tool_input = call.input
     if is_edit(call.name) and isinstance(tool_input, dict) and call.diffs:
         yield call.diffs[0].path

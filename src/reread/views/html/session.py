@@ -267,7 +267,7 @@ class SessionParts:
         )
         return parts.CallPart(
             anchor=place,
-            name=call_parts.name_of(call),
+            name=call_parts.tool_name(call),
             point=call_parts.point_of(call, project),
             status=call.status.value,
             mark=call_parts.mark_of(call),

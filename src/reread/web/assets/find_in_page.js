@@ -3,7 +3,7 @@
 (() => {
   "use strict";
   const {all, ask, matching, one, parsed, session} = window.reread;
-  const layout = one(".layout[data-session]"), bar = one(".finding");
+  const layout = one(".layout[data-session]"), bar = one(".find-in-page");
   const base = layout.dataset.session, content = one("#content"), title = one("h1");
   const field = one("input", bar), count = one(".count", bar), branches = one(".elsewhere", bar), unseen = one(".unseen", bar);
   const reading = one(".as-search", bar), opener = one(".find-here");

@@ -306,7 +306,7 @@
     if (!outline) return;
     const list = one("ol", outline), count = one(".count", outline), isWhole = !one("a[data-outline]", outline);
     const last = one("li:last-child a", list), had = isWhole && last ? `from=${list.children.length}&last=${encodeURIComponent(last.dataset.to)}` : `from=${isWhole ? 0 : 1e7}`;
-    const answer = await ask(`${base}/beside?branch=${branch}&${had}&seen=${seen}`);
+    const answer = await ask(`${base}/sidebar?branch=${branch}&${had}&seen=${seen}`);
     if (!answer.ok) return;
     const got = parsed(await answer.text());
     if (answer.headers.get("x-from") === "0") list.replaceChildren();
@@ -317,14 +317,14 @@
     }
     if (answer.headers.get("x-seen") === seen) return;
     seen = answer.headers.get("x-seen");
-    const title = one("h1", got).textContent, isUnfolded = one(".ways details[open]", layout);
+    const title = one("h1", got).textContent, isUnfolded = one(".branch-list details[open]", layout);
     if (title !== heading.textContent) {
       for (const place of [heading, one(".title", headline)]) place.textContent = title;
       document.title = `${title} · reread`;
     }
     window.reread.renewMarks(one(".marks", got));
-    for (const what of [".where", ".so-far", ".ways-place", ".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
-    for (const ways of isUnfolded ? all(".ways details", layout) : []) ways.open = true;
+    for (const what of [".where", ".so-far", ".branches-place", ".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
+    for (const each of isUnfolded ? all(".branch-list details", layout) : []) each.open = true;
     const friction = one(".friction-line", got), before = one(".friction-line", layout);
     if (before) before.remove();
     if (friction) one(".figures-place", layout).after(friction);

@@ -22,7 +22,7 @@
   fold.addEventListener("toggle", () => layout.classList.toggle("shows-costs", fold.open));
   layout.addEventListener("grew", () => { delete fold.dataset.loaded; if (fold.open) fold.dispatchEvent(new Event("toggle")); });
   layout.addEventListener("click", event => {
-    if (event.target.closest("a[href='#branches']")) one(".ways details", layout).open = true;
+    if (event.target.closest("a[href='#branches']")) one(".branch-list details", layout).open = true;
     if (event.ctrlKey || event.metaKey || !event.target.closest(".figures a.cost")) return;
     event.preventDefault();
     toggle(true);

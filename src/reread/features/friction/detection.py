@@ -301,11 +301,11 @@ class DetectedCall:
         """`pytest`, `git commit`, `Edit dates.py`: a short name for a person to read."""
         if self.name in SHELLS:
             return prefix_of(self.command) or self.name
-        name = name_of(self.path)
+        name = file_name(self.path)
         return f"{self.name} {name}" if name else self.name
 
 
-def name_of(path: str) -> str:
+def file_name(path: str) -> str:
     """The last part of a path of any system."""
     return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
 
@@ -319,30 +319,30 @@ class ConversationUnderTest:
         self.agent = agent
 
     @cached_property
-    def stretches(self) -> list[TurnInContext]:
+    def turns(self) -> list[TurnInContext]:
         """All turns of all branches, each branch in reading order."""
         found: list[TurnInContext] = []
         for branch in self.conversation.branches:
             before: TurnInContext | None = None
             for turn in branch.turns:
-                before = _stretch(turn, before, is_forked=before is None and branch.forked_at is not None)
+                before = _in_context(turn, before, is_forked=before is None and branch.forked_at is not None)
                 found.append(before)
         return found
 
     @cached_property
     def calls(self) -> list[DetectedCall]:
         """All calls in reading order."""
-        return [call for stretch in self.stretches for call in stretch.calls]
+        return [call for context in self.turns for call in context.calls]
 
     @cached_property
     def troubled(self) -> list[DetectedCall]:
         """Calls that did not end well."""
-        return [call for stretch in self.stretches for call in stretch.troubled]
+        return [call for context in self.turns for call in context.troubled]
 
     @cached_property
     def main_calls(self) -> list[DetectedCall]:
         """Calls of the branch the conversation ended on."""
-        return [call for stretch in self.stretches if stretch.turn.branch == MAIN for call in stretch.calls]
+        return [call for context in self.turns if context.turn.branch == MAIN for call in context.calls]
 
     @cached_property
     def commands(self) -> list[DetectedCall]:
@@ -350,20 +350,20 @@ class ConversationUnderTest:
         return [call for call in self.main_calls if call.name in SHELLS]
 
     @cached_property
-    def typed(self) -> list[ScenePrompt]:
+    def typed(self) -> list[PromptInContext]:
         """The prompts of the branch the conversation ended on, in the person's own words."""
-        found: list[ScenePrompt] = []
-        for stretch in self.stretches:
-            prompt = stretch.prompt
-            if prompt is None or prompt.kind is not Speaker.PROMPT or stretch.turn.branch != MAIN:
+        found: list[PromptInContext] = []
+        for context in self.turns:
+            prompt = context.prompt
+            if prompt is None or prompt.kind is not Speaker.PROMPT or context.turn.branch != MAIN:
                 continue
             prose = prose_of(prompt.text)
             words = words_of(prose)
-            found.append(ScenePrompt(stretch, prompt, prose, len(set(words)), sketch_of_words(words)))
+            found.append(PromptInContext(context, prompt, prose, len(set(words)), sketch_of_words(words)))
         return found
 
     def once(self, make: Callable[[ConversationUnderTest], Found]) -> Found:
-        """The result of `make(scene)`, computed only once."""
+        """The result of `make(subject)`, computed only once."""
         if make not in self._made:
             self._made[make] = make(self)
         found: Found = self._made[make]
@@ -462,10 +462,10 @@ class TurnInContext(NamedTuple):
         return any(notice.what == "interrupted" for notice in self.notices)
 
 
-class ScenePrompt(NamedTuple):
+class PromptInContext(NamedTuple):
     """A prompt and its words."""
 
-    stretch: TurnInContext
+    context: TurnInContext
     prompt: Prompt
     prose: str
     words: int
@@ -473,7 +473,7 @@ class ScenePrompt(NamedTuple):
     sketch: Sketch
 
 
-def _stretch(turn: Turn, before: TurnInContext | None, *, is_forked: bool) -> TurnInContext:
+def _in_context(turn: Turn, before: TurnInContext | None, *, is_forked: bool) -> TurnInContext:
     calls: list[DetectedCall] = []
     troubled: list[DetectedCall] = []
     notices: list[Notice] = []
@@ -612,7 +612,7 @@ class Detector(ABC):
     """Signals that are inferred, each with its confidence."""
 
     @abstractmethod
-    def find(self, scene: ConversationUnderTest) -> Iterator[Moment]:
+    def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
         """The moments of one conversation, in any order."""
 
     @property
