@@ -14,13 +14,14 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
 from cli.conftest import run as run
 from cli.running import Ran, Run, environment, read_until, start
-from reread.cli.team import _passing_folder
+from reread.cli.team import passing_folder
 from reread.team import questions
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 
@@ -283,7 +284,7 @@ def test_what_still_writes_into_the_copies_does_not_keep_them(tmp_path: Path, mo
                 (folder / f"{number}.jsonl").write_text("{}\n")
                 time.sleep(0.001)
 
-    with _passing_folder() as folder:
+    with passing_folder() as folder:
         writer = threading.Thread(target=write_for_a_while, args=(folder / "archive",))
         writer.start()
     assert not folder.exists()
@@ -296,7 +297,7 @@ def test_the_copies_go_when_the_command_is_told_to_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(KeyboardInterrupt), _passing_folder() as folder:
+    with pytest.raises(KeyboardInterrupt), passing_folder() as folder:
         (folder / "prompts").write_text("what others wrote")
         os.kill(os.getpid(), getattr(signal, name))
         time.sleep(10)
@@ -304,23 +305,37 @@ def test_the_copies_go_when_the_command_is_told_to_end(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="ends the process as Unix does")
-def test_the_pages_show_what_was_pushed_and_leave_nothing_behind(people: People, tmp_path: Path) -> None:
+def test_the_pages_of_a_store_come_from_its_ledger_and_leave_nothing_behind(people: People, tmp_path: Path) -> None:
     people.push("ann", "--what", "text")
+    people.push("bob")
+    assert people("owner", "team", "grant", "bob", "red", "--store", people.url("owner")).code == 0
     (tmp_path / "passing").mkdir()
     serving = start(
-        *("--store", people.url("ann"), "serve", "--port", "0", "--no-browser", "--home", tmp_path / "unused"),
+        *("--store", people.url("bob"), "serve", "--port", "0", "--no-browser", "--home", tmp_path / "unused"),
         env=environment(TMPDIR=str(tmp_path / "passing")),
     )
     try:
-        address = re.search(r"http://\S+", read_until(serving, "\n"))
-        assert address is not None
+        [address] = re.findall(r"http://[^\s/]+", first := read_until(serving, "\n"))
         browser = build_opener(HTTPCookieProcessor())
-        for _ in range(100):
-            page = browser.open(address[0], timeout=20).read().decode()
-            if "about the lantern" in page:
-                break
-            time.sleep(0.1)
-        assert "about the lantern" in page
+        home = browser.open(re.findall(r"http://\S+", first)[0], timeout=20).read().decode()  # at once: pages answer
+
+        def page(path: str) -> str:
+            return str(browser.open(f"{address}{path}", timeout=20).read().decode())
+
+        assert "about the lantern" in home
+        assert "2 sessions in all" in home
+        assert "/live" not in page("/sessions").partition("</nav>")[0]
+        for by in ("day", "project", "person", "model", "session", "team"):
+            csv = page(f"/usage/usage.csv?by={by}&since=all")
+            assert csv == people("bob", "--store", people.url("bob"), "usage", by, "--csv").out, by
+        assert [row["person"] for row in people.ask("ann", "team", "audit")["readings"]] == []  # lists read no text
+        assert "a lantern it is" in page(f"/s/{ANN}")
+        assert [row["reader"] for row in people.ask("ann", "team", "audit")["readings"]] == ["bob"]
+        assert "a lantern it is" in page(f"/s/{ANN}")  # kept for this role: no second reading
+        assert len(people.ask("ann", "team", "audit")["readings"]) == 1
+        with pytest.raises(HTTPError, match="400") as refused:
+            page(f"/s/{BOB}")
+        assert "bob pushed its ledger alone" in refused.value.read().decode()
     finally:
         serving.terminate()
         serving.communicate(timeout=30)

@@ -25,6 +25,7 @@ from reread.index.database import (
     file_number,
     is_earlier_index,
     is_only_readable,
+    transaction,
     version,
 )
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from reread.index.sessions import StoredSession
     from reread.ingest import Report, second_phase
     from reread.loading import LoadedSession
+    from reread.rows import SessionRow
     from reread.safe import safe
 
     from .listing import CleanupDays, Listed, SessionName
@@ -324,6 +326,12 @@ class InnerArchive:
         """The sessions among `names` that the user had reread forget; no sync imports them again."""
         known = read.forgotten(self.connection)
         return {name for name in names if keys.session_mark(name) in known} if known else set()
+
+    def take_rows(self, known: Iterable[Machine], rows: Iterable[tuple[int, str, SessionRow]]) -> None:
+        """Puts the rows of sessions that are kept elsewhere in place of all that are here, and adds their machines."""
+        with transaction(self.connection):
+            machines.keep_machines(self.connection, ((each.id, each.label) for each in known))
+            session_rows.replace_sessions(self.connection, rows)
 
     def version(self) -> tuple[int, int]:
         """Two numbers that change when another connection, in this process or another, changes the archive. If the

@@ -27,9 +27,9 @@ WITH_VALUE = {
     "--timezone": ("ZONE", "show times in this zone, such as Europe/Berlin (default: local time)"),
 }
 STORE = "--store"
-OVER_STORE = ("usage", "list", "search", "show", "team")
+OVER_STORE = ("usage", "list", "search", "show", "serve", "team")
 """Commands that query a team's store directly."""
-OVER_COPIES = ("retro", "explain", "export", "serve")
+OVER_COPIES = ("retro", "explain", "export")
 """Commands that run on temporary files made of the text that was pushed to the store."""
 FLAGS = {
     "--no-sync": "do not import new transcripts first",

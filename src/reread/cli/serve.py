@@ -22,20 +22,25 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.live import rules
     from reread.views.html import content
-    from reread.web import archive_pool, guard, server, server_state
+    from reread.web import archive_pool, guard, server, server_state, team_store
+
+    from . import team
 else:
     guard = lazy.module("reread.web.guard")
     server = lazy.module("reread.web.server")
     archive_pool = lazy.module("reread.web.archive_pool")
     server_state = lazy.module("reread.web.server_state")
+    team_store = lazy.module("reread.web.team_store")
     content = lazy.module("reread.views.html.content")
     rules = lazy.module("reread.live.rules")
+    team = lazy.module("reread.cli.team")
 
 
 SERVE_EXAMPLES = """\
   reread serve                        opens your browser
   reread serve --no-browser --port 8765
   reread serve --source ~/backup      another folder, read and not kept
+  reread serve --store postgresql://db.example/team   what a team pushed
   reread serve --lan                  for your phone, by a QR code
   reread serve --claude ./claude      the client that the page Live runs"""
 ABOUT = """\
@@ -75,6 +80,7 @@ def serve_parser() -> options.Parser:
 def run_serve(arguments: list[str]) -> int:
     args = serve_parser().parse_args(arguments)
     config = options.make_config(args)
+    store = options.store_of(args)
     if args.lan and args.host != "127.0.0.1":
         raise BadInput("--lan listens everywhere; it does not go with --host")
     if args.lan:
@@ -83,7 +89,8 @@ def run_serve(arguments: list[str]) -> int:
         raise BadInput(f"--host {args.host!r} is not an address")
     terminal = server.Terminal(announce=_announce_to_phone if args.lan else _announce, complain=tell_lines)
     may_run = guard.is_loopback(args.host) if args.allow_run is None else args.allow_run
-    with _settings(config) as found:
+    with _settings(config) if store is None else _settings_over_store(store, config) as found:
+        may_run = may_run and store is None
         allowed = tuple(map(rules.AllowRule.parse, args.allow))
         settings = found._replace(claude=args.claude, may_run=may_run, captures=config.home / "wire", rules=allowed)
         shown = server.lan_address() if args.lan else ""
@@ -149,6 +156,16 @@ def _settings(config: Config) -> Iterator[archive_pool.ServerSettings]:
     with unsynced_archive(config) as archive:
         sources = tuple(archive.sources)
     yield archive_pool.ServerSettings(config.home, sources, config.prices, config.timezone, days)
+
+
+@contextmanager
+def _settings_over_store(url: str, config: Config) -> Iterator[archive_pool.ServerSettings]:
+    """The settings to serve a team's store; its sessions are listed in a temporary archive."""
+    with team.passing_folder() as folder:
+        with team.stores.Store(url) as store:
+            team.report_without_text(store)
+        team_store.StoreArchive(url, folder).fill()
+        yield archive_pool.ServerSettings(folder, timezone=config.timezone, store=url)
 
 
 def _port(text: str) -> int:

@@ -284,7 +284,7 @@ def usage_of_store(url: str, args: argparse.Namespace, config: Config, filters: 
 def list_store(url: str, args: argparse.Namespace, config: Config, filters: Filter) -> None:
     with stores.Store(url) as store:
         found = questions.listed(store, filters._replace(limit=None))
-        _report_without_text(store)
+        report_without_text(store)
     shown = found[: filters.limit]
     if args.json:
         head: dict[str, object] = {"schema": "reread.sessions/1", "total": len(found), "lost": []}
@@ -307,7 +307,7 @@ def search_store(url: str, args: argparse.Namespace, config: Config, filters: Fi
     )
     with stores.Store(url) as store:
         answer = questions.search(store, " ".join(args.query), fields, filters, args.limit, config.now)
-        _report_without_text(store)
+        report_without_text(store)
     options.show_answer(
         args,
         config,
@@ -320,7 +320,7 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
     """Runs any other command on temporary files made of the pushed text that this user may read."""
     if "-h" in arguments or "--help" in arguments:
         return command(arguments)
-    with _passing_folder() as folder:
+    with passing_folder() as folder:
         with stores.Store(url) as store:
             arguments, only = _meant(store, name, arguments)
             if name == "retro" and only is None:
@@ -330,7 +330,7 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
                     f"{store.address} holds no text that your role may read; `reread push --what text` sends it"
                 )
             if only is None:
-                _report_without_text(store)
+                report_without_text(store)
         try:
             return command([*arguments, "--source", str(folder / "claude"), "--home", str(folder / "archive")])
         except UnknownSession as error:
@@ -338,7 +338,7 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
 
 
 @contextmanager
-def _passing_folder() -> Iterator[Path]:
+def passing_folder() -> Iterator[Path]:
     """A temporary folder, removed however the command ends, because it has other people's texts.
 
     A thread of the web server may still be writing into it, so removing it may fail at first and is retried.
@@ -394,7 +394,7 @@ def _narrowed(store: Store, arguments: list[str]) -> tuple[list[str], list[str] 
     return kept, found
 
 
-def _report_without_text(store: Store) -> None:
+def report_without_text(store: Store) -> None:
     number = questions.without_text(store)
     if number:
         tell(f"of {count(number, 'session')} the ledger alone was pushed: their titles and words are not in the store")

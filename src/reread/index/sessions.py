@@ -312,6 +312,25 @@ def sessions_by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterat
         yield from _some_sessions(connection, ids[first : first + _AT_ONCE])
 
 
+def replace_sessions(connection: sqlite3.Connection, rows: Iterable[tuple[int, str, SessionRow]]) -> None:
+    """Puts sessions in place of all that are there: number, machine and row of each. Their transcripts are elsewhere.
+    Call it inside a transaction."""
+    marks = ", ".join("?" * (2 + len(SessionRow._fields)))
+    connection.execute("DELETE FROM file")
+    connection.execute("DELETE FROM session")
+    connection.executemany(
+        f"INSERT INTO session (id, machine, {', '.join(SessionRow._fields)}) VALUES ({marks})",  # noqa: S608  our own
+        (
+            (number, machine, *(json.dumps(value) if isinstance(value, list) else value for value in row))
+            for number, machine, row in rows
+        ),
+    )
+    connection.execute(
+        """INSERT INTO file (key, machine, source, path, kind, session)
+           SELECT id, machine, '', folder, 'transcript', id FROM session"""
+    )
+
+
 def session_folders(connection: sqlite3.Connection) -> Iterator[tuple[int, str | None]]:
     """By file, the folder its session began in; of several copies of a session, that of the newest."""
     rows = connection.execute(

@@ -29,7 +29,6 @@ from reread.foreign_files import write_below
 from reread.loading import session_of
 from reread.records import decode
 from reread.rows import SessionRow
-from reread.sessions import SessionBuilder
 from reread.sources.find import project_folder_name
 from reread.times import milliseconds, moment
 
@@ -37,7 +36,7 @@ from .payload import NOT_SENT, words
 from .store import Store, as_json, database_errors, found_session
 
 if TYPE_CHECKING:
-    from reread.sessions import Session
+    from reread.loading import LoadedSession
 
 TEAM_GROUPINGS = (*usage_report.GROUPINGS, "team", "person")
 _SUMS = billing_sql.sum_columns(billing_sql.POSTGRES)
@@ -52,6 +51,8 @@ _KEYS: dict[str, LiteralString] = {
     "person": "person",
     "machine": "machine",
 }
+_FOLDED: LiteralString = r"regexp_replace(project, '[/\\]\.(claude[/\\])?worktrees[/\\][^/\\].*$', '') = %s"
+"""Work in a folder or in one of its worktrees, as `listing.project_of` has it."""
 _UNANSWERED = {
     "file": "--file",
     "starred": "--starred",
@@ -101,12 +102,14 @@ def _condition(store: Store, filters: Filter) -> tuple[LiteralString, list[Any]]
     found: list[tuple[LiteralString, Any]] = []
     if filters.project:
         found.append(("strpos(lower(project), lower(%s)) > 0", filters.project))
+    if filters.of_project:
+        found.append((_FOLDED, filters.of_project))
     if filters.git_branch:
         found.append(("git_branch = %s", filters.git_branch))
     if filters.model:
         found.append(("strpos(lower(model), lower(%s)) > 0", filters.model))
     if filters.machine:
-        found.append(("machine = ANY(%s)", ids_called(_machines(store), filters.machine)))
+        found.append(("machine = ANY(%s)", ids_called(machines(store), filters.machine)))
     if filters.since is not None:
         found.append(("time >= %s", milliseconds(filters.since)))
     if filters.until is not None:
@@ -159,10 +162,10 @@ def _cells(
 
 def _labels(store: Store) -> dict[str, str]:
     """The names of machines, by id."""
-    return shown_names(_machines(store))
+    return shown_names(machines(store))
 
 
-def _machines(store: Store) -> list[Machine]:
+def machines(store: Store) -> list[Machine]:
     """The machines that the role may see; people who pushed from the same one may each have another label for it."""
     rows = store.rows(
         "SELECT id, min(label), array_agg(label) FROM reread.seen_machine AS machine GROUP BY id ORDER BY 2, 1"
@@ -187,7 +190,7 @@ _SHORTEST_ID = 4
 _TITLED: LiteralString = (
     "reread.seen_session AS session LEFT JOIN reread.seen_title AS title ON title.session = session.id"
 )
-_SESSION: LiteralString = f"""session.id, uuid, project, title, numbers, person, team, has_text, content_digest
+_SESSION: LiteralString = f"""session.id, uuid, project, title, numbers, person, team, has_text, content_digest, machine
     FROM {_TITLED}"""
 
 
@@ -224,6 +227,19 @@ def listed(store: Store, filters: Filter) -> list[TeamSession]:
     return _all_copies(store, filters, "is_counted")[: filters.limit]
 
 
+def session_rows(store: Store) -> Iterator[tuple[int, str, SessionRow]]:
+    """The sessions that count and that the role may see: number, machine and row; the person is its folder."""
+    rows = store.rows(f"SELECT {_SESSION} WHERE is_counted")
+    for row in rows:
+        yield row[0], row[9], _stored(row).row._replace(folder=f"{row[5]}/{row[0]}")
+
+
+def state(store: Store) -> tuple[Any, ...]:
+    """Differs as soon as what a list or a report shows may differ."""
+    [found] = store.rows("SELECT count(*), max(pushed), count(DISTINCT team) FROM reread.seen_session AS session")
+    return (*found, store.note("prices"))
+
+
 def _all_copies(store: Store, filters: Filter, which: LiteralString = "true") -> list[TeamSession]:
     """Sessions including copies that do not count, because their text may be the only one that was pushed."""
     _refuse_unanswered(filters)
@@ -257,7 +273,7 @@ def _passes(stored: StoredSession, filters: Filter) -> bool:
     )
 
 
-def session(store: Store, name: str) -> tuple[Session, TeamSession]:
+def session(store: Store, name: str) -> tuple[LoadedSession, TeamSession]:
     """A conversation as it was pushed: complete, or its text without tool results. Raises BadInput if no text was
     pushed, or the role may not read it."""
     named = _named(store, name)
@@ -268,22 +284,31 @@ def session(store: Store, name: str) -> tuple[Session, TeamSession]:
     )
     number, project, person = rows[0][0], rows[0][2], rows[0][5]
     about = _team_session(rows[0])
-    ticket = _ticket(store, {"session": number})
-    content = store.rows("SELECT * FROM reread.content_of(%s, %s)", (number, ticket))
-    if content:
-        return session_of(named, ((*about, _unpacked(body)) for *about, body in content)), about
-    lines = store.rows("SELECT agent, line FROM reread.lines_of(%s, %s)", (number, ticket))
-    if not lines:
+    content = list(_contents(store, number, named, project))
+    if not content:
         why = (
             "its text is no longer kept, or not for your role to read"
             if rows[0][7]
             else f"{person} pushed its ledger alone (`reread push --what text` would send it)"
         )
         raise BadInput(f"there is no text of {named} in the store: {why}")
-    builder = SessionBuilder(named)
-    for agent, line in lines:
-        builder.add(decode(_with_project(line, project).encode()), agent)
-    return builder.session(), about
+    return session_of(named, content), about
+
+
+def _contents(
+    store: Store, number: int, uuid: str, project: str | None
+) -> Iterator[tuple[str, str, str | None, str | None, bytes]]:
+    """The files of a session as they were pushed, or made of its lines: name, kind, agent, workflow and bytes."""
+    ticket = _ticket(store, {"session": number})
+    files = store.rows("SELECT * FROM reread.content_of(%s, %s)", (number, ticket))
+    yield from ((*about, _unpacked(body)) for *about, body in files)
+    parts: dict[str | None, list[str]] = {}
+    for agent, line in [] if files else store.rows("SELECT agent, line FROM reread.lines_of(%s, %s)", (number, ticket)):
+        parts.setdefault(agent, []).append(f"{_with_project(line, project)}\n")
+    for agent, lines in parts.items():
+        name = re.sub(r"[^\w.-]", "_", agent or "")
+        path, kind = (f"{uuid}.jsonl", "transcript") if agent is None else (_AGENT.format(uuid, name), "subagent")
+        yield path, kind, agent, None, "".join(lines).encode()
 
 
 def _ticket(store: Store, wanted: dict[str, Any]) -> int | None:
@@ -416,6 +441,7 @@ def without_text(store: Store) -> int:
 # -- as files, for every other command
 
 _PLAIN = re.compile(r"[\w.-]{1,120}")
+_AGENT = "{}/subagents/agent-{}.jsonl"
 
 
 def sessions_with_response(store: Store, name: str) -> list[str]:
@@ -447,22 +473,12 @@ def write_sources(store: Store, folder: Path, only: Sequence[str] | None = None)
 
 def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
     number, uuid, project = row[:3]
-    place = folder / "projects" / (project_folder_name(project or "unknown") or "unknown")
-    ticket = _ticket(store, {"session": number})
-    if row[8] is not None:
-        content = store.rows("SELECT * FROM reread.content_of(%s, %s)", (number, ticket))
-        for name, *_, body in content:
-            with suppress(BadInput):  # a name that leads elsewhere
-                write_below(place, name, _unpacked(body), is_private=False)
-        return bool(content)
-    parts: dict[str | None, list[str]] = {}
-    for agent, line in store.rows("SELECT agent, line FROM reread.lines_of(%s, %s)", (number, ticket)):
-        parts.setdefault(agent, []).append(_with_project(line, project))
-    for agent, lines in parts.items():
-        name = re.sub(r"[^\w.-]", "_", agent or "")
-        target = f"{uuid}/subagents/agent-{name}.jsonl" if agent is not None else f"{uuid}.jsonl"
-        write_below(place, target, "".join(f"{line}\n" for line in lines).encode(), is_private=False)
-    return bool(parts)
+    place, is_there = folder / "projects" / (project_folder_name(project or "unknown") or "unknown"), False
+    for name, *_, body in _contents(store, number, uuid, project):
+        is_there = True
+        with suppress(BadInput):  # a name that leads elsewhere
+            write_below(place, name, body, is_private=False)
+    return is_there
 
 
 def _with_project(line: str, project: str | None) -> str:

@@ -53,6 +53,8 @@ def warm_up(library: ArchivePool) -> None:
     coloured("pass", path="code.py")
     for language in _ARGUMENTS:
         coloured("{}", language=language)
+    if library.settings.store is not None:  # reading a session there is noted
+        return
     with library.archive() as archive:
         smallest = listing.smallest(archive.inner.connection)
     if smallest is not None and smallest.row.bytes < _SMALL:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
+from reread import lazy
 from reread.archive import Archive, Listed, StoredSession, listing
 from reread.archive.listing import CleanupDays
 from reread.errors import AmbiguousSession, UnknownSession
@@ -24,6 +25,12 @@ from reread.live.rules import AllowRule
 from reread.live.transport import Program
 from reread.marks import NO_MARK
 from reread.sessions import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import team_store
+else:
+    team_store = lazy.module("reread.web.team_store")
 
 
 class ServerSettings(NamedTuple):
@@ -43,6 +50,9 @@ class ServerSettings(NamedTuple):
     """The folder of captures; None is `wire` in the archive's folder."""
     rules: tuple[AllowRule, ...] = ()
     """What the clients that are run from pages may do unasked."""
+
+    store: str | None = None
+    """The team's store whose sessions are shown; None is an archive's own."""
 
     @property
     def wire(self) -> Path:
@@ -139,6 +149,8 @@ class ArchivePool:
         """A lock for each question that is being answered: parts of a page that load together ask the same."""
 
     def open(self) -> Archive:
+        if self.settings.store is not None:
+            return team_store.StoreArchive(self.settings.store, self.settings.home)
         return Archive(self.settings.home, self.settings.sources, price_file=self.settings.prices)
 
     def close(self) -> None:

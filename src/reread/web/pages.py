@@ -78,6 +78,12 @@ PLACES = (
     NavEntry("/doctor", "Doctor", "d"),
 )
 """The menu."""
+OF_STORE = (
+    *(each for each in PLACES if each.address in ("/", "/sessions", "/search", "/usage")),
+    NavEntry("/usage?by=project", "Projects", "p"),
+    NavEntry("/usage?by=person", "People", "e"),
+)
+"""The menu over a team's store, which has no clients to run and no moments of friction."""
 
 
 class Site(NamedTuple):
@@ -184,8 +190,10 @@ def _gzipped(parts: Iterator[str]) -> Iterator[bytes]:
 
 def _framed(request: Request, title: str, scripts: Sequence[str]) -> dict[str, Any]:
     """The values for the frame around every page."""
-    watch = site_of(request).watch
+    watch, store = site_of(request).watch, site_of(request).settings.store
     return {
+        "places": PLACES if store is None else OF_STORE,
+        "of_store": store is not None,
         "scripts": scripts,
         "title": title,
         "here": request.url.path,

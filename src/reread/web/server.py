@@ -84,12 +84,15 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
             ws="none",
             lifespan="on",
         )
-        server = _Server(config, app.dismiss)
+
+        def announce() -> None:
+            terminal.announce(address, is_open=not is_loopback(host))
+            if opens_browser and has_screen():
+                threading.Thread(target=open_browser, args=(address,), daemon=True).start()
+
+        server = _Server(config, announce, app.dismiss)
         # Before the address is announced, because the server may be stopped from then on.
         stack.enter_context(server.capture_signals())
-        terminal.announce(address, is_open=not is_loopback(host))
-        if opens_browser and has_screen():
-            threading.Thread(target=open_browser, args=(address,), daemon=True).start()
         _log_to(terminal)
         gc.set_threshold(FEW_COLLECTIONS, 50, 100)
         asyncio.run(server.serve([listener]))
@@ -129,9 +132,13 @@ class _Connection(H11Protocol):
 class _Server(uvicorn.Server):
     """Ends when it is asked to, without raising the signal again: being stopped is not a failure."""
 
-    def __init__(self, config: uvicorn.Config, dismiss: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None], dismiss: Callable[[], None]) -> None:
         super().__init__(config)
-        self._dismiss = dismiss
+        self._announce, self._dismiss = announce, dismiss
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()  # now that pages answer
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._dismiss()

@@ -114,6 +114,8 @@ def _found_or_why_not(site: pages.Site, form: Mapping[str, str], sort: str) -> t
 def _found(site: pages.Site, form: Mapping[str, str], sort: str) -> FoundSessions:
     filters, settings = make_filter(site, form), site.settings
     expires, is_up = settings.now + SOON if form["going"] else None, bool(form["up"])
+    if settings.store is not None and (filters.tool or filters.git_branch or filters.file):
+        raise BadInput("a store's sessions are listed by project, model and time; Usage can be narrowed by more")
     with site.library.archive() as archive:
         choice = listing.choice_of(archive.inner.connection, filters, form["title"], expires, settings.cleanup_days)
         if not form["group"]:

@@ -92,7 +92,9 @@ def _named(request: Request) -> UsageFilters:
     form = {name: text for name in FILTERS if (text := pages.value(request, name))}
     by = pages.value(request, "by")
     span = form.get("since") or ("" if "until" in form else usual_span(pages.site_of(request)))
-    return UsageFilters(by if by in GROUPINGS else "day", form, span if span in SPANS else "", Filter())
+    store = pages.site_of(request).settings.store
+    known = GROUPINGS if store is None else (*GROUPINGS, *_OF_STORE)
+    return UsageFilters(by if by in known else "day", form, span if span in SPANS else "", Filter())
 
 
 def narrowed(chosen: UsageFilters, key: str | None) -> str:
@@ -156,6 +158,8 @@ _NARROWER: dict[str, Callable[[str], Changes | str]] = {
 
 SHOWN = ("day", "week", "month", "model", "project", "session", "tool", "block")
 """The groupings with a tab; the others are reached by address only."""
+_OF_STORE = ("person", "team", "machine")
+"""Those that a team's store has besides."""
 MOST_ROWS = 400
 MOST_NAMES = 12
 """Bars in a chart of names; the table has the others."""
@@ -174,7 +178,7 @@ def usage(request: Request) -> HTMLResponse:
     if problem:
         values = {
             "asked": chosen,
-            "tabs": SHOWN,
+            "tabs": SHOWN if site.settings.store is None else (*SHOWN, *_OF_STORE),
             "spans": SPANS,
             "problem": problem,
             "blamed": blamed(site, chosen.form),
@@ -195,7 +199,7 @@ def usage(request: Request) -> HTMLResponse:
         "problem": "",
         "blamed": [],
         "asked": chosen,
-        "tabs": SHOWN,
+        "tabs": SHOWN if site.settings.store is None else (*SHOWN, *_OF_STORE),
         "spans": SPANS,
         "report": rows,
         "left_out": len(report.rows) - len(rows.rows),
