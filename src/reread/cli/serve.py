@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reread.archive import StoredSession
     from reread.config import Config
     from reread.live import rules
+    from reread.team import store as stores
     from reread.views.html import content
     from reread.web import archive_pool, guard, server, server_state, team_store
 
@@ -34,6 +35,7 @@ else:
     content = lazy.module("reread.views.html.content")
     rules = lazy.module("reread.live.rules")
     team = lazy.module("reread.cli.team")
+    stores = lazy.module("reread.team.store")
 
 
 SERVE_EXAMPLES = """\
@@ -162,7 +164,7 @@ def _settings(config: Config) -> Iterator[archive_pool.ServerSettings]:
 def _settings_over_store(url: str, config: Config) -> Iterator[archive_pool.ServerSettings]:
     """The settings to serve a team's store; its sessions are listed in a temporary archive."""
     with team.passing_folder() as folder:
-        with team.stores.Store(url) as store:
+        with stores.Store(url) as store:
             team.report_without_text(store)
         team_store.StoreArchive(url, folder).fill()
         yield archive_pool.ServerSettings(folder, timezone=config.timezone, store=url)

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import uvicorn
@@ -85,17 +86,18 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
             lifespan="on",
         )
 
-        def announce() -> None:
-            terminal.announce(address, is_open=not is_loopback(host))
-            if opens_browser and has_screen():
-                threading.Thread(target=open_browser, args=(address,), daemon=True).start()
-
-        server = _Server(config, announce, app.dismiss)
+        server = _Server(config, partial(_announce, terminal, address, host, opens_browser), app.dismiss)
         # Before the address is announced, because the server may be stopped from then on.
         stack.enter_context(server.capture_signals())
         _log_to(terminal)
         gc.set_threshold(FEW_COLLECTIONS, 50, 100)
         asyncio.run(server.serve([listener]))
+
+
+def _announce(terminal: Terminal, address: str, host: str, opens_browser: bool) -> None:  # noqa: FBT001
+    terminal.announce(address, is_open=not is_loopback(host))
+    if opens_browser and has_screen():
+        threading.Thread(target=open_browser, args=(address,), daemon=True).start()
 
 
 class _Connection(H11Protocol):
