@@ -94,7 +94,7 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
         asyncio.run(server.serve([listener]))
 
 
-def _announce(terminal: Terminal, address: str, host: str, opens_browser: bool) -> None:  # noqa: FBT001
+def _announce(terminal: Terminal, address: str, host: str, opens_browser: bool) -> None:
     terminal.announce(address, is_open=not is_loopback(host))
     if opens_browser and has_screen():
         threading.Thread(target=open_browser, args=(address,), daemon=True).start()
