@@ -12,11 +12,10 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from reread.archive import Archive, SearchAnswer, filters
+from reread.archive import Archive, SearchAnswer, SyncResult, filters
 from reread.archive.billing import ArchiveBilling
 from reread.archive.cache_report import CacheReport
 from reread.archive.usage_report import UsageReport
-from reread.ingest import SyncResult
 from reread.loading import LoadedSession
 from reread.team import questions
 from reread.team.store import Store
