@@ -103,7 +103,7 @@ def test_nothing_that_is_obeyed_is_printable() -> None:
 def test_a_printed_line_keeps_our_colours_alone() -> None:
     ours = Style(True).paint("x", "yellow", "bold") + "\ty"
     assert printed(ours) == ours
-    assert printed("\x1b[2J\x1b[31;4ma\x1b[38;5;1m\x1b]0;t\x07\x9b1m\nb\x1b") == "[2J[31;4ma[38;5;1m]0;t1mb"
+    assert printed("\x1b[2J\x1b[31;7ma\x1b[38;5;1m\x1b]0;t\x07\x9b1m\nb\x1b") == "[2J[31;7ma[38;5;1m]0;t1mb"
 
 
 @given(TEXTS)

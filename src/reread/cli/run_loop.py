@@ -17,7 +17,7 @@ from reread.config import Config
 from reread.errors import BadInput, ClientError, ClientRefused
 from reread.features.edits.patches import is_edit
 from reread.live.client import Client, Policy, by_policy
-from reread.live.events import Event, Permission, PermissionAnswered, PermissionVoid, Prompt, TurnResult
+from reread.live.events import Event, Permission, PermissionAnswered, PermissionVoid, Prompt, ToolResult, TurnResult
 from reread.live.limits import CostGate, CostLimit, CostMeter, Reached
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.live.rules import AllowRule, allowing
@@ -75,6 +75,7 @@ class _Run:
         self._style = style
         self._background = BackgroundTasks()
         self._talk: PermissionLoop | None = None
+        self._outputs: deque[ToolResult] = deque(maxlen=_KEPT_OUTPUTS)
         self._client = Client(
             claude=args.claude,
             cwd=args.cwd,
@@ -128,7 +129,7 @@ class _Run:
         return int(self._gate.stopped is not None or (talk.result is not None and talk.result.is_error))
 
     def _make_reader(self) -> PromptReader:
-        complete = Completion(self._folder, [*_STEERING, *_LEAVE, "/help"])
+        complete = Completion(self._folder, [*_STEERING, *_LEAVE, "/help", "/output"])
         reader = PromptReader(self._keyboard, self._interrupts, self._printer.put, self._style, self._history, complete)
         self._display.typed = lambda: reader.line.text
         self._display.queued = lambda: reader.queue
@@ -151,6 +152,8 @@ class _Run:
     def _saw(self, event: Event) -> None:
         self._gate.saw(event)
         self._status.saw(event)
+        if isinstance(event, ToolResult):
+            self._outputs.appendleft(event)
 
     def _typed(self, keys: str) -> None:
         if self._reader is not None:
@@ -219,8 +222,12 @@ class _Run:
         name, _, value = typed.partition(" ")
         value = value.strip()
         if name == "/help":
-            for line in (*(f"{each} {about}" for each, about in _STEERING.items()), *_KEYS, _OTHERS):
+            for line in (*(f"{each} {about}" for each, about in _STEERING.items()), _OUTPUT, *_KEYS, _OTHERS):
                 self._printer.note(f"  {line}", "dim")
+            return True
+        if name == "/output":
+            found = self._outputs[number] if (number := (_number(value) or 1) - 1) < len(self._outputs) else None
+            self._printer.note(found.text.strip("\n") or "(nothing)" if found else "  no tool has said so much", "dim")
             return True
         if name not in _STEERING:
             return False
@@ -263,6 +270,8 @@ _STEERING = {
     "/mode": "MODE: another permission mode, such as plan, acceptEdits or default",
     "/thinking": "TOKENS: how much it may think, or off, or default",
 }
+_OUTPUT = "/output [N]: the whole output of the last tool, or of the Nth from the end"
+_KEPT_OUTPUTS = 20
 _LEAVE = ("/exit", "/quit")
 _KEYS = (
     "Enter sends; Alt-Enter, or Enter behind a backslash, begins another line; what is pasted is one prompt",

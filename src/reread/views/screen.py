@@ -31,7 +31,7 @@ from reread.sessions import CallStatus
 from reread.sessions.calls import is_rejection
 
 from .calls import MARKS, point_of, summary, tool_label, without_error_tags
-from .markdown_paint import MarkdownPaint
+from .markdown_flow import MarkdownFlow
 from .numbers import count, duration, money, tokens
 from .terminal import CLAUDE, call_line, diff_lines, notice_lines, prompt_lines
 from .text import Flow, cells, clip, harmless, one_line, partial_input, ruler, shorten, wrap
@@ -158,8 +158,7 @@ class Screen:
         if is_thinking:
             self._flow = Flow(room, further, lambda text: self.view.style.paint(text, "dim"), is_live=self._is_terminal)
         else:
-            prose = MarkdownPaint(self.view.style)
-            self._flow = Flow(room, further, prose, is_live=self._is_terminal, begin_line=prose.begin_line)
+            self._flow = MarkdownFlow(room, further, self.view.style, is_live=self._is_terminal)
         self._flowing = block.key
         self._last, self._above = kind, None
         return closed + gap + before + painted

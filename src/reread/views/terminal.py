@@ -23,6 +23,7 @@ from reread.blocks.model import (
 from reread.blocks.of_session import SessionBlocks, heading_of
 from reread.sessions import Branch, CallStatus, Session
 
+from . import markdown_flow
 from .calls import MARKS, ending, summary, tool_label
 from .numbers import count, money, tokens
 from .session_list import mark_lines
@@ -128,7 +129,7 @@ def rule_lines(rule: RuleBlock, view: View) -> Iterator[str]:
 
 def prompt_lines(prompt: PromptBlock, view: View) -> Iterator[str]:
     pictures = f" [{count(prompt.images, 'image')}]" if prompt.images else ""
-    yield from _spoken(YOU, (prompt.text or "(no text)") + pictures, "yellow", view)
+    yield from _spoken(YOU, wrap((prompt.text or "(no text)") + pictures, view.width - cells(YOU)), "yellow", view)
 
 
 def step_lines(steps: Sequence[StepBlock], view: View, project: str | None) -> Iterator[str]:
@@ -174,7 +175,8 @@ def _has_text(step: StepBlock) -> bool:
 def _words(words: WordsBlock, view: View, project: str | None) -> Iterator[str]:  # noqa: ARG001  one shape for the table
     if words.text.strip():
         yield ""
-        yield from _spoken(CLAUDE, _marked(words), "green", view)
+        said = markdown_flow.markdown_lines(_marked(words), view.width - cells(CLAUDE), view.style)
+        yield from _spoken(CLAUDE, said, "green", view)
 
 
 def _thinking(thought: ThinkingBlock, view: View, project: str | None) -> Iterator[str]:  # noqa: ARG001
@@ -186,10 +188,10 @@ def _marked(step: WordsBlock | ThinkingBlock) -> str:
     return WITHDRAWN.get(step.withdrawn or "", "") + step.text.strip()
 
 
-def _spoken(speaker: str, text: str, look: str, view: View) -> Iterator[str]:
+def _spoken(speaker: str, lines: Iterable[str], look: str, view: View) -> Iterator[str]:
     """The speaker's name in colour, then the words; further lines are indented to the first word."""
     indent = " " * cells(speaker)
-    for number, line in enumerate(wrap(text, view.width - cells(speaker))):
+    for number, line in enumerate(lines):
         yield view.style.paint(speaker, look, "bold") + line if number == 0 else (indent + line).rstrip()
 
 

@@ -20,6 +20,8 @@ else:  # for text that arrives in pieces
 _CODES = {
     "bold": "1",
     "dim": "2",
+    "italic": "3",
+    "underline": "4",
     "red": "31",
     "green": "32",
     "yellow": "33",
@@ -38,6 +40,8 @@ are not among them, because emoji and Persian need them. `str.isprintable` is fa
 _OBEYED = lazy.pattern(rf"[{OBEYED}](?:(?<=\x1b)\[[0-?]*[ -/]*[@-~])?")
 """One such character, or a whole escape sequence that sets colours or moves the cursor."""
 _OBEYED_IN_ASCII = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
+MARKS = lazy.pattern(r"([\U000e0020-\U000e007f])")
+"""Letters without a cell, which are in no text that was made harmless: within it they can say how it looks."""
 UNFINISHED = lazy.pattern(r"\x1b(?:\[[0-?]*[ -/]*)?\Z")
 """An escape sequence at the end of a text, which the next piece may complete."""
 _BREAKS = dict.fromkeys("\x0b\x0c\x85\u2028\u2029", "\n")
@@ -237,10 +241,10 @@ def wrap(text: str, width: int) -> Iterator[str]:
     width = max(4, width)
     for line in text.split("\n"):
         if line.isprintable():  # most are, and the check costs less than `harmless`
-            yield from _wrap_line(line.rstrip(), width)
+            yield from wrap_line(line.rstrip(), width)
         else:
             for part in harmless(line).split("\n"):
-                yield from _wrap_line(part.rstrip(), width)
+                yield from wrap_line(part.rstrip(), width)
 
 
 def hanging(text: str, width: int, first: str, further: str) -> Iterator[str]:
@@ -249,7 +253,7 @@ def hanging(text: str, width: int, first: str, further: str) -> Iterator[str]:
         yield f"{further if number else first}{line}".rstrip()
 
 
-def _wrap_line(line: str, width: int) -> Iterator[str]:
+def wrap_line(line: str, width: int) -> Iterator[str]:
     """Visits each character once, because a line may be a megabyte long."""
     is_ascii = line.isascii()
     start = 0
@@ -335,7 +339,7 @@ def ruler(label: str, width: int) -> str:
 
 
 _PIECES = lazy.pattern(r"\n|\t| +|[^ \t\n]+")
-_BULLET = lazy.pattern(r"[-*+•–]|\d{1,3}[.)]")
+_BULLET = lazy.pattern(r"[\U000e0020-\U000e007f]?(?:[-*+•–│]|\d{1,3}[.)])[\U000e0020-\U000e007f]?")
 _TAB = 4
 _NARROWEST = 8
 
@@ -348,15 +352,11 @@ Paint = Callable[[str], str]
 class Flow:
     """Wraps one text that arrives in pieces: pass each piece to `add` and write what it returns."""
 
-    def __init__(
-        self, width: int, further: str, paint: Paint, *, is_live: bool, begin_line: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, width: int, further: str, paint: Paint, *, is_live: bool) -> None:
         self._width = max(_NARROWEST, width)
         self._further = further
         """Put before every line but the first."""
         self._paint = paint
-        self._begin_line = begin_line
-        """Called where a line of the text itself begins; a line that is only wrapped goes on."""
         self._is_live = is_live
         self._column = 0
         self._is_fresh = True
@@ -378,13 +378,16 @@ class Flow:
         text = self._held + text
         unfinished = UNFINISHED.search(text)
         self._held = unfinished[0] if unfinished else ""
-        self._take(text[: len(text) - len(self._held)])
+        self._take(self._prepared(text[: len(text) - len(self._held)]))
         if self._is_live:
             self._draw()
         return self._drained()
 
+    def _prepared(self, text: str, *, is_last: bool = False) -> str:  # noqa: ARG002  for those that hold something back
+        return tabbed(text)
+
     def _take(self, text: str) -> None:
-        for piece in _PIECES.findall(tabbed(text)):
+        for piece in _PIECES.findall(text):
             if piece == "\n":
                 self._end_word()
                 self._breaks, self._column, self._gap, self._source = self._breaks + 1, 0, 0, 0
@@ -401,7 +404,7 @@ class Flow:
 
     def end(self) -> str:
         """Writes the last word; does not end the line."""
-        self._take(self._held)
+        self._take(self._prepared(self._held, is_last=True))
         self._held = ""
         self._end_word()
         return self._drained()
@@ -460,7 +463,6 @@ class Flow:
     def _new_lines(self) -> None:
         if self._breaks and not self._is_fresh:
             self._flush()
-            self._begin_line()
             self._out.append("\n" * self._breaks + self._further)
         self._breaks, self._is_fresh = 0, False
 
