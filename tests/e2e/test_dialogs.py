@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,12 +77,15 @@ def test_whoever_answers_first_answers(scratch: Scratch, home: Path) -> None:
         answer(home, "--answer", "2")
         screen.wait_for("→ Blue")
 
-        screen.submit("mock:bash(touch on-the-screen.txt)")
+        screen.submit("mock:bash(touch on-the-screen.txt; sleep 6; touch done.txt)")
         screen.wait_for(OPEN)
         until(lambda: waiting(home))
+        time.sleep(1)  # a person needs longer, too
         screen.keys("Enter")
         until(lambda: (scratch.work / "on-the-screen.txt").exists())
         until(lambda: not waiting(home))
+        assert not (scratch.work / "done.txt").exists(), "it left the queue while the command still ran"
+        until(lambda: (scratch.work / "done.txt").exists())
 
         screen.submit("mock:task-permission")
         screen.wait_for(OPEN)

@@ -65,7 +65,7 @@ def test_a_table_is_aligned_by_cells_and_none_of_its_words_is_cut() -> None:
     rows = "| 名 | n |what|\n|:--|--:|-|\n| a | 12 | " + "word " * 12 + "|\n| **b** | 3 |\n"
     assert plain(rows, 30) == [
         "名 │  n │ what",
-        "───┼────┼─────────────────────",
+        "── │ ── │ ────────────────────",
         "a  │ 12 │ word word word word",
         "   │    │ word word word word",
         "   │    │ word word word word",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import select
 import sys
@@ -34,15 +36,27 @@ def ask(home: Path, question: bytes) -> None:
 
 def _leave_when_answered(asked: HookInput) -> None:
     """Ends this process, and so takes the question out of the queue, when it is answered on the client's screen or the
-    client is gone. The client (2.1.325) tells a hook neither; but it writes the result of a call, and its end of our
-    output closes."""
-    before, seen = set(_results(asked)), _size(asked)
+    client is gone. The client (2.1.327) tells a hook neither; but it writes that it no longer waits, and the result of
+    a call, and its end of our output closes."""
+    before, seen, has_waited = set(_results(asked)), _size(asked), False
     while True:
         time.sleep(LOOK_EVERY)
-        size = _size(asked)
-        if _is_client_gone() or (size != seen and set(_results(asked)) - before):
+        size, status = _size(asked), _status(asked)
+        is_answered = (has_waited and status == "busy") or (size != seen and bool(set(_results(asked)) - before))
+        if is_answered or _is_client_gone():
             os._exit(0)
-        seen = size
+        seen, has_waited = size, has_waited or status == "waiting"
+
+
+def _status(asked: HookInput) -> object:
+    """What the client says it does, `waiting` or `busy`, in the file of its process; the other sessions have theirs."""
+    for path in Path(asked.transcript or "").absolute().parents[2:3]:
+        for file in (path / "sessions").glob("*.json"):
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # half written, or not as it was
+                said = json.loads(file.read_bytes())
+                if said.get("sessionId") == asked.session:
+                    return said.get("status")
+    return None
 
 
 def _size(asked: HookInput) -> int:

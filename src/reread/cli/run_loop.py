@@ -226,9 +226,7 @@ class _Run:
                 self._printer.note(f"  {line}", "dim")
             return True
         if name == "/output":
-            found = self._outputs[number] if (number := (_number(value) or 1) - 1) < len(self._outputs) else None
-            self._printer.note(found.text.strip("\n") or "(nothing)" if found else "  no tool has said so much", "dim")
-            return True
+            return self._show_output(_number(value) or 1)
         if name not in _STEERING:
             return False
         if not value:
@@ -247,6 +245,13 @@ class _Run:
             self._printer.note(f"  ✗ {error}", "red")
         else:
             self._printer.note(f"  · {name[1:]} {value}", "dim")
+        return True
+
+    def _show_output(self, number: int) -> bool:
+        found = (
+            self._outputs[number - 1].text.strip("\n") if number <= len(self._outputs) else "  there is no such output"
+        )
+        self._printer.note(found or "(nothing)", "dim")
         return True
 
     def _end(self, talk: PermissionLoop) -> None:

@@ -7,12 +7,13 @@ behind it wait. A table waits until it is whole, a line of code until its end.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import chain, repeat, zip_longest
 
 from reread import lazy
 
-from .text import MARKS, Flow, Style, cells, tabbed, wrap, wrap_line
+from .text import MARKS, Flow, Style, cells, padded, tabbed, wrap, wrap_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ _SPAN = re.compile(
 _MOST_HELD = 600
 _CELL = re.compile(r"(?<!\\)\|")
 _ALIGNED = re.compile(r"\s*:?-+:?\s*")
-_BETWEEN = " │ "
 _LEAST_CELL = 6
 _CONTEXT = 40
 """Lines of code that are read again with the next one: a comment may have begun in them."""
@@ -109,19 +109,16 @@ class MarkdownFlow(Flow):
         if self._at:
             return self._more(line, is_whole=True) + "\n"
         found = _FENCE.match(line)
-        if self._fence:
-            is_end = found is not None and found[1].startswith(self._fence) and not found[2]
-            if not is_end:
-                self._code.append(line)
-                return ""
-            made, self._fence, self._context = self._coloured(), "", []
-            return made
-        if line.lstrip().startswith("|"):
+        if self._fence and not (found and found[1].startswith(self._fence) and not found[2]):
+            self._code.append(line)
+            return ""
+        if not self._fence and line.lstrip().startswith("|"):
             self._rows.append(line)
             return ""
         if found is not None:
-            self._fence, self._language = found[1], found[2]
-            return self._table() + (f"{marked(found[2], DIM)}\n" if found[2] else "")
+            made, self._context = self._coloured() + self._table(), []
+            self._fence, self._language = ("", "") if self._fence else found.groups()
+            return made + (f"{marked(self._language, DIM)}\n" if self._language else "")
         if _RULE.match(line):
             return f"{self._table()}{marked('─' * min(20, self._width), DIM)}\n"
         return self._more(line, is_whole=True) + "\n"
@@ -142,25 +139,22 @@ class MarkdownFlow(Flow):
         sign = marked("•", SIGN) + " " if bullet else marked(number or "", SIGN)
         return indent + (sign or marked("│ " * (quote or "").count(">"), DIM))
 
-    # Tables
-
     def _table(self) -> str:
-        rows, self._rows = self._rows, []
-        if len(rows) < 2 or not all(map(_ALIGNED.fullmatch, sides := _cells(rows[1]))):
-            return "".join(f"{spans(row, 0, PLAIN, is_whole=True)[0]}\n" for row in rows)
-        texts = [[spans(cell, 0, PLAIN, is_whole=True)[0] for cell in _cells(row)] for row in (rows[0], *rows[2:])]
-        columns = max(map(len, texts))
-        texts = [row + [""] * (columns - len(row)) for row in texts]
-        widths = [max(cells(row[column]) for row in texts) for column in range(columns)]
-        while sum(widths) + len(_BETWEEN) * (columns - 1) > self._width and max(widths) > _LEAST_CELL:
+        """The rows that waited, aligned if they are a table."""
+        rows, self._rows = [_cells(row) for row in self._rows], []
+        if len(rows) < 2 or not all(map(_ALIGNED.fullmatch, rows[1])):
+            return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+        right = [side.endswith(":") and side[0] != ":" for side in rows.pop(1)]
+        columns = list(zip_longest(*rows, fillvalue=""))
+        widths = [max(map(cells, column)) for column in columns]
+        while sum(widths) + 3 * (len(widths) - 1) > self._width and max(widths) > _LEAST_CELL:
             widths[widths.index(max(widths))] -= 1
-        right = {number for number, side in enumerate(sides) if side.strip().endswith(":") and side.strip()[0] != ":"}
-        made = [line for number, row in enumerate(texts) for line in _row(row, widths, right, is_head=number == 0)]
-        head = len(list(_row(texts[0], widths, right, is_head=True)))
-        made.insert(head, marked("─┼─".join("─" * width for width in widths), DIM))
-        return "".join(f"{line}\n" for line in made)
 
-    # Code
+        head, *body = (_row_lines(row, widths, right) for row in zip(*columns, strict=True))
+        made = [[marked(MARKS.sub("", cell), BOLD) for cell in line] for line in head]
+        made += [[marked("─" * width, DIM) for width in widths], *chain.from_iterable(body)]
+        between = f" {marked('│', DIM)} "
+        return "".join(f"{between.join(line).rstrip()}\n" for line in made)
 
     def _coloured(self) -> str:
         lines, self._code = self._code, []
@@ -206,64 +200,47 @@ def marked(text: str, looks: Looks) -> str:
 
 
 def _cells(row: str) -> list[str]:
-    inner = row.strip().removeprefix("|")
-    return [cell.strip().replace("\\|", "|") for cell in _CELL.split(inner.removesuffix("|"))]
+    inner = row.strip().removeprefix("|").removesuffix("|")
+    return [spans(cell.strip().replace("\\|", "|"), 0, PLAIN, is_whole=True)[0] for cell in _CELL.split(inner)]
 
 
-def _row(row: list[str], widths: list[int], right: set[int], *, is_head: bool) -> Iterator[str]:
-    """One row of a table; cells that are too wide go on in further lines."""
-    wrapped = [list(_cell_lines(text, width)) for text, width in zip(row, widths, strict=True)]
-    for number in range(max(map(len, wrapped))):
-        texts = [lines[number] if number < len(lines) else "" for lines in wrapped]
-        if is_head:
-            texts = [marked(MARKS.sub("", text), BOLD) for text in texts]
-        gaps = [" " * (width - cells(text)) for text, width in zip(texts, widths, strict=True)]
-        parts = [
-            gap + text if n in right else text + gap for n, (text, gap) in enumerate(zip(texts, gaps, strict=True))
-        ]
-        yield f" {marked('│', DIM)} ".join(parts).rstrip()
+def _row_lines(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> Iterator[list[str]]:
+    for line in zip_longest(*map(_cell_lines, row, widths), fillvalue=""):
+        yield list(map(padded, line, widths, chain(right, repeat(False))))
 
 
 def _cell_lines(text: str, width: int) -> Iterator[str]:
+    """A cell that is too wide goes on below; looks end with each line and begin again."""
     look = ""
-    for line in wrap_line(text, width):
-        found = MARKS.findall(look + line)
-        yield look + line + (_MARKS[PLAIN] if found else "")
-        look = found[-1] if found and found[-1] != _MARKS[PLAIN] else ""
+    for part in wrap_line(text, width):
+        line = look + part
+        look = "".join(MARKS.findall(line)[-1:]).replace(_MARKS[PLAIN], "")
+        yield line + (_MARKS[PLAIN] if look else "")
 
 
 def _coloured_lines(text: str, language: str) -> list[str]:
     """Lines of code; none without a language that is known."""
     try:
-        lexer = lexers.get_lexer_by_name((language.split() or ["text"])[0], stripnl=False, ensurenl=False)
+        lexer = lexers.get_lexer_by_name((language.split() or ["none"])[0], stripnl=False, ensurenl=False)
     except util.ClassNotFound:
         return []
-    if lexer.name == "Text only":
-        return []
-    made: list[str] = []
-    for kind, value in lexer.get_tokens(text):
-        made.append(marked(value, _code_looks(kind)))
-    return "".join(made).split("\n")
+    return "".join(marked(value, _code_looks(kind)) for kind, value in lexer.get_tokens(text)).split("\n")
 
 
 @cache
 def _code_looks(kind: token._TokenType) -> Looks:
-    return next((looks for name, looks in _CODE_LOOKS if kind in token.string_to_tokentype(name)), PLAIN)
+    kinds = {look: map(token.string_to_tokentype, names.split()) for look, names in _CODE_LOOKS.items()}
+    return frozenset(look for look, each in kinds.items() if any(kind in one for one in each))  # type: ignore[comparison-overlap]
 
 
-_CODE_LOOKS: tuple[tuple[str, Looks], ...] = (
-    ("Comment", DIM),
-    ("Keyword", frozenset({"magenta"})),
-    ("Operator.Word", frozenset({"magenta"})),
-    ("Literal.String", frozenset({"green"})),
-    ("Literal.Number", CODE),
-    ("Name.Function", frozenset({"blue"})),
-    ("Name.Class", frozenset({"blue"})),
-    ("Name.Tag", frozenset({"blue"})),
-    ("Name.Builtin", CODE),
-    ("Generic.Inserted", frozenset({"green"})),
-    ("Generic.Deleted", frozenset({"red"})),
-)
+_CODE_LOOKS = {
+    "dim": "Comment",
+    "magenta": "Keyword Operator.Word",
+    "green": "Literal.String Generic.Inserted",
+    "red": "Generic.Deleted",
+    "blue": "Name.Function Name.Class Name.Tag",
+    "cyan": "Literal.Number Name.Builtin",
+}
 
 
 class _Marks(dict[Looks, str]):

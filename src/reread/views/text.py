@@ -310,7 +310,7 @@ def table(
     widths[flexible] = max(min(1, widths[flexible]), min(widths[flexible], width - beside))
     for row in rows:
         short = {column: (cut if column == flexible else shorten)(row[column], widths[column]) for column in kept}
-        parts = [_padded(cell, widths[column], column in right) for column, cell in short.items()]
+        parts = [padded(cell, widths[column], column in right) for column, cell in short.items()]
         yield clip("  ".join(parts), width)
 
 
@@ -327,7 +327,7 @@ def _kept_columns(
     return kept
 
 
-def _padded(text: str, width: int, to_the_right: bool) -> str:
+def padded(text: str, width: int, to_the_right: bool) -> str:
     gap = " " * (width - cells(text))
     return gap + text if to_the_right else text + gap
 
