@@ -19,6 +19,8 @@ class Mark(NamedTuple):
     title: str | None = None
     """Replaces the title that its files give it."""
     hidden: bool = False
+    typed: bool | None = None
+    """Whether a person typed its prompts, as one said; a session of the archive has False where a program drove it."""
 
     def has_tags(self, tags: Iterable[str]) -> bool:
         """Whether it has all these tags, in whatever spelling."""
@@ -117,6 +119,7 @@ class MarkChange(NamedTuple):
     untags: tuple[str, ...] = ()
     note: str | None = None
     title: str | None = None
+    typed: bool | None = None
 
     def checked(self) -> MarkChange:
         """The change in the form that is stored; raises BadInput with what is wrong."""
@@ -138,6 +141,7 @@ class MarkChange(NamedTuple):
             note=mark.note if self.note is None else self.note or None,
             title=mark.title if self.title is None else self.title or None,
             hidden=mark.hidden if self.hidden is None else self.hidden,
+            typed=mark.typed if self.typed is None else self.typed,
         )
 
 

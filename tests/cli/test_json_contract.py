@@ -74,6 +74,7 @@ SESSION: dict[str, Any] = {
     "tags": [str],
     "note": (str, None),
     "hidden": bool,
+    "typed": bool,
 }
 USAGE: dict[str, Any] = {
     "requests": int,

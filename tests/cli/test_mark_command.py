@@ -61,6 +61,7 @@ def test_the_document_has_all_that_is_noted(kept: Kept) -> None:
         "tags": ["ci"],
         "note": None,
         "hidden": False,
+        "typed": True,
         "given_title": "Mine",
     }
     assert kept.json("mark", LANTERN, "--tag", "ci")["changed"] == 0

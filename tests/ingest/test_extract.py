@@ -301,7 +301,7 @@ def test_the_session_row_adds_up_the_session(tmp_path: Path) -> None:
     row = taken(tmp_path).session
     assert row is not None
     assert (row.uuid, row.project, row.title) == (ID, "/home/ann/app", "about wombats")
-    assert (row.prompts, row.requests, row.tool_calls, row.tool_errors, row.thoughts) == (2, 1, 1, 0, 1)
+    assert (row.prompts, row.requests, row.tool_calls, row.tool_errors, row.thoughts) == (3, 1, 1, 0, 1)
     assert (row.models, row.git_branches, row.versions) == (["claude-opus-4-8"], ["main"], ["2.1.197"])
 
 

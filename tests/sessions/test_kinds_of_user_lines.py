@@ -8,7 +8,18 @@ import pytest
 
 from reread.records import User
 from reread.sessions import Speaker, kind_of
-from reread.testing import Entry, a_command, a_prompt, a_session, a_task_notification, an_image, an_interrupt
+from reread.testing import (
+    Entry,
+    a_command,
+    a_prompt,
+    a_queued_prompt,
+    a_reply,
+    a_session,
+    a_task_notification,
+    an_image,
+    an_interrupt,
+    build,
+)
 
 RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "x"}
 IDE = {"type": "text", "text": "<ide_opened_file>/a.py</ide_opened_file>"}
@@ -98,3 +109,26 @@ def test_a_prompt_is_shown_without_what_the_editor_put_around_it() -> None:
     turn = session.turns[-1].prompt
     assert turn is not None
     assert turn.images == 2
+
+
+@pytest.mark.parametrize("origin", ["auto-continuation", "coordinator", "peer", "plugin", "observer-activity"])
+def test_what_the_client_says_is_no_persons_is_no_prompt(origin: str) -> None:
+    assert kind(a_prompt("go on", origin={"kind": origin})) is not Speaker.PROMPT
+
+
+def test_a_command_with_words_is_a_prompt_and_a_bare_one_is_not_however_it_was_typed() -> None:
+    session = build(
+        a_command("/fix", "the parser"),
+        a_reply("done"),
+        a_command("/commit"),
+        a_reply("done"),
+        a_command("/model", "opus"),
+        a_queued_prompt("/review this part"),
+        a_queued_prompt("/compact"),
+        a_queued_prompt("/home/ann/app is the folder"),
+    )
+    assert [each.text for each in session.prompts] == [
+        "/fix the parser",
+        "/review this part",
+        "/home/ann/app is the folder",
+    ]

@@ -20,11 +20,11 @@ from reread.index import conversation_rows
 from reread.index.conversation_rows import FoundCall, TalkRow, Window, calls_of, tool_sums
 from reread.index.meta import RESULT
 from reread.index.read import lines_with
-from reread.index.sessions import StoredSession, sessions
+from reread.index.sessions import StoredSession, programs, sessions
 from reread.records import Assistant, QueueOperation, Record, RedactedThinking, Thinking, User, decode
 from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Subagent, Thought, ToolCall, Turn
 from reread.sessions.calls import call_names
-from reread.sessions.speaker import Speaker
+from reread.sessions.speaker import Speaker, kind_of
 from reread.sessions.turns import prompt_of, queued_prompt
 
 from .answer import Answer
@@ -334,9 +334,14 @@ def _is_about(decision: Decision, topic: str | None) -> bool:
 def rows_of(connection: sqlite3.Connection, filters: Filter) -> Window:
     """The rows that pass a filter: those of the sessions that pass, within its times."""
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (filters.since, filters.until))
-    of_sessions = filters._replace(limit=None)
+    of_sessions = filters._replace(limit=None, programs=False)
     is_narrow = of_sessions._replace(since=None, until=None) != Filter()
     return Window(passing_ids(connection, of_sessions) if is_narrow else None, since, until)
+
+
+def typed_rows(connection: sqlite3.Connection, filters: Filter) -> Window:
+    """The same without sessions that a program drove, unless asked for."""
+    return rows_of(connection, filters)._replace(without=() if filters.programs else programs(connection))
 
 
 def tool_counts(connection: sqlite3.Connection, filters: Filter) -> list[ToolCount]:
@@ -362,7 +367,9 @@ class TalkReader:
         """Rows whose text cannot be read because the safe is damaged."""
 
     def prompts(self, filters: Filter) -> FoundPrompts:
-        rows, total = conversation_rows.prompt_rows(self._connection, rows_of(self._connection, filters), filters.limit)
+        rows, total = conversation_rows.prompt_rows(
+            self._connection, typed_rows(self._connection, filters), filters.limit
+        )
         found = [
             FoundPrompt(stored.row.uuid, stored.row.project, prompt)
             for stored, row in self._with_sessions(rows)
@@ -452,7 +459,7 @@ def _called(name: str, *records: Record) -> ToolCall | None:
 def _prompts_in(record: Record) -> list[Prompt]:
     """The prompt in a line that is known to hold one."""
     if isinstance(record, User):
-        return [queued_prompt(record) or prompt_of(record, Speaker.PROMPT)]
+        return [queued_prompt(record) or prompt_of(record, kind_of(record))]
     if isinstance(record, QueueOperation):
         return [Prompt(record=record, text=record.text, kind=Speaker.PROMPT, is_queued=True)]
     queued = queued_prompt(record)

@@ -53,6 +53,8 @@ class Filter(NamedTuple):
     """A session must have all of these."""
     without_hidden: bool = False
     """Leaves out sessions that a person hid; only lists do so."""
+    programs: bool = False
+    """Includes sessions that a program drove where answers are about what people typed: prompts and friction."""
     machine: str | None = None
     """Label or id of the machine that has the sessions; ignored for sessions read from sources."""
     moves: Moves = NO_MOVES
@@ -258,6 +260,7 @@ class ScopeOptions(TypedDict, total=False):
     sources: str | PathLike[str] | Iterable[str | PathLike[str]]
     without: str | None
     without_hidden: bool
+    programs: bool
 
 
 class FilterOptions(ScopeOptions, total=False):
@@ -266,7 +269,7 @@ class FilterOptions(ScopeOptions, total=False):
     limit: int | None
 
 
-_FLAGS = frozenset({"starred", "without_hidden"})
+_FLAGS = frozenset({"starred", "without_hidden", "programs"})
 _LISTS = frozenset({"tags", "sources"})
 _FIELDS = {"branch": "git_branch"}
 

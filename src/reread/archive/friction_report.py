@@ -579,9 +579,10 @@ def retro(connection: sqlite3.Connection, ask: RetroQuestion) -> Retro:
     """The answer, from rows alone: no transcript is read. Raises BadInput for an unknown order."""
     ranked((), ask.by)  # refuses an unknown order before doing the work
     everything = Filter() if ask.session is not None else ask.filters._replace(since=None, until=None, limit=None)
+    is_typed = ask.session is None and not ask.filters.programs
     history = FrictionHistory(
         connection,
-        session_outlines(connection, session_filter(connection, everything)),
+        session_outlines(connection, session_filter(connection, everything)._replace(without_programs=is_typed)),
         ask.session.id if ask.session is not None else None,
     )
     return _Retrospect(connection, ask, history).retro()

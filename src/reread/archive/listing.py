@@ -221,10 +221,18 @@ def _named_here(connection: sqlite3.Connection, session: SessionName) -> StoredS
 
 
 def _newest(connection: sqlite3.Connection, name: str) -> list[StoredSession]:
+    """Those of persons are counted; if there are none, the others."""
     position = "1" if name == "@last" else name[1:]
-    if position.isdecimal() and len(position) < 10 and 1 <= int(position) <= count_sessions(connection):
-        return sessions(connection, ids=session_ids(connection, limit=int(position))[-1:])
-    return []
+    if not position.isdecimal() or len(position) >= 10 or not int(position):
+        return []
+    ids = persons_ids(connection, int(position))
+    return sessions(connection, ids=ids[-1:] if len(ids) == int(position) else [])
+
+
+def persons_ids(connection: sqlite3.Connection, limit: int) -> list[int]:
+    """The sessions that `@1`, `@2` and so on name: all but those of programs, unless there are no others."""
+    ids = session_ids(connection, SessionFilter(without_programs=True), limit)
+    return ids or session_ids(connection, limit=limit)
 
 
 def sessions_called(connection: sqlite3.Connection, name: str) -> list[StoredSession]:
@@ -260,8 +268,19 @@ def listed(connection: sqlite3.Connection, filters: Filter, cleanup_days: Cleanu
 
 
 def newest(connection: sqlite3.Connection, number: int, cleanup_days: CleanupDays) -> list[Listed]:
-    """The `number` sessions that ended last, without those that a person hid."""
-    return list(listed(connection, Filter(limit=number, without_hidden=True), cleanup_days))
+    """The `number` sessions that ended last, without those that a person hid or a program drove."""
+    chosen = session_filter(connection, Filter(without_hidden=True))._replace(without_programs=True)
+    return list(listed_by_id(connection, session_ids(connection, chosen, number), cleanup_days))
+
+
+def numbered(
+    connection: sqlite3.Connection, number: int, cleanup_days: CleanupDays, *, with_hidden: bool
+) -> list[tuple[int, Listed]]:
+    """The `number` sessions that ended last, each with the number that names it (`@1`, `@2`)."""
+    noted = {} if with_hidden else marks(connection)
+    ids = persons_ids(connection, number + sum(mark.hidden for mark in noted.values()))
+    found = enumerate(listed_by_id(connection, ids, cleanup_days), 1)
+    return [pair for pair in found if with_hidden or not pair[1].stored.mark.hidden][:number]
 
 
 def listed_by_id(connection: sqlite3.Connection, ids: list[int], cleanup_days: CleanupDays) -> Iterator[Listed]:

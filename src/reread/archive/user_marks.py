@@ -45,17 +45,18 @@ class ArchiveMarks:
         untags: str | Sequence[str] = (),
         note: str | None = None,
         title: str | None = None,
+        typed: bool | None = None,
     ) -> int:
         """Sets the same marks on some sessions and returns how many changed. None leaves a mark as it is; an empty note
         or title removes it. Raises BadInput for an invalid tag, and then changes nothing.
         """
         archive = self._archive
         more, less = texts_of(tags, "tags"), texts_of(untags, "untags")
-        for name, flag in (("starred", starred), ("hidden", hidden)):
+        for name, flag in (("starred", starred), ("hidden", hidden), ("typed", typed)):
             _ = None if flag is None else flag_of(flag, name)
         for name, words in (("note", note), ("title", title)):
             _ = None if words is None else text_of(words, name)
-        wanted = MarkChange(starred, hidden, more, less, note, title).checked()
+        wanted = MarkChange(starred, hidden, more, less, note, title, typed).checked()
         names = list(dict.fromkeys(archive.find(each).row.uuid for each in sessions))
         with transaction(archive.connection, durable=True):
             return change(archive.connection, archive.home, names, wanted)

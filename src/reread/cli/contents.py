@@ -115,6 +115,7 @@ def prompts_parser() -> options.Parser:
     )
     options.add_session(made)
     made.add_argument("--raw", action="store_true", help="print only the text, one prompt per line")
+    options.add_programs(made)
     options.add_filters(made, limit=None)
     return made
 

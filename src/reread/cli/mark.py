@@ -141,6 +141,8 @@ def mark_parser() -> options.Parser:
     noting = made.add_argument_group("what to note")
     _either(noting, "star", "--star", "--unstar", "add a star", "remove the star")
     _either(noting, "hide", "--hide", "--unhide", "leave it out of `list` and the overview", "show it again")
+    about = "a person typed its prompts", "a program wrote its prompts: leave them out of `prompts` and `retro`"
+    _either(noting, "typed", "--typed", "--program", *about)
     noting.add_argument("--tag", action="append", metavar="NAME", help="add a tag; repeatable")
     noting.add_argument("--untag", action="append", metavar="NAME", help="remove a tag; repeatable")
     _text_or_none(noting, "note", "set a note")
@@ -202,6 +204,7 @@ def _change(args: argparse.Namespace) -> MarkChange:
         untags=tuple(args.untag or ()),
         note=args.note,
         title=args.title,
+        typed=args.typed,
     ).checked()
 
 

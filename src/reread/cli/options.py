@@ -368,6 +368,12 @@ def add_hidden(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hidden", action="store_true", help="include sessions hidden with `reread mark --hide`")
 
 
+def add_programs(parser: argparse.ArgumentParser) -> None:
+    """Adds the option of commands about what people typed."""
+    about = "include sessions that a program drove; `reread mark --typed` says that it was you"
+    parser.add_argument("--programs", action="store_true", help=about)
+
+
 def add_prices(parser: argparse.ArgumentParser) -> None:
     """Adds the option of commands that show money."""
     about = "use the prices in FILE (default: REREAD_PRICES, or prices.json in the archive folder)"
@@ -417,6 +423,7 @@ def make_filter(options: argparse.Namespace, config: Config) -> archives.filters
         file=options.file,
         machine=options.machine,
         limit=options.limit,
+        programs=getattr(options, "programs", False),
         starred=options.starred,
         tags=tuple(map(_tag_name, options.tagged or ())),
     )

@@ -109,7 +109,8 @@ def _show_newest(archive: Archive, config: Config, report: UsageReport, total: i
     until = sums.counted_to(config.now, last, config.timezone)
     starts = sums.beginnings(until, config.timezone)
     lately = sums.periods(report.rows, starts, [None] * len(starts), is_past=until is not config.now)
-    newest = archive.sessions(archives.filters.Filter(limit=NEWEST), cleanup_days_of(config))
+    days = cleanup_days_of(config)
+    newest = [each for _, each in archives.listing.numbered(archive.inner.connection, NEWEST, days, with_hidden=True)]
     options.print_lines(views.session_list.early_overview_lines(newest, total, lately, options.make_view(config)))
     sys.stdout.flush()
 
@@ -145,8 +146,7 @@ def _show_archive(archive: Archive, args: argparse.Namespace, config: Config) ->
     )
     everything = archive.count_sessions()
     hidden = 0 if args.hidden else everything - archive.count_sessions(archives.filters.Filter(without_hidden=True))
-    numbered = enumerate(archive.sessions(archives.filters.Filter(limit=NEWEST + hidden), kept_for), 1)
-    newest = [(number, each) for number, each in numbered if args.hidden or not each.stored.mark.hidden][:NEWEST]
+    newest = archives.listing.numbered(archive.inner.connection, NEWEST, kept_for, with_hidden=args.hidden)
     counts = everything - hidden, hidden, archive.inner.count_expiring(config.now + archives.listing.SOON, kept_for)
     options.show_answer(
         args,

@@ -81,6 +81,7 @@ what repeats across sessions, and what to change: suggestions with a ready draft
     labels.add_argument("--right", metavar="UUID", help="undo --wrong")
     labels.add_argument("--include-wrong", action="store_true", help="include moments marked with --wrong")
     options.add_asking(made)
+    options.add_programs(made)
     options.add_filters(made, limit=None)
     made.legend = "kinds", lambda: friction.kind_meanings()
     return made

@@ -157,6 +157,8 @@ class Window(NamedTuple):
     since: int | None = None
     until: int | None = None
     with_copies: bool = False
+    without: Collection[int] = ()
+    """Sessions to leave out."""
 
     def condition(self, table: str) -> str:
         parts = [
@@ -164,6 +166,7 @@ class Window(NamedTuple):
             None if self.since is None else f"{table}.time >= {self.since:d}",
             None if self.until is None else f"{table}.time < {self.until:d}",
             None if self.sessions is None else f"file.session IN ({integers(self.sessions)})",
+            f"file.session NOT IN ({integers(self.without)})" if self.without else None,
         ]
         return " AND ".join(part for part in parts if part) or "1"
 

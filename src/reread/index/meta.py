@@ -197,10 +197,11 @@ def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:
 
 
 def prompts_since(connection: sqlite3.Connection, moments: Sequence[int]) -> list[int]:
-    """The number of prompts since each of these times, counted as in a session: no commands, copies in forks once."""
+    """The number of prompts since each of these times, without copies in forks and what programs wrote."""
     sums = ", ".join("count(CASE WHEN time >= ? THEN 1 END)" for _ in moments)
     counted = connection.execute(
-        f"SELECT {sums} FROM prompt WHERE is_copy = 0 AND time >= ?",  # noqa: S608  our own text
+        f"""SELECT {sums} FROM prompt WHERE is_copy = 0 AND time >= ?
+            AND file NOT IN (SELECT file.id FROM program_session JOIN file ON file.session = program_session.id)""",  # noqa: S608
         (*moments, min(moments)),
     ).fetchone()
     return [int(number) for number in counted]

@@ -105,8 +105,11 @@ CREATE TABLE session (
     output_tokens INTEGER, nanodollars INTEGER, unpriced_tokens INTEGER,
     subagents INTEGER, branches INTEGER, compactions INTEGER,
     bytes INTEGER,
+    driver TEXT NOT NULL,                 -- person; sdk where a person or a program can be; '' where nothing tells
+    opening INTEGER,                      -- equal for equal first lines; NULL for a short one
     UNIQUE (machine, folder, uuid)
 ) STRICT;
+CREATE INDEX session_by_opening ON session(opening, driver, started) WHERE opening NOT NULL;
 CREATE INDEX session_by_end ON session(ended);
 CREATE INDEX session_by_uuid ON session(uuid);
 
@@ -276,8 +279,23 @@ CREATE TABLE mark (
     note TEXT,
     title TEXT,                           -- overrides the title in its files
     hidden INTEGER NOT NULL,              -- left out of lists unless asked for
-    CHECK (starred IN (0, 1) AND hidden IN (0, 1))
+    typed INTEGER,                        -- 1 if a person typed its prompts, 0 if a program wrote them; NULL: not said
+    CHECK (starred IN (0, 1) AND hidden IN (0, 1) AND typed IN (0, 1))
 ) WITHOUT ROWID, STRICT;
+
+-- Sessions that a program drove: ten or more begin with the same line, none of which is surely a person's. Before the
+-- client said how it was started (2.1.78), nothing else may have begun in their folder. What a person said overrides.
+CREATE VIEW program_session AS
+WITH shared AS (
+    SELECT opening FROM session WHERE opening NOT NULL
+    GROUP BY opening HAVING count(DISTINCT started) >= 10 AND NOT max(driver = 'person')
+), likely AS (
+    SELECT id, uuid FROM session WHERE opening IN shared AND (driver = 'sdk' OR NOT EXISTS (
+        SELECT 1 FROM session AS other WHERE other.project IS session.project AND other.opening IS NOT session.opening
+    ))
+)
+SELECT id FROM likely WHERE uuid NOT IN (SELECT session FROM mark WHERE typed NOT NULL)
+UNION ALL SELECT id FROM session WHERE uuid IN (SELECT session FROM mark WHERE typed = 0);
 
 -- When a mark was last changed or taken away: between machines the later one wins.
 CREATE TABLE mark_change (

@@ -27,7 +27,7 @@ else:
     json = lazy.module("json")
 
 
-_COLUMNS = "session, starred, tags, note, title, hidden"
+_COLUMNS = "session, starred, tags, note, title, hidden, typed"
 _FEW_MARKS = 200
 """Up to this many sessions are queried by name; for more, it is faster to read all marks."""
 
@@ -40,8 +40,10 @@ def marks(connection: sqlite3.Connection, sessions: Sequence[str | bytes] | None
     is_few = sessions is not None and len(sessions) <= _FEW_MARKS
     rows = _rows_of(connection, sessions) if is_few and sessions else all_rows(connection)
     return {
-        as_path(session): Mark(bool(starred), tuple(json.loads(tags)), note, title, bool(hidden))
-        for session, starred, tags, note, title, hidden in rows
+        as_path(session): Mark(
+            bool(starred), tuple(json.loads(tags)), note, title, bool(hidden), None if typed is None else bool(typed)
+        )
+        for session, starred, tags, note, title, hidden, typed in rows
     }
 
 
@@ -56,12 +58,12 @@ def all_rows(connection: sqlite3.Connection) -> list[MarkRow]:
 
 def keep_rows(connection: sqlite3.Connection, rows: Iterable[MarkRow]) -> None:
     """Call it inside a transaction."""
-    connection.executemany(f"INSERT OR REPLACE INTO mark ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", rows)  # noqa: S608
+    connection.executemany(f"INSERT OR REPLACE INTO mark ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608
 
 
 def columns_of(session: str, mark: Mark) -> MarkRow:
     tags = json.dumps(mark.tags, ensure_ascii=False)
-    return (stored_path(session), mark.starred, tags, mark.note, mark.title, mark.hidden)
+    return (stored_path(session), mark.starred, tags, mark.note, mark.title, mark.hidden, mark.typed)
 
 
 class OtherPlace(NamedTuple):
@@ -148,6 +150,7 @@ class SessionFilter(NamedTuple):
     written: Callable[[str | None], int] | None = None
     """Nanoseconds by path; a session passes if its transcript exists and was last written at or before this time."""
     ids: Sequence[int] | None = None
+    without_programs: bool = False
 
     def condition(self, connection: sqlite3.Connection) -> tuple[str, list[int]]:
         """A condition in SQL over `session`, with its values; predicates become SQL functions of the connection."""
@@ -159,6 +162,8 @@ class SessionFilter(NamedTuple):
                 keeps = lru_cache(maxsize=1 << 12)(getattr(self, name)) if given is _as_it_is else getattr(self, name)
                 connection.create_function(f"keeps_{name}", 1, _converted(keeps, given))
         conditions = [_CONDITIONS[name] for name in asked]
+        if self.without_programs:
+            conditions.append("session.id NOT IN program_session")
         if self.ids is not None:
             conditions.insert(0, f"session.id IN ({integers(self.ids)})")
         return " AND ".join(conditions) or "1", values
@@ -260,6 +265,11 @@ def unfinished_since(connection: sqlite3.Connection, since: int) -> list[int]:
         "SELECT id FROM session WHERE ended >= ? OR ended IS NULL ORDER BY ended DESC, uuid, id", (since,)
     )
     return [number for (number,) in rows]
+
+
+def programs(connection: sqlite3.Connection) -> frozenset[int]:
+    """The sessions that a program drove."""
+    return frozenset(number for (number,) in connection.execute("SELECT id FROM program_session"))
 
 
 def smallest_session(connection: sqlite3.Connection) -> int | None:
@@ -404,11 +414,11 @@ def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[S
     ).fetchall()
     names = [row[1] for row in rows]
     noted, copied = marks(connection, names), _copied_names(connection, names)
-    places = _other_places(connection, ids)
+    places, driven = _other_places(connection, ids), programs(connection)
     return [
-        _session(row, noted, has_copies=row[1] in copied)._replace(places=places[row[0]])
-        if row[0] in places
-        else _session(row, noted, has_copies=row[1] in copied)
+        _session(row, noted, has_copies=row[1] in copied, is_driven=row[0] in driven)._replace(
+            places=places.get(row[0], ())
+        )
         for row in rows
     ]
 
@@ -438,7 +448,7 @@ def _copied_names(connection: sqlite3.Connection, names: Sequence[str | bytes]) 
     return {uuid for (uuid,) in rows}
 
 
-def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool) -> StoredSession:
+def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool, is_driven: bool) -> StoredSession:
     number, *columns, present, machine, mtime_ns, files = row
     values = dict(zip(SessionRow._fields, columns, strict=True))
     for name in ("versions", "models", "git_branches"):
@@ -448,6 +458,8 @@ def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool) ->
     mark = noted.get(values["uuid"], NO_MARK)
     if mark.title is not None:
         values["title"] = mark.title
+    if is_driven:
+        mark = mark._replace(typed=False)
     return StoredSession(
         id=number,
         row=SessionRow(**values),

@@ -125,6 +125,7 @@ SESSIONS = ReadableView(
             "INTEGER",
         ),
         Column("hidden", "ifnull(mark.hidden, 0)", "1 for those that `reread list` leaves out", "INTEGER"),
+        Column("program", "session.id IN program_session", "1 for those that a program drove", "INTEGER"),
         Column("tags", "ifnull(mark.tags, '[]')", "a JSON array"),
         Column("note", "mark.note"),
         Column("number", "session.id", "session.id in the tables", "INTEGER"),
@@ -139,7 +140,8 @@ PROMPTS = ReadableView(
         *(_SESSION, _PROJECT, _time("prompt"), Column("text", _kept("prompt", "prompt", "prompt.part"))),
         *(_uuid("prompt"), _FILE),
     ),
-    f"FROM prompt {_OF_FILE.format('prompt')} WHERE NOT prompt.is_copy",
+    f"""FROM prompt {_OF_FILE.format("prompt")} WHERE NOT prompt.is_copy
+AND session.id NOT IN program_session""",
     ("text",),
 )
 REPLIES = ReadableView(

@@ -274,6 +274,7 @@ def _row(each: object) -> MarkRow | None:
         mark = MarkChange(
             starred=bool(each.get("starred")),
             hidden=bool(each.get("hidden")),
+            typed=None if each.get("typed") is None else bool(each["typed"]),
             tags=tuple(each.get("tags") or ()),
             note=each.get("note"),
             title=each.get("title"),

@@ -39,6 +39,7 @@ from reread.rows.of_session import REPLAYING, is_malformed
 from reread.rows.session_row import SessionRow
 from reread.sessions import Conversation, Session, Speaker, kind_of, scope_of
 from reread.sessions.agents import AGENT_TOOLS
+from reread.sessions.driver import PERSON
 from reread.sessions.session import SessionSourceFile
 from reread.sessions.titles import TitleParts, title_parts
 from reread.sessions.tree import is_settled, is_talk, joined_after
@@ -112,6 +113,8 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
             git_branches=sorted({*first.git_branches, *tail.git_branches}),
             nanodollars=first.nanodollars if tail.nanodollars is None else (first.nanodollars or 0) + tail.nanodollars,
             branches=first.branches + tail.branches - 1,  # the branch that goes on is counted in both
+            driver=PERSON if PERSON in (first.driver, tail.driver) else first.driver,
+            opening=first.opening,
         )
 
 
@@ -131,7 +134,7 @@ def _without(whole: SessionRow, rest: SessionRow) -> SessionRow:
 
 
 RowOf = Callable[[Session], SessionRow]
-_FORM = 2
+_FORM = 3
 """Version of the stored form; a part of another version is ignored and the whole file read. Version 1 miscounted text
 that had been said before and was queued to be said again."""
 

@@ -19,6 +19,7 @@ from reread.features.tool_use import paths_of
 from reread.records import Assistant, ProgressLine, QueueOperation, Record, RedactedThinking, Unknown
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
 from reread.sessions.calls import call_identity, call_names
+from reread.sessions.driver import driver_of, opening_of
 from reread.sources import FileKind, SourceFile
 from reread.sources.find import SourcePlace
 from reread.times import milliseconds
@@ -219,6 +220,8 @@ def session_row(session: Session, name: str, folder: str) -> SessionRow:
         branches=session.branch_count,
         compactions=len(session.compactions),
         bytes=session.size,
+        driver=driver_of(session),
+        opening=opening_of(session),
     )
 
 

@@ -30,3 +30,7 @@ class SessionRow(NamedTuple):
     branches: int
     compactions: int
     bytes: int
+    driver: str = ""
+    """What its lines say about who drove it: see `reread.sessions.driver`."""
+    opening: int | None = None
+    """Equal for sessions whose first prompts begin alike."""

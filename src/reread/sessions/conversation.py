@@ -45,7 +45,7 @@ from .requests import (
     spoken_groups,
     with_times,
 )
-from .speaker import Speaker, kind_of
+from .speaker import Speaker, has_words, kind_of
 from .tree import BranchWriter, Tree, grow, opening_lines
 from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
 from .values import MINIMUM_THOUGHT, Branch, Coverage, FlatText, Message, Notice, Prompt, Said, Thought, Turn, Unplaced
@@ -178,18 +178,22 @@ class Conversation:
 
     @cached_property
     def prompts(self) -> tuple[Prompt, ...]:
-        """What the person typed, on all branches, in file order. Commands are not here; they are in the turns."""
+        """What the person typed, on all branches, in file order. Commands without words are only in the turns."""
+        return tuple(prompt for prompt in self._typed if has_words(prompt.text))
+
+    @property
+    def _typed(self) -> list[Prompt]:
         found: list[Prompt] = []
         kinds = self.kinds
         for i, record in enumerate(self.line):
             if type(record) is Attachment or type(record) is QueueOperation:
                 queued = queued_prompt(record) or self.traceless.get(id(record))
                 found += [queued] if queued is not None else []
-            elif kinds.get(i) is Speaker.PROMPT and isinstance(record, User):
-                found.append(prompt_of(record, Speaker.PROMPT))
+            elif (kind := kinds.get(i)) in (Speaker.PROMPT, Speaker.COMMAND) and isinstance(record, User):
+                found.append(prompt_of(record, kind))
             elif kinds.get(i) is Speaker.TOOL_RESULT and (beside := queued_prompt(record)) is not None:
                 found.append(beside)
-        return tuple(found)
+        return found
 
     @cached_property
     def traceless(self) -> dict[int, Prompt]:

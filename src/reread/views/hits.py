@@ -208,6 +208,7 @@ def _hit_row(hit: Hit, terms: Sequence[Findable]) -> Document:
         "field": hit.field.value,
         "project": hit.session.row.project,
         "title": hit.session.row.title,
+        "typed": hit.session.mark.typed is not False,
         "timestamp": utc(hit.time),
         "snippet": snippet(hit.text, _marked(hit, terms), _DOCUMENT_SNIPPET).as_text(),
         "score": hit.score,
@@ -247,6 +248,7 @@ def _hit_head(hit: Hit, view: View) -> str:
     """Time, project, title and field, without the project if it would leave the title no room."""
     paint, row, field = view.style.paint, hit.session.row, hit.field.value
     time, project = when(hit.time, view.timezone), shorten(last_part(row.project), 16)
+    field = f"{field} by a program" if hit.session.mark.typed is False and field == "prompt" else field
     lead = "  ".join(part for part in (time, project) if part)
     if view.width - cells(f"{lead}    {field}") < _LEAST_TITLE:
         lead = time

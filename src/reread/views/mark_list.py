@@ -181,6 +181,8 @@ _WORDS = {
     ("starred", False): "unstar",
     ("hidden", True): "hide",
     ("hidden", False): "unhide",
+    ("typed", True): "typed by a person",
+    ("typed", False): "driven by a program",
     ("note", True): "one note for all",
     ("note", False): "no note",
     ("title", True): "one title for all",

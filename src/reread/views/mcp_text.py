@@ -21,7 +21,7 @@ from reread.sessions import CallStatus, Prompt, Said, Session, Turn
 from .calls import ending, summary, tool_label, without_error_tags
 from .hits import nearest_words, snippet
 from .numbers import count, results_waiting
-from .session_list import last_part
+from .session_list import DRIVEN, last_part
 from .terminal import WITHDRAWN
 from .text import harmless, one_line, shorten
 from .values import when
@@ -182,7 +182,8 @@ def sessions_text(sessions: Sequence[Listed], where: str, recall: Recall) -> str
     blocks = []
     for each in sessions:
         row = each.stored.row
-        facts = [recall.at(each.stored.ended), count(row.prompts, "prompt"), _folder(row.project, recall)]
+        prompts = f"{count(row.prompts, 'prompt')}{' by a program' if each.stored.mark.typed is False else ''}"
+        facts = [recall.at(each.stored.ended), prompts, _folder(row.project, recall)]
         line = " · ".join(one_line(fact) for fact in facts if fact)
         blocks.append(f'- session="{short(row.uuid)}" · {line} · {recall.line(row.title, _PROMPT)}')
     head = f"{count(len(sessions), 'session')} of {where}, the newest first {RECORD}"
@@ -259,6 +260,7 @@ def heading(session: Session, recall: Recall) -> str:
         recall.line(session.project, LONGEST_PATH),
         recall.at(session.started),
         count(len(session.prompts), "prompt"),
+        DRIVEN if session.mark.typed is False else "",
     ]
     return f"{' · '.join(fact for fact in facts if fact)} {RECORD}"
 

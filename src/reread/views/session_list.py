@@ -22,12 +22,15 @@ else:  # it imports the index, which takes 10 ms; showing one session needs neit
     listing = lazy.module("reread.archive.listing")
 
 STAR = "★"
+DRIVEN = "driven by a program"
 _BRIEF_TAGS = 2
 _BRIEF_TAG = 14
 
 
 def mark_fields(mark: Mark) -> Document:
-    return {"starred": mark.starred, "tags": list(mark.tags), "note": mark.note, "hidden": mark.hidden}
+    return {"starred": mark.starred, "tags": list(mark.tags), "note": mark.note, "hidden": mark.hidden} | {
+        "typed": mark.typed is not False
+    }
 
 
 def titled(title: str, mark: Mark) -> str:
@@ -44,8 +47,8 @@ def mark_lines(mark: Mark, view: View, indent: str = "") -> Iterator[str]:
     """Star, tags and whether it is hidden, then the note on lines of its own."""
     paint = view.style.paint
     width = max(8, view.width - len(indent))
-    tags = f"tags: {', '.join(map(one_line, mark.tags))}" if mark.tags else ""
-    line = " · ".join(part for part in (STAR * mark.starred, tags, "hidden" * mark.hidden) if part)
+    tags, is_driven = f"tags: {', '.join(map(one_line, mark.tags))}" if mark.tags else "", mark.typed is False
+    line = " · ".join(part for part in (STAR * mark.starred, tags, "hidden" * mark.hidden, DRIVEN * is_driven) if part)
     if line:
         yield from (indent + paint(line, "cyan") for line in wrap(line, width))
     if mark.note is not None:
@@ -175,6 +178,7 @@ def marks(each: Listed, now: datetime, *, is_short: bool = False) -> str:
         f"✗{row.tool_errors}" if row.tool_errors else "",
         fate(each, now, is_short=is_short),
         "hidden" if each.stored.mark.hidden else "",
+        "program" if each.stored.mark.typed is False else "",
     ]
     return " ".join(mark for mark in found if mark)
 

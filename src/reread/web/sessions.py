@@ -275,6 +275,7 @@ def _mark(library: ArchivePool, names: Sequence[str], form: pages.Form) -> None:
         archive.marks.set(
             *found,
             starred=_SWITCHES.get(form.get("starred", [""])[0]),
+            typed=_SWITCHES.get(form.get("typed", [""])[0]),
             hidden=_SWITCHES.get(form.get("hidden", [""])[0]),
             tags=[tag for tag in form.get("tag", []) if tag.strip()],
             untags=form.get("untag", []),

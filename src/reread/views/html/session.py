@@ -26,6 +26,7 @@ from reread.sessions import Branch, Conversation, Session, Subagent, Tokens, Too
 from reread.sessions.client_facts import client_facts
 from reread.views.calls import shown_path
 from reread.views.numbers import count, duration, money, tokens
+from reread.views.session_list import DRIVEN
 from reread.views.terminal import NOTICE_LOOKS
 from reread.views.text import one_line, shorten
 
@@ -110,6 +111,7 @@ class SessionParts:
         session = self.session
         facts = [
             count(len(session.prompts), "prompt"),
+            DRIVEN if session.mark.typed is False else "",
             count(len(session.every_call), "tool call"),
             count(len(session.working_agents), "subagent") if session.working_agents else "",
             count(len(session.branches), "branch") if len(session.branches) > 1 else "",
