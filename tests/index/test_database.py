@@ -62,7 +62,10 @@ def test_a_new_archive_takes_no_value_of_another_type_or_range(tmp_path: Path) -
     made = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall())
     ours = {name: sql for name, sql in made.items() if not name.startswith(("search", "vocabulary"))}
     assert [name for name, sql in ours.items() if not sql.endswith("STRICT")] == []
-    for wrong in ("INSERT INTO forgotten VALUES ('a', 'today')", "INSERT INTO mark VALUES ('a', 2, '[]', '', '', 0, 1)"):
+    for wrong in (
+        "INSERT INTO forgotten VALUES ('a', 'today')",
+        "INSERT INTO mark VALUES ('a', 2, '[]', '', '', 0, 1)",
+    ):
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute(wrong)
     connection.close()
