@@ -311,7 +311,7 @@ EOF
     ],
 )
 def test_a_line_is_what_was_run_and_whole(command: str, lines: list[str]) -> None:
-    assert lines_in(command) == lines
+    assert [*lines_in(command)] == lines
 
 
 def test_a_skill_whose_steps_have_only_a_program_in_common_is_not_drafted() -> None:

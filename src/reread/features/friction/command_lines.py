@@ -62,10 +62,13 @@ _COMMIT = lazy.pattern(
 )
 _PUSH = lazy.pattern(r"\bgit(?:\s+-[cC]\s+\S+|\s+--?\S+)*\s+push(?![\w./-])")
 _PULL_REQUEST = lazy.pattern(r"\bgh pr create\b|\bglab mr create\b")
-_TEXT = lazy.pattern(r"\"(?<!sh -c \")(?<!sh -lc \")(?:\\.|[^\"\\])*\"|'(?<!sh -c ')(?<!sh -lc ')[^']*'", re.DOTALL)
-"""A quoted argument, except a script that a shell is given. The quote comes first, so that `re` can jump."""
-_BETWEEN = lazy.pattern(r"&&|\|\||[;|\n]")
-_HIDES = lazy.pattern(r"(?<!\|)\|(?!\|)|\|\|\s*(?:true|:)(?:\s|$)|[;&]\s*echo\b|;\s*true\b")
+# In these each alternative begins with a letter of its own, so that `re` can jump to one of them.
+_TEXT = lazy.pattern(
+    r"\"(?<!sh -c \")(?<!sh -lc \")[^\"\\]*(?:\\.[^\"\\]*)*\"|'(?<!sh -c ')(?<!sh -lc ')[^']*'", re.DOTALL
+)
+"""A quoted argument, except a script that a shell is given."""
+_BETWEEN = lazy.pattern(r"&&|\|\||;|\||\n")
+_HIDES = lazy.pattern(r"\|(?<!\|\|)(?!\|)|\|\|\s*(?:true|:)(?:\s|$)|;\s*(?:echo|true)\b|&\s*echo\b")
 _LONGEST_COMMAND = 4000
 _REMEMBERED = 1024
 """Commands: those of a session, which several detectors ask about one after the other."""
@@ -74,7 +77,7 @@ _REMEMBERED = 1024
 @lru_cache(maxsize=_REMEMBERED)
 def commands_in(command: str) -> tuple[str, ...]:
     """The commands of a shell line, without its quoted texts and here-documents: a message may name any program."""
-    return tuple(part for part in _BETWEEN.split(_TEXT.sub('""', _bare(command)[0])) if part.strip())
+    return tuple(part for part in _BETWEEN.split(_bare(command)[1]) if part.strip())
 
 
 def is_push(command: str) -> bool:
@@ -94,7 +97,7 @@ def hides_its_end(command: str) -> bool:
 def _bare(command: str) -> tuple[str, str]:
     """The command without here-documents, and the same with a line of the same length for each quoted text."""
     bare = without_heredocs(command[:_LONGEST_COMMAND]).replace("\\\n", " ")
-    return bare, _TEXT.sub(lambda text: "_" * len(text[0]), bare)
+    return bare, _TEXT.sub(lambda text: "_" * len(text[0]), bare) if '"' in bare or "'" in bare else bare
 
 
 def is_commit(command: str) -> bool:
@@ -105,32 +108,33 @@ def is_commit(command: str) -> bool:
 
 
 _MESSAGE = lazy.pattern(r"(\s-a?m|\s--message|\s--title|\s--body)[ =](?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\S+)")
-_OUTPUT = lazy.pattern(r"\s*(?:\d?>|&>|\||<)")
+_OUTPUT = lazy.pattern(r"[\d&]?>|\||<")
 """What is done with an output is not part of the command."""
 _OF_A_SCRIPT = lazy.pattern(
     r"\s*(?:for|while|until|if|then|else|elif|fi|case|esac|do|done|function|\[|\{|\}|!)(?:\s|$)"
 )
-_BETWEEN_LINES = lazy.pattern(r"&&|[;\n]")
+_BETWEEN_LINES = lazy.pattern(r"&&|;|\n")
 _UNSURE = ('"', "'", "$(", "`", "||", "<<")
 """Outside of quoted texts: what a shell puts in the place of other text, runs only sometimes, or does not close."""
 _LONGEST_LINE = 160
 
 
-def lines_in(command: str) -> list[str]:
+@lru_cache(maxsize=_REMEMBERED)
+def lines_in(command: str) -> tuple[str, ...]:
     """The lines a command ran one after the other, each whole, with `<message>` for what was said of a change; none
     where the command is a script or its quotes do not match."""
     bare, covered = _bare(command)
     if any(map(covered.__contains__, _UNSURE)):
-        return []
+        return ()
     found: list[str] = []
     begins = 0
     for end in [*(match.span() for match in _BETWEEN_LINES.finditer(covered)), (len(covered), len(covered))]:
         part, begins, hidden = bare[begins : end[0]], end[1], covered[begins : end[0]]
         if _OF_A_SCRIPT.match(part):
-            return []
-        output = _OUTPUT.search(hidden)
+            return ()
+        output = _OUTPUT.search(hidden) if any(map(hidden.__contains__, "><|")) else None
         line = part[: output.start()] if output is not None else part
         line = _MESSAGE.sub(r"\1 <message>", line.strip()) if " -" in line else line.strip()
         if line and not line.startswith("#") and len(line) <= _LONGEST_LINE and "\n" not in line:
             found.append(line)
-    return found
+    return tuple(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import exp
 from pathlib import Path
 from string import ascii_uppercase
@@ -415,8 +415,9 @@ def _is_same_lines(written: Sequence[DetectedCall], again: Sequence[DetectedCall
     return any(not added.isdisjoint(_lines(call.arguments.old_string or "")) for call in again)
 
 
-def _lines(text: str) -> set[str]:
-    return {line for line in map(str.strip, text[:20000].split("\n")) if len(line) >= _SHORTEST_LINE}
+@lru_cache(maxsize=128)  # an edit is compared with those of the turns after it
+def _lines(text: str) -> frozenset[str]:
+    return frozenset({line for line in map(str.strip, text[:20000].split("\n")) if len(line) >= _SHORTEST_LINE})
 
 
 class Wish(NamedTuple):
@@ -435,7 +436,7 @@ class Wish(NamedTuple):
 def wish_of(text: str, context: TurnInContext, names: Collection[str]) -> Wish:
     """`names` are the features of the prompt."""
     return Wish(
-        " ".join(text.split()),
+        " ".join(text[:_LONGEST_WISH].split()),
         frozenset(words_of(prose_of(text) or text)),
         not context.is_answered or stopped(context) is not None,
         "paste:most" in names or "paste:alone" in names,
@@ -488,6 +489,7 @@ _GOES_ON = lazy.pattern(
 )
 """Whoever says this wants more of what was asked for, and not the same again."""
 _LEAST_ALIKE, _MOSTLY = 0.15, 0.6
+_LONGEST_WISH = 400000
 _ALIKE_STEPS = (0.25, 0.4, 0.6, 0.8)
 _NEAR, _ROUTINE, _MANY_WORDS = 4, 4, 12
 

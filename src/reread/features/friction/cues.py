@@ -41,31 +41,26 @@ class CueTable:
 
     def __init__(self, *cues: Cue) -> None:
         self._cues = cues
-        self._by_word: dict[str, list[str]] = {}
-        for each in self._cues:
+        self._by_word: dict[str, list[int]] = {}
+        self._seeds = [(seed, number) for number, each in enumerate(cues) for seed in each.seeds]
+        self._of_beginnings = {number for number, each in enumerate(cues) if not (each.words or each.seeds)}
+        for number, each in enumerate(cues):
             for word in each.words:
-                self._by_word.setdefault(word, []).append(each.name)
+                self._by_word.setdefault(word, []).append(number)
 
     def __iter__(self) -> Iterator[Cue]:
         return iter(self._cues)
 
     def named_in(self, text: str) -> Iterator[str]:
         """The names of the cues found in a text."""
-        by_word = self._by_word
-        called = {name for word in _words_in(text) if word in by_word for name in by_word[word]}
-        for name, words, seeds, source in self._cues:
-            if name in called:
-                if _compiled(source).search(text):
-                    yield name
-            elif not (words or seeds):
-                if _compiled(source).match(text):
-                    yield name
-            else:
-                for seed in seeds:
-                    if seed in text:
-                        if _compiled(source).search(text):
-                            yield name
-                        break
+        by_word, of_beginnings = self._by_word, self._of_beginnings
+        tried = {number for word in by_word.keys() & _words_in(text) for number in by_word[word]}
+        tried.update([number for seed, number in self._seeds if seed in text], of_beginnings)
+        for number in sorted(tried):
+            name, _, _, source = self._cues[number]
+            pattern = _compiled(source)
+            if pattern.match(text) if number in of_beginnings else pattern.search(text):
+                yield name
 
 
 def _words_in(text: str) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -171,7 +172,7 @@ def material_of(subject: ConversationUnderTest) -> Material:
         ),
         ran=_ran(subject),
         waits=tuple(_waits(subject)),
-        read=tuple(sorted(_read(subject), key=lambda each: -each.tokens)[:MOST_READ]),
+        read=tuple(islice(_read(subject), MOST_READ)),
         shown=shown_in(subject),
     )
 
@@ -343,20 +344,22 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 def _read(subject: ConversationUnderTest) -> Iterator[ReadFile]:
-    """The files of the project that were read from the beginning, each once."""
-    project = subject.conversation.project
-    seen: set[str] = set()
+    """The largest files of the project that were read from the beginning, each once."""
+    below = f"{subject.conversation.project or ''}/".replace("\\", "/")
+    first: dict[str, DetectedCall] = {}
     for call in subject.main_calls:
-        if call.name != "Read" or not project or call.path in seen or call.arguments.offset or not call.worked:
-            continue
+        if call.name == "Read" and call.path not in first and not call.arguments.offset and call.worked:
+            first[call.path] = call
+    for call in sorted(first.values(), key=lambda call: -len(call.text)):
         path = call.path.replace("\\", "/")
-        inside = path.removeprefix(f"{project.replace(chr(92), '/')}/")
-        if inside != path and call.record.uuid is not None:
-            seen.add(call.path)
+        if path.startswith(below) and len(below) > 1 and call.record.uuid is not None:
             title = _TITLE.search(_NUMBERED.sub("", call.text[:_HEAD]))
-            tokens = len(call.text) // _CHARACTERS_PER_TOKEN
-            named = quote(title["title"]) if title is not None else ""
-            yield ReadFile(path=inside, tokens=tokens, title=named, uuid=call.record.uuid)
+            yield ReadFile(
+                path=path.removeprefix(below),
+                tokens=len(call.text) // _CHARACTERS_PER_TOKEN,
+                title=quote(title["title"]) if title is not None else "",
+                uuid=call.record.uuid,
+            )
 
 
 def _shell_lines(subject: ConversationUnderTest) -> Iterator[tuple[str, str]]:

@@ -174,6 +174,8 @@ _MODEL = lazy.pattern(
 )
 """A line that announces what is to be imitated."""
 _FEWEST_TYPED = 6
+_MOST_LINES = 40
+"""Lines that are looked at, of the beginning and of the end: a long paste is the same all through."""
 _LONGEST_QUOTE = 1500
 
 
@@ -190,11 +192,13 @@ def paste_of(text: str) -> Paste:
     if "@" in text or "://" in text or "<ide_" in text:
         text = _REFERENCE.sub("…", text)
     lines = [line for line in text.split("\n") if line.strip()]
+    lines = lines if len(lines) <= _MOST_LINES else lines[: _MOST_LINES // 2] + lines[-_MOST_LINES // 2 :]
     output = code = document = 0
     has_prompt = has_stack = has_fault = is_below = is_model = False
     for line in lines:
         kind = _kind_of_line(line)
-        is_model = is_model or (kind == "typed" and _MODEL.search(line[-120:]) is not None)
+        announces = kind == "typed" and line.rstrip().endswith((":", "："))
+        is_model = is_model or (announces and _MODEL.search(line[-120:]) is not None)
         if is_model and kind in ("prompt", "stack", "output"):
             kind = "document"
         if kind == "prompt" or kind == "stack":
@@ -203,7 +207,7 @@ def paste_of(text: str) -> Paste:
         elif is_below and (kind != "typed" or len(line.split()) < _FEWEST_TYPED):
             kind = "output"
         elif kind == "typed":
-            is_below = line.rstrip().endswith((":", "：")) and _ANNOUNCES.search(line[-120:]) is not None
+            is_below = announces and _ANNOUNCES.search(line[-120:]) is not None
         is_output = kind in ("prompt", "stack", "output")
         output, code, document = output + is_output, code + (kind == "code"), document + (kind == "document")
         has_fault = has_fault or (is_output and _FAULT.search(line) is not None)

@@ -306,20 +306,18 @@ def outcome_of(subject: ConversationUnderTest) -> SessionOutcome:
     """The outcome of a conversation, on the branch it ended on."""
     commits: list[DetectedCall] = []
     pushes = asked = 0
-    last_test: tuple[DetectedCall, str] | None = None
     for call in subject.commands:
-        command = call.command
-        tests = tests_of(command, call.call)
-        last_test = (call, tests) if tests is not None else last_test
         if call.worked:
-            commits += [call] if is_commit(command) else []
-            pushes += is_push(command)
-            asked += is_pull_request(command)
+            commits += [call] if is_commit(call.command) else []
+            pushes += is_push(call.command)
+            asked += is_pull_request(call.command)
+    tested = ((call, tests_of(call.command, call.call)) for call in reversed(subject.commands))
+    test, ended = next((each for each in tested if each[1] is not None), (None, None))
     done, left = _todos(subject)
     links = {record.pr_url for record in subject.conversation.beside.get(PrLink, ()) if isinstance(record, PrLink)}
     return SessionOutcome(
-        last_test=last_test[1] if last_test is not None else None,
-        last_test_uuid=last_test[0].proof.uuid if last_test is not None else None,
+        last_test=ended,
+        last_test_uuid=test.proof.uuid if test is not None else None,
         commits=len(commits),
         last_commit_uuid=commits[-1].proof.uuid if commits else None,
         pushes=pushes,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -55,11 +56,11 @@ def shown_in(subject: ConversationUnderTest) -> tuple[ShownInstructions, ...]:
     found: list[ShownInstructions] = []
     for path, time, text in (*_handled(subject), *_attached(subject)):
         plain = (_NUMBER.sub("", line).strip() for line in text[:_LONGEST_TEXT].split("\n"))
-        told = dict.fromkeys(quote(line) for line in plain if len(line) > _SHORTEST)
-        fresh = tuple(line for line in told if (path, line) not in seen)[: _MOST_SHOWN - len(seen)]
+        new = (line for line in dict.fromkeys(plain) if len(line) > _SHORTEST and (path, line) not in seen)
+        fresh = tuple(islice(new, _MOST_SHOWN - len(seen)))
         seen.update((path, line) for line in fresh)
         if fresh:
-            found.append(ShownInstructions(path=path, time=time, lines=fresh))
+            found.append(ShownInstructions(path=path, time=time, lines=tuple(map(quote, fresh))))
     return tuple(found)
 
 

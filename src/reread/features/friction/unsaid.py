@@ -17,7 +17,7 @@ class Unsaid(Detector):
     exact = "an empty thinking block whose signature says narration; two thinking blocks of one message in a row"
 
     def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
-        for lost in subject.conversation.unsaid:
+        for lost in (notice for turn in subject.turns for notice in turn.notices if notice.what == "unsaid"):
             message = lost.record.message if isinstance(lost.record, Assistant) else None
             model = (message.model if message is not None else None) or ""
             yield subject.event(self.kind, lost.record, UNSAID, Cause.ENVIRONMENT, 1.0, about=model)
