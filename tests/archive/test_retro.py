@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from reread.archive import Archive, Retro
 from reread.archive.answers import place_of
 from reread.archive.filters import Filter
-from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, Groups, TurningPoint, ranked
+from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, Groups, ranked
+from reread.archive.friction_trends import TurningPoint
 from reread.errors import BadInput, UnknownSession
 from reread.features.activity import Rate, change, poisson
 from reread.features.friction import Cause, FrictionKind, Loss, Moment

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reread.archive.friction_report import FrictionGroup, Week
+from reread.archive.friction_report import FrictionGroup
+from reread.archive.friction_trends import Week
 from reread.features.activity import Rate
 from reread.features.friction import PatternKind
 from reread.features.friction.detection import Cause, FrictionKind, Moment

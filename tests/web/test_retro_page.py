@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from reread.archive import Archive
 from reread.archive.friction import ArchiveFriction
-from reread.archive.friction_report import FrictionGroup, Retro, TurningPoint
+from reread.archive.friction_report import FrictionGroup, Retro
+from reread.archive.friction_trends import TurningPoint
 from reread.features.activity import Rate
 from reread.features.friction.detection import FrictionKind, Moment
 from reread.features.friction.patterns import RepeatedPattern

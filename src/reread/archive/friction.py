@@ -20,7 +20,7 @@ from reread.index import meta
 from reread.index.database import snapshot, transaction
 from reread.index.user_data import take_over_copy, write_copy
 
-from . import friction_report
+from . import friction_history, friction_report
 from .filters import Filter, FilterOptions, Zone, make_filter, text_of, texts_of, zone_of
 from .friction_report import LEAST_CONFIDENCE, Labelled, Retro, RetroQuestion, kind_called
 
@@ -114,7 +114,7 @@ class ArchiveFriction:
         """
         found = self._archive.find(session)
         self.find_waiting(found)
-        return friction_report.moments_of(self._archive.connection, found, LEAST_CONFIDENCE)
+        return friction_history.moments_of(self._archive.connection, found, LEAST_CONFIDENCE)
 
     def planned(self, each: Suggestion) -> Applied:
         """What applying a suggestion would change in which file; raises BadInput if it cannot be applied."""

@@ -4,172 +4,30 @@ from __future__ import annotations
 
 import sqlite3
 import time as clock
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
-from pathlib import PurePosixPath, PureWindowsPath
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reread.errors import BadInput, printable
 from reread.features.activity import Rate, change
-from reread.features.friction.detection import PRINTED_NAMES, Cause, FrictionKind, Moment, money_of
-from reread.features.friction.material import AskedPrompt, CountedPhrase, Material, Rule
+from reread.features.friction.material import AskedPrompt, Material, Rule
 from reread.features.friction.patterns import PatternKind, RepeatedPattern, find_patterns
+from reread.features.friction.detection import PRINTED_NAMES, Cause, FrictionKind, Moment, money_of
 from reread.features.friction.stated import ShownInstructions, Stated, with_shown
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
 from reread.index import findings, meta, user_data
-from reread.index.findings import NO_TIME, instruction_changes, prompts_in
+from reread.index.findings import NO_TIME
 from reread.index.meta import as_path, stored_path
-from reread.index.sessions import SessionOutline, StoredSession, session_outlines
-from reread.index.user_data import labels
-from reread.times import is_moment, moment
+from reread.index.sessions import StoredSession, session_outlines
 
 from .answer import Answer
 from .filters import Filter
+from .friction_history import FrictionHistory, Labels, Typed
+from .friction_trends import TurningPoint, Week, changes, concerned, is_below, not_before, weeks
 from .listing import session_filter
-from .usage_report import PERIODS, QUARTER_SECONDS, Calendar
-
-_COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
-
-
-class Typed(NamedTuple):
-    """When and in which session a prompt was typed."""
-
-    time: int | None
-    """In milliseconds: very many are compared, and making a datetime costs more than comparing it."""
-    session: int
-
-
-class Labels:
-    """The moments that a person marked as wrong."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._wrong = {(uuid, kind) for uuid, kind, *_ in labels(connection)}
-
-    def __bool__(self) -> bool:
-        return bool(self._wrong)
-
-    def is_wrong(self, uuid: str | None, kind: FrictionKind) -> bool:
-        return bool(self._wrong) and ((uuid, "") in self._wrong or (uuid, kind.value) in self._wrong)
-
-
-Keeps = Callable[[AskedPrompt | Rule], bool]
-
-
-class FrictionHistory:
-    """The sessions of a retrospective; prompts and moments that several of them repeat count once."""
-
-    def __init__(self, connection: sqlite3.Connection, sessions: Iterable[SessionOutline], first: int | None) -> None:
-        """What two sessions contain belongs to the earlier one; what the session `first` contains always belongs to
-        it."""
-        ordered = sorted(sessions, key=_age)
-        if first is not None:
-            ordered.sort(key=lambda each: each.id != first)
-        self.sessions = {each.id: each for each in ordered}
-        self._connection = connection
-        self.typed: list[Typed] = []
-        """Every prompt, each once."""
-        self._origins: dict[int, int] = {}
-        """For each session that repeats the first prompt of another: that other session."""
-        self._read()
-
-    def _read(self) -> None:
-        homes: dict[int, int] = {}
-        packed, typed = findings.prompts_of(self._connection, self.sessions), self.typed
-        for number in self.sessions:
-            is_first = True
-            for time, words in prompts_in(packed.pop(number, b"")):
-                if time == NO_TIME:
-                    typed.append(Typed(None, number))
-                elif (home := homes.setdefault(time << 32 | words, number)) == number:
-                    typed.append(Typed(time, number))
-                elif is_first:
-                    self._origins[number] = home
-                is_first = False
-
-    def events(self) -> list[tuple[int, Moment]]:
-        """Every moment, each once, with its session."""
-        names = {number: each.uuid for number, each in self.sessions.items()}
-        by_session: dict[int, list[Moment]] = {}
-        for number, event in findings.moments(self._connection, names):
-            by_session.setdefault(number, []).append(event)
-        return list(_own(self.sessions, by_session))
-
-    def materials(self, numbers: Collection[int], keeps: Keeps | None) -> Iterator[Material]:
-        """The material of some sessions, one session at a time: what passes `keeps` and no earlier one contains."""
-        names = {number: each.uuid for number, each in self.sessions.items() if number in numbers}
-        origins = {self._origins[number] for number in names if number in self._origins} & names.keys()
-        found: dict[int, Material] = {}
-        seen: set[int] = set()
-        for number, material in findings.materials(self._connection, names):
-            if number in origins:
-                found[number] = material
-            yield self._own_material(material, found.get(self._origins.get(number, -1)), seen, keeps)
-
-    @staticmethod
-    def _own_material(material: Material, origin: Material | None, seen: set[int], keeps: Keeps | None) -> Material:
-        """What the origin of a copy counted is not counted again: how much of it is a repetition is unknown."""
-        prompts = [e for e in material.prompts if _is_new(e, e.example, seen) and (keeps is None or keeps(e))]
-        rules = [e for e in material.rules if _is_new(e, e.text, seen) and (keeps is None or keeps(e))]
-        is_all_new = len(prompts) == len(material.prompts) and len(rules) == len(material.rules)
-        if is_all_new and origin is None:
-            return material
-        again = _counted_here(material, origin) if origin is not None else {}
-        return replace(material, prompts=tuple(prompts), rules=tuple(rules), **again)
-
-
-def _counted_here(material: Material, origin: Material) -> dict[str, tuple[CountedPhrase, ...]]:
-    found: dict[str, tuple[CountedPhrase, ...]] = {}
-    for name in _COUNTED:
-        known = {each.what for each in getattr(origin, name)}
-        found[name] = tuple(each for each in getattr(material, name) if each.what not in known)
-    return found
-
-
-def moments_of(connection: sqlite3.Connection, session: StoredSession, least_confidence: float) -> list[Moment]:
-    """The moments of one session, in order, without those that happened in subagents, are unsure or were marked as
-    wrong."""
-    labels = Labels(connection)
-    return [
-        event
-        for _, event in findings.moments(connection, {session.id: session.row.uuid})
-        if event.agent is None and event.confidence >= least_confidence and not labels.is_wrong(event.uuid, event.kind)
-    ]
-
-
-def _age(session: SessionOutline) -> tuple[int, int, int]:
-    return session.started or 0, session.ended or 0, session.id
-
-
-def _own(sessions: Iterable[int], moments: Mapping[int, Sequence[Moment]]) -> Iterator[tuple[int, Moment]]:
-    """Moments that are not copies. A copy has the uuid of its original or, if it got new ids, its time and words."""
-    homes: dict[tuple[object, ...], int] = {}
-    for number in sessions:
-        for event in moments.get(number, ()):
-            names = _names(event)
-            if all(homes.setdefault(name, number) == number for name in names):
-                yield number, event
-
-
-def _names(event: Moment) -> list[tuple[object, ...]]:
-    by_line = [(event.kind, event.uuid)] if event.uuid is not None else []
-    by_time = [(event.kind, event.time, event.evidence)] if event.time is not None else []
-    return [*by_line, *by_time]
-
-
-def _is_new(each: AskedPrompt | Rule, text: str, seen: set[int]) -> bool:
-    """Whether neither the line of a text nor its time and words were seen before. Keeps 64-bit hashes, which take a
-    sixth of the memory of the texts."""
-    names = {hash((type(each), each.uuid, text))}
-    if each.time is not None:
-        names.add(hash((type(each), each.time, text)))
-    is_new = seen.isdisjoint(names)
-    seen |= names
-    return is_new
 
 
 class Labelled(NamedTuple):
@@ -250,226 +108,6 @@ def take(connection: sqlite3.Connection, named: Labelled) -> None:
 def _text(uuid: str) -> str:
     """The uuid as valid text: an argument may contain bytes that are not UTF-8, which no line's uuid has."""
     return uuid.encode("utf-8", "replace").decode()
-
-
-SPAN = timedelta(days=28)
-"""How far before and after a change to look: long enough for some sessions, short enough for one way of working."""
-_FEWEST_PROMPTS = 10
-_MOST_OF_A_SORT = 3
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SAME_CHANGE = timedelta(days=1)
-
-
-class Week(Struct, frozen=True, kw_only=True):
-    week: str
-    """The date of its Monday."""
-    rate: Rate
-    kinds: dict[str, int]
-
-
-def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None) -> list[Week]:
-    """The weeks in which anything was typed or went wrong, in order."""
-    prompts: Counter[str] = Counter()
-    kinds: dict[str, dict[str, int]] = {}
-    quarters = Counter(each.time // (1000 * QUARTER_SECONDS) for each in typed if each.time is not None)
-    happened = [
-        (int(event.time.timestamp()) // QUARTER_SECONDS, event.kind.value) for event in events if event.time is not None
-    ]
-    week_of = _weeks_of({*quarters, *(quarter for quarter, _ in happened)}, zone)
-    for quarter, number in quarters.items():
-        if (week := week_of[quarter]) is not None:
-            prompts[week] += number
-    for quarter, kind in happened:
-        if (week := week_of[quarter]) is not None:
-            found = kinds.setdefault(week, {})
-            found[kind] = found.get(kind, 0) + 1
-    return [
-        Week(
-            week=week,
-            rate=Rate(sum(kinds.get(week, {}).values()), prompts.get(week, 0)),
-            kinds=kinds.get(week, {}),
-        )
-        for week in sorted({*prompts, *kinds})
-    ]
-
-
-def _weeks_of(quarters: Iterable[int], zone: tzinfo | None) -> dict[int, str | None]:
-    """The week of each quarter of an hour; None if a report of usage has no day for it either. Raises OverflowError for
-    a time that only damage can produce."""
-    calendar = Calendar(zone)
-    found: dict[int, str | None] = {}
-    for quarter in sorted(quarters):
-        if not is_moment(quarter * QUARTER_SECONDS * 1000):
-            raise OverflowError(f"quarter {quarter} lies in no year")
-        day = calendar.day(quarter)
-        found[quarter] = None if day is None else PERIODS["week"](day)
-    return found
-
-
-class TurningPoint(Struct, frozen=True, kw_only=True):
-    """Something that changed, and how often things went wrong in the four weeks before and after it."""
-
-    what: str
-    """`instructions`, `model` or `version`."""
-    name: str
-    time: datetime
-    session: str
-    uuid: str | None
-    before: Rate
-    after: Rate
-    change: str | None
-    """`more` or `less` after it, if that is unlikely to be chance."""
-
-
-def changes(
-    connection: sqlite3.Connection,
-    history: FrictionHistory,
-    moments: Sequence[tuple[int, Moment]],
-    is_now: Callable[[int, datetime | None], bool],
-    applied: Sequence[tuple[str, datetime]] = (),
-) -> list[TurningPoint]:
-    """The last few changes of each sort within the period, newest first, without those that have too few prompts before
-    or after. `applied` has the files that suggestions were put into, which no session shows."""
-    sessions = list(history.sessions.values())
-    changed = [
-        *_instructions(connection, history),
-        *_applied(applied, sessions),
-        *_first_seen("model", sessions),
-        *_first_seen("version", sessions),
-    ]
-    scales = _Scales(history, moments)
-    found: list[TurningPoint] = []
-    for what, name, session, uuid, time in sorted(changed, key=lambda each: each[-1], reverse=True):
-        if not is_now(session.id, time) or sum(each.what == what for each in found) >= _MOST_OF_A_SORT:
-            continue
-        past, present = scales.around(what, name)
-        before, after = past.rate(time - SPAN, time), present.rate(time, time + SPAN)
-        if min(before.exposure, after.exposure) >= _FEWEST_PROMPTS:
-            found.append(
-                TurningPoint(
-                    what=what,
-                    name=name,
-                    time=time,
-                    session=session.uuid,
-                    uuid=uuid,
-                    before=before,
-                    after=after,
-                    change=change(after, before),
-                )
-            )
-    return found
-
-
-_Told = tuple[str, str, SessionOutline, str | None, datetime]
-
-
-def _instructions(connection: sqlite3.Connection, history: FrictionHistory) -> Iterator[_Told]:
-    """Changes of instruction files; edits of a file within a day of each other are one change."""
-    last: dict[str, datetime] = {}
-    for each in instruction_changes(connection, history.sessions):
-        time = moment(each.time)
-        if time is not None and (each.path not in last or time - last[each.path] > _SAME_CHANGE):
-            yield "instructions", each.path, history.sessions[each.session], each.uuid, time
-        if time is not None:
-            last[each.path] = time
-
-
-def _applied(applied: Sequence[tuple[str, datetime]], sessions: Sequence[SessionOutline]) -> Iterator[_Told]:
-    """Applied suggestions, each with the last session before it that it concerns."""
-    for path, time in applied:
-        began = time.timestamp() * 1000
-        folder = _concerned(path)
-        earlier = [each for each in sessions if (each.started or 0) < began and _is_below(each.project, folder)]
-        if earlier:
-            yield "instructions", path, max(earlier, key=lambda each: each.started or 0), None, time
-
-
-def _first_seen(what: str, sessions: Sequence[SessionOutline]) -> Iterator[_Told]:
-    """The first session of every model or version, except those used from the beginning."""
-    seen: set[str] = set()
-    for session in sorted(sessions, key=lambda each: each.started or 0):
-        names = session.models if what == "model" else session.versions
-        if seen.issuperset(names):
-            continue
-        time = moment(session.started)
-        fresh = [name for name in names if name not in seen and not name.startswith("<")]
-        if fresh and seen and time is not None:
-            yield what, fresh[-1], session, None, time
-        seen.update(names)
-
-
-def _concerned(path: str) -> str | None:
-    """The folder whose sessions an instruction file applies to; None for all sessions."""
-    kind = PureWindowsPath if "\\" in path else PurePosixPath
-    folder = kind(path).parent
-    folder = folder.parent if folder.name == ".claude" else folder
-    return str(folder) if folder.is_absolute() else None
-
-
-class _Scale:
-    """The times of prompts and moments, in order, to compute rates from."""
-
-    def __init__(self) -> None:
-        self.prompts: list[int] = []
-        self.moments: list[datetime] = []
-
-    def rate(self, since: datetime, until: datetime) -> Rate:
-        found = bisect_left(self.moments, until) - bisect_left(self.moments, since)
-        return Rate(
-            found, bisect_left(self.prompts, _not_before(until)) - bisect_left(self.prompts, _not_before(since))
-        )
-
-
-class _Scales:
-    """A scale for all sessions, and one for those that a change concerns."""
-
-    def __init__(self, history: FrictionHistory, moments: Sequence[tuple[int, Moment]]) -> None:
-        self._history, self._moments = history, moments
-        self._known: dict[tuple[str, str] | None, _Scale] = {}
-
-    def around(self, what: str, name: str) -> tuple[_Scale, _Scale]:
-        """The scales for before and after a change. For an instruction file both cover the sessions of its folder; a
-        model or a version is compared with everything that was used before it."""
-        concerned = self._of((what, name))
-        return (concerned if what == "instructions" else self._of(None)), concerned
-
-    def _of(self, named: tuple[str, str] | None) -> _Scale:
-        if named not in self._known:
-            self._known[named] = self._made(self._chosen(*named) if named is not None else None)
-        return self._known[named]
-
-    def _chosen(self, what: str, name: str) -> set[int]:
-        sessions = self._history.sessions.values()
-        if what == "instructions":
-            folder = _concerned(name)
-            return {each.id for each in sessions if _is_below(each.project, folder)}
-        if what == "model":
-            return {each.id for each in sessions if name in each.models}
-        return {each.id for each in sessions if name in each.versions}
-
-    def _made(self, chosen: set[int] | None) -> _Scale:
-        """The scale of some sessions, or of all."""
-        scale, typed = _Scale(), self._history.typed
-        scale.prompts = sorted(
-            [time for time, number in typed if time is not None and (chosen is None or number in chosen)]
-        )
-        scale.moments = sorted(
-            event.time
-            for number, event in self._moments
-            if event.time is not None and (chosen is None or number in chosen)
-        )
-        return scale
-
-
-def _not_before(time: datetime) -> int:
-    """A time in milliseconds, rounded up."""
-    return -((_EPOCH - time) // timedelta(milliseconds=1))
-
-
-def _is_below(project: str | None, folder: str | None) -> bool:
-    if folder is None:
-        return True
-    return project is not None and f"{project}/".replace("\\", "/").startswith(f"{folder}/".replace("\\", "/"))
 
 
 LEAST_CONFIDENCE = 0.5
@@ -670,15 +308,15 @@ class _Retrospect:
             typed = [each for each in typed if each.session == self._ask.session.id]
         if filters.since is None and filters.until is None:
             return typed
-        first = _not_before(filters.since) if filters.since is not None else NO_TIME
-        end = _not_before(filters.until) if filters.until is not None else -NO_TIME
+        first = not_before(filters.since) if filters.since is not None else NO_TIME
+        end = not_before(filters.until) if filters.until is not None else -NO_TIME
         return [each for each in typed if each.time is not None and first <= each.time < end]
 
     def _typed_before(self) -> list[Typed]:
         """The prompts for which `_is_before` holds."""
         asked, since = self._ask.session, self._ask.filters.since
         if asked is None:
-            end = _not_before(since) if since is not None else NO_TIME
+            end = not_before(since) if since is not None else NO_TIME
             return [each for each in self._history.typed if each.time is not None and each.time < end]
         end = asked.row.started if asked.row.started is not None else NO_TIME
         others = (each for each in self._history.typed if each.session != asked.id)
@@ -712,8 +350,8 @@ class _Retrospect:
         """The same materials; what each shows of the instructions of its own project is noted."""
         for each in materials:
             for shown in each.shown:
-                folder = _concerned(shown.path) if shown.path else None
-                if folder is None or _is_below(each.project, folder) or _is_below(folder, each.project):
+                folder = concerned(shown.path) if shown.path else None
+                if folder is None or is_below(each.project, folder) or is_below(folder, each.project):
                     self._shown.setdefault(each.project, []).append(shown)
             yield each
 

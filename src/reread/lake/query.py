@@ -119,7 +119,7 @@ def scan_costs(lake: DeltaLake, months: Collection[str]) -> list[ScanCost]:
     ]
 
 
-# What two sessions contain belongs to the earlier one, as in `archive.friction_report.FrictionHistory`.
+# What two sessions contain belongs to the earlier one, as in `archive.friction_history.FrictionHistory`.
 _AGED = """SELECT key, id, project, started, {0}, row_number() OVER (
         ORDER BY coalesce(epoch_ms(started), 0), coalesce(epoch_ms(ended), 0), key) AS age
     FROM session WHERE len({0}) > 0"""

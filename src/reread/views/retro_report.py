@@ -17,7 +17,8 @@ from .text import cells, hanging, harmless, inline_markdown, one_line, shorten, 
 from .values import Document, View, dollars, utc, when
 
 if TYPE_CHECKING:
-    from reread.archive.friction_report import FrictionGroup, Retro, TurningPoint, Week
+    from reread.archive.friction_report import FrictionGroup, Retro
+    from reread.archive.friction_trends import TurningPoint, Week
     from reread.features.activity import Rate
     from reread.features.friction.detection import Moment
     from reread.features.friction.patterns import RepeatedPattern
