@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from reread.features.friction.material import AskedPrompt, CountedPhrase, Material, Rule
 from reread.features.friction.detection import FrictionKind, Moment
+from reread.features.friction.material import AskedPrompt, CountedPhrase, Material, Rule
 from reread.index import findings
 from reread.index.findings import NO_TIME, prompts_in
 from reread.index.sessions import SessionOutline, StoredSession

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from reread.errors import BadInput, printable
 from reread.features.activity import Rate, change
+from reread.features.friction.detection import PRINTED_NAMES, Cause, FrictionKind, Moment, money_of
 from reread.features.friction.material import AskedPrompt, Material, Rule
 from reread.features.friction.patterns import PatternKind, RepeatedPattern, find_patterns
-from reread.features.friction.detection import PRINTED_NAMES, Cause, FrictionKind, Moment, money_of
 from reread.features.friction.stated import ShownInstructions, Stated, with_shown
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
 from reread.index import findings, meta, user_data
