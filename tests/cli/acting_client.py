@@ -64,7 +64,7 @@ class Heard:
             self._rest += chunk
         line, _, self._rest = self._rest.partition(b"\n")
         frame: Json = json.loads(line)
-        if frame["type"] != "control_request" or frame["request"]["subtype"] != "initialize":
+        if frame["type"] != "control_request" or frame["request"]["subtype"] not in ("initialize", "get_context_usage"):
             return frame
         HOOKS.update(frame["request"].get("hooks") or {})
         said = {

@@ -383,3 +383,15 @@ def test_what_a_rule_let_through_is_told_by_show(scratch: Scratch) -> None:
     assert (scratch.work / "made.txt").exists()
     shown = reread_here("show", session, env=ours(scratch))
     assert "allowed by the rule Bash(touch:*)" in shown.out
+
+
+def test_what_filled_the_context_is_counted_by_the_client(scratch: Scratch) -> None:
+    (scratch.work / "CLAUDE.md").write_text("Use tabs, never spaces.\n" * 20)
+    with Running(scratch, "mock:text(hi)") as run:
+        run.finish()
+    told = asked(scratch, "context", "@last")["compositions"][-1]
+    assert not told["is_estimate"]
+    assert told["total_tokens"] > 0
+    parts = {(part["kind"], part["name"].rpartition("/")[2]): part["tokens"] for part in told["parts"]}
+    assert parts["memory", "CLAUDE.md"] > 0
+    assert parts["system", "System prompt"] > 0

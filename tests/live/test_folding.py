@@ -57,6 +57,21 @@ def test_a_run_is_a_session_with_the_prompts_that_were_sent() -> None:
     assert session.coverage.is_complete
 
 
+def test_what_fills_the_context_is_kept_where_it_was_asked() -> None:
+    def asked(request: str, subtype: str) -> Crossed:
+        return sent(
+            json.dumps({"type": "control_request", "request_id": request, "request": {"subtype": subtype}}).encode()
+        )
+
+    def answered(request: str) -> bytes:
+        given = {"subtype": "success", "request_id": request, "response": {"totalTokens": 9}}
+        return frames.frame("control_response", response=given)
+
+    other: list[Crossed | bytes] = [asked("r1", "get_settings"), answered("r1")]
+    run = a_capture(an_init(), *other, asked("r2", "get_context_usage"), answered("r2"))
+    assert [told for _, told in fold(run, "run.wire").contexts] == [{"totalTokens": 9}]
+
+
 def test_a_prompt_belongs_to_the_session_that_answers_it() -> None:
     second = "22222222-2222-4333-8444-555555555555"
     cleared = an_init(session_id=second)

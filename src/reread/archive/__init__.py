@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         answers,
         billing,
         cache_report,
+        context_report,
         explain,
         file_history,
         filters,

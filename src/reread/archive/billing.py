@@ -25,16 +25,20 @@ from .usage_report import UnpricedModel, UsageLimits, UsageQuestion, UsageReport
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from reread.archive import cache_report, explain
+    from reread.archive import cache_report, context_report, explain, inner, listing
     from reread.ingest import cold_usage
 
     from .cache_report import CacheReport
+    from .context_report import ContextAnswer, Offered
     from .explain import Explained
     from .inner import InnerArchive
     from .listing import SessionName
 else:
     cold_usage = lazy.module("reread.ingest.cold_usage")
     cache_report = lazy.module("reread.archive.cache_report")
+    context_report = lazy.module("reread.archive.context_report")
+    inner = lazy.module("reread.archive.inner")
+    listing = lazy.module("reread.archive.listing")
     explain = lazy.module("reread.archive.explain")
 
 
@@ -263,6 +267,19 @@ class ArchiveBilling:
         archive.reprice()
         with snapshot(archive.connection):
             return explain.Explainer(archive.connection, archive.reader, archive.prices, archive.find).explain(name)
+
+    def context(self, session: SessionName) -> ContextAnswer:
+        """What fills the context of a session, and what its compactions cost."""
+        return context_report.context_of(self._archive.session(session))
+
+    def offered(self, base: Filter | None = None, **filters: Unpack[FilterOptions]) -> list[Offered]:
+        """The skills, agents, MCP servers and memory files in the context of sessions, how often they were used and
+        what they cost, the dearest first: `archive.billing.offered(since="30d")`. Reads these sessions from the
+        safe."""
+        archive = self._archive
+        archive.reprice()
+        chosen = list(listing.listed(archive.connection, make_filter(base, filters), inner.CLEANUP_DAYS))
+        return context_report.offered_in(archive.session(each) for each in chosen)
 
     def unpriced_models(self) -> list[UnpricedModel]:
         """Models with requests that have no price, each API response once; the model with the most tokens first."""

@@ -104,6 +104,7 @@ COMMANDS: dict[str, str] = {
     "usage": "report tokens and cost by day, session, model, project and more",
     "budget": "set budgets per day, week or month, and see where you stand",
     "cache": "report what the prompt cache saved and what rebuilding it cost",
+    "context": "show what fills a context, and what is offered and never used",
     "explain": "explain a cost: the lines it comes from, the price, the arithmetic",
     "statusline": "print a status line for Claude Code: cost, burn rate, context, limits",
     "hook": "import sessions as they end, with a hook in Claude Code's settings",

@@ -194,8 +194,17 @@ class _Run:
             watched = self._keyboard.watched(self._typed) if self._reader is not None else contextlib.nullcontext()
             with watched:
                 await talk.turn(prompt, images, is_typed=is_typed)
+        if self._client.capture is not None:
+            asked = self._ask_context()
+            await asked if not self._is_interactive else self._background.send(asked)
         if self._reader is not None and talk.was_interrupted:
             self._reader.take_back()
+
+    async def _ask_context(self) -> None:
+        """Has the client say what fills its context, which the capture then has. Counting it costs nothing."""
+        with contextlib.suppress(ClientError, ClientRefused, TimeoutError):
+            async with asyncio.timeout(_COUNTS_WITHIN):
+                await self._client.context_usage()
 
     async def _next_prompt(self) -> str | None:
         """The prompt that was queued, or else is typed now; None at Ctrl-D."""
@@ -283,6 +292,8 @@ _KEYS = (
     "Up and Down go through earlier prompts that begin like this one; Tab completes /commands and @files",
     "what you enter while Claude works is sent when it is done; Ctrl-C interrupts and gives it back to edit",
 )
+_COUNTS_WITHIN = 3.0
+"""Seconds in which the client counts its context; it asks the API, which took 1.2 over loopback."""
 _ROWS_BELOW = 2
 """What is typed and queued, and the status."""
 _OTHERS = "Ctrl-D or /exit ends the session; other commands go to Claude Code"

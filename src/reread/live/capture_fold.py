@@ -22,6 +22,7 @@ from reread.records import (
     User,
     decode,
     decode_all,
+    parse_or_none,
 )
 from reread.records.frames import ControlCancelRequest, ControlRequest, ControlResponse, MessageStart, decode_api_event
 from reread.sessions import Captured, Final, MessageTiming, ToolPermission, WithdrawnBlock
@@ -96,6 +97,8 @@ class _Fold:
         self._asked: dict[str, str] = {}
         """Call ids, by the id of the permission request."""
         self._permissions: dict[str, ToolPermission] = {}
+        self._context_asked: set[str | None] = set()
+        self._contexts: list[tuple[datetime | None, Any]] = []
         self._cwd: str | None = None
         self._version: str | None = None
         self._first: datetime | None = None
@@ -123,6 +126,7 @@ class _Fold:
             finals=self._finals,
             permissions=self._permissions,
             timings=tuple(message.timing for name, message in self._messages.items() if name is not None),
+            contexts=tuple(self._contexts),
             started=self._first,
             ended=self._last,
             lines=self._lines,
@@ -146,6 +150,10 @@ class _Fold:
         self._take(record, line)
         if isinstance(record, Init):
             self._cwd, self._version = record.cwd or self._cwd, record.claude_code_version or self._version
+        if isinstance(record, ControlResponse) and self._context_asked:
+            answer = parse_or_none(record.response)
+            if isinstance(answer, dict) and answer.get("request_id") in self._context_asked:
+                self._contexts.append((line.time, answer.get("response")))
         if not isinstance(record, _CONTROL) and not self._is_repeated(record):
             self._records.append(self._dated(record, line.time))
 
@@ -158,6 +166,8 @@ class _Fold:
         answered = [event for event in self._stream.sent(line.raw) if isinstance(event, events.PermissionAnswered)]
         for event in answered:
             self._answered(event, line.time)
+        if isinstance(record, ControlRequest) and b'"get_context_usage"' in line.raw:
+            self._context_asked.add(record.request_id)
         if isinstance(record, User):
             self._sent.add(record.text)
             if not self._is_repeated(record):

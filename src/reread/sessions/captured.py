@@ -109,6 +109,8 @@ class Captured(Struct, frozen=True, kw_only=True):
     permissions: Mapping[str, ToolPermission]
     """By the id of the call."""
     timings: tuple[MessageTiming, ...]
+    contexts: tuple[tuple[datetime | None, Any], ...] = ()
+    """What the client answered when it was asked what fills its context."""
     started: datetime | None
     ended: datetime | None
     lines: int
