@@ -600,7 +600,7 @@ def test_model_mode_and_thinking_are_steered_by_commands(place: Place) -> None:
     asked = [
         json.loads(line[30:])["request"]
         for line in place.captured.splitlines()
-        if "> {" in line[:32] and '"control_request"' in line and '"initialize"' not in line
+        if "> {" in line[:32] and '"control_request"' in line and '"set_' in line
     ]
     assert asked[:3] == [
         {"subtype": "set_model", "model": "haiku"},
