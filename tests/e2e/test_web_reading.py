@@ -383,6 +383,7 @@ def test_copies_of_a_session_lead_to_each_other(opened: Opened) -> None:
         page.wait_for_url("**/s/kept-twice~*")
         expect(page.locator(".copies a")).to_have_count(1)
         seen.append((page.url.removeprefix(opened.server.base), page.get_by_text("Only here.").count()))
+        page.locator(".copies summary").click()
         page.locator(".copies a").click()
         page.wait_for_url(lambda address: not address.endswith(seen[-1][0]))
     assert sorted(name for name, _ in seen) == sorted(address or "" for address in addresses)

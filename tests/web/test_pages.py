@@ -6,7 +6,9 @@ import json
 import os
 import re
 import shutil
+import struct
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -161,7 +163,7 @@ def test_a_session_shows_turns_outline_map_and_branches(site: Asking) -> None:
     assert any("found an oscillation" in site.part(part).text for part in later)
     assert site.get(f"/s/{LANTERN}/part/m-nobody").status_code == 404
     assert "?at=m-beacon#m-beacon" in page.links()
-    kinds = [tag["class"] for tag in page.of("rect")]
+    kinds = [tag["class"] for tag in site.part(f"/s/{LANTERN}/map").of("rect")]
     assert kinds.count("prompt") == 4
     assert kinds.count("failed") == 1
 
@@ -325,9 +327,9 @@ def test_a_branch_that_was_left_can_be_read(tmp_path: Path) -> None:
         page = site.page("/s/forked")
         assert "went second" in page.text
         assert "went first" not in page.text
-        ways = [link for link in page.links() if link.startswith("?branch=") and "from" not in link]
+        ways = [link for link in site.page("/s/forked/branches").links() if "?branch=" in link]
         assert len(ways) == 2
-        left = site.page(f"/s/forked{ways[1]}")
+        left = site.page(ways[1])
         assert "went first" in left.text
         assert "This branch was left behind" in left.text
         assert "went first" in site.page("/s/forked?at=m-first").text, "a link finds the branch by itself"
@@ -446,7 +448,7 @@ def test_two_branches_are_compared(tmp_path: Path) -> None:
     ).write(tmp_path / "claude" / "projects")
     a_session(a_prompt("alone"), a_reply("yes"), id="single").write(tmp_path / "claude" / "projects")
     with asking(tmp_path / "home", tmp_path / "claude") as site:
-        [link] = [link for link in site.page("/s/forked").links() if "/compare" in link]
+        [link] = [link for link in site.part("/s/forked/branches").links() if "/compare" in link]
         for page in (site.page(link), site.page("/s/forked/compare")):
             for words in ("The first prompt is the same", "the first way", "went second", "a.py", "one = 1"):
                 assert words in page.text
@@ -693,3 +695,27 @@ def test_a_session_that_grew_is_read_again(site: Asking, claude: Path) -> None:
     with Archive(site.home, [claude]) as archive:
         archive.sync()
     assert "as you like" in site.page(f"/s/{HARBOUR}").text
+
+
+def test_an_image_has_an_address_of_its_own_that_never_changes(tmp_path: Path) -> None:
+    picture = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 960, 600) + bytes(20_000)
+    source = {"type": "base64", "media_type": "image/png", "data": b64encode(picture).decode()}
+    image = {"type": "image", "source": source}
+    a_session(
+        a_prompt("look", image),
+        a_reply(a_tool_call("Read", {"file_path": "a.png"}, id="r")),
+        a_tool_result([image], of="r"),
+        id="drawn",
+    ).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.page("/s/drawn")
+        [shown] = page.of("img")
+        assert (shown["width"], shown["height"], shown["loading"]) == ("480", "300", "lazy")
+        assert "base64" not in site.get("/s/drawn").text
+        [later] = [tag["data-part"] for tag in page.of("details") if "data-part" in tag]
+        assert site.part(str(later)).of("img")[0]["src"] == shown["src"], "the same bytes have the same address"
+        answer = site.get(str(shown["src"]))
+        assert answer.content == picture
+        assert answer.headers["content-type"] == "image/png"
+        assert "immutable" in answer.headers["cache-control"]
+        assert site.get("/s/drawn/image/none").status_code == 404

@@ -246,14 +246,15 @@ def test_corrections_are_on_the_map_of_their_session_and_in_its_head(rough: Aski
     page = rough.page(f"/s/{ONE}")
     assert "2 corrections, 1 " in page.text
     assert f"/retro?session={ONE}" in page.links()
-    assert [tag.get("class") for tag in page.of("rect")].count("corrected") == 2
-    mark = [tag for tag in page.of("a") if "data-piece" in tag][1]
+    marks = rough.part(f"/s/{ONE}/map")
+    assert [tag.get("class") for tag in marks.of("rect")].count("corrected") == 2
+    mark = [tag for tag in marks.of("a") if "data-piece" in tag][1]
     assert mark["href"] == f"?at=m-{event.uuid}#m-{event.uuid}"
-    assert "correction: no, that is wrong" in page.text, "the tip"
+    assert "correction: no, that is wrong" in marks.text, "the tip"
     judged(rough, wrong(event), by_script=True)
     page = rough.page(f"/s/{ONE}")
     assert "1 correction, 1 " in page.text
-    assert len([tag for tag in page.of("a") if "data-piece" in tag]) == 1
+    assert len([tag for tag in rough.part(f"/s/{ONE}/map").of("a") if "data-piece" in tag]) == 1
 
 
 def hostile_group(group: FrictionGroup) -> FrictionGroup:

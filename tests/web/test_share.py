@@ -98,8 +98,8 @@ def test_some_turns_of_a_branch_as_markdown(site: Asking) -> None:
     assert "something else" in whole and "and then?" not in whole
     second = site.get("/s/talk/markdown?turns=2").text
     assert second.startswith("## 2. You") and "Slept." in second and "push with" not in second
-    links = read(site.get("/s/talk").text).links()
-    left = next(found[1] for link in links if (found := re.fullmatch(r"\?branch=(b-(?!main).+)", link)))
+    links = read(site.get("/s/talk/branches").text).links()
+    left = next(found[1] for link in links if (found := re.fullmatch(r"/s/talk\?branch=(b-(?!main).+)", link)))
     assert "and then?" in site.get(f"/s/talk/markdown?turns=2&branch={left}").text
     assert site.get("/s/talk/markdown?turns=9").status_code == 400
     assert site.get("/s/talk/markdown?turns=x").status_code == 400

@@ -27,8 +27,8 @@ LONGEST_PIECE = 40
 FIRST_STEPS, NEXT_STEPS = 30, 120
 """How many steps are sent at first, and each time more are requested."""
 MOST_MARKS = 700
-MOST_PROMPTS = 3_000
-"""Prompts in an outline at first; the others are loaded on request."""
+MOST_PROMPTS = 100
+"""Prompts in an outline at first; the others follow the first screen."""
 MOST_LANES = 5
 """Lanes of the graph of branches; branches that would be further out are drawn in the last."""
 LONGEST_LEAD = 160

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -22,7 +23,7 @@ from reread.features.edits.net import FileDiff, files_at
 from reread.views.html import parts
 from reread.views.html.branch_table import compared_branches
 from reread.views.html.content import anchor, coloured_lines
-from reread.views.html.session import SessionParts
+from reread.views.html.session import SessionParts, branch_label
 from reread.views.numbers import duration, money, nano, tokens
 from reread.views.retro_report import kinds_line
 
@@ -37,6 +38,7 @@ from .session_view import (
     more_of,
     part_base,
     part_in,
+    picture_base,
     record_in,
     sought,
     states_in,
@@ -94,11 +96,12 @@ def show(request: Request) -> Response:
             tag_names=tag_names(pages.site_of(request).library),
             branch=branch_pages.name,
             is_active=branch_pages.branch.active,
-            branch_rows=branch_rows(view.session, branch_pages.name),
+            branch_label=branch_label(branch_pages.branch),
             page_slice=page_slice,
             is_whole=is_whole,
             part_base=base,
             agent_base=base,
+            picture_base=picture_base(request),
             friction=kinds_line(moments),
             marks=lambda: [*branch_pages.marks, *friction_marks(branch_pages, moments)],
             took=_took(lead),
@@ -141,6 +144,31 @@ def outline(request: Request) -> Response:
         return pages.fragment("prompts.html", rows=rows[pages.number(request, "from") :])
 
 
+def branches(request: Request) -> Response:
+    """The list of branches, when it is opened."""
+    with _viewed(request) as (view, pooled):
+        shown = view.branch(pages.value(request, "branch")).name
+        values = {"branch_rows": branch_rows(view.session, shown), "branch": shown, "name": pooled.name}
+        return pages.part(request, "branch_list.html", "Branches", f"/s/{pooled.name}", **values)
+
+
+def marks_of(request: Request) -> Response:
+    """The map beside a conversation, which follows its first screen."""
+    with _viewed(request) as (view, pooled):
+        branch_pages = view.branch(pages.value(request, "branch"))
+        return pages.fragment("map.html", marks=[*branch_pages.marks, *friction_marks(branch_pages, pooled.moments())])
+
+
+def image(request: Request) -> Response:
+    """An image of the session, by the name of its bytes: what has this address never changes."""
+    with _viewed(request) as (view, _):
+        found = view.images.get(request.path_params["image"])
+    if found is None:
+        raise HTTPException(404)
+    headers = {"cache-control": "private, max-age=31536000, immutable"}
+    return Response(b64decode(found.data), media_type=found.kind, headers=headers)
+
+
 def sidebar(request: Request) -> Response:
     """What surrounds a conversation that grew: new prompts, and everything from its title to its map unless the page
     already has it."""
@@ -160,7 +188,6 @@ def sidebar(request: Request) -> Response:
             page=lead,
             cost=pooled.stored.row.nanodollars,
             unpriced=pooled.stored.row.unpriced_tokens,
-            branch_rows=branch_rows(view.session, branch_pages.name),
             branch=branch_pages.name,
             is_active=branch_pages.branch.active,
             view=view,

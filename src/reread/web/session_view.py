@@ -22,11 +22,11 @@ from reread.features.edits.history import FileHistory, ReadBackup
 from reread.features.edits.net import Comparison, FileDiff, SessionEdits, compare
 from reread.features.search_text import Field
 from reread.loading import edits_of
-from reread.records import Record
+from reread.records import Record, ToolResult, User
 from reread.sessions import Branch, Conversation, Session
 from reread.views.html import call_parts, parts
 from reread.views.html.call_parts import raw_of
-from reread.views.html.content import anchor
+from reread.views.html.content import Picture, anchor, pictures
 from reread.views.html.session import SessionParts
 
 from . import pages
@@ -141,6 +141,16 @@ class SessionView:
         return self._parts.figures()
 
     @cached_property
+    def images(self) -> dict[str, Picture]:
+        """Every image, by the name of its bytes."""
+        talks: list[Conversation] = [self.session, *self.session.subagents]
+        users = (record for talk in talks for record in talk.records if isinstance(record, User))
+        blocks = [block for record in users for block in record.blocks]
+        results = [block.content for block in blocks if isinstance(block, ToolResult)]
+        inner = [block for content in results if isinstance(content, list) for block in content]
+        return {each.name: each for each in pictures([*blocks, *inner]) if each.kind}
+
+    @cached_property
     def files(self) -> list[parts.ChangedFile]:
         return self._parts.file_rows(self.net_changes)
 
@@ -220,7 +230,8 @@ def more_of(view: SessionView, request: Request) -> Response:
     else:
         page_slice = branch_pages.slice(pages.number(request, "from"), NEXT_STEPS)
     base = "" if pages.value(request, "whole") or pages.value(request, "parts") else part_base(request)
-    body = pages.render("pieces.html", page_slice=page_slice, part_base=base, agent_base=part_base(request))
+    bases = {"part_base": base, "agent_base": part_base(request), "picture_base": picture_base(request)}
+    body = pages.render("pieces.html", page_slice=page_slice, **bases)
     return HTMLResponse(body, headers={"x-next": str(page_slice.next), "x-first": str(page_slice.first)})
 
 
@@ -231,13 +242,21 @@ def part_base(request: Request) -> str:
     return f"/{kind}/{pages.quoted(name)}/part/"
 
 
+def picture_base(request: Request) -> str:
+    """The address below which the images of a saved session are, by name; empty for a running one, which holds them."""
+    name = request.path_params.get("session")
+    return f"/s/{pages.quoted(name)}/image/" if name else ""
+
+
 def part_in(view: SessionView, request: Request) -> Response:
     """The folded part at a place."""
     found = view.branch(pages.value(request, "branch")).part(request.path_params["anchor"])
+    images = picture_base(request)
     if isinstance(found, parts.AgentPart):
-        return pages.fragment("agent.html", agent=found, part_base=part_base(request), agent_base=part_base(request))
+        base = part_base(request)
+        return pages.fragment("agent.html", agent=found, part_base=base, agent_base=base, picture_base=images)
     if isinstance(found, parts.CallPart):
-        return pages.fragment("call.html", item=found)
+        return pages.fragment("call.html", item=found, picture_base=images)
     raise HTTPException(404)
 
 

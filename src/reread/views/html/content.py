@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterable, Iterator, Sequence
@@ -134,12 +135,30 @@ _KINDS = (
     (b"GIF89a", "image/gif"),
 )
 """Image types by their first bytes. SVG is left out because it can contain scripts."""
+_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
+"""Of a JPEG, the markers of the segments that name its size."""
+WIDEST_PICTURE = (480, 384)
+"""Width and height of an image in a page, until one opens it."""
 
 
 class Picture(NamedTuple):
-    address: str
-    """A `data:` address; empty if the image cannot be shown."""
     label: str
+    kind: str = ""
+    """Its media type; empty if the image cannot be shown."""
+    data: str = ""
+    """In base64."""
+    shown: tuple[int, int] | None = None
+    """Width and height in a page, so that it keeps its place before it is loaded; None if unknown."""
+
+    @property
+    def inside(self) -> str:
+        """An address that holds the image itself."""
+        return f"data:{self.kind};base64,{self.data}"
+
+    @property
+    def name(self) -> str:
+        """What an address of its own calls it: the same bytes have the same name."""
+        return sha256(self.data.encode()).hexdigest()[:24]
 
 
 def pictures(blocks: Iterable[Any]) -> Iterator[Picture]:
@@ -149,27 +168,49 @@ def pictures(blocks: Iterable[Any]) -> Iterator[Picture]:
             yield _picture(block)
         elif isinstance(block, Document):
             kind = one_line((block.source.media_type if block.source else None) or "unknown type")[:60]
-            yield Picture("", f"document {one_line(block.title or '')[:200]} ({kind})")
+            yield Picture(f"document {one_line(block.title or '')[:200]} ({kind})")
 
 
 def _picture(block: Image) -> Picture:
     source = block.source
     if source is None or source.data is None:
         where = one_line((source.url if source is not None else None) or "nowhere")[:200]
-        return Picture("", f"image at {where}, not fetched")
+        return Picture(f"image at {where}, not fetched")
     if len(source.data) > LARGEST * 4 // 3:
-        return Picture("", f"image of {size(len(source.data) * 3 // 4)}, too large to show")
+        return Picture(f"image of {size(len(source.data) * 3 // 4)}, too large to show")
+    data = "".join(source.data.split())
     try:
-        raw = b64decode("".join(source.data.split()), validate=True)
+        raw = b64decode(data, validate=True)
     except (Error, ValueError):
-        return Picture("", "image whose data is damaged")
+        return Picture("image whose data is damaged")
     kind = _kind(raw)
     if kind is None:
         named = one_line(source.media_type or "unknown type")[:60]
-        return Picture("", f"{named} of {size(len(raw))}, which is no image")
-    from base64 import b64encode
+        return Picture(f"{named} of {size(len(raw))}, which is no image")
+    return Picture(f"{kind}, {size(len(raw))}", kind, data, _fitted(_dimensions(kind, raw)))
 
-    return Picture(f"data:{kind};base64,{b64encode(raw).decode()}", f"{kind}, {size(len(raw))}")
+
+def _fitted(found: tuple[int, ...]) -> tuple[int, int] | None:
+    """Width and height, so small that they fit."""
+    if len(found) != 2 or not all(found):
+        return None
+    scale = min(1.0, *(most / side for most, side in zip(WIDEST_PICTURE, found, strict=True)))
+    return round(found[0] * scale) or 1, round(found[1] * scale) or 1
+
+
+def _dimensions(kind: str, raw: bytes) -> tuple[int, ...]:
+    """The width and height that an image says it has; empty if it says none that is understood here."""
+    if kind == "image/jpeg":
+        at = 2
+        while raw[at : at + 1] == b"\xff" and len(raw) > at + 9:
+            if raw[at + 1] in _FRAMES:
+                return struct.unpack(">HH", raw[at + 5 : at + 9])[::-1]
+            at += 2 + int.from_bytes(raw[at + 2 : at + 4], "big")
+        return ()
+    layout, at = ("<HH", 6) if kind == "image/gif" else (">II", 16) if kind == "image/png" else ("<HH", 26)
+    if len(raw) < at + 8 or (kind == "image/webp" and raw[12:16] != b"VP8 "):
+        return ()
+    return struct.unpack_from(layout, raw, at)
 
 
 def _kind(raw: bytes) -> str | None:

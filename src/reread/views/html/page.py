@@ -124,6 +124,7 @@ def environment() -> Environment:
     made.globals |= {
         "part_base": "",
         "agent_base": "",
+        "picture_base": "",
         "later_from": 0,
     }  # a page that loads folded parts later sets their addresses
     return made

@@ -271,16 +271,26 @@
     follow();
     if (matchMedia("(max-width: 70rem)").matches) outline.open = false;
   }
-  if (outline) outline.addEventListener("click", async event => {
-    const link = event.target.closest("a[data-outline]");
-    if (!link) return;
-    event.preventDefault();
+  const name = async link => {
     const answer = await ask(`${base}/outline?branch=${branch}&from=${link.dataset.outline}`);
     const rows = parsed(await answer.text());
     if (!answer.ok) { say(rows.textContent.trim()); return; }
     one("ol", outline).append(rows);
     link.parentElement.remove();
+    follow();
+  };
+  if (outline) outline.addEventListener("click", event => {
+    const link = event.target.closest("a[data-outline]");
+    if (link) { event.preventDefault(); name(link); }
   });
+  // What is beside the first screen follows it: the map, and the prompts of a long outline.
+  const surround = async () => {
+    const map = one("[data-map]", layout), link = outline && one("a[data-outline]", outline);
+    const answer = map && await ask(map.dataset.map);
+    if (answer && answer.ok && map.isConnected) map.replaceWith(parsed(await answer.text()));
+    if (link && link.isConnected) await name(link);
+  };
+  arrived.then(surround);
 
   // Additions to a session while it runs.
   const isAtEnd = () => scrollY + innerHeight > document.documentElement.scrollHeight - 160;
@@ -323,7 +333,7 @@
       document.title = `${title} · reread`;
     }
     window.reread.renewMarks(one(".marks", got));
-    for (const what of [".where", ".so-far", ".branches-place", ".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
+    for (const what of [".where", ".so-far", ".branches-place", ".figures", ".map"]) one(what, layout).replaceWith(one(what, got));
     for (const each of isUnfolded ? all(".branch-list details", layout) : []) each.open = true;
     const friction = one(".friction-line", got), before = one(".friction-line", layout);
     if (before) before.remove();

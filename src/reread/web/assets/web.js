@@ -207,6 +207,8 @@
     }
   }, true);
 
+  for (const part of all("details[data-load][open]")) part.dispatchEvent(new Event("toggle"));
+
   // Going back restores what was unfolded; otherwise the link that was followed could be hidden.
   const folding = "main.retro details, #hits .others";
   const unfolded = history.state && history.state.unfolded;
