@@ -7,7 +7,7 @@ import io
 import json
 import re
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -330,3 +330,30 @@ def test_after_a_long_absence_pages_show_the_last_days_there_were(tmp_path: Path
     assert "3 prompts" in friction.text
     for asked in chosen:
         assert "this is everything" not in asked.text
+
+
+def test_a_span_begins_on_one_day_on_every_page_and_the_dearest_session_of_a_week_counts_that_week(
+    tmp_path: Path,
+) -> None:
+    now = datetime.now(UTC)
+    early, late = ((now - timedelta(days=days)).replace(hour=0, minute=1) for days in (6, 0))
+    stamp = "{:%Y-%m-%dT%H:%M:%S.000Z}"
+    for name, times in {"old": (now - timedelta(days=30), late), "early": (early,)}.items():
+        said = [a_prompt("ask", timestamp=stamp.format(time)) for time in times]
+        replies = [a_reply("so", timestamp=stamp.format(time)) for time in times]
+        a_session(*(entry for pair in zip(said, replies, strict=True) for entry in pair), id=name).write(
+            tmp_path / "claude" / "projects"
+        )
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        assert "2 sessions" in site.page("/sessions?since=7d").text
+        assert "2 requests" in plain(site.page("/usage?since=7d").text)
+        home = plain(site.page("/").text)
+        assert "1 request in this week" in home
+
+
+def test_a_total_is_a_lower_bound_in_the_table_and_in_its_chart(tmp_path: Path) -> None:
+    for number, model in enumerate(("claude-opus-4-8", "claude-unheard-of")):
+        a_session(a_prompt("ask"), a_reply("so", model=model), id=f"s{number}").write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        told = re.findall(r"≥\$\d+\.\d+", site.get("/usage?since=all&by=project&whole=1").text)
+        assert len(told) >= 5 and len(set(told)) == 1, "card, chart, row, total and treemap"

@@ -409,6 +409,7 @@ class Period(Struct, frozen=True, kw_only=True):
     prompts: int | None
     """None if they were not counted."""
     tokens: Tokens
+    is_partial: bool
 
 
 def beginnings(now: datetime, zone: tzinfo | None) -> list[datetime]:
@@ -427,14 +428,16 @@ def periods(
 ) -> list[Period]:
     """Periods from the rows of a report by day; with `is_past` they end before today, and the labels say when."""
     last = f"{starts[0].date():%Y-%m-%d}"
+    since = [[row for row in days if row.key and row.key >= start.date().isoformat()] for start in starts]
     return [
         Period(
             label=label if not is_past else last if label == "today" else f"{label} to {last}",
             since=start.date(),
             prompts=typed,
-            tokens=total(row.tokens for row in days if row.key is not None and row.key >= start.date().isoformat()),
+            tokens=total(row.tokens for row in rows),
+            is_partial=any(row.is_partial for row in rows),
         )
-        for label, start, typed in zip(LENGTHS, starts, prompts, strict=True)
+        for label, start, typed, rows in zip(LENGTHS, starts, prompts, since, strict=True)
     ]
 
 
@@ -468,6 +471,11 @@ class UsageRow(Struct, frozen=True, kw_only=True):
     abandoned: Tokens | None = None
     """In a report by session: what was spent on branches that were rewound."""
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether its cost is a lower bound: something has no price, or has more output than was recorded."""
+        return self.tokens.unpriced_tokens > 0 or self.suspect > 0
+
     def __repr__(self) -> str:
         return f"<UsageRow {self.key!r}, {self.tokens.total_tokens:,} tokens, ${self.tokens.cost}>"
 
@@ -485,6 +493,11 @@ class Accounting(Struct, frozen=True, kw_only=True):
     suspect_output_requests: int
     provisional_requests: int
     price_table_date: str
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the cost is a lower bound; as of a row."""
+        return self.unpriced_tokens > 0 or self.suspect_output_requests > 0
 
 
 class UsageReport(Answer[UsageRow], frozen=True, kw_only=True):

@@ -249,7 +249,7 @@ def _period_table(periods: Sequence[Period], view: View) -> Iterator[str]:
 def _period_row(period: Period) -> tuple[str, ...]:
     used = period.tokens
     hit = "" if used.cache_hit is None else percent(used.cache_hit)
-    cost = money(used.cost, is_partial=used.unpriced_tokens > 0)
+    cost = money(used.cost, is_partial=period.is_partial)
     prompts = f"{period.prompts:,}" if period.prompts is not None else ""
     return (period.label, prompts, cost or "$0", tokens(used.total_tokens), hit)
 

@@ -339,6 +339,7 @@ def usage_chart(report: UsageReport, zone: tzinfo | None) -> charts.Chart:
         ),
         kind="time" if report.by in TIMES else "names",
         unit="dollars" if is_priced else "tokens",
+        is_partial=is_priced and report.accounting.is_partial,
     )
 
 

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse
 from reread.archive import Archive, Listed
 from reread.archive.filters import Filter
 from reread.archive.listing import SOON, choice_of, count_chosen, ordered_ids
-from reread.archive.usage_report import Period, beginnings, counted_to, periods
+from reread.archive.usage_report import Period, UsageRow, beginnings, counted_to, periods
 from reread.views.charts import Chart, Series
 from reread.views.charts.svg import Sheet
 from reread.views.session_list import fate
@@ -44,7 +44,8 @@ class KeptSessions(NamedTuple):
 class LookFirst(NamedTuple):
     """Of the sessions of the last week."""
 
-    dearest: Listed | None
+    dearest: UsageRow | None
+    """With what it spent in this week, however old the session is."""
     failing: Listed | None
     """The one with the most calls that failed."""
 
@@ -99,18 +100,14 @@ def home(request: Request) -> HTMLResponse:
 def _look_first(library: ArchivePool, midnight: datetime) -> LookFirst:
     week = Filter(since=midnight - timedelta(days=6), without_hidden=True)
 
-    def ask(archive: Archive) -> list[int]:
+    def ask(archive: Archive) -> tuple[tuple[UsageRow, ...], list[int]]:
         chosen = choice_of(archive.inner.connection, week)
-        return [
-            each for sort in ("cost", "failed") for each in ordered_ids(archive.inner.connection, chosen, sort, limit=1)
-        ]
+        failing = ordered_ids(archive.inner.connection, chosen, "failed", limit=1)
+        return archive.usage("session", week).rows[:1], failing
 
-    found = library.by_id(library.answer(("look first", midnight), ask))
-    dearest, failing = found if len(found) == 2 else (None, None)
-    return LookFirst(
-        dearest if dearest and dearest.stored.row.nanodollars else None,
-        failing if failing and failing.stored.row.tool_errors else None,
-    )
+    spent, ids = library.answer(("look first", midnight), ask)
+    failing = next((each for each in library.by_id(ids) if each.stored.row.tool_errors), None)
+    return LookFirst(next((row for row in spent if row.key and row.tokens.nanodollars), None), failing)
 
 
 def _plain(chart: Chart, span: str) -> Chart:

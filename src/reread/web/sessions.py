@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
@@ -13,7 +14,7 @@ from reread.archive import Listed, StoredSession, listing
 from reread.archive.filters import Filter, check_window, parse_end, parse_time
 from reread.archive.listing import SOON, SORTS
 from reread.archive.lost_sessions import LostSession
-from reread.archive.usage_report import counted_to
+from reread.archive.usage_report import counted_to, midnight
 from reread.archive.user_marks import earlier_folders
 from reread.errors import BadInput
 from reread.views.session_list import fate
@@ -28,6 +29,10 @@ FILTERS = ("title", "project", "since", "until", "model", "branch", "tool", "fil
 SWITCHES = {"starred": "starred", "going": "deleted soon", "hidden": "include hidden"}
 COLUMNS = ("last", "prompts", "calls", "failed", "output", "cost")
 """The sorts that belong to a column of the list."""
+
+
+DAYS = {"today": 1, "7d": 7, "30d": 30, "90d": 90, "365d": 365}
+"""Spans as whole days including today, on every page as on Home; they are answered from stored sums."""
 
 
 class ProjectGroup(NamedTuple):
@@ -149,10 +154,8 @@ def usual_span(site: pages.Site) -> str:
 def make_filter(site: pages.Site, form: Mapping[str, str]) -> Filter:
     """A filter from the fields of a form; raises BadInput for an invalid date."""
     now, zone = site.settings.now, site.settings.timezone
-    since, until = (
-        parse(form[name], now, zone, name).replace(microsecond=0) if form.get(name) else None
-        for name, parse in (("since", parse_time), ("until", parse_end))
-    )
+    since = _beginning(form["since"], now, zone) if form.get("since") else None
+    until = parse_end(form["until"], now, zone, "until").replace(microsecond=0) if form.get("until") else None
     check_window(since, until, option="")
     project = form.get("project") or None
     is_one = project in site.library.projects()
@@ -169,6 +172,12 @@ def make_filter(site: pages.Site, form: Mapping[str, str]) -> Filter:
         tags=(form["tag"],) if form.get("tag") else (),
         without_hidden=not form.get("hidden"),
     )
+
+
+def _beginning(text: str, now: datetime, zone: tzinfo | None) -> datetime:
+    if days := DAYS.get(text):
+        return midnight(now.astimezone(zone).date() - timedelta(days=days - 1), zone)
+    return parse_time(text, now, zone, "since").replace(microsecond=0)
 
 
 def blamed(site: pages.Site, form: Mapping[str, str]) -> list[str]:

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from reread.archive import CacheReport, UsageReport
 from reread.archive.filters import Filter
 from reread.archive.status import DAYS_BACK, PERIODS, SECONDS, dollars_to_nano, read_limits, spending, write_limits
-from reread.archive.usage_report import GROUPINGS, FiveHourBlock, block, midnight
+from reread.archive.usage_report import GROUPINGS, FiveHourBlock, block
 from reread.errors import BadInput
 from reread.views.cache_table import cause_words, reported_or_inferred, signed_money
 from reread.views.charts import Chart
@@ -43,8 +43,6 @@ from . import pages
 from .sessions import blamed, make_filter, usual_span
 
 SPANS = {"today": "today", "7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "everything"}
-_DAYS = {"today": 1, "7d": 7, "30d": 30, "90d": 90, "365d": 365}
-"""Whole days including today, as `reread` itself counts today and 30 days; whole days are answered from stored sums."""
 FILTERS = ("project", "model", "tool", "branch", "since", "until")
 
 
@@ -69,13 +67,9 @@ class UsageFilters(NamedTuple):
 
 def filters_in(request: Request) -> UsageFilters:
     """The filters in an address. Raises BadInput for an invalid date."""
-    site, named = pages.site_of(request), _named(request)
-    form, span = named.form, named.span
-    filters = make_filter(site, {**form, "since": "" if span else form.get("since", ""), "hidden": "1"})
-    if span in _DAYS:
-        zone = site.settings.timezone
-        first = site.settings.now.astimezone(zone).date() - timedelta(days=_DAYS[span] - 1)
-        filters = filters._replace(since=midnight(first, zone))
+    named = _named(request)
+    since = "" if named.span == "all" else named.span or named.form.get("since", "")
+    filters = make_filter(pages.site_of(request), {**named.form, "since": since, "hidden": "1"})
     return named._replace(filters=filters)
 
 
@@ -304,7 +298,7 @@ def _rows(site: pages.Site, chosen: UsageFilters, report: UsageReport) -> list[d
             "label": row.title or row.key if report.by == "session" and row.key else row_label(report.by, row, zone),
             "link": narrowed(chosen, row.key),
             "tokens": row.tokens,
-            "is_partial": row.tokens.unpriced_tokens > 0 or row.suspect > 0,
+            "is_partial": row.is_partial,
         }
         for row in rows
     ]

@@ -233,6 +233,8 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
     """`time` runs from left to right, `names` from top to bottom. The labels of `days` are consecutive ISO 8601 days.
     A terminal draws `areas` as `names`, and `days` as `time`."""
     unit: Unit = "plain"
+    is_partial: bool = False
+    """Whether the total is a lower bound."""
     adds_up: bool = True
     """Whether the sum of all bars is meaningful; a sum of rates is not."""
     has_rest: bool = False
@@ -264,6 +266,10 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def total(self) -> float | None:
         return added(self.totals)
+
+    @property
+    def written_total(self) -> str:
+        return f"{'≥' if self.is_partial else ''}{written(self.total, self.unit)}"
 
     @cached_property
     def highest(self) -> float:

@@ -566,7 +566,7 @@ def description(chart: Chart) -> str:
         facts.append(_what(chart))
         facts.append(f"Highest {written(chart.highest, chart.unit)} ({chart.labels[highest]})")
         facts += [f"Budget {written(chart.limit, chart.unit)}"] if chart.limit is not None else []
-        facts += [f"Total {written(chart.total, chart.unit)}"] if chart.adds_up else []
+        facts += [f"Total {chart.written_total}"] if chart.adds_up else []
         facts += [f"{each.name} {written(each.total, chart.unit)}" for each in chart.series if chart.is_stacked]
     return ". ".join(plain(fact) for fact in (*facts, chart.footnote) if fact.strip())
 
@@ -603,7 +603,7 @@ def _rules(theme: Theme) -> Iterator[str]:
 
 def _header(chart: Chart, sheet: Sheet) -> tuple[list[str], float]:
     """Title and total, subtitle and legend; also returns where they end."""
-    total = written(chart.total, chart.unit) if chart.has_total else ""
+    total = chart.written_total if chart.has_total else ""
     room = sheet.width - 2 * MARGIN - breadth(total, TITLE, bold=True) - 24
     right = sheet.right
     parts = [text(MARGIN, 42, fit(chart.title, room, TITLE, bold=True), size=TITLE, bold=True)]

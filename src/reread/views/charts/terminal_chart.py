@@ -109,7 +109,7 @@ def chart_lines(chart: Chart, width: int, style: Style) -> Iterator[str]:
 
 
 def _header(chart: Chart, width: int, style: Style) -> Iterator[str]:
-    total = f"{written(chart.total, chart.unit)} total" if chart.has_total else ""
+    total = f"{chart.written_total} total" if chart.has_total else ""
     room = width - cells(total) - 2
     if total and room > 0:
         title = shorten(chart.title, room)
