@@ -13,8 +13,8 @@ OURS = frozenset(
 )
 """The elements that the templates and Markdown make."""
 ATTRIBUTES = frozenset(
-    """alt aria-hidden aria-label charset class content data-n datetime dir href http-equiv id lang loading name open
-    rel src start title""".split()  # noqa: SIM905
+    """alt aria-hidden aria-label charset class content data-n datetime dir height href http-equiv id lang loading name
+    open rel src start title width""".split()  # noqa: SIM905
 )
 
 
