@@ -89,8 +89,8 @@ def test_thinking_words_and_the_end_are_shown_and_everything_is_kept(place: Plac
         "",
         "Claude ▸ Hello there.",
         "",
-        "✓ 1.2s · 1 request · 17 in · 63 out · $0.0125 this turn, $0.0125 this run, by",
-        "the client's count",
+        "✓ 1.2s · 1 request · 17 in · 63 out · $0.0125 this turn, $0.0125 this run by",
+        "the client",
         f"reread show {SESSION}",
     ]
     assert '"thinking_delta"' in place.captured

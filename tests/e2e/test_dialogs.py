@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from cli.running import reread as program
+from client.install import VERSIONS, claude_binary
 from client.run import Scratch, has_tmux
 from web.serving import served, until
 
@@ -23,6 +24,11 @@ pytestmark = [
 SETTINGS = '{\n  "cleanupPeriodDays": 99\n}\n'
 ASK = ("--permission-mode", "default")
 OPEN = r"❯ 1\. Yes"
+
+
+@pytest.fixture(params=VERSIONS)
+def client(request: pytest.FixtureRequest) -> Path:
+    return claude_binary(request.param)
 
 
 @pytest.fixture

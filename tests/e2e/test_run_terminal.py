@@ -5,14 +5,26 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from cli.running import without_colour
 from cli.terminals import Terminal
+from client.install import VERSIONS, claude_binary
 from client.run import Scratch
+from client.scenarios import SCENARIOS, Turn, runs, says, thinks, turn
 
 pytestmark = pytest.mark.e2e
+SCENARIOS["think-bash2"] = [
+    Turn((thinks("Slowly. " * 4), runs("touch asked.txt")), delay=0.3, chunk=6),
+    turn(says("Touched.")),
+]
+
+
+@pytest.fixture(params=VERSIONS)
+def client(request: pytest.FixtureRequest) -> Path:
+    return claude_binary(request.param)
 
 
 def at_terminal(scratch: Scratch, *arguments: str, **changes: str) -> Terminal:
@@ -27,6 +39,9 @@ def test_a_conversation_at_the_terminal(scratch: Scratch) -> None:
         terminal.press("mock:think-bash\r")
         terminal.wait_for("✻ I should look at the directory.")
         terminal.wait_for("Here is what I found.")
+        terminal.wait_for("\n> ")
+        terminal.press("/output\r")
+        terminal.wait_for("notes.txt")
         terminal.wait_for("\n> ")
         terminal.press("/compa\t")
         terminal.wait_for("/compact ")
@@ -44,6 +59,23 @@ def test_a_conversation_at_the_terminal(scratch: Scratch) -> None:
         terminal.wait_for("queued")
         terminal.wait_for("\n> ")
         terminal.press("\x04")
+        assert terminal.end() == 0
+
+
+def test_a_question_waits_for_whoever_is_typing(scratch: Scratch) -> None:
+    with at_terminal(scratch, "-i") as terminal:
+        terminal.wait_for("\n> ")
+        terminal.press("mock:think-bash2\r")
+        for letter in "yes, why not mock:text(typed)":
+            terminal.press(letter)
+            time.sleep(0.1)
+        terminal.wait_for("[y]es")
+        assert not (scratch.work / "asked.txt").exists()
+        terminal.press("y")
+        terminal.wait_for("Touched.")
+        assert (scratch.work / "asked.txt").exists()
+        terminal.wait_for("> yes, why not mock:text(typed)")
+        terminal.press("\x15\x04")
         assert terminal.end() == 0
 
 

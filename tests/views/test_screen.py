@@ -327,10 +327,10 @@ def test_the_end_tells_time_tokens_and_the_clients_cost() -> None:
 
     usage = Usage(input_tokens=5, cache_read_input_tokens=12_000, output_tokens=345)
     ended = events.TurnResult(is_error=False, usage=usage, cost_usd=Decimal("0.0123"), duration_ms=4200, turns=2)
-    line = "✓ 4.2s · 2 requests · 12.0k in · 345 out · $0.0123 this run, by the client's count"
+    line = "✓ 4.2s · 2 requests · 12.0k in · 345 out · $0.0123 this run by the client"
     assert shown(ended, width=120) == [line, ""]
     later = replace(ended, turn_cost_usd=Decimal("0.0023"))
-    line = "✓ 4.2s · 2 requests · 12.0k in · 345 out · $0.0023 this turn, $0.0123 this run, by the client's count"
+    line = "✓ 4.2s · 2 requests · 12.0k in · 345 out · $0.0023 this turn, $0.0123 this run by the client"
     assert shown(later, width=120) == [line, ""]
 
 

@@ -131,6 +131,8 @@ def _decision(answer: Any) -> tuple[str, Decision]:
     raise ValueError(f"its behavior is {answer.get('behavior')!r}, neither allow nor deny")
 
 
+_NO_ANSWER = "\a\r"
+"""A bell, and the same line again."""
 STOPPED = "The user stopped here."
 
 
@@ -201,7 +203,7 @@ class TerminalAnswerer:
             elif (left := self._left(key)) is not None:
                 return left
             else:
-                self._put("\r")
+                self._put(_NO_ANSWER)
 
     def _left(self, key: str) -> Decision | None:
         """The answer if a key leaves the question or the terminal is gone; None for any other key."""
@@ -219,7 +221,7 @@ class TerminalAnswerer:
                 if key in ("y", "n", "q", ""):
                     self._put("yes\n" if key == "y" else "no\n")
                     return key == "y"
-                self._put("\r")
+                self._put(_NO_ANSWER)
 
     async def _line(self, prompt: str) -> str:
         self._put(prompt)
@@ -246,7 +248,7 @@ class TerminalAnswerer:
                 return Deny(reason=await self._line("no, because (Enter for no reason): ") or NO_PLAN)
             if (left := self._left(key)) is not None:
                 return left
-            self._put("\r")
+            self._put(_NO_ANSWER)
 
     async def _edited_plan(self, permission: Permission) -> Decision | None:
         """Yes to the plan as the person changed it, which the client tells the model; None if it was not changed."""

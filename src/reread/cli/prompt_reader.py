@@ -111,6 +111,7 @@ class PromptReader:
 
     def typed_ahead(self, keys: str) -> None:
         """Takes what is typed while the client works; Enter puts a prompt into the queue."""
+        keys, self._left = self._left + keys, ""
         while keys:
             asked, keys = self.line.feed(keys)
             if asked is KeyAction.SUBMIT and (text := self.line.take().strip()):

@@ -6,8 +6,9 @@ import argparse
 import asyncio
 import contextlib
 import sys
+import time
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ class _Run:
         self._folder = Path(args.cwd or Path.cwd())
         self._history = PromptHistory(None if args.no_capture else config.home / "run-history")
         self._reader: PromptReader | None = None
+        self._last_key = 0.0
         self._can_edit = can_draw and self._is_interactive and self._keyboard.can_edit
         self._style = style
         self._background = BackgroundTasks()
@@ -103,6 +105,7 @@ class _Run:
             folder=str(self._folder),
             on_event=self._saw,
             aside=self._display.hidden,
+            settled=self._typing_ends,
         )
         self._talk = talk
         if self._can_edit:
@@ -158,7 +161,13 @@ class _Run:
     def _typed(self, keys: str) -> None:
         if self._reader is not None:
             self._reader.typed_ahead(keys)
+            self._last_key = time.monotonic()
             self._display.draw()
+
+    async def _typing_ends(self) -> None:
+        """A question waits for whoever is typing what comes next, or the next letter would answer it."""
+        while self._reader is not None and self._reader.line.text and time.monotonic() - self._last_key < _PAUSE:
+            await asyncio.sleep(_PAUSE / 10)
 
     async def _may_exceed(self, reached: Reached) -> bool:
         """Asks whether to spend more than a limit; without anybody to ask, or after a no, says what ends the run."""
@@ -294,6 +303,8 @@ _KEYS = (
 )
 _COUNTS_WITHIN = 3.0
 """Seconds in which the client counts its context; it asks the API, which took 1.2 over loopback."""
+_PAUSE = 1.0
+"""Seconds without a key after which a person has stopped typing."""
 _ROWS_BELOW = 2
 """What is typed and queued, and the status."""
 _OTHERS = "Ctrl-D or /exit ends the session; other commands go to Claude Code"
@@ -320,6 +331,7 @@ class PermissionLoop:
         folder: str = "",
         on_event: Callable[[Event], None] = lambda _: None,
         aside: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+        settled: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._client = client
         self._printer = printer
@@ -330,6 +342,7 @@ class PermissionLoop:
         self._on_event = on_event
         self._aside = aside
         """Gives a question the whole screen."""
+        self._settled = settled
         self.let_through: Counter[str] = Counter()
         """How many calls each rule let through."""
         self._one_question = asyncio.Lock()
@@ -434,6 +447,10 @@ class PermissionLoop:
         assert self._answerer is not None  # noqa: S101  else the policy has decided
         while self._waiting:
             async with self._one_question:
+                if self._settled is not None:
+                    await self._settled()
+                if not self._waiting:  # it was void meanwhile
+                    return
                 self._open = permission = self._waiting.popleft()
                 try:
                     with self._aside():

@@ -34,7 +34,7 @@ from .calls import MARKS, point_of, summary, tool_label, without_error_tags
 from .markdown_flow import MarkdownFlow
 from .numbers import count, duration, money, tokens
 from .terminal import CLAUDE, call_line, diff_lines, notice_lines, prompt_lines
-from .text import Flow, cells, clip, harmless, one_line, partial_input, ruler, shorten, wrap
+from .text import Flow, cells, clip, hanging, harmless, one_line, partial_input, ruler, shorten, wrap
 from .values import View
 
 THINKING = "  ✻ "
@@ -101,9 +101,12 @@ class Screen:
 
     def note(self, text: str, *looks: str) -> str:
         """A message of ours, wrapped and never cut: its end may be the reason of an error, or an id to copy."""
-        return self._lines(
-            [self.view.style.paint(line, *looks) for line in wrap(harmless(text), self.view.width)], "note"
-        )
+        made: list[str] = []
+        for line in harmless(text).split("\n"):
+            words = line.lstrip(" ")
+            indent = " " * min(len(line) - len(words), self.view.width // 2)
+            made += [self.view.style.paint(part, *looks) for part in hanging(words, self.view.width, indent, indent)]
+        return self._lines(made, "note")
 
     def question(self, shown: Iterable[str]) -> str:
         """Lines of ours that ask the person something."""
@@ -482,6 +485,6 @@ def _cost(result: TurnResult) -> str:
     """The turn's cost first, because the tokens next to it are the turn's; the client itself reports the whole run."""
     if not result.cost_usd:
         return ""
-    run = f"{money(result.cost_usd, is_partial=False)} this run, by the client's count"
+    run = f"{money(result.cost_usd, is_partial=False)} this run by the client"
     turn = result.turn_cost_usd
     return run if turn is None else f"{money(turn, is_partial=False)} this turn, {run}"
