@@ -16,16 +16,14 @@ from hypothesis import strategies as st
 
 from cli.running import Run
 from reread.archive import Archive, regex
-from reread.archive.regex import BoundedPattern, ReadText, Tried, needs_terms, possible, required_runs
+from reread.archive.regex import BoundedPattern, ReadText, Tried, needs_terms, possible
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
-from reread.features.search_text import Field, texts_of
 from reread.index import meta, words
 from reread.index.read import Match
 from reread.index.schema import sql_of
 from reread.index.text_index import LACKING, indexable_bytes
 from reread.index.words import TermList, term_list
-from reread.records import decode
 from reread.safe.safe import lock
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 
@@ -112,55 +110,6 @@ def test_a_search_tells_what_it_skipped(kept: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "rows"),
-    [
-        (r"error E\d+", [r"error E[\d]"]),
-        (r"err(or)?\s+in\s+line", ["err in line"]),
-        (r"(err)(?:or){2}(?P<s>s+)", ["err or s s"]),
-        (r"((e)rr)(?i:or)(?=x)", ["e rr"]),
-        (r"colou?r", ["colo r"]),
-        (r"lantern{2,3}s", ["lanternn nns"]),
-        (r"lan{,3}t{}", ["la"]),
-        (r"foobar+baz", ["foobar rbaz"]),
-        (r"one|other", ["one", "other"]),
-        (r"one \w+|(other)+(a|b)|this that", ["one", "other", "this that"]),
-        (r"one|\w+", []),
-        (r"one|", []),
-        ("|".join(["tapir"] * 9), []),
-        (r"(?i)Sis \w", []),
-        (r"(?i)Heron|deadlocK\w", ["heron", r"deadloc[k][\w]"]),
-        (r"(?x) tap ir", []),
-        (r"tapir(?x: # [" + "\n" + r")|(a]) heron", []),
-        (r"(?#[)tapir|(a]) heron", []),
-        (r"tapir\x41bcd", []),
-        (r"tapir[\x41]bcd", ["tapir[A]bcd"]),
-        (r"tapir\.json", [r"tapir\.json"]),
-        (r"tapir[.]json[.,]", [r"tapir\.json[,\.]"]),
-        (r"\b[a-c0]{2}\b.{3}#\d+", [r"\#[\d]"]),
-        (r"[A-C]{2,}-\d{2,3}", [r"[ABC][ABC]\-[\d][\d]"]),
-        (r"\w+@\w+\.com|%+", [r"[\w]@[\w] [\w]\.com", "% %"]),
-        (r"a#?b-*c\!{2}d/??", ["a b c!!d"]),
-        (r"^\[\d\]$", [r"\[[\d]\]"]),
-        (r"\^\$ \\ \|", [r"\^\$ \\\\ \|"]),
-        (r"a\\b\"c/d/{2}e", [r'a\\\\b\\"c /d / /e']),
-        (r"[#](%)\#?", [r"\# %"]),
-        (r"[]tapir]heron", [r"[\]aiprt]heron"]),
-        (r"-[/x][^y]\S\D\s-", [r"\- \-"]),
-        (r"(?:a[)]b(c))tapir", [r"a\)b c tapir"]),
-        (r"tapir(?=heron)", ["tapir"]),
-        ("größe tapir", ["gr e tapir"]),
-        (r"\d{7}|\w", []),
-        (r"\d\w{7}", []),
-        (r"[ab]{8,9}\b", ["[ab][ab][ab][ab][ab][ab][ab][ab] [ab][ab][ab][ab][ab][ab][ab][ab]"]),
-        (r"(a+)+$", ["a a"]),
-    ],
-)
-def test_the_runs_that_a_line_cannot_do_without(pattern: str, rows: list[str]) -> None:
-    runs = required_runs(pattern, is_caseless=pattern.startswith("(?i)"))
-    assert [" ".join(map("".join, row)).replace(r"\x80-\xff", "") for row in runs] == rows
-
-
-@pytest.mark.parametrize(
     ("pattern", "asked"),
     [
         (r"err(or)?\s+in\s+line", '("in" AND "line" *)'),
@@ -232,116 +181,10 @@ def test_letters_inside_of_words_are_looked_up_in_the_list_of_words(
     assert found is None or found[1:] == (3, 9)
 
 
-_ATOMS = st.sampled_from(
-    ["abc", "xyz1", "q", r"\d", r"\s", ".", "[a-c]", "[^]x]", "(abc|xyz)", "(?:abc)", r"\.", r"\w", "é", "(?=.)", r"\b"]
-)
-_SIGNS = st.sampled_from(["#", "}", "-", r"\+", r"\\", "^", "$", "[#-]", "(#)", '"', "/", r"\d-", r"\w\w#", r"-\d\d"])
-_REPEATS = st.sampled_from(["", "", "", "?", "*", "+", "{2}", "{0,2}", "*?", "+?", "??", "|"])
-
-
-@given(st.lists(st.tuples(_ATOMS | _SIGNS, _REPEATS), min_size=1, max_size=6), st.booleans(), st.data())
-def test_no_line_is_ruled_out_that_a_pattern_matches(
-    parts: list[tuple[str, str]], is_caseless: bool, data: st.DataObject
-) -> None:
-    pattern = "(?i)" * is_caseless + "".join(atom + repeat for atom, repeat in parts)
-    try:
-        bounded = BoundedPattern(pattern)
-    except BadInput:  # `\b+` repeats nothing
-        return
-    text = data.draw(st.text('abcxyz1qéQ٣ .0#}-+\\"/\n', max_size=30))
-    for match in re.finditer(pattern, text, re.MULTILINE):
-        for written in (json.dumps(match[0]), json.dumps(match[0], ensure_ascii=False)):
-            for line in (written, written.replace("/", r"\/")):
-                assert not bounded.is_ruled_out(line.encode())
-
-
-@pytest.mark.parametrize(
-    ("pattern", "written"),
-    [
-        (r"c/d", r"c\/d"),
-        (r"[c/]{2}d", r"c\/d"),
-        (r"-\d\dx", "-٣4x"),
-        (r"\w\dx-", "é4x-"),
-        (r"\w[4x]x-", "é4x-"),
-        (r"[^\W_]{3}-", "xé4-"),
-        (r"(?i)-kx", "-\u212ax"),
-        (r"(?i)[k]-", "\u212a-"),
-        (r"=>", r"=\u003e"),
-        (r"=>", r"\u003D>"),
-        (r"\d\\", r"4\\"),
-        (r"\w\"x", r"é\"x"),
-        (r"\w{8}", "aé3d٣fgh"),
-        (r'"{9}', r"\"" * 9),
-        (r"\\{8}", r"\\" * 8),
-        (r"-{9}", "-" * 9),
-        (r"(?i)[k]{8}", "kKkKkKk\u212a"),
-    ],
-)
-def test_a_line_is_not_ruled_out_however_it_is_written(pattern: str, written: str) -> None:
-    assert re.search(pattern, json.loads(f'"{written}"'))
-    assert not BoundedPattern(pattern).is_ruled_out(f'{{"content": "{written}"}}'.encode())
-
-
-_STRINGS = st.lists(
-    st.sampled_from(["a", "12", "-", "345", " ", "<command-name>", "</command-name>", "<bash-input>", "</bash-input>"])
-    | st.sampled_from(["<system-reminder>x</system-reminder>", "/b", '"c"', "=>", "(d)", "é", "\\", "\n", "٣", "\x7f"]),
-    min_size=1,
-    max_size=7,
-).map("".join)
-_BLOCKS = st.lists(
-    st.builds(lambda text: {"type": "text", "text": text}, _STRINGS)
-    | st.builds(lambda text: {"type": "thinking", "thinking": text}, _STRINGS)
-    | st.builds(lambda one, other: {"type": "tool_use", "input": {"uuid": one, "x": [other]}}, _STRINGS, _STRINGS)
-    | st.builds(lambda text: {"type": "tool_result", "content": text}, _STRINGS)
-    | st.builds(lambda text: {"type": "new", "text": text}, _STRINGS),
-    min_size=1,
-    max_size=3,
-)
-_IDS = {"parentUuid": "ab012-3456", "isSidechain": False, "uuid": "a12-345c", "timestamp": "2026-11-19T01:02:03.456Z"}
-_LINES = (
-    st.builds(
-        lambda kind, said: {"type": kind, "message": {"content": said}},
-        st.sampled_from(["user", "assistant"]),
-        _STRINGS | _BLOCKS,
-    )
-    | st.builds(lambda said: {"type": "user", "message": {"content": said}, "isCompactSummary": True}, _BLOCKS)
-    | st.builds(
-        lambda kind, said: {"type": kind, "subtype": "new", "content": said},
-        st.sampled_from(["system", "new", "queue-operation"]),
-        _STRINGS,
-    )
-    | st.builds(lambda said: {"type": "custom-title", "customTitle": said}, _STRINGS)
-    | st.builds(lambda said: {"type": "attachment", "attachment": {"type": "queued_command", "prompt": said}}, _BLOCKS)
-)
-
-
-@given(_LINES, st.booleans(), st.sampled_from([(",", ":"), (", ", ": ")]), st.booleans(), st.data())
-def test_no_text_of_a_line_is_ruled_out_by_its_bytes(
-    content: dict[str, object], is_ascii: bool, separators: tuple[str, str], is_behind: bool, data: st.DataObject
-) -> None:
-    """Whatever the line is, however it is written, and whatever stands before and behind its text."""
-    whole = {**content, **_IDS} if is_behind else {**_IDS, **content}
-    line = json.dumps(whole, ensure_ascii=is_ascii, separators=separators).encode()
-    for field, text in texts_of(decode(line)):
-        start = data.draw(st.integers(0, len(text) - 1))
-        parts = [data.draw(_a_part_for(letter)) for letter in text[start : start + data.draw(st.integers(1, 9))]]
-        bounded = BoundedPattern("".join(parts))
-        if re.search(bounded.pattern, text, re.MULTILINE):
-            assert not bounded.is_ruled_out(line, is_prompt=field is Field.PROMPT)
-
-
-def _a_part_for(letter: str) -> st.SearchStrategy[str]:
-    kind = r"\d" if letter.isdecimal() else r"\w" if letter.isalnum() else "."
-    return st.sampled_from([*[re.escape(letter)] * 4, kind, kind + "+", f"({re.escape(letter)})"])
-
-
-def test_whatever_case_a_letter_has_it_is_not_ruled_out() -> None:
+def test_a_text_with_another_case_of_a_letter_is_tried_whatever_the_index_says() -> None:
     everything = "".join(map(chr, range(0x20000)))
     for letter in ascii_letters + digits:
-        bounded = BoundedPattern(f"(?i)ab{letter}cd")
         for found in re.findall(f"(?i){letter}", everything):
-            assert not bounded.is_ruled_out(f"AB{found}cD".encode())
-            assert not BoundedPattern(f"(?i)b[{letter}]#").is_ruled_out(f"B{found}#".encode())
             assert found.isascii() or indexable_bytes(f"AB{found}cD").endswith(LACKING)
 
 
@@ -561,8 +404,7 @@ def test_recorded_sessions_answer_as_if_every_text_were_tried(tmp_path: Path, mo
         ):
             quick = archive.search(pattern, ALL_FIELDS, is_regex=True)
             with monkeypatch.context() as patched:
-                patched.setattr(BoundedPattern, "is_ruled_out", lambda *_, **__: False)
-                patched.setattr(words, "FEW", 10**9)
+                patched.setattr(regex, "required_words", lambda _: [])
                 whole = archive.search(pattern, ALL_FIELDS, is_regex=True)
             assert (quick.total, quick.hits) == (whole.total, whole.hits)
 

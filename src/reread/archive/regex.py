@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -20,14 +19,13 @@ from zlib import adler32, crc32
 
 from reread import lazy
 from reread.errors import BadInput, SafeDamaged, printable
-from reread.features.search_text import Field
 from reread.index.read import FileBlocks, Match, Possible, StoredPiece
 from reread.index.safe_reader import IN_ORDER, SafeLines
 from reread.index.text_index import text_at
 from reread.safe.safe import Safe
 from reread.workers import in_shares, keep_freed_memory, share_out
 
-from .search_language import FIELDS, regex
+from .search_language import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,145 +147,6 @@ def _is_no_letter(text: str) -> bool:
     return len(text) == 1 and text.isascii() and not text.isalnum() and text not in _SPECIAL
 
 
-_ASCII = "".join(map(chr, range(128)))
-_PLAIN = frozenset(map(chr, range(ord("!"), ord("~") + 1))) - frozenset('"\\/')
-"""What JSON writes as it is, if not by number. Spaces are none: where several strings make a text, they are between
-them."""
-_ESCAPED = {'"': r'\\"', "\\": r"\\\\", "/": "/"}
-"""How JSON writes the others."""
-_OTHER_CASES = frozenset("iks")
-"""With `(?i)` these also match letters outside ASCII, such as the Kelvin sign."""
-_OTHER = r"\x80-\xff"
-"""The bytes of characters outside ASCII, which any class may contain. As there are several for each, nothing is asked
-of what is beyond."""
-_IN_GROUP = re.compile(r"\((?:\?:|\?P<\w+>|(?!\?))(.*)\)", re.DOTALL)
-_LONGEST_RUN = 20
-_LEAST_STRETCH = 8
-"""A class that occurs less often in a row is in most lines: counts of tokens have six digits."""
-
-
-def required_runs(pattern: str, *, is_caseless: bool = False) -> list[list[list[str]]]:
-    """A row of runs for each alternative of a pattern: characters that every match contains one behind the other, each
-    as a pattern for its byte in JSON, classes in brackets. Empty if any alternative has none.
-
-    A slash only begins a run, as JSON may put a backslash before it.
-    """
-    rows: list[list[list[str]]] = [[[]]]
-    for part in _parts(pattern):
-        row = rows[-1]
-        byte = _byte(part.text, is_caseless=is_caseless) if part.least else ""
-        if part.text == "|":
-            rows.append([[]])
-        elif not byte:
-            inside = _IN_GROUP.fullmatch(part.text) if part.least else None
-            options = required_runs(inside[1], is_caseless=is_caseless) if inside is not None else []
-            row += [*(options[0] if len(options) == 1 else []), []]
-        else:
-            if byte == "/" or len(row[-1]) >= _LONGEST_RUN:
-                row.append([])
-            bytes_there = [byte] * (1 if byte == "/" else min(part.least, _LONGEST_RUN))
-            row[-1] += bytes_there
-            if not part.is_exact or len(bytes_there) < part.least:
-                row.append(bytes_there)
-    rows = [[run for run in row if any(map(_is_one_byte, run)) or _is_stretch(run)] for row in rows]
-    return rows if len(rows) <= _MOST_OPTIONS and all(rows) else []
-
-
-def _byte(text: str, *, is_caseless: bool) -> str:
-    """A character or class of a pattern as a pattern for one byte; empty if JSON may write it as something else."""
-    if text in (r"\d", r"\w"):
-        return f"[{text}{_OTHER}]"
-    if text[0] == "(":
-        return ""
-    given, flag = (text.lower(), "(?i)") if is_caseless else (text, "")
-    found: list[str] = regex(flag + text).findall(_ASCII)
-    letters = sorted({letter.lower() if is_caseless else letter for letter in found})
-    if len(letters) == 1 and given in (letters[0], f"\\{letters[0]}", f"[{letters[0]}]"):
-        (letter,) = letters
-        if letter in _ESCAPED:
-            return _ESCAPED[letter]
-        if letter in _PLAIN and not (is_caseless and letter in _OTHER_CASES):
-            return re.escape(letter)
-    is_plain = letters and _PLAIN.issuperset(letters)
-    return f"[{''.join(map(re.escape, letters))}{_OTHER}]" if is_plain else ""
-
-
-def _is_one_byte(byte: str) -> bool:
-    return byte[0] != "["
-
-
-def _is_stretch(run: Sequence[str]) -> bool:
-    return len(run) >= _LEAST_STRETCH and len(set(run)) == 1 and not _is_one_byte(run[0])
-
-
-def _certainty(run: Sequence[str]) -> int:
-    """The more single characters a run has, the fewer lines have it."""
-    return sum(map(_is_one_byte, run))
-
-
-class _Stretch:
-    """Finds a class that occurs many times in a row. With `re` it takes ten times as long: it cannot jump."""
-
-    def __init__(self, run: Sequence[str]) -> None:
-        is_in = re.compile(run[0].encode()).match
-        self._kinds = bytes(is_in(bytes([byte])) is not None for byte in range(256))
-        self._found = bytes([1] * len(run))
-
-    def search(self, line: bytes, start: int, end: int) -> int | None:
-        place = line[start:end].translate(self._kinds).find(self._found)
-        return None if place < 0 else place
-
-
-def _needle(run: Sequence[str]) -> re.Pattern[bytes] | _Stretch:
-    """Finds a run in the bytes of a line. The longest part without classes comes first, so that `re` can jump."""
-    if _is_stretch(run):
-        return _Stretch(run)
-    stretches = [list(places) for _, places in groupby(range(len(run)), lambda place: _is_one_byte(run[place]))]
-    longest = max((places for places in stretches if _is_one_byte(run[places[0]])), key=len)
-    first = "".join(run[place] for place in longest)
-    return re.compile(f"{first}{_behind(run[: longest[0]], first)}{_ahead(run[longest[-1] + 1 :])}".encode())
-
-
-def _ahead(run: Sequence[str]) -> str:
-    found = ""
-    for byte in reversed(run):
-        found = f"(?:[{_OTHER}]|{byte}{found})" if found and not _is_one_byte(byte) else f"{byte}{found}"
-    return found
-
-
-def _behind(run: Sequence[str], after: str) -> str:
-    if not run:
-        return ""
-    byte = run[-1]
-    beyond = _behind(run[:-1], byte + after)
-    if beyond and not _is_one_byte(byte):
-        beyond = f"(?:(?<=[{_OTHER}]{after})|{beyond})"
-    return f"(?<={byte}{after}){beyond}"
-
-
-_NEVER_TEXT = (
-    b"uuid|parentUuid|sessionId|session_id|requestId|promptId|agentId|id|sourceToolAssistantUUID|timestamp|version|type"
-    b"|role|model|cwd|gitBranch|slug|userType|entrypoint|isSidechain|isMeta|permissionMode|effort"
-)
-_VALUE = rb'"(?:%b)": ?(?:"[^"\\]*+"|[a-z]++)' % _NEVER_TEXT
-_BEGINNING = re.compile(rb'\{(?:%b, ?|"message": ?\{)*+' % _VALUE)
-_ENDING = re.compile(rb"(?:, ?%b)*+\}\s*" % _VALUE)
-r"""Ids and times at the beginning and end of a line. Nearly every line has what `\d{3}-\d{4}` matches there."""
-
-
-def _between_ids(line: bytes) -> tuple[int, int]:
-    """Where the texts of a line of JSON are: not among the ids and times that it begins and ends with."""
-    begun = _BEGINNING.match(line)
-    last = line.rfind(b"}", 0, max(0, line.rfind(b"}"))) + 1
-    return begun.end() if begun is not None else 0, last if _ENDING.fullmatch(line, last) else len(line)
-
-
-_BY_NUMBER = re.compile(rb"\\u")
-_TAGS = re.compile(rb"<(?:/|command-|bash-)")
-"""The client's own tags: what a person typed is cut out of a line that has them, any other text is made of its strings.
-"""
-
-
 def possible(rows: Sequence[Sequence[RequiredWord]], terms: TermList | None) -> Possible | None:
     """The required words as a query of the index, which finds every fully indexed text that the pattern matches. None
     if that could be any text.
@@ -349,11 +208,6 @@ class BoundedPattern:
         flags = regex(pattern).flags
         self._compiled = _bounded(pattern)
         self._patience = patience
-        self._is_caseless = bool(flags & re.IGNORECASE)
-        runs = required_runs(pattern, is_caseless=self._is_caseless)
-        self._needles = [[_needle(run) for run in sorted(row, key=_certainty, reverse=True)] for row in runs]
-        """The line of every match contains all needles of one of these rows, so a line without them need not be
-        decoded."""
         self.words = [] if flags & re.ASCII else required_words(pattern)
         """Words to ask the index for, which ignores case. Empty for an ASCII pattern, to which words end elsewhere."""
         self.skipped = 0
@@ -362,24 +216,6 @@ class BoundedPattern:
     @property
     def has_given_up(self) -> bool:
         return self.skipped >= MOST_SKIPPED
-
-    def is_ruled_out(self, line: bytes, *, is_prompt: bool = False) -> bool:
-        """Whether the pattern certainly matches no text of a line of JSON, or not the prompt in it."""
-        if not self._needles:
-            return False
-        searched = line.lower() if self._is_caseless else line
-        if self._is_possible(searched, 0, len(line)) and self._is_possible(searched, *_between_ids(line)):
-            return False
-        return _BY_NUMBER.search(line) is None and not (is_prompt and _TAGS.search(line))
-
-    def _is_possible(self, line: bytes, start: int, end: int) -> bool:
-        for row in self._needles:
-            for needle in row:
-                if needle.search(line, start, end) is None:
-                    break
-            else:
-                return True
-        return False
 
     def try_each(self, texts: Iterable[str]) -> Iterator[Tried]:
         """One answer for each text, in order; fewer if it gave up."""
@@ -543,7 +379,7 @@ def _try_share(share: TextShare, bounded: BoundedPattern) -> ShareTried:
 
 
 class _ShareReader:
-    """The texts of a share, without those of lines that rule themselves out."""
+    """The texts of a share, read one after the other."""
 
     def __init__(self, share: TextShare, bounded: BoundedPattern) -> None:
         self._share = share
@@ -556,26 +392,13 @@ class _ShareReader:
         lines = SafeLines(Safe(self._share.safe), IN_ORDER)
         for pieces, blocks in self._share.files:
             for row in blocks.rows:
-                _, _, offset, length, _, field, _ = row
+                _, _, offset, length, *_ = row
                 try:
                     line = lines.line(pieces, offset, length)
                 except SafeDamaged:
                     self.unreadable += 1
                     continue
-                if self._is_ruled_out(blocks.kind, field, line):
-                    continue
                 read = ReadText.of(blocks.match(row), line)
                 if read is not None:
                     self.waiting.append(read)
                     yield read.text
-
-    def _is_ruled_out(self, kind: str, field: int, line: bytes) -> bool:
-        """What `text_at` does not read as JSON is made to look like it, or tried."""
-        if kind == "tool_result":
-            line = b'"%b"' % line.replace(b"\\", rb"\\").replace(b'"', rb"\"")
-        elif kind == "capture" and line[:1].isdigit():
-            return False
-        return self._bounded.is_ruled_out(line, is_prompt=field == _PROMPT)
-
-
-_PROMPT = FIELDS.index(Field.PROMPT)
