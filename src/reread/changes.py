@@ -19,6 +19,8 @@ FOLDER = -1
 """The size that is remembered of a folder."""
 EDGE = 1024
 """How many bytes at a file's beginning and end are compared to prove that it only grew."""
+EARLIER = 1 << 40
+"""A line that only an earlier generation of its file has is at this times the generation, plus its offset there."""
 
 
 class Change(Enum):

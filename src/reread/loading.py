@@ -27,6 +27,7 @@ from reread.records import (
 )
 from reread.records.state import IndexEntry
 from reread.sessions import Branch, Captured, FindOutput, Session, SessionBuilder
+from reread.sessions.rewritten import with_earlier
 from reread.sources import FileKind, Line, SessionFiles, SourceFile
 from reread.sources.find import backup_reader
 
@@ -183,6 +184,10 @@ class FileReader:
     def records(self, file: SourceFile) -> Iterator[Record]:
         return read(file.path)
 
+    def earlier(self, file: SourceFile) -> Sequence[Sequence[Record]]:  # noqa: ARG002  a disk has only the newest
+        """The lines of earlier generations of a file, the newest first."""
+        return ()
+
     def content(self, file: SourceFile) -> bytes:
         return file.path.read_bytes()
 
@@ -338,7 +343,9 @@ def load_session(
     spilled = find_output or partial(disk.spilled, files.tool_results)
     builder = SessionBuilder(prices=prices, find_output=spilled, mark=mark)
     if files.trunk is not None:
-        for record in disk.records(files.trunk):
+        earlier = disk.earlier(files.trunk)
+        records = disk.records(files.trunk)
+        for record in with_earlier(records, earlier) if earlier else records:
             builder.add(record)
     for capture in files.captures:
         try:

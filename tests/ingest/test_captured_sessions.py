@@ -192,8 +192,8 @@ def test_a_transcript_that_grows_keeps_its_capture(place: Place) -> None:
         assert steps(archive.session(SESSION)) == [["Said"], ["Thought*", "Notice"], ["Said"]]
         assert [found(archive, word) for word in ("pangolin", "quokka")] == [1, 1]
         path.write_bytes(TRANSCRIPT.bytes)
-        archive.sync()
-        assert_joined(archive)
+        archive.sync()  # what the file no longer has is still part of the session
+        assert [found(archive, word) for word in ("pangolin", "quokka")] == [1, 1]
 
 
 def test_a_capture_alone_counts_what_its_messages_ended_with(place: Place) -> None:

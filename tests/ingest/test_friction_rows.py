@@ -81,7 +81,7 @@ def test_a_session_that_grows_keeps_no_other_from_being_found(tmp_path: Path) ->
 def test_a_session_that_was_rewritten_tells_only_what_it_tells_now(tmp_path: Path) -> None:
     trunk = write(troubled(), tmp_path / "projects")
     with an_archive(tmp_path) as archive:
-        trunk.write_bytes(a_session(a_prompt("hello"), a_reply("hi"), id=ONE).bytes)
+        trunk.write_bytes(a_session(a_prompt("hello", uuid="other"), a_reply("hi", uuid="hi"), id=ONE).bytes)
         shutil.rmtree(trunk.with_suffix(""))
         archive.sync()
         assert [row[2] for row in rows(archive)["friction"] if row[2] is None] == []

@@ -23,6 +23,7 @@ from reread.index.usage_sums import contexts
 from reread.loading import load_session
 from reread.records import Assistant
 from reread.sessions import Conversation, Request, Session, scope_of, with_final_counts
+from reread.sessions.rewritten import with_earlier
 
 from .usage_report import ModelUse, shown_model
 
@@ -196,7 +197,8 @@ class ResponseExplainer:
 
     def _read(self, file: int) -> tuple[Conversation, dict[str, Request]]:
         row = read.file_by_id(self._connection, file)
-        records = with_final_counts(tuple(self._files.records_of_row(row)))
+        lines = with_earlier(self._files.records_of_row(row), self._files.earlier_of(row))
+        records = with_final_counts(tuple(lines))
         conversation = Conversation(records, id="", prices=self._prices)
         return conversation, {request.name_in(scope_of(records)): request for request in conversation.requests}
 

@@ -345,7 +345,7 @@ class Searcher:
             yield from answer.found
 
     def _pieces_of(self, blocks: FileBlocks) -> list[reading.StoredPiece]:
-        return reading.pieces_of(self._connection, blocks.rows[0][1], blocks.generation)
+        return reading.every_piece(self._connection, blocks.rows[0][1], blocks.generation)
 
     def _with_pieces(self, matches: Iterable[Match]) -> Iterator[tuple[Match, list[reading.StoredPiece]]]:
         held: tuple[int, int] | None = None
@@ -353,7 +353,7 @@ class Searcher:
         for match in matches:
             if held != (match.file, match.generation):
                 held = match.file, match.generation
-                pieces = reading.pieces_of(self._connection, *held)
+                pieces = reading.every_piece(self._connection, *held)
             yield match, pieces
 
     def cells(self, text: str, fields: frozenset[Field], filters: Filter) -> Cells:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread import lazy
+from reread.changes import EARLIER
 
 from .meta import FIELDS, RESULT, as_path, stored_path
 from .rows import FileRow
@@ -279,6 +281,19 @@ _Value = TypeVar("_Value", str, int)
 def _same(value: _Value) -> _Value:
     """One shared object for equal values of thousands of files."""
     return value
+
+
+def every_piece(connection: sqlite3.Connection, file: int, generation: int) -> list[StoredPiece]:
+    """The pieces of a file and, behind them, those of its earlier generations, which begin where their offsets do."""
+    return pieces_of(connection, file, generation) + earlier_pieces(connection, file, generation)
+
+
+def earlier_pieces(connection: sqlite3.Connection, file: int, generation: int) -> list[StoredPiece]:
+    return [
+        replace(piece, start=piece.start + each * EARLIER)
+        for each in range(1, generation)
+        for piece in pieces_of(connection, file, each)
+    ]
 
 
 def pieces_of(

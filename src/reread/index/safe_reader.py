@@ -14,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
+from reread.changes import EARLIER
 from reread.errors import SafeDamaged
 from reread.safe.pieces import PieceHeader, PiecePlace
 from reread.safe.safe import Safe
@@ -158,6 +159,8 @@ class SafeReader:
         self, file: int, generation: int, offset: int, length: int, known: Sequence[StoredPiece] | None = None
     ) -> bytes:
         """One line; raises SafeDamaged. To read many lines of a file, pass all its pieces as `known`."""
+        if offset >= EARLIER:
+            known = read.earlier_pieces(self._connection, file, generation)
         if known is None:
             known = read.pieces_of(self._connection, file, generation, offset, offset + length)
         return self._lines.line(known, offset, length)

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from reread.billing import load_prices
+from reread.changes import EARLIER
 from reread.loading import INDEX, FileReader, LoadedSession, load_session, records_of
 from reread.records import Record
 from reread.safe.safe import Safe
@@ -64,6 +67,12 @@ class SessionFileReader(SafeReader, FileReader):
         for line in split(self._left(row)):
             yield from records_of(line)
 
+    def earlier(self, file: SourceFile) -> Sequence[Sequence[Record]]:
+        return self.earlier_of(self._rows[file.path])
+
+    def earlier_of(self, row: FileRow) -> Sequence[Sequence[Record]]:
+        return _generations(self._safe, read.earlier_pieces(self._connection, row.id, row.generation))
+
     def content(self, file: SourceFile) -> bytes:
         return self._left(self._rows[file.path])
 
@@ -111,17 +120,24 @@ class DiskAndSafe(FileReader):
         """Whether bytes of the files read so far are lost."""
 
     def records(self, file: SourceFile) -> Iterator[Record]:
-        if file.path not in self._pieces:
+        if self._whole(file.path) is None:
             yield from super().records(file)
             return
         for line in split(self.content(file)):
             yield from records_of(line)
 
+    def earlier(self, file: SourceFile) -> Sequence[Sequence[Record]]:
+        return _generations(self._safe, [piece for piece in self._pieces.get(file.path, ()) if piece.start >= EARLIER])
+
     def content(self, file: SourceFile) -> bytes:
-        pieces = self._pieces.get(file.path)
-        if pieces is None:
-            return super().content(file)
-        return self._content_of(pieces)
+        pieces = self._whole(file.path)
+        return super().content(file) if pieces is None else self._content_of(pieces)
+
+    def _whole(self, path: Path) -> Sequence[StoredPiece] | None:
+        """The pieces of a file; None for one on disk, of which the safe may have earlier generations."""
+        pieces = self._pieces.get(path)
+        own = [piece for piece in pieces or () if piece.start < EARLIER]
+        return None if pieces is None or (pieces and not own) else own
 
     def index_beside(self, trunk: SourceFile) -> bytes | None:
         pieces = self._pieces.get(trunk.path.parent / INDEX)
@@ -131,6 +147,17 @@ class DiskAndSafe(FileReader):
         found = remains(self._safe, pieces, hashed=self._hashed)
         self.has_losses = self.has_losses or bool(found.lost)
         return found.content
+
+
+def _generations(safe: Safe, pieces: Sequence[StoredPiece]) -> list[list[Record]]:
+    """The lines in pieces of earlier generations, the newest first; damaged ones have none."""
+    found = []
+    for number in sorted({piece.start // EARLIER for piece in pieces}, reverse=True):
+        first = number * EARLIER
+        own = [replace(piece, start=piece.start - first) for piece in pieces if piece.start // EARLIER == number]
+        lines = split(remains(safe, own).content)
+        found.append([record for line in lines for record in records_of(line._replace(offset=line.offset + first))])
+    return found
 
 
 class KeptSession(NamedTuple):
@@ -165,4 +192,4 @@ def kept_session(
 
 
 def _pieces(connection: sqlite3.Connection, row: FileRow) -> tuple[StoredPiece, ...]:
-    return tuple(read.pieces_of(connection, row.id, row.generation))
+    return tuple(read.every_piece(connection, row.id, row.generation))

@@ -97,7 +97,7 @@ def places_of(connection: sqlite3.Connection, waiting: WaitingResults) -> list[T
 
 def pieces_with(connection: sqlite3.Connection, waiting: WaitingResults) -> list[StoredPiece]:
     """All pieces of the file of these results."""
-    return read.pieces_of(connection, waiting.file, waiting.generation)
+    return read.every_piece(connection, waiting.file, waiting.generation)
 
 
 def write_words(

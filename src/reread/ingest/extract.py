@@ -12,7 +12,7 @@ from msgspec.structs import astuple, replace
 
 from reread import lazy
 from reread.billing import Prices, load_prices
-from reread.changes import EDGE, digest, edges
+from reread.changes import EARLIER, EDGE, digest, edges
 from reread.errors import SourceError
 from reread.features import friction  # lazy: its names are imported on use, and not every sync looks for friction
 from reread.index.meta import FIELDS, RESULT
@@ -203,7 +203,7 @@ def _of_lines(job: FileJob, conversation: Conversation, part: ClosedPart | None 
     rows = conversation_rows(conversation, job.file, job.key, with_texts=False, **after)
     if part is not None:
         rows = replace(rows, lines=rows.lines + part.lines, malformed=rows.malformed + part.malformed)
-    new = (record for record in records if record.offset >= job.indexed) if job.indexed else records
+    new = (record for record in records if job.indexed <= record.offset < EARLIER) if job.indexed else records
     blocks = list(_blocks(text_rows(new, conversation), job))
     return ExtractedFile(rows, blocks, _withdrawn(job, conversation), part.end if part is not None else 0)
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from reread import lazy, sources
 from reread.billing import load_prices
+from reread.changes import EARLIER
 from reread.errors import SafeDamaged, printable
 from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
@@ -60,11 +61,17 @@ class Kept(Struct):
 
     @property
     def stored(self) -> tuple[StoredPiece, ...]:
-        """The pieces of its newest generation, with their places."""
+        """Its pieces with their places, as `read.every_piece` gives them."""
+        newest = self.last.generation
         return tuple(
-            StoredPiece(start=header.start, length=header.length, sha256=bytes.fromhex(header.sha256), place=where)
-            for header, where in self.pieces
-            if header.generation == self.last.generation
+            StoredPiece(
+                start=header.start + (0 if header.generation == newest else header.generation * EARLIER),
+                length=header.length,
+                sha256=bytes.fromhex(header.sha256),
+                place=where,
+            )
+            for header, where in sorted(self.pieces, key=lambda piece: piece[0].generation != newest)
+            if header.generation <= newest
         )
 
     @property

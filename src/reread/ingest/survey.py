@@ -118,7 +118,7 @@ class Survey:
         kept = reindex_jobs((file for file in whole.captures if file.path not in taken), self.walk.keys)
         return SessionJob(
             files=whole,
-            gone={each.file.path: each.pieces for each in gone},
+            gone=self._before(session.trunk, changed) | {each.file.path: each.pieces for each in gone},
             safe=self._safe,
             orphans=own,
             foreign=foreign,
@@ -268,7 +268,16 @@ class Survey:
         return {each.session for each in found if each.machine == self._machine and each.folder == folder}
 
     def _pieces(self, row: FileRow) -> tuple[StoredPiece, ...]:
-        return tuple(read.pieces_of(self._connection, row.id, row.generation))
+        return tuple(read.every_piece(self._connection, row.id, row.generation))
+
+    def _before(self, trunk: SourceFile | None, changed: Sequence[FileJob]) -> dict[Path, tuple[StoredPiece, ...]]:
+        """What the safe has of a transcript from before it was rewritten."""
+        row = self.walk.keys.row(trunk.location) if trunk is not None else None
+        if trunk is None or row is None:
+            return {}
+        generation = max([row.generation, *(job.generation for job in changed if job.file.path == trunk.path)])
+        pieces = tuple(read.earlier_pieces(self._connection, row.id, generation)) if generation > 1 else ()
+        return {trunk.path: pieces} if pieces else {}
 
     def _changed(self, files: Iterable[SourceFile]) -> tuple[FileJob, ...]:
         found: list[FileJob] = []

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from reread import sources
 from reread.billing.response import is_unique
+from reread.changes import EARLIER
 from reread.features import friction  # lazy: its names are imported on use, and not every sync looks for friction
 from reread.features.cache_rebuilds import Chain
 from reread.features.search_text import Field, texts_of
@@ -99,7 +100,7 @@ def conversation_rows(
 ) -> FileRows:
     """The rows of the lines of a transcript. `measured` and `scope` say how its responses were measured and named, if
     these are only its last lines."""
-    records = conversation.records
+    records = [record for record in conversation.records if record.offset < EARLIER]
     contexts, responses = response_rows(conversation, name, measured=measured, scope=scope)
     return FileRows(
         file=name,

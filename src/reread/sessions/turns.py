@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from reread import lazy
+from reread.changes import EARLIER
 from reread.records import (
     ApiError,
     Assistant,
@@ -164,12 +165,18 @@ class TurnWriter:
     def write(self, records: Iterable[tuple[Record, Speaker | None]]) -> list[Draft]:
         """The drafts for records in reading order; each user line comes with its speaker."""
         drafts: list[Draft] = []
+        before: Record | None = None
         for record, kind in records:
+            if before is not None and before.offset >= EARLIER > record.offset:
+                drafts[-1].steps.append(_dropped(before, record))
+            before = record
             if kind in OPENS_TURN and isinstance(record, User):
                 drafts.append(Draft(prompt_of(record, kind), [], []))
             elif not drafts:
                 drafts.append(Draft(None, [], []))
             self._add(drafts[-1], record, kind)
+        if before is not None and before.offset >= EARLIER:
+            drafts[-1].steps.append(_dropped(before, None))
         return _with_local_commands_as_notices(drafts)
 
     def _add(self, draft: Draft, record: Record, kind: Speaker | None) -> None:
@@ -248,6 +255,14 @@ class TurnWriter:
                 steps.append(self._call_of(block))
             else:
                 steps += attached(record, block)
+
+
+def _dropped(last: Record, following: Record | None) -> Notice:
+    """Ends the lines that only an earlier generation of the file has; what follows them is from when it was rewritten,
+    or from before."""
+    time = following.time if following is not None else None
+    since = f" since {time:%Y-%m-%d}" if time is not None else ""
+    return Notice(what="informational", text=f"what stands above is no longer in the file{since}", record=last)
 
 
 def is_answer(record: Record) -> bool:
