@@ -255,19 +255,7 @@ def session_of(id: str, contents: Iterable[tuple[str, str, str | None, str | Non
     for name, kind, agent, workflow, body in contents:
         bodies[Path(name)] = body
         files.append(SourceFile(str(Path(name)), FileKind(kind), id, agent, workflow, len(body), 0))
-
-    def only(*kinds: FileKind) -> tuple[SourceFile, ...]:
-        return tuple(file for file in files if file.kind in kinds)
-
-    found = SessionFiles(
-        id=id,
-        trunk=next(iter(only(FileKind.TRANSCRIPT)), None),
-        subagents=only(FileKind.SUBAGENT),
-        metas=only(FileKind.META),
-        tool_results=only(FileKind.TOOL_RESULT),
-        others=only(FileKind.TITLE, FileKind.WORKFLOW, FileKind.JOURNAL),
-    )
-    return load_session(found, disk=_Contents(bodies))
+    return load_session(SessionFiles.of(id, files), disk=_Contents(bodies))
 
 
 class LoadedSession(Session):

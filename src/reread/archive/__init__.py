@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         friction_report,
         health,
         inner,
+        kept_rows,
         listing,
         lost_sessions,
         model_answers,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     )
     from .answer import Answer
     from .answers import FoundPrompt, FoundPrompts, FoundThought, ThinkingAnswer, window_of
-    from .archive import Archive, load, open_archive
+    from .archive import Archive, load, on_all_processors, open_archive
     from .billing import Reconciled
     from .cache_report import CacheReport
     from .explain import Explained

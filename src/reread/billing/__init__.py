@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from .cost import SERVICE_TIER_UNPRICED, Component, Derivation, Factor, Rated
     from .price_table import LongContext, Model, Origin, PerMillion, Row
     from .prices import ModelPrices, Prices, load_prices, packaged_prices
-    from .report import Tokens, total
-    from .response import Doubt, Response
+    from .report import Sums, Tokens, total
+    from .response import Doubt, Response, settle_all
 
 
 __getattr__ = fetcher(__name__)

@@ -245,7 +245,8 @@ def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: arg
 
     def send() -> Outcome:
         with stores.Store(url, tell=tell) as store, closing(ProgressBar()) as bar:
-            done = payload.push(archive, store, filters, what, is_hashed=is_hashed, is_dry=args.dry_run, report=bar)
+            report = archives.Progress.in_phase(bar, "sending")
+            done = payload.push(archive, store, filters, what, is_hashed=is_hashed, is_dry=args.dry_run, report=report)
         if not args.dry_run:
             exchange.remember_store(archive.home, done.target, names)
         return _sent_document(done), done.problems

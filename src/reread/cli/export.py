@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reread import archive as archives
 from reread import lazy
-from reread.archive.archive import on_all_processors
 from reread.config import expanded
 from reread.errors import BadInput, printable
 from reread.foreign_files import path_below
@@ -404,7 +403,7 @@ def _all_made(archive: Archive, exporter: Exporter, waiting: Path, chosen: list[
     total, done = sum(each.stored.row.bytes for each in chosen), 0
     found: dict[str, Made] = {}
     with closing(ProgressBar()) as progress:
-        for job, made in on_all_processors(archive, _made, jobs, total):
+        for job, made in archives.on_all_processors(archive, _made, jobs, total):
             name = f"{len(found) + 1}-{made.name}" if made.name in found else made.name
             found[name] = made._replace(name=name)
             job.place.rename(waiting / name)

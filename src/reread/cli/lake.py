@@ -140,7 +140,8 @@ def _build(arguments: list[str]) -> int:
     lake = _opened(args.lake, extra="spark" if args.engine == "spark" else "lake")
     what = _share_options(args, config, lake)
     with closing(ProgressBar()) as progress:
-        done = build.build(lake, _sources(args, config), what, args.engine, args.master, progress)
+        report = archives.Progress.in_phase(progress, "reading")
+        done = build.build(lake, _sources(args, config), what, args.engine, args.master, report)
     for problem in done.problems:
         tell(problem)
     options.show_answer(args, config, lambda: _build_document(done), lambda _: _build_lines(done))

@@ -15,7 +15,7 @@ from reread.loading import INDEX, FileReader, LoadedSession, load_session, recor
 from reread.records import Record
 from reread.safe.safe import Safe
 from reread.sessions import completed
-from reread.sources import FileKind, SessionFiles, SourceFile, in_order, split
+from reread.sources import FileKind, SessionFiles, SourceFile, split
 
 from . import read
 from .read import StoredPiece
@@ -35,20 +35,7 @@ class SessionFileReader(SafeReader, FileReader):
         """The files of a session, which this reader can read from then on."""
         rows = read.files_of(self._connection, session)
         self._rows.update({row.path: row for row in rows})
-        files = [source_file(row, uuid) for row in rows]
-
-        def only(*kinds: FileKind) -> tuple[SourceFile, ...]:
-            return tuple(file for file in files if file.kind in kinds)
-
-        return SessionFiles(
-            id=uuid,
-            trunk=next(iter(only(FileKind.TRANSCRIPT)), None),
-            subagents=only(FileKind.SUBAGENT),
-            metas=only(FileKind.META),
-            tool_results=only(FileKind.TOOL_RESULT),
-            others=only(FileKind.TITLE, FileKind.WORKFLOW, FileKind.JOURNAL),
-            captures=in_order(only(FileKind.CAPTURE)),
-        )
+        return SessionFiles.of(uuid, [source_file(row, uuid) for row in rows])
 
     def know(self, machine: str) -> None:
         """Makes every file of a machine readable by its path."""

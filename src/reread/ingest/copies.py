@@ -10,10 +10,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from msgspec.structs import replace
-
 from reread import sources
-from reread.loading import DISK, FileReader, has_own_name
+from reread.loading import DISK, FileReader, OrphanAgentFiles, has_own_name
 from reread.loading import ids_of as recorded_ids
 from reread.sessions import Session
 from reread.sources import FileKind, SessionFiles, SourceFile
@@ -25,6 +23,21 @@ Pair = tuple[SourceFile, SourceFile]
 """A file, and the file that contains all of it."""
 _NONE: frozenset[str] = frozenset()
 """One shared object: Python makes a new empty frozenset every time."""
+
+
+IsOwner = Callable[[SessionFiles], bool]
+
+
+def owned_sessions(
+    files: Sequence[SourceFile],
+    disk: FileReader = DISK,
+    captured: Iterable[SourceFile] = (),
+    is_owner: IsOwner = lambda _: False,
+) -> tuple[list[Owned], IdOwners]:
+    """The sessions of these files, each with its agent files and captures, and whose their ids are."""
+    sessions = with_captures(sources.group(files), sources.group(captured), is_owner)
+    owned = OrphanAgentFiles(files, disk).assign_to(sessions)
+    return owned, IdOwners((session for session, _ in owned), disk)
 
 
 class IdOwners:
@@ -85,11 +98,8 @@ def session_name(session: Session, files: SessionFiles, foreign: frozenset[str])
     return files.id if files.id not in foreign else files.trunk.path.name
 
 
-IsOwner = Callable[[SessionFiles], bool]
-
-
 def with_captures(
-    sessions: Sequence[SessionFiles], captured: Iterable[SessionFiles], is_owner: IsOwner = lambda _: False
+    sessions: Sequence[SessionFiles], captured: Iterable[SessionFiles], is_owner: IsOwner
 ) -> list[SessionFiles]:
     """The sessions, each with the captures of its id; captures without a session become sessions of their own.
 
@@ -103,7 +113,7 @@ def with_captures(
             found.append(each)
             continue
         owner = max(copies, key=lambda i: (is_owner(found[i]), found[i].trunk is not None, found[i].mtime_ns))
-        found[owner] = replace(found[owner], captures=sources.in_order((*found[owner].captures, *each.captures)))
+        found[owner] = found[owner].with_files(each.captures)
     return found
 
 
@@ -197,6 +207,5 @@ def _with_captures_of(copies: Sequence[Owned], kept: list[Owned]) -> list[Owned]
                 kept.append((SessionFiles(id=session.id, trunk=None, captures=session.captures), ()))
             else:
                 owner, its_own = kept[place]
-                joined = sources.in_order((*owner.captures, *session.captures))
-                kept[place] = (replace(owner, captures=joined), its_own)
+                kept[place] = (owner.with_files(session.captures), its_own)
     return kept

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread import lazy, sources
+from reread import lazy
 from reread.billing import load_prices
 from reread.changes import EARLIER
 from reread.errors import SafeDamaged, printable
@@ -29,7 +29,7 @@ from reread.index.rows import OWN, SessionBatch
 from reread.index.safe_reader import Piece, newest_pieces, order_of
 from reread.index.session_files import KeptSession, SessionFileReader, kept_session
 from reread.index.write import StoreWriter
-from reread.loading import INDEX, FileReader, OrphanAgentFiles
+from reread.loading import INDEX, FileReader
 from reread.rows.model import FileRows
 from reread.rows.of_session import file_rows
 from reread.safe.safe import PieceHeader, Safe
@@ -37,7 +37,7 @@ from reread.sources import FileKind, SourceFile, place
 from reread.workers import in_order_by_shares
 
 from . import Progress, Report
-from .copies import IdOwners, with_captures
+from .copies import owned_sessions
 from .extract import take
 from .jobs import FileJob, SessionJob
 from .sync import COMMIT_AFTER, SHARE, SMALLEST, Packed, packed, quickly, unpacked, weight_of
@@ -293,8 +293,7 @@ def session_jobs(kept: Mapping[str, Kept], disk: FileReader) -> list[SessionJob]
     files = {located(entry): entry for entry in kept.values() if entry.last.kind != FileKind.BACKUP}
     taken = [file for file, entry in files.items() if entry.last.source != OWN]
     captured = [file for file, entry in files.items() if entry.last.source == OWN]
-    owned = OrphanAgentFiles(files, disk).assign_to(with_captures(sources.group(taken), sources.group(captured)))
-    owners = IdOwners((session for session, _ in owned), disk)
+    owned, owners = owned_sessions(taken, disk, captured)
     jobs = [
         SessionJob(
             files=session,

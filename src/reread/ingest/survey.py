@@ -14,18 +14,18 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from reread import lazy, sources
+from reread import lazy
 from reread.errors import SourceError
 from reread.index import read
 from reread.index.read import StoredPiece
 from reread.index.rows import FileRow
 from reread.keys import session_mark
-from reread.loading import OrphanAgentFiles, has_own_name
+from reread.loading import has_own_name
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.sources.find import folder_of
 
 from .captures import KnownCaptures
-from .copies import IdOwners, Owned, with_captures
+from .copies import IdOwners, Owned, owned_sessions
 from .jobs import FileJob, GoneFile, SessionJob, file_job, reindex_jobs
 from .known_copies import CopyChanges, KnownCopies
 from .walk import Walk
@@ -50,9 +50,7 @@ def survey(
 ) -> Survey:
     """What there is to do after a walk."""
     found = Survey(connection, machine, walk, safe, prices)
-    sessions = with_captures(sources.group(walk.files), sources.group(walk.waiting), found.has_captures)
-    owned = OrphanAgentFiles(walk.files).assign_to(sessions)
-    owners = IdOwners(session for session, _ in owned)
+    owned, owners = owned_sessions(walk.files, captured=walk.waiting, is_owner=found.has_captures)
     owned = found.without_forgotten(owned, owners)
     owned = found.follow_moves(owned, owners)
     found.give_back_names(owned)
@@ -112,7 +110,7 @@ class Survey:
         """The job for a session of which these files changed: its totals need all of its files, those that are gone
         included."""
         gone = self._missing(session, {file.location for file in (*session.all, *own)}, has_known_captures)
-        whole = _with_missing(session, gone) if gone else session
+        whole = session.with_files(each.file for each in gone) if gone else session
         taken = {job.file.path for job in changed}
         changed = self._claimed(whole, changed)
         kept = reindex_jobs((file for file in whole.captures if file.path not in taken), self.walk.keys)
@@ -321,20 +319,3 @@ class Survey:
         sources_of_copies = {each.file.location: self.source_of(each.file) for each in self.copies.found}
         self.walk.release()
         self.walk.source_of.update(sources_of_copies)
-
-
-def _with_missing(session: SessionFiles, gone: tuple[GoneFile, ...]) -> SessionFiles:
-    files = [each.file for each in gone]
-
-    def only(kind: FileKind) -> tuple[SourceFile, ...]:
-        return tuple(file for file in files if file.kind is kind)
-
-    return replace(
-        session,
-        trunk=session.trunk or next(iter(only(FileKind.TRANSCRIPT)), None),
-        subagents=(*session.subagents, *only(FileKind.SUBAGENT)),
-        metas=(*session.metas, *only(FileKind.META)),
-        tool_results=(*session.tool_results, *only(FileKind.TOOL_RESULT)),
-        others=(*session.others, *only(FileKind.TITLE)),
-        captures=sources.in_order((*session.captures, *only(FileKind.CAPTURE))),
-    )

@@ -18,11 +18,9 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread.billing import load_prices
-from reread.errors import BadInput
-from reread.ingest import Progress, Report
+from reread import billing, errors
 from reread.times import milliseconds
-from reread.workers import is_alone, worker_pool
+from reread.workers import in_order
 
 from .delta import DeltaLake, WrittenFile
 from .plan import (
@@ -75,7 +73,7 @@ def _refuse_other(lake: DeltaLake, options: ShareOptions) -> None:
     held = lake.last.get("what"), lake.last.get("redact")
     if lake.exists and held != (options.what, options.redact):
         had = f"{lake.uri} was built with --what {held[0]} --redact {held[1]}"
-        raise BadInput(f"{had}; build anything else into a place of its own")
+        raise errors.BadInput(f"{had}; build anything else into a place of its own")
 
 
 def forgotten_in(lake: DeltaLake) -> ForgottenMarks:
@@ -108,12 +106,12 @@ def build(
     options: ShareOptions,
     engine: str,
     master: str | None,
-    report: Report | None = None,
+    report: Callable[[int, int], None] | None = None,
 ) -> LakeBuilt:
     """Brings a lake up to date with its sources. If it is interrupted before the last commit, nothing becomes
     visible."""
     run = engine_called(engine, master)
-    prices = load_prices(options.prices)
+    prices = billing.load_prices(options.prices)
     plan = plan_build(lake, places, options)
     options = replace(options, before=forgotten_in(lake).before)
     done: list[ShareDone] = []
@@ -122,7 +120,7 @@ def build(
         for share in _shares_read(lake, plan, options, run):
             done.append(share)
             if report is not None:
-                report(Progress(sum(each.bytes_read for each in done), plan.size, phase="reading"))
+                report(sum(each.bytes_read for each in done), plan.size)
         with Recount(lake, prices) as recount:
             gone = _replace_rows(lake, plan, done)
             _remember_old(lake, done)
@@ -256,18 +254,14 @@ def write_share(task: ShareTask) -> ShareDone:
 
 def run_local(tasks: Sequence[ShareTask]) -> Iterator[ShareDone]:
     """Runs shares in processes of this machine, or in this process if there is little to read."""
-    size = sum(job.size for task in tasks for job in task.jobs)
-    if is_alone(size) or len(tasks) < 2:
-        yield from map(write_share, tasks)
-        return
-    with worker_pool() as pool:
-        yield from pool.map(write_share, tasks)
+    size = sum(job.size for task in tasks for job in task.jobs) if len(tasks) > 1 else 0
+    yield from (done for _, done in in_order(write_share, tasks, len(tasks), size))
 
 
 def engine_called(name: str, master: str | None) -> Engine:
     """The engine of that name. Raises `BadInput` for an unknown one."""
     if name not in ENGINES:
-        raise BadInput(f"there is no engine {name!r}; try {', '.join(ENGINES)}")
+        raise errors.BadInput(f"there is no engine {name!r}; try {', '.join(ENGINES)}")
     return run_local if name == "local" else _spark(master)
 
 
@@ -277,7 +271,7 @@ def _spark(master: str | None) -> Engine:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as missing:
-        raise BadInput(
+        raise errors.BadInput(
             f"Spark is not here ({missing.name}): pip install 'reread[spark]', or use spark-submit"
         ) from missing
 
@@ -287,7 +281,9 @@ def _spark(master: str | None) -> Engine:
         try:
             session = (maker.master(master) if master is not None else maker).getOrCreate()
         except (PySparkException, OSError, RuntimeError) as error:
-            raise BadInput(f"Spark does not start ({str(error).partition(chr(10))[0]}); it needs Java") from error
+            raise errors.BadInput(
+                f"Spark does not start ({str(error).partition(chr(10))[0]}); it needs Java"
+            ) from error
         try:
             done: list[ShareDone] = session.sparkContext.parallelize(tasks, len(tasks)).map(write_share).collect()
         finally:

@@ -19,7 +19,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
-from reread.errors import BadInput, RereadError, printable
+from reread import errors
 from reread.times import milliseconds
 
 from .storage import is_remote, lake_uri, plain_place
@@ -83,7 +83,9 @@ class DeltaLake:
     def require(self) -> None:
         """Raises `BadInput` if there is no lake."""
         if not self.exists:
-            raise BadInput(f"there is no lake at {self.uri}; make one with `reread lake build SOURCE --lake PLACE`")
+            raise errors.BadInput(
+                f"there is no lake at {self.uri}; make one with `reread lake build SOURCE --lake PLACE`"
+            )
 
     def _open(self, name: str, version: int | None = None) -> DeltaTable | None:
         try:
@@ -91,13 +93,13 @@ class DeltaLake:
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
-            raise RereadError(f"{self.uri}: cannot be read ({str(error).partition(chr(10))[0]})") from error
+            raise errors.RereadError(f"{self.uri}: cannot be read ({str(error).partition(chr(10))[0]})") from error
 
     def table(self, name: str) -> DeltaTable:
         """A table in its valid version."""
         found = self._open(name, self.versions.get(name))
         if found is None:
-            raise BadInput(f"{self.uri} has no table {name!r}")
+            raise errors.BadInput(f"{self.uri} has no table {name!r}")
         return found
 
     def dataset(self, name: str) -> Any:
@@ -213,7 +215,7 @@ class DeltaLake:
                 everything = pa.concat_tables([self._builds.to_pyarrow_table().select(new.column_names), new])
                 write_deltalake(self._builds, everything.cast(BUILD.schema), mode="overwrite")
         except (CommitFailedError, FileExistsError, DeltaError) as error:
-            raise RereadError(f"{self.uri}: another change came first; run it again") from error
+            raise errors.RereadError(f"{self.uri}: another change came first; run it again") from error
         self.refresh()
 
 
@@ -259,22 +261,26 @@ def read_people(path: Path) -> list[PersonPrefix]:
             rows = csv.DictReader(file)
             names = tuple(rows.fieldnames or ())
             if not {"prefix", "person"} <= set(names) <= set(_COLUMNS):
-                problem = f"{printable(str(path))}: the first line must name the columns {', '.join(_COLUMNS)}"
-                raise BadInput(problem)
+                problem = f"{errors.printable(str(path))}: the first line must name the columns {', '.join(_COLUMNS)}"
+                raise errors.BadInput(problem)
             found = [_person(path, rows.line_num, row) for row in rows]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"{printable(str(path))}: cannot be read as CSV ({error})") from error
+        raise errors.BadInput(f"{errors.printable(str(path))}: cannot be read as CSV ({error})") from error
     known: dict[str, PersonPrefix] = {}
     for each in found:
         if known.setdefault(each.prefix, each) != each:
-            raise BadInput(f"{printable(str(path))}: {printable(each.prefix)} is there twice, for different people")
+            raise errors.BadInput(
+                f"{errors.printable(str(path))}: {errors.printable(each.prefix)} is there twice, for different people"
+            )
     return list(known.values())
 
 
 def _person(path: Path, line: int, row: dict[str, str | None]) -> PersonPrefix:
     prefix, person, team = ((row.get(name) or "").strip() for name in _COLUMNS)
     if not prefix or not person or None in row:
-        raise BadInput(f"{printable(str(path))}: line {line} needs a prefix and a person, and at most a team more")
+        raise errors.BadInput(
+            f"{errors.printable(str(path))}: line {line} needs a prefix and a person, and at most a team more"
+        )
     return PersonPrefix(plain_place(lake_uri(prefix)), person, team or None)
 
 
@@ -292,7 +298,7 @@ def prefixes_of(people: Sequence[PersonPrefix], name: str) -> list[str]:
     """The prefixes that belong to a person. Raises `BadInput` for an unknown person."""
     found = [each.prefix for each in people if each.person == name]
     if not found:
-        known = ", ".join(sorted({printable(each.person) for each in people})[:20])
+        known = ", ".join(sorted({errors.printable(each.person) for each in people})[:20])
         advice = f"try {known}" if known else "`reread lake people FILE` says who is who"
-        raise BadInput(f"there is no person {printable(name)!r} in this lake; {advice}")
+        raise errors.BadInput(f"there is no person {errors.printable(name)!r} in this lake; {advice}")
     return found

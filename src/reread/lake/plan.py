@@ -11,13 +11,9 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread import sources
-from reread.errors import SourceError
-from reread.ingest.copies import IdOwners, without_copies
+from reread import errors, loading, sources
+from reread.ingest.copies import owned_sessions, without_copies
 from reread.keys import file_key, session_mark
-from reread.loading import DISK, OrphanAgentFiles
-from reread.sources import FileKind, SessionFiles, SourceFile, place
-from reread.sources.find import SourcePlace
 
 from .share import ShareJob
 from .storage import LakeReader, find, is_remote, is_there, key_of, plain_place, uri_of
@@ -40,19 +36,15 @@ class KnownFile(NamedTuple):
     month: str
 
     @property
-    def as_listed(self) -> SourceFile:
+    def as_listed(self) -> sources.SourceFile:
         """The file as a listing gave it."""
-        path, kind = Path(self.uri), FileKind(self.kind)
-        where = place(path)
-        if where is None or where.kind is not kind:
-            where = SourcePlace(kind, path.stem)
-        return SourceFile(str(path), *where, self.size, self.mtime_ns)
+        return sources.SourceFile.at(Path(self.uri), sources.FileKind(self.kind), self.size, self.mtime_ns)
 
 
 class CopiedFile(NamedTuple):
     """A file whose content another file contains."""
 
-    file: SourceFile
+    file: sources.SourceFile
     original: str
     """The key of the other file."""
     names: list[str]
@@ -89,10 +81,10 @@ class ForgottenMarks(Struct, frozen=True, kw_only=True):
     before: int | None = None
     """Sessions that ended before this, in milliseconds, are too old."""
 
-    def is_place(self, file: SourceFile) -> bool:
+    def is_place(self, file: sources.SourceFile) -> bool:
         return bool(self.places) and not self.places.isdisjoint(marks_above(uri_of(file.path)))
 
-    def is_session(self, names: Collection[str], files: Iterable[SourceFile]) -> bool:
+    def is_session(self, names: Collection[str], files: Iterable[sources.SourceFile]) -> bool:
         marks = [session_mark(name) for name in names]
         if not self.sessions.isdisjoint(marks):
             return True
@@ -139,25 +131,25 @@ class _Reader(LakeReader):
         """Keys of files that are in the lake but not in this listing; their rows stay as they are."""
         self._read_again = read_again
 
-    def is_unchanged(self, file: SourceFile) -> bool:
+    def is_unchanged(self, file: sources.SourceFile) -> bool:
         key = key_of(file.path)
         row = self._known.get(key)
         is_same = row is not None and (row.size, row.mtime_ns) == (file.size, file.mtime_ns)
         return is_same and (not self._read_again or key in self.elsewhere)
 
-    def is_taken(self, file: SourceFile) -> bool:
+    def is_taken(self, file: sources.SourceFile) -> bool:
         return self.is_unchanged(file) and self._known[key_of(file.path)].copy_of is None
 
-    def recorded_ids(self, file: SourceFile) -> set[str]:
+    def recorded_ids(self, file: sources.SourceFile) -> set[str]:
         if self.is_unchanged(file):
             return set(self._known[key_of(file.path)].names)
         if not is_remote(uri_of(file.path)):
-            return DISK.recorded_ids(file)  # reads only the first lines
+            return loading.DISK.recorded_ids(file)  # reads only the first lines
         found = super().recorded_ids(file)
         self.forget()
         return found
 
-    def begins_with(self, full: SourceFile, other: SourceFile) -> bool:
+    def begins_with(self, full: sources.SourceFile, other: sources.SourceFile) -> bool:
         if self.is_unchanged(full) and self.is_unchanged(other):
             original = self._known[key_of(other.path)].copy_of
             if original == key_of(full.path):
@@ -171,19 +163,19 @@ class _Reader(LakeReader):
         rows = (self._known[key_of(file.path)] for file in job.all if self.is_unchanged(file))
         return sum(row.session == job.key and row.copy_of is None for row in rows) == len(job.all)
 
-    def has_copy(self, file: SourceFile, original: SourceFile) -> bool:
+    def has_copy(self, file: sources.SourceFile, original: sources.SourceFile) -> bool:
         return self.is_unchanged(file) and self._known[key_of(file.path)].copy_of == key_of(original.path)
 
-    def copy_of(self, file: SourceFile, original: SourceFile) -> CopiedFile:
+    def copy_of(self, file: sources.SourceFile, original: sources.SourceFile) -> CopiedFile:
         return CopiedFile(
             file, key_of(original.path), sorted(self.recorded_ids(file)) if _is_conversation(file) else []
         )
 
 
-def list_files(places: Iterable[str], problems: list[str]) -> list[SourceFile]:
+def list_files(places: Iterable[str], problems: list[str]) -> list[sources.SourceFile]:
     """The files of all sources, each once. Raises SourceError if a source cannot be read at all."""
-    found: dict[str, SourceFile] = {}
-    told: list[SourceError] = []
+    found: dict[str, sources.SourceFile] = {}
+    told: list[errors.SourceError] = []
     for source in places:
         for file in find(source, told):
             found.setdefault(uri_of(file.path), file)
@@ -192,7 +184,7 @@ def list_files(places: Iterable[str], problems: list[str]) -> list[SourceFile]:
 
 
 def make_plan(
-    files: Sequence[SourceFile],
+    files: Sequence[sources.SourceFile],
     known: Mapping[str, KnownFile],
     forgotten: ForgottenMarks = NOTHING_FORGOTTEN,
     *,
@@ -205,8 +197,7 @@ def make_plan(
     elsewhere = {key: row.as_listed for key, row in known.items() if key not in listed}
     reader = _Reader(known, elsewhere, read_again=read_again)
     everything = [*files, *elsewhere.values()]
-    owned = OrphanAgentFiles(everything, reader).assign_to(sources.group(everything))
-    owners = IdOwners((session for session, _ in owned), reader)
+    owned, owners = owned_sessions(everything, reader)
     wanted = [each for each in owned if not forgotten.is_session(owners.ids_of(each[0]), (*each[0].all, *each[1]))]
     kept, pairs = without_copies(wanted, owners, reader.begins_with, is_preferred=reader.is_taken)
     listed |= {key_of(original.path) for file, original in pairs if key_of(file.path) in listed}
@@ -260,11 +251,11 @@ def _present(job: ShareJob, elsewhere: Collection[str]) -> ShareJob:
     return replace(job, files=replace(files, trunk=trunk, **left), orphans=orphans)
 
 
-def _is_conversation(file: SourceFile) -> bool:
-    return file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
+def _is_conversation(file: sources.SourceFile) -> bool:
+    return file.kind in (sources.FileKind.TRANSCRIPT, sources.FileKind.SUBAGENT)
 
 
-def _key(session: SessionFiles) -> str:
+def _key(session: sources.SessionFiles) -> str:
     """The key of a session, made from the path of its transcript, or from the folder and id if that is missing."""
     if session.trunk is not None:
         return file_key("session", uri_of(session.trunk.path))

@@ -11,15 +11,13 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread import billing, errors
+from reread import rows as session_rows
 from reread.archive import usage_report
 from reread.archive.filters import Filter
 from reread.archive.friction_report import LEAST_CONFIDENCE
-from reread.billing import Prices
 from reread.billing import sql as billing_sql
-from reread.billing.report import Sums
-from reread.errors import BadInput
 from reread.features.activity import Rate
-from reread.rows import RequestContext
 
 from .delta import FILE_PERSON, UNASSIGNED, DeltaLake
 from .tables import BUILD, FRICTION_DAY, MOMENT, MONTH, REQUEST, RESPONSE, SESSION, TABLES, USAGE_DAY, WORDS, LakeTable
@@ -214,7 +212,7 @@ def _in_utc(time: datetime | None) -> datetime | None:
 class LakeAnswers:
     """Answers questions about one lake; use it in a `with` statement."""
 
-    def __init__(self, tables: Mapping[str, Any], prices: Prices) -> None:
+    def __init__(self, tables: Mapping[str, Any], prices: billing.Prices) -> None:
         self._prices = prices
         self._is_locked = self._has_model_names = False
         self._connection = duckdb.connect()
@@ -233,7 +231,7 @@ class LakeAnswers:
             self._connection.execute("CREATE VIEW response AS SELECT * FROM response_now")
 
     @classmethod
-    def of(cls, lake: DeltaLake, prices: Prices) -> LakeAnswers:
+    def of(cls, lake: DeltaLake, prices: billing.Prices) -> LakeAnswers:
         """Uses the tables of a lake in their valid versions. If the prices differ from those of the last build,
         responses are priced when they are queried."""
         there = [*lake.versions, *([BUILD.name] if lake.exists else [])]
@@ -310,22 +308,22 @@ class LakeAnswers:
         try:
             parsed = self._connection.extract_statements(statement)
             if len(parsed) != 1 or parsed[0].type != duckdb.StatementType.SELECT:
-                raise BadInput("a lake is asked one SELECT at a time")
+                raise errors.BadInput("a lake is asked one SELECT at a time")
             answer = self._connection.execute(parsed[0])
             names = [column[0] for column in answer.description or ()]
             return names, answer.fetchall()
         except duckdb.Error as error:
-            raise BadInput(f"the lake does not understand this: {str(error).partition(chr(10))[0]}") from error
+            raise errors.BadInput(f"the lake does not understand this: {str(error).partition(chr(10))[0]}") from error
 
     def usage(self, ask: usage_report.UsageQuestion) -> usage_report.UsageReport:
         """The report that an archive with the same transcripts would give. Raises BadInput for what a lake cannot
         answer."""
         if ask.by == "machine":
-            raise BadInput("a lake knows files, not machines; try session, project or day")
+            raise errors.BadInput("a lake knows files, not machines; try session, project or day")
         if ask.by not in LAKE_GROUPINGS:
-            raise BadInput(f"usage by {ask.by!r} is not a grouping; try {', '.join(LAKE_GROUPINGS)}")
+            raise errors.BadInput(f"usage by {ask.by!r} is not a grouping; try {', '.join(LAKE_GROUPINGS)}")
         if ask.by == "block" and ask.filters != Filter():
-            raise BadInput("five-hour windows follow from everything that was used; leave the filters out")
+            raise errors.BadInput("five-hour windows follow from everything that was used; leave the filters out")
         self._name_models()
         self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
         ((lines, malformed),) = self._rows("SELECT coalesce(sum(lines), 0), coalesce(sum(malformed), 0) FROM file")
@@ -427,11 +425,11 @@ class LakeAnswers:
                     parts.append(f"{column} IN ({digests or 'NULL'})")
         return " AND ".join(parts)
 
-    def _contexts(self) -> dict[str, RequestContext]:
-        names = RequestContext.__struct_fields__
+    def _contexts(self) -> dict[str, session_rows.RequestContext]:
+        names = session_rows.RequestContext.__struct_fields__
         rows = self._rows(f"SELECT DISTINCT context, {', '.join(names)} FROM request")  # noqa: S608  our own names
         return {
-            digest: RequestContext(
+            digest: session_rows.RequestContext(
                 **{**dict(zip(names, values, strict=True)), "tools": tuple(values[names.index("tools")])}
             )
             for digest, *values in rows
@@ -443,7 +441,7 @@ class LakeAnswers:
                 FROM counted LEFT JOIN session ON session.key = owner_session WHERE {where} GROUP BY 1, 2, 3, 4"""  # noqa: S608
         )
         for session, model, is_agent, is_abandoned, *sums in rows:
-            yield usage_report.UsageCell(session, model, Sums(*sums), is_agent, is_abandoned)
+            yield usage_report.UsageCell(session, model, billing.Sums(*sums), is_agent, is_abandoned)
 
     def _by_person(self, by: str, where: str) -> Iterator[usage_report.UsageCell]:
         rows = self._rows(
@@ -451,7 +449,7 @@ class LakeAnswers:
                 FROM counted LEFT JOIN file_person ON file_person.file = owner_file WHERE {where} GROUP BY 1, 2"""  # noqa: S608
         )
         for name, model, *sums in rows:
-            yield usage_report.UsageCell(name, model, Sums(*sums))
+            yield usage_report.UsageCell(name, model, billing.Sums(*sums))
 
     def sessions_of(self, person: str) -> list[str]:
         """Ids of the sessions that have a file of a person."""
@@ -505,7 +503,7 @@ class LakeAnswers:
                 GROUP BY context, owner_context, owner_is_sidechain, owner_is_abandoned, files > 1"""  # noqa: S608
         )
         for how, place, *values in rows:
-            sums, model, at = Sums(*values), contexts[how].model, contexts[place]
+            sums, model, at = billing.Sums(*values), contexts[how].model, contexts[place]
             if ask.by == "tool":
                 yield from usage_report.tool_cells(contexts[how].tools, model, sums)
             else:

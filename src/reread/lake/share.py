@@ -12,18 +12,13 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from reread.billing import load_prices
+from reread import billing, errors, loading, sources
+from reread import rows as session_rows
 from reread.changes import head_of
-from reread.errors import SourceError
-from reread.features.secrets import Redactor, redacted_name, redacted_session
-from reread.features.secrets.shapes import EMAIL, USER
+from reread.features import secrets
 from reread.ingest.copies import session_name
 from reread.keys import session_mark
-from reread.loading import load_session
-from reread.rows import FileRows, RequestContext, Rows, rows_of
-from reread.rows.of_session import file_texts
 from reread.sessions import Session
-from reread.sources import FileKind, SessionFiles, SourceFile
 
 from .storage import LakeReader, key_of, uri_of
 from .tables import CALL, FILE, MOMENTS, MONTH, REQUEST, SESSION, SHARED, WORDS, arrow_table, month_of
@@ -36,12 +31,12 @@ class ShareJob(Struct, frozen=True, kw_only=True):
     """A session to read, and its key in the lake."""
 
     key: str
-    files: SessionFiles
-    orphans: tuple[SourceFile, ...] = ()
+    files: sources.SessionFiles
+    orphans: tuple[sources.SourceFile, ...] = ()
     foreign: frozenset[str] = frozenset()
 
     @property
-    def all(self) -> tuple[SourceFile, ...]:
+    def all(self) -> tuple[sources.SourceFile, ...]:
         return (*self.files.all, *self.orphans)
 
     @property
@@ -81,7 +76,7 @@ def take_share(jobs: Sequence[ShareJob], options: ShareOptions) -> Share:
     for job in jobs:
         try:
             taken = take_session(job, options, reader)
-        except SourceError as problem:
+        except errors.SourceError as problem:
             problems.append(str(problem))
         else:
             if isinstance(taken, str):
@@ -105,10 +100,10 @@ def take_share(jobs: Sequence[ShareJob], options: ShareOptions) -> Share:
 def take_session(job: ShareJob, options: ShareOptions, reader: LakeReader) -> dict[str, list[Row]] | str:
     """The rows of one session, or its mark if it is too old. Raises SourceError if a file cannot be read."""
     contents = {file.path: reader.content(file) for file in job.all}
-    session = load_session(job.files, job.orphans, reader, load_prices(options.prices))
+    session = loading.load_session(job.files, job.orphans, reader, billing.load_prices(options.prices))
     has_text, has_ledger = options.what != "ledger", options.what != "text"
     name = session_name(session, job.files, job.foreign)
-    rows = rows_of(session, job.all, name=name, with_texts=False, with_moments=has_ledger)
+    rows = session_rows.rows_of(session, job.all, name=name, with_texts=False, with_moments=has_ledger)
     about = rows.session
     if options.before is not None and about.ended is not None and about.ended < options.before:
         return session_mark(about.uuid)
@@ -138,10 +133,12 @@ def _named(row: Row, options: ShareOptions) -> Row:
     paths stay, so that a project can be asked for."""
     if options.redact == "none":
         return row
-    kept = frozenset({USER, EMAIL} if options.redact == "secrets" else {USER})
+    kept = frozenset({secrets.USER, secrets.EMAIL} if options.redact == "secrets" else {secrets.USER})
     names = {name: row[name] for name in _NAMES if row.get(name)}
     return row | {
-        name: redacted_name(each, kept) if isinstance(each, str) else [redacted_name(part, kept) for part in each]
+        name: secrets.redacted_name(each, kept)
+        if isinstance(each, str)
+        else [secrets.redacted_name(part, kept) for part in each]
         for name, each in names.items()
     }
 
@@ -150,7 +147,7 @@ _FEW_BITS = 0xFFFF
 """How much of a digest of words is kept: enough to distinguish two in one millisecond, too little to test guesses."""
 
 
-def _friction(rows: Rows, options: ShareOptions, redactor: Redactor | None) -> Row:
+def _friction(rows: session_rows.Rows, options: ShareOptions, redactor: secrets.Redactor | None) -> Row:
     """Prompts and moments of a session, with times in microseconds, and without words if the lake has no text."""
     if options.what == "text":
         return {"typed": [], "moments": []}
@@ -170,8 +167,8 @@ def _microseconds(time: int | None) -> int | None:
     return None if time is None else time * 1000
 
 
-def _file(file: SourceFile, rows: FileRows, content: bytes, reader: LakeReader) -> Row:
-    has_ids = file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
+def _file(file: sources.SourceFile, rows: session_rows.FileRows, content: bytes, reader: LakeReader) -> Row:
+    has_ids = file.kind in (sources.FileKind.TRANSCRIPT, sources.FileKind.SUBAGENT)
     return {
         "key": key_of(file.path),
         "uri": uri_of(file.path),
@@ -193,7 +190,9 @@ _COPIED = (
 )
 
 
-def _requests(file: SourceFile, rows: FileRows, content: bytes, options: ShareOptions) -> Iterator[Row]:
+def _requests(
+    file: sources.SourceFile, rows: session_rows.FileRows, content: bytes, options: ShareOptions
+) -> Iterator[Row]:
     times = [each.time for each in rows.responses if each.time is not None]
     contexts = [{**_named(msgspec.structs.asdict(each), options), "context": _digest(each)} for each in rows.contexts]
     ours = {
@@ -201,43 +200,46 @@ def _requests(file: SourceFile, rows: FileRows, content: bytes, options: ShareOp
         "head": head_of(content),
         "began": min(times, default=None),
         "ended": max(times, default=None),
-        "is_agent_file": file.kind is FileKind.SUBAGENT,
+        "is_agent_file": file.kind is sources.FileKind.SUBAGENT,
     }
     for each in rows.responses:
         yield ours | contexts[each.context] | {name: getattr(each, name) for name in _COPIED}
 
 
-def _digest(context: RequestContext) -> str:
+def _digest(context: session_rows.RequestContext) -> str:
     values = tuple(repr(value) for value in msgspec.structs.astuple(context))
     return sha256("\0".join(values).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-def _calls(rows: FileRows) -> Iterator[Row]:
+def _calls(rows: session_rows.FileRows) -> Iterator[Row]:
     for each in rows.calls:
         yield {"file": key_of(Path(rows.file)), **msgspec.structs.asdict(each)}
 
 
-def _redactor(options: ShareOptions) -> Redactor | None:
+def _redactor(options: ShareOptions) -> secrets.Redactor | None:
     if options.redact == "none":
         return None
-    return Redactor(addresses=True) if options.redact == "all" else Redactor(spared=frozenset({EMAIL, USER}))
+    return (
+        secrets.Redactor(addresses=True)
+        if options.redact == "all"
+        else secrets.Redactor(spared=frozenset({secrets.EMAIL, secrets.USER}))
+    )
 
 
 def _title_and_texts(
-    job: ShareJob, session: Session, redactor: Redactor | None, contents: dict[Path, bytes]
+    job: ShareJob, session: Session, redactor: secrets.Redactor | None, contents: dict[Path, bytes]
 ) -> tuple[str, list[Row]]:
     """The title and the texts, file by file. Secrets are learned from the whole session first, because a key that one
     line identifies may occur without its name in another."""
-    outputs = {
-        file: contents[file.path].decode("utf-8", "replace") for file in job.all if file.kind is FileKind.TOOL_RESULT
-    }
+    spilled = [file for file in job.all if file.kind is sources.FileKind.TOOL_RESULT]
+    outputs = {file: contents[file.path].decode("utf-8", "replace") for file in spilled}
     if redactor is not None:
         redactor.learn_all(list(outputs.values()))
-        session = redacted_session(session, redactor)
+        session = secrets.redacted_session(session, redactor)
         outputs = {file: redactor.redact(text) for file, text in outputs.items()}
     rows = [
         {**msgspec.structs.asdict(text), "file": key_of(file.path), "position": text.offset}
         for file in job.all
-        for text in file_texts(session, file, outputs.get(file))
+        for text in session_rows.file_texts(session, file, outputs.get(file))
     ]
     return session.title, rows

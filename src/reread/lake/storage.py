@@ -11,13 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from reread import loading, sources
+from reread import errors, loading, sources
 from reread.config import expanded
-from reread.errors import BadInput, SourceError
 from reread.foreign_files import write_below
 from reread.keys import file_key
-from reread.sources import SourceFile
-from reread.sources.find import is_config_folder
 
 SCHEMES = ("s3", "gs", "abfs", "abfss")
 _PARTS = tuple(f"{scheme}:" for scheme in SCHEMES)
@@ -50,7 +47,7 @@ def lake_uri(text: str) -> str:
     if "://" not in text:
         return str(expanded(text).absolute())
     if not is_remote(text):
-        raise BadInput(f"{text!r} is no place for a lake; name a folder or an address of {', '.join(SCHEMES)}")
+        raise errors.BadInput(f"{text!r} is no place for a lake; name a folder or an address of {', '.join(SCHEMES)}")
     return text.rstrip("/")
 
 
@@ -72,26 +69,26 @@ def _opened(uri: str) -> tuple[fs.FileSystem, str]:
     return _system(f"{scheme}://{rest.partition('/')[0]}"), rest
 
 
-def find(source: str, problems: list[SourceError]) -> Iterator[SourceFile]:
+def find(source: str, problems: list[errors.SourceError]) -> Iterator[sources.SourceFile]:
     """The files of a source, local or remote. Raises SourceError if the source itself cannot be read, and BadInput for
     what is not a source."""
     if not is_remote(source):
         if "://" in source:
-            raise BadInput(f"{source!r} is no source; name a folder or an address of {', '.join(SCHEMES)}")
+            raise errors.BadInput(f"{source!r} is no source; name a folder or an address of {', '.join(SCHEMES)}")
         yield from sources.find(expanded(source), problems=problems)
         return
     system, base = _opened(source.rstrip("/"))
     try:
         found = system.get_file_info(fs.FileSelector(base, recursive=True))
     except (OSError, pa.ArrowException) as error:
-        raise SourceError(Path(source), f"cannot be listed ({_reason(error)})") from error
+        raise errors.SourceError(Path(source), f"cannot be listed ({_reason(error)})") from error
     scheme = source.partition("://")[0]
     listed = {info.path: info for info in found if info.type == fs.FileType.File}
     for name in _transcript_names(listed):
         info, path = listed[name], Path(f"{scheme}:/{name}")
         where = sources.place(path)
         if where is not None:
-            yield SourceFile(str(path), *where, info.size, info.mtime_ns or 0)
+            yield sources.SourceFile(str(path), *where, info.size, info.mtime_ns or 0)
 
 
 def _transcript_names(names: Iterable[str]) -> list[str]:
@@ -102,7 +99,9 @@ def _transcript_names(names: Iterable[str]) -> list[str]:
         parts = PurePosixPath(name).parts
         for depth in range(1, len(parts)):
             inside.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
-    configs = [folder for folder, held in inside.items() if "projects" in held and is_config_folder(Path(folder), held)]
+    configs = [
+        folder for folder, held in inside.items() if "projects" in held and sources.is_config_folder(Path(folder), held)
+    ]
     kept = ("projects/", "transcripts/", "profiles/")
     return [
         name
@@ -119,7 +118,7 @@ class LakeReader(loading.ContentReader):
         self._heads: dict[Path, bytes] = {}
         self.bytes_read = 0
 
-    def content(self, file: SourceFile) -> bytes:
+    def content(self, file: sources.SourceFile) -> bytes:
         """The file up to the size it had when it was listed; what was added since then is read by the next build."""
         if file.path not in self._held:
             raw = _read(file.path)[: file.size]
@@ -130,19 +129,19 @@ class LakeReader(loading.ContentReader):
     def forget(self) -> None:
         self._held.clear()
 
-    def index_beside(self, trunk: SourceFile) -> bytes | None:
+    def index_beside(self, trunk: sources.SourceFile) -> bytes | None:
         try:
             return _read(trunk.path.parent / loading.INDEX)
-        except SourceError:
+        except errors.SourceError:
             return None
 
-    def spilled(self, outputs: Iterable[SourceFile], name: str) -> str | None:
+    def spilled(self, outputs: Iterable[sources.SourceFile], name: str) -> str | None:
         if any(not _is_remote_path(file.path) for file in outputs):
             return super().spilled(list(outputs), name)
         found = (self.content(file) for file in outputs if file.path.name == name)
         return next((raw.decode("utf-8", "replace") for raw in found), None)
 
-    def begins_with(self, full: SourceFile, other: SourceFile) -> bool:
+    def begins_with(self, full: sources.SourceFile, other: sources.SourceFile) -> bool:
         """Whether `full` begins with all of `other`."""
         if other.size > full.size:
             return False
@@ -158,7 +157,7 @@ class LakeReader(loading.ContentReader):
             return False
         return True
 
-    def _head(self, file: SourceFile) -> bytes:
+    def _head(self, file: sources.SourceFile) -> bytes:
         """The beginning of a file, kept in memory: files of the same name are all compared with each other, and most
         differ in their first line."""
         if file.path not in self._heads:
@@ -181,7 +180,7 @@ def _read(path: Path) -> bytes:
             raw: bytes = file.read()
             return raw
     except OSError as error:
-        raise SourceError(Path(uri_of(path)), f"cannot be read ({_reason(error)})") from error
+        raise errors.SourceError(Path(uri_of(path)), f"cannot be read ({_reason(error)})") from error
 
 
 def is_there(path: Path) -> bool:

@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from msgspec import Struct
 
-from reread.billing import Prices
-from reread.errors import AmbiguousSession, SourceError, UnknownSession
+from reread import billing, errors
 from reread.keys import session_mark
 from reread.times import milliseconds
 
@@ -64,7 +63,7 @@ class LakeProof(Struct, frozen=True, kw_only=True):
         return not self.damaged
 
 
-def verify(lake: DeltaLake, prices: Prices, *, with_sources: bool = False) -> LakeProof:
+def verify(lake: DeltaLake, prices: billing.Prices, *, with_sources: bool = False) -> LakeProof:
     """Reads every file of every table, compares the tables with each other, and counts usage again."""
     damaged: list[str] = []
     rows: dict[str, int] = {}
@@ -108,7 +107,7 @@ _CHECKS = {
 }
 
 
-def _contradictions(lake: DeltaLake, prices: Prices) -> Iterator[str]:
+def _contradictions(lake: DeltaLake, prices: billing.Prices) -> Iterator[str]:
     with LakeAnswers.of(lake, prices) as answers:
         for about, statement in _CHECKS.items():
             number = answers.sql(statement)[1][0][0]
@@ -124,7 +123,7 @@ def _changed_sources(lake: DeltaLake) -> Iterator[str | None]:
     for row in rows:
         try:
             content = content_of(row["uri"]) if row["copy_of"] is None else None
-        except SourceError:
+        except errors.SourceError:
             continue
         if content is not None:
             is_same = sha256(content[: row["size"]]).hexdigest() == row["sha256"]
@@ -175,13 +174,13 @@ def by_session(lake: DeltaLake, wanted: str) -> Chosen:
     ids: list[str] = sorted(set(lake.rows(SESSION.name, ["id"])["id"].to_pylist()))
     found = [name for name in ids if name == wanted] or [name for name in ids if wanted and name.startswith(wanted)]
     if len(found) > 1:
-        raise AmbiguousSession(wanted, found)
+        raise errors.AmbiguousSession(wanted, found)
     if not found:
-        raise UnknownSession(wanted, (Path(lake.uri),))
+        raise errors.UnknownSession(wanted, (Path(lake.uri),))
     return Chosen(ids=found)
 
 
-def by_person(lake: DeltaLake, name: str, prices: Prices) -> Chosen:
+def by_person(lake: DeltaLake, name: str, prices: billing.Prices) -> Chosen:
     """Every session that has a file of a person. Raises `BadInput` for an unknown person."""
     places = prefixes_of(people_of(lake), name)
     with LakeAnswers.of(lake, prices) as answers:
@@ -194,7 +193,7 @@ def by_age(lake: DeltaLake, before: datetime) -> Chosen:
     return Chosen(ids=sorted(set(rows["id"].to_pylist())), before=before)
 
 
-def forget(lake: DeltaLake, chosen: Chosen, prices: Prices) -> LakeForgotten:
+def forget(lake: DeltaLake, chosen: Chosen, prices: billing.Prices) -> LakeForgotten:
     """Removes what was chosen from every table and from the disk; no build imports it again."""
     ids = set(chosen.ids)
     of_session = lake.rows(SESSION.name, ["key", "id", "month"]).to_pylist()
@@ -252,7 +251,7 @@ SELECT day, project, model, {", ".join(f"sum({name})::BIGINT AS {name}" for name
 class Recount:
     """Brings derived tables up to date with a change. Open it before the change, because it needs the earlier state."""
 
-    def __init__(self, lake: DeltaLake, prices: Prices) -> None:
+    def __init__(self, lake: DeltaLake, prices: billing.Prices) -> None:
         self._lake, self._prices = lake, prices
         self._before = LakeAnswers.of(lake, prices)
         self._is_whole = lake.exists and lake.is_whole and lake.last.get("prices") == prices.digest

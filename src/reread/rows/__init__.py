@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         ThoughtRow,
         TypedPrompt,
     )
-    from .of_session import rows_of
+    from .of_session import file_texts, rows_of
     from .session_row import SessionRow
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "TextRow",
     "ThoughtRow",
     "TypedPrompt",
+    "file_texts",
     "rows_of",
 ]
 

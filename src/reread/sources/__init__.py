@@ -11,7 +11,7 @@ from .find import (
     SourceFile,
     find,
     group,
-    in_order,
+    is_config_folder,
     place,
     project_folder_name,
 )

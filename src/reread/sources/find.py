@@ -131,6 +131,14 @@ class SourceFile(Struct, frozen=True, gc=False):
     size: int
     mtime_ns: int
 
+    @classmethod
+    def at(cls, path: Path, kind: FileKind, size: int, mtime_ns: int) -> SourceFile:
+        """A file that is known to be of a kind."""
+        where = place(path)
+        if where is None or where.kind is not kind:
+            where = SourcePlace(kind, path.stem)
+        return cls(str(path), *where, size, mtime_ns)
+
     @property
     def path(self) -> Path:
         return Path(self.location)
@@ -363,6 +371,29 @@ class SessionFiles(Struct, frozen=True, gc=False):
     captures: tuple[SourceFile, ...] = ()
     """Captures of this session's runs, in order."""
 
+    @classmethod
+    def of(cls, name: str, files: Iterable[SourceFile]) -> SessionFiles:
+        """The files of one session; of several trunks, the first."""
+        files = list(files)
+
+        def only(*kinds: FileKind) -> tuple[SourceFile, ...]:
+            return tuple(file for file in files if file.kind in kinds)
+
+        return cls(
+            name,
+            next(iter(only(FileKind.TRANSCRIPT)), None),
+            only(FileKind.SUBAGENT),
+            only(FileKind.META),
+            only(FileKind.TOOL_RESULT),
+            only(FileKind.TITLE, FileKind.WORKFLOW, FileKind.JOURNAL),
+            tuple(
+                sorted(only(FileKind.CAPTURE), key=lambda file: file.path.name)
+            ),  # it begins with the time of its run
+        )
+
+    def with_files(self, more: Iterable[SourceFile]) -> SessionFiles:
+        return SessionFiles.of(self.id, (*self.all, *more))
+
     @property
     def all(self) -> tuple[SourceFile, ...]:
         trunk = (self.trunk,) if self.trunk else ()
@@ -390,26 +421,8 @@ def _sessions(name: str, files: list[SourceFile]) -> list[SessionFiles]:
     """One session, and another for each further trunk of that name, such as a copy stored as an array."""
     if len(files) == 1 and files[0].kind is FileKind.TRANSCRIPT:  # the usual case where there are very many
         return [SessionFiles(name, files[0])]
-    first, *copies = _only(files, FileKind.TRANSCRIPT) or (None,)
-    session = SessionFiles(
-        name,
-        first,
-        _only(files, FileKind.SUBAGENT),
-        _only(files, FileKind.META),
-        _only(files, FileKind.TOOL_RESULT),
-        _only(files, FileKind.TITLE, FileKind.WORKFLOW, FileKind.JOURNAL),
-        in_order(_only(files, FileKind.CAPTURE)),
-    )
-    return [session, *(SessionFiles(name, copy) for copy in copies)]
-
-
-def in_order(captures: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
-    """Sorted by name: the name of a capture begins with the time of its run."""
-    return tuple(sorted(captures, key=lambda file: file.path.name))
-
-
-def _only(files: list[SourceFile], *kinds: FileKind) -> tuple[SourceFile, ...]:
-    return tuple(file for file in files if file.kind in kinds)
+    copies = [file for file in files if file.kind is FileKind.TRANSCRIPT][1:]
+    return [SessionFiles.of(name, files), *(SessionFiles(name, copy) for copy in copies)]
 
 
 FOLDER = "file-history"

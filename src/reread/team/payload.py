@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b, md5, sha256
 from hmac import digest as hmac_digest
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
@@ -18,29 +18,21 @@ import msgspec
 from msgspec import Struct
 from zstandard import ZstdCompressor
 
-from reread import lazy
-from reread.archive import Progress
-from reread.archive.archive import on_all_processors
+from reread import errors, lazy, records, times
+from reread.archive import kept_rows, on_all_processors, search_language
 from reread.archive.filters import Filter
-from reread.archive.kept_rows import KeptRows
-from reread.archive.search_language import folded_words
-from reread.errors import RereadError, StoreAway, printable
-from reread.features.search_text import Field, is_output, texts_of
-from reread.records import Record, decode
-from reread.times import milliseconds
+from reread.features import search_text
 
 from .store import Store, database_errors
 
 if TYPE_CHECKING:
-    from reread.archive import Archive, Report, StoredSession
-    from reread.archive.kept_rows import FileFigures
-    from reread.billing.response import Response
-    from reread.features.secrets import redact, shapes
-    from reread.rows import RequestContext, SessionRow
+    from reread import billing
+    from reread import rows as session_rows
+    from reread.archive import Archive, StoredSession
+    from reread.features import secrets
     from reread.sessions import Session
 else:
-    redact = lazy.module("reread.features.secrets.redact")
-    shapes = lazy.module("reread.features.secrets.shapes")
+    secrets = lazy.module("reread.features.secrets")
 
 
 Document = dict[str, Any]
@@ -80,7 +72,7 @@ class SentNames(Struct, frozen=True):
 
 def without_secrets(name: str | None, *, is_path: bool = False) -> str | None:
     """A name as it is sent. The path of a project keeps the user's name; people who mind can choose digests."""
-    return None if name is None else redact.redacted_name(name, frozenset({shapes.USER} if is_path else ()))
+    return None if name is None else secrets.redacted_name(name, frozenset({secrets.USER} if is_path else ()))
 
 
 class Outgoing(NamedTuple):
@@ -116,7 +108,7 @@ class Payloads:
 
     def __init__(self, archive: Archive, names: SentNames) -> None:
         self.archive, self._names = archive, names
-        self.kept = KeptRows(archive)
+        self.kept = kept_rows.KeptRows(archive)
 
     def waiting(self, stored: Iterable[StoredSession]) -> Iterator[Outgoing]:
         """The sessions with their digests, from rows alone: no transcript is read to find that nothing is new."""
@@ -133,7 +125,7 @@ class Payloads:
         """The ledger's part of a session; see the module."""
         kept, row = self.kept.rows(each.stored), each.stored.row
         reported = [(one, file.contexts[one.context]) for file in kept.files for one in file.responses]
-        numbers: dict[RequestContext, int] = {}
+        numbers: dict[session_rows.RequestContext, int] = {}
         places = [numbers.setdefault(context, len(numbers)) for _, context in reported]
         stands = [self._place(number, context) for context, number in numbers.items()]
         rows = [_response_document(one, stands[place]) for (one, _), place in zip(reported, places, strict=True)]
@@ -159,12 +151,12 @@ class Payloads:
             }
         )
 
-    def _models(self, responses: Iterable[Response]) -> list[Document]:
+    def _models(self, responses: Iterable[billing.Response]) -> list[Document]:
         raw = sorted({name for response in responses if (name := without_secrets(response.model))})
         named = [(name, self.archive.prices.model(name)) for name in raw]
         return [{"raw": name, "model": m and m.name, "region": m and m.region} for name, m in named]
 
-    def _place(self, number: int, context: RequestContext) -> Document:
+    def _place(self, number: int, context: session_rows.RequestContext) -> Document:
         project = self._names(context.project, is_path=True)
         names = {name: self._names(getattr(context, name)) for name in ("git_branch", "agent", "skill")}
         circumstance = self._names.digest(repr(context))
@@ -176,7 +168,7 @@ class Payloads:
             "tools": list(map(without_secrets, context.tools)),
         }
 
-    def _file(self, file: FileFigures, known: StoreState) -> Document:
+    def _file(self, file: kept_rows.FileFigures, known: StoreState) -> Document:
         content = self.kept.content(file)
         counts = {name: getattr(file, name) for name in ("key", "kind", "head", "began", "ended", "lines", "malformed")}
         marks = marks_of(content)
@@ -200,7 +192,7 @@ class Payloads:
                 "key": each.key,
                 "digest": each.digest,
                 "is_whole": known.parts is None,
-                "ended": milliseconds(each.stored.ended),
+                "ended": times.milliseconds(each.stored.ended),
                 "names": names,
                 "files": files,
             }
@@ -224,12 +216,12 @@ def _part(content: bytes, last: tuple[int, int, str] | None) -> Document | None:
     return {**about, "body": b64encode(body).decode()}
 
 
-def _numbers(row: SessionRow) -> Document:
+def _numbers(row: session_rows.SessionRow) -> Document:
     names = {name: list(map(without_secrets, getattr(row, name))) for name in ("versions", "models")}
     return {name: getattr(row, name) for name in _NUMBERS} | names
 
 
-def _response_document(response: Response, place: Document) -> Document:
+def _response_document(response: billing.Response, place: Document) -> Document:
     about = {"file": response.file, "key": response.key, "place": place["number"]}
     counts = {name: getattr(response, name) for name in _COUNTS}
     counts |= {name: without_secrets(counts[name]) for name in ("model", "speed", "geo", "tier")}
@@ -256,14 +248,14 @@ def marks_of(content: bytes) -> bytes:
 def text_of(archive: Archive, each: Outgoing, known: StoreState = NOTHING) -> Document:
     """Prompts, replies, thinking and tool inputs, redacted; tool results are left out."""
     session = archive.session(each.stored)
-    redactor = redact.Redactor()
-    redact.learn_session(redactor, session)
+    redactor = secrets.Redactor()
+    secrets.learn_session(redactor, session)
     lines = [each for each in text_lines(session, redactor) if _is_kept(each["time"], known.since)]
     places = [(line["agent"], line["position"]) for line in lines]
     there = known.lines or {}
     gone = [{"agent": agent, "position": position} for agent, position in there.keys() - set(places)]
     changed = [
-        {**line, "words": words_of(decode(line["line"].encode()))}
+        {**line, "words": words_of(records.decode(line["line"].encode()))}
         for line, place in zip(lines, places, strict=True)
         if there.get(place) != md5(line["line"].encode(), usedforsecurity=False).hexdigest()
     ]
@@ -286,7 +278,13 @@ _BLOCKS = {
     "mcp_tool_use": ("type", "id", "name", "input"),
     "tool_result": ("type", "tool_use_id", "is_error"),
 }
-_WEIGHTS = {Field.PROMPT: "A", Field.TITLE: "A", Field.TEXT: "B", Field.THINKING: "C", Field.TOOL: "D"}
+_WEIGHTS = {
+    search_text.Field.PROMPT: "A",
+    search_text.Field.TITLE: "A",
+    search_text.Field.TEXT: "B",
+    search_text.Field.THINKING: "C",
+    search_text.Field.TOOL: "D",
+}
 _LONGEST_WORD, _LAST_POSITION, _MOST_POSITIONS = 200, 16_383, 255
 """The limits of a tsvector."""
 _MOST_WORDS = 60_000
@@ -294,17 +292,24 @@ _MOST_WORDS = 60_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def text_lines(session: Session, redactor: redact.Redactor) -> Iterator[Document]:
+def text_lines(session: Session, redactor: secrets.Redactor) -> Iterator[Document]:
     """The lines of a session, each with only the fields that are sent, and redacted. The lines of agents in the
     session's own file are among its own."""
     agents = session.agents_with_files.items()
-    for agent, records in ((None, session.records), *((name, each.records) for name, each in agents)):
+    for agent, found in ((None, session.records), *((name, each.records) for name, each in agents)):
         position = 0
-        for record in records:
+        for record in found:
             kept = kept_line(record)
             if kept is not None:
-                line = _escaped(redact.redacted_line(redactor, _escaped(json.dumps(kept, ensure_ascii=False)).encode()))
-                about = {"position": position, "agent": agent, "uuid": record.uuid, "time": milliseconds(record.time)}
+                line = _escaped(
+                    secrets.redacted_line(redactor, _escaped(json.dumps(kept, ensure_ascii=False)).encode())
+                )
+                about = {
+                    "position": position,
+                    "agent": agent,
+                    "uuid": record.uuid,
+                    "time": times.milliseconds(record.time),
+                }
                 yield {**_clean(about), "line": line}
                 position += 1
 
@@ -315,7 +320,7 @@ def _escaped(line: str | bytes) -> str:
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def kept_line(record: Record) -> Document | None:
+def kept_line(record: records.Record) -> Document | None:
     """The part of a line that is sent; None if it is not a line of a conversation."""
     try:
         value = json.loads(record.raw)
@@ -328,7 +333,7 @@ def kept_line(record: Record) -> Document | None:
         kept["content"] = value.get("content")
     message = value.get("message")
     if isinstance(message, dict) and value["type"] in ("user", "assistant"):
-        content = _content(message.get("content"), is_text_sent=not is_output(record))
+        content = _content(message.get("content"), is_text_sent=not search_text.is_output(record))
         kept["message"] = {**{name: message[name] for name in _MESSAGE if name in message}, "content": content}
     return kept
 
@@ -352,15 +357,15 @@ def _block(block: Document, *, is_text_sent: bool) -> Document:
 
 def words(text: str) -> list[str]:
     """The words by which a text is found, split and folded as the archive's own index does it."""
-    return [word[:_LONGEST_WORD] for word in folded_words(text)]
+    return [word[:_LONGEST_WORD] for word in search_language.folded_words(text)]
 
 
-def words_of(record: Record) -> str:
+def words_of(record: records.Record) -> str:
     """The words of a line in PostgreSQL's format for a tsvector, with positions, and with fields as weights."""
     found: dict[str, list[str]] = {}
     number = 0
-    for field, text in texts_of(record):
-        if field is Field.RESULT or text == NOT_SENT:
+    for field, text in search_text.texts_of(record):
+        if field is search_text.Field.RESULT or text == NOT_SENT:
             continue
         for word in words(text):
             number += 1
@@ -373,7 +378,7 @@ def words_of(record: Record) -> str:
 
 def redactions(lines: Iterable[Document]) -> int:
     """How many secrets were redacted in lines."""
-    return sum(1 for line in lines for _ in redact.PLACEHOLDER.finditer(line["line"]))
+    return sum(1 for line in lines for _ in secrets.PLACEHOLDER.finditer(line["line"]))
 
 
 def _clean(document: Document) -> Document:
@@ -440,7 +445,7 @@ def push(
     *,
     is_hashed: bool = False,
     is_dry: bool = False,
-    report: Report | None = None,
+    report: Callable[[int, int], None] | None = None,
 ) -> Sent:
     """Sends what the store lacks. Raises StoreAway if the store is lost on the way: what was sent until then stays, and
     is not sent again."""
@@ -469,18 +474,18 @@ def push(
     for each, text in on_all_processors(archive, _made_text, outgoing, total if what != LEDGER else 0):
         try:
             size = _sent_whole(payloads, store, each, text, is_dry=is_dry)
-        except StoreAway:
+        except errors.StoreAway:
             raise
-        except RereadError as problem:
+        except errors.RereadError as problem:
             counts["failed"] += 1
-            problems.append(f"{printable(each.session.stored.row.uuid)} was not sent: {problem}")
+            problems.append(f"{errors.printable(each.session.stored.row.uuid)} was not sent: {problem}")
         else:
             counts["forgotten" if size is None else "sent"] += 1
             counts["bytes_sent"] += size or 0
             counts["redacted"] += 0 if size is None else text.redacted
         done += each.session.stored.row.bytes
         if report is not None:
-            report(Progress(done, total, phase="sending"))
+            report(done, total)
     return Sent(target=store.address, what=what, problems=problems, **counts)
 
 
@@ -522,7 +527,7 @@ def _made_text(archive: Archive, session: _SessionToSend) -> _MadeText:
         return _MadeText()
     try:
         made = text_of(archive, session.session, session.known)
-    except RereadError as problem:
+    except errors.RereadError as problem:
         return _MadeText(problem=str(problem))
     return _MadeText(_encoded(made), redactions(made["lines"]))
 
@@ -530,7 +535,7 @@ def _made_text(archive: Archive, session: _SessionToSend) -> _MadeText:
 def _made(payloads: Payloads, session: _SessionToSend, text: _MadeText) -> dict[str, str]:
     """The parts as JSON. Raises RereadError if the session could not be read."""
     if text.problem is not None:
-        raise RereadError(text.problem)
+        raise errors.RereadError(text.problem)
     others = [part for part in session.parts if part != TEXT]
     made = {part: _encoded(getattr(payloads, part)(session.session, session.known)) for part in others}
     return {**made, TEXT: text.body} if TEXT in session.parts else made

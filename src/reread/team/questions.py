@@ -16,21 +16,14 @@ from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 from msgspec.structs import replace
 from zstandard import ZstdDecompressor
 
-from reread.archive import Machine, StoredSession, ids_called, search_language, shown_names, usage_report
+from reread import billing, errors, loading, records, sources, times
+from reread import rows as session_rows
+from reread.archive import Machine, StoredSession, ids_called, search_language, shown_names, text_search, usage_report
 from reread.archive.filters import Filter
 from reread.archive.listing import Listed
-from reread.archive.text_search import Hit, SearchAnswer
-from reread.billing import packaged_prices
 from reread.billing import sql as billing_sql
-from reread.billing.report import Sums
-from reread.errors import BadInput, printable
-from reread.features.search_text import Field, texts_of
+from reread.features import search_text
 from reread.foreign_files import write_below
-from reread.loading import session_of
-from reread.records import decode
-from reread.rows import SessionRow
-from reread.sources.find import project_folder_name
-from reread.times import milliseconds, moment
 
 from .payload import NOT_SENT, words
 from .store import Store, as_json, database_errors, found_session
@@ -68,9 +61,9 @@ def usage(
     a grouping or filter that a store cannot answer."""
     filters = filters or Filter()
     if by not in TEAM_GROUPINGS:
-        raise BadInput(f"usage by {by!r} is not there; try {', '.join(TEAM_GROUPINGS)}")
+        raise errors.BadInput(f"usage by {by!r} is not there; try {', '.join(TEAM_GROUPINGS)}")
     condition, values = _condition(store, filters)
-    prices = packaged_prices()
+    prices = billing.packaged_prices()
     with database_errors():
         cells = list(_cells(store, by, _source(filters), (condition, values), timezone))
         lines = store.rows(
@@ -86,14 +79,16 @@ def usage(
 
 def _source(filters: Filter) -> tuple[LiteralString, list[Any]]:
     """The responses that the role may see, at least all that a filter keeps."""
-    since = milliseconds(filters.since)
+    since = times.milliseconds(filters.since)
     return ("reread.seen_response", []) if since is None else ("reread.responses_since(%s)", [since])
 
 
 def _refuse_unanswered(filters: Filter) -> None:
     for name, option in _UNANSWERED.items():
         if getattr(filters, name):
-            raise BadInput(f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive")
+            raise errors.BadInput(
+                f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive"
+            )
 
 
 def _condition(store: Store, filters: Filter) -> tuple[LiteralString, list[Any]]:
@@ -111,9 +106,9 @@ def _condition(store: Store, filters: Filter) -> tuple[LiteralString, list[Any]]
     if filters.machine:
         found.append(("machine = ANY(%s)", ids_called(machines(store), filters.machine)))
     if filters.since is not None:
-        found.append(("time >= %s", milliseconds(filters.since)))
+        found.append(("time >= %s", times.milliseconds(filters.since)))
     if filters.until is not None:
-        found.append(("time < %s", milliseconds(filters.until)))
+        found.append(("time < %s", times.milliseconds(filters.until)))
     condition: LiteralString = " AND ".join(part for part, _ in found) or "true"
     values = [value for part, value in found for _ in range(part.count("%s"))]
     if filters.tool:
@@ -153,11 +148,11 @@ def _cells(
     )
     for name, model, is_agent, is_abandoned, *sums in rows:
         if by == "tool":
-            yield from usage_report.tool_cells(name, model, Sums(*sums))
+            yield from usage_report.tool_cells(name, model, billing.Sums(*sums))
         elif by == "session":
-            yield usage_report.UsageCell(name, model, Sums(*sums), is_agent=is_agent, is_abandoned=is_abandoned)
+            yield usage_report.UsageCell(name, model, billing.Sums(*sums), is_agent=is_agent, is_abandoned=is_abandoned)
         else:
-            yield usage_report.UsageCell(labels.get(name, name), model, Sums(*sums))
+            yield usage_report.UsageCell(labels.get(name, name), model, billing.Sums(*sums))
 
 
 def _labels(store: Store) -> dict[str, str]:
@@ -219,7 +214,7 @@ def _stored(row: Sequence[Any]) -> StoredSession:
     keep."""
     number, uuid, project, title, numbers = row[:5]
     about = {"uuid": uuid, "folder": "", "project": project, "title": title or "", "git_branches": []}
-    return StoredSession(number, SessionRow(**{**numbers, **about}), [], present=True, mtime_ns=None)
+    return StoredSession(number, session_rows.SessionRow(**{**numbers, **about}), [], present=True, mtime_ns=None)
 
 
 def listed(store: Store, filters: Filter) -> list[TeamSession]:
@@ -227,7 +222,7 @@ def listed(store: Store, filters: Filter) -> list[TeamSession]:
     return _all_copies(store, filters, "is_counted")[: filters.limit]
 
 
-def session_rows(store: Store) -> Iterator[tuple[int, str, SessionRow]]:
+def session_rows(store: Store) -> Iterator[tuple[int, str, session_rows.SessionRow]]:
     """The sessions that count and that the role may see: number, machine and row; the person is its folder."""
     rows = store.rows(f"SELECT {_SESSION} WHERE is_counted")
     for row in rows:
@@ -264,7 +259,7 @@ def _response_condition(store: Store, filters: Filter) -> tuple[LiteralString, l
 
 def _passes(stored: StoredSession, filters: Filter) -> bool:
     row = stored.row
-    since, until = milliseconds(filters.since), milliseconds(filters.until)
+    since, until = times.milliseconds(filters.since), times.milliseconds(filters.until)
     return (
         filters.keeps_project(row.project)
         and (since is None or (row.ended is not None and row.ended >= since))
@@ -291,8 +286,8 @@ def session(store: Store, name: str) -> tuple[LoadedSession, TeamSession]:
             if rows[0][7]
             else f"{person} pushed its ledger alone (`reread push --what text` would send it)"
         )
-        raise BadInput(f"there is no text of {named} in the store: {why}")
-    return session_of(named, content), about
+        raise errors.BadInput(f"there is no text of {named} in the store: {why}")
+    return loading.session_of(named, content), about
 
 
 def _contents(
@@ -323,7 +318,7 @@ def _named(store: Store, name: str) -> str:
     position = "1" if name == "@last" else name[1:]
     known = listed(store, Filter())
     if not position.isdecimal() or len(position) > 9 or not 1 <= int(position) <= len(known):
-        raise BadInput(f"no session {printable(name)!r} in {store.address}; there are {len(known)}")
+        raise errors.BadInput(f"no session {errors.printable(name)!r} in {store.address}; there are {len(known)}")
     return known[int(position) - 1].listed.stored.row.uuid
 
 
@@ -389,38 +384,42 @@ def _phrase(text: str, weights: str, *, is_open: bool) -> str:
 
 
 def search(
-    store: Store, query: str, fields: frozenset[Field], filters: Filter, limit: int, now: datetime
-) -> SearchAnswer:
+    store: Store, query: str, fields: frozenset[search_text.Field], filters: Filter, limit: int, now: datetime
+) -> text_search.SearchAnswer:
     """Ranked hits in the text that the role may see; a store never has tool results."""
     _refuse_unanswered(filters)
     terms = search_language.parse(query, fields)
-    since, until = milliseconds(filters.since), milliseconds(filters.until)
+    since, until = times.milliseconds(filters.since), times.milliseconds(filters.until)
     among = None
     if filters.project or filters.model or filters.machine or filters.git_branch or filters.tool:
         among = [each.listed.stored.id for each in _all_copies(store, filters._replace(since=None, until=None))]
     wanted = {"query": as_tsquery(terms.match), "since": since, "until": until, "among": among}
-    wanted |= {"most": _MOST_LINES, "best": limit + _MORE_LINES, "now_ms": milliseconds(now)}
+    wanted |= {"most": _MOST_LINES, "best": limit + _MORE_LINES, "now_ms": times.milliseconds(now)}
     ticket = _ticket(store, wanted)
     rows = store.rows("SELECT * FROM reread.search(%s, %s)", (ticket, as_json(wanted)))
     known = _by_number(store, {row[0] for row in rows})
     beyond = rows[0][-1] - len(rows) if rows else 0
-    hits: list[tuple[float, Hit]] = []
+    hits: list[tuple[float, text_search.Hit]] = []
     for number, _, uuid, time, line, _ in rows:
-        stored, at = known.get(number), moment(time)
+        stored, at = known.get(number), times.moment(time)
         if stored is None:
             continue
         for field, text, told in _matching_texts(line, terms):
             score = search_language.Candidate(number, at, field, told, len(text)).score(now)
-            hits.append((score, Hit(session=stored, uuid=uuid, field=field, time=at, text=text, score=score)))
+            hits.append(
+                (score, text_search.Hit(session=stored, uuid=uuid, field=field, time=at, text=text, score=score))
+            )
     hits.sort(key=lambda each: (each[0], each[1].time.timestamp() if each[1].time else 0.0), reverse=True)
-    return SearchAnswer(
+    return text_search.SearchAnswer(
         query=query, terms=terms.terms, total=len(hits) + beyond, hits=[hit for _, hit in hits[:limit]], suggestions=[]
     )
 
 
-def _matching_texts(line: str, terms: search_language.SearchQuery) -> Iterator[tuple[Field, str, search_language.Hits]]:
+def _matching_texts(
+    line: str, terms: search_language.SearchQuery
+) -> Iterator[tuple[search_text.Field, str, search_language.Hits]]:
     """The texts of a line that match a query."""
-    for field, text in texts_of(decode(line.encode())):
+    for field, text in search_text.texts_of(records.decode(line.encode())):
         if field in terms.fields and text != NOT_SENT:
             told = search_language.query_hits(terms.terms, text)
             if told.occurrences:
@@ -473,10 +472,10 @@ def write_sources(store: Store, folder: Path, only: Sequence[str] | None = None)
 
 def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
     number, uuid, project = row[:3]
-    place, is_there = folder / "projects" / (project_folder_name(project or "unknown") or "unknown"), False
+    place, is_there = folder / "projects" / (sources.project_folder_name(project or "unknown") or "unknown"), False
     for name, *_, body in _contents(store, number, uuid, project):
         is_there = True
-        with suppress(BadInput):  # a name that leads elsewhere
+        with suppress(errors.BadInput):  # a name that leads elsewhere
             write_below(place, name, body, is_private=False)
     return is_there
 

@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, LiteralString, ParamSpec, Ty
 
 from msgspec import Struct
 
-from reread import lazy
+from reread import billing, errors, lazy
 from reread.billing import sql as billing_sql
-from reread.billing.response import Response, settle_all
-from reread.errors import BadInput, StoreAway, StoreBusy, StoreRefused, printable
 
 if TYPE_CHECKING:
     import psycopg
     from psycopg import sql
     from psycopg.types import json as json_types
-
-    from reread.billing import Prices
 else:
     sql = lazy.module("psycopg.sql")
     json_types = lazy.module("psycopg.types.json")
@@ -93,7 +89,7 @@ def _psycopg() -> Any:
     try:
         import psycopg
     except ImportError as error:
-        raise BadInput("a team store needs psycopg: `pip install 'reread[team]'`") from error
+        raise errors.BadInput("a team store needs psycopg: `pip install 'reread[team]'`") from error
     return psycopg
 
 
@@ -107,21 +103,21 @@ def database_errors() -> Iterator[None]:
     except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
         state = getattr(error, "sqlstate", None)
         if state is None and _NO_DATABASE.search(str(error)):
-            raise BadInput(f"{_sentence(error)}; its owner makes one with PostgreSQL's `createdb`") from error
+            raise errors.BadInput(f"{_sentence(error)}; its owner makes one with PostgreSQL's `createdb`") from error
         what = "cannot be reached" if state is None else _AILMENTS.get(state, "cannot go on now")
-        away = StoreBusy if state == _LOCK_NOT_AVAILABLE else StoreAway
+        away = errors.StoreBusy if state == _LOCK_NOT_AVAILABLE else errors.StoreAway
         raise away(f"the store {what}: {_sentence(error)}") from error
     except psycopg.errors.InsufficientPrivilege as error:
         hint = "ask its owner for `reread team grant ROLE TEAM`"
-        raise StoreRefused(f"your role may not do that in this store ({_sentence(error)}); {hint}") from error
+        raise errors.StoreRefused(f"your role may not do that in this store ({_sentence(error)}); {hint}") from error
     except psycopg.Error as error:
-        raise StoreRefused(f"the store refused: {_sentence(error)}") from error
+        raise errors.StoreRefused(f"the store refused: {_sentence(error)}") from error
 
 
 def _sentence(error: Exception) -> str:
     primary = getattr(getattr(error, "diag", None), "message_primary", None)
     lines = str(primary or error).strip().splitlines()
-    return printable(lines[0].strip() if lines else type(error).__name__)
+    return errors.printable(lines[0].strip() if lines else type(error).__name__)
 
 
 class Store:
@@ -130,7 +126,7 @@ class Store:
     def __init__(self, url: str, *, is_new: bool = False, tell: Callable[[str], None] | None = None) -> None:
         """`tell` is given a sentence while others are waited for."""
         if not is_store(url):
-            raise BadInput(f"{printable(url)!r} is no address of a store; try postgresql://host/database")
+            raise errors.BadInput(f"{errors.printable(url)!r} is no address of a store; try postgresql://host/database")
         self.address, self._tell = without_password(url), tell or (lambda _: None)
         with database_errors():
             settings = {"connect_timeout": 10, "application_name": "reread", **_KEEPALIVES}
@@ -157,10 +153,12 @@ class Store:
     def _check(self) -> None:
         with database_errors():
             if self.one("SELECT to_regclass('reread.note')::text") is None:
-                raise BadInput(f"{self.address} is no store yet; its owner makes one with `reread team init URL`")
+                raise errors.BadInput(
+                    f"{self.address} is no store yet; its owner makes one with `reread team init URL`"
+                )
         made = self.version()
         if made < VERSION:
-            raise BadInput(
+            raise errors.BadInput(
                 f"{self.address} was made by an older reread; its owner updates it with `reread team init URL`"
             )
 
@@ -169,7 +167,7 @@ class Store:
         with database_errors():
             made = int(self.note("version") or 0)
         if made > VERSION:
-            raise BadInput(
+            raise errors.BadInput(
                 f"{self.address} was made by a newer reread; update this one: `pip install --upgrade 'reread[team]'`"
             )
         return made
@@ -190,14 +188,14 @@ class Store:
         while True:
             try:
                 return change()
-            except StoreBusy as error:
+            except errors.StoreBusy as error:
                 who, ends = told or "another connection", "try again later"
                 for role, program, process in self.rows(_HOLDER):
-                    who = f"{role} ({printable(program)}, process {process} of the server)"
+                    who = f"{role} ({errors.printable(program)}, process {process} of the server)"
                     ends = f"the store's owner can end it: SELECT pg_terminate_backend({process})"
                 if time.monotonic() >= give_up:
                     long = f"which held {self.address} for {_PATIENCE:.0f} s"
-                    raise StoreAway(f"gave up waiting for {who}, {long}; {ends}") from error
+                    raise errors.StoreAway(f"gave up waiting for {who}, {long}; {ends}") from error
                 if who != told:
                     told = who
                     self._tell(f"waiting for {who}, which is writing to {self.address}")
@@ -225,13 +223,15 @@ def _patient(work: Callable[Concatenate[Store, _P], _T]) -> Callable[Concatenate
 
 
 @_patient
-def initialise(store: Store, prices: Prices) -> None:
+def initialise(store: Store, prices: billing.Prices) -> None:
     """Creates tables, functions, rules and prices. On an existing store it brings them up to date and calculates all
     costs again."""
     schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
     schema = schema.replace("<<settled>>", _SETTLED).replace("<<priced>>", _PRICED)
     if store.connection.info.server_version < _OLDEST_SERVER:
-        raise BadInput(f"a store needs PostgreSQL {_OLDEST_SERVER // 10_000} or newer; update {store.address} first")
+        raise errors.BadInput(
+            f"a store needs PostgreSQL {_OLDEST_SERVER // 10_000} or newer; update {store.address} first"
+        )
     with database_errors(), store.connection.transaction():
         store.connection.execute("SELECT pg_advisory_xact_lock(7824361)")
         if store.one("SELECT to_regclass('reread.note')::text") is not None:
@@ -251,7 +251,7 @@ def _close_public(store: Store) -> None:
         return
     store.connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
     if store.one("SELECT has_schema_privilege('public', 'public', 'CREATE')"):
-        raise BadInput(
+        raise errors.BadInput(
             f"everybody may create objects in schema public of {store.address}, and that is not yours to end; an"
             " administrator of the server has to run `REVOKE CREATE ON SCHEMA public FROM PUBLIC` there first"
         )
@@ -281,7 +281,7 @@ def _write_note(store: Store, name: str, value: str) -> None:
     )
 
 
-def _write_prices(store: Store, prices: Prices) -> None:
+def _write_prices(store: Store, prices: billing.Prices) -> None:
     card = prices.rate_card()
     run = store.connection
     _write_note(store, "prices", card.as_of)
@@ -325,7 +325,7 @@ def revoke(store: Store, role: str, team: str) -> None:
     with database_errors(), store.connection.transaction():
         gone = store.connection.execute("DELETE FROM reread.member WHERE role = %s AND team = %s", (role, team))
         if not gone.rowcount:
-            raise BadInput(f"{role!r} is no member of {team!r}; see `reread team members`")
+            raise errors.BadInput(f"{role!r} is no member of {team!r}; see `reread team members`")
         if store.one("SELECT 1 FROM reread.member WHERE role = %s", (role,)) is None:
             store.connection.execute(sql.SQL("REVOKE reread_member FROM {}").format(sql.Identifier(role)))
 
@@ -333,7 +333,7 @@ def revoke(store: Store, role: str, team: str) -> None:
 def _check_names(*names: str) -> None:
     for name in names:
         if not _NAME.fullmatch(name):
-            raise BadInput(f"{printable(name)!r} is no name: 1 to 63 letters on one line")
+            raise errors.BadInput(f"{errors.printable(name)!r} is no name: 1 to 63 letters on one line")
 
 
 @_patient
@@ -341,7 +341,7 @@ def assign(store: Store, pattern: str, team: str) -> int:
     """Assigns projects to a team; gives how many sessions moved."""
     _check_names(team)
     if not pattern.strip():
-        raise BadInput("say which projects: a part of their path, or a pattern with *")
+        raise errors.BadInput("say which projects: a part of their path, or a pattern with *")
     with database_errors(), store.connection.transaction():
         store.connection.execute(
             "INSERT INTO reread.assignment VALUES (%s, %s) ON CONFLICT (pattern) DO UPDATE SET team = excluded.team",
@@ -367,7 +367,7 @@ def forget(store: Store, name: str) -> str:
     named = found_session(store, name)
     with database_errors(), store.connection.transaction():
         if not store.one("SELECT reread.forget(%s)", (named,)):
-            raise StoreRefused(f"{named} is not yours alone to forget; ask the store's owner")
+            raise errors.StoreRefused(f"{named} is not yours alone to forget; ask the store's owner")
     return named
 
 
@@ -383,7 +383,7 @@ def found_session(store: Store, name: str) -> str:
         several = (
             f"could be any of {', '.join(names[:8])}" if names else f"is no session in {store.address} that you see"
         )
-        raise BadInput(f"{printable(name)!r} {several}")
+        raise errors.BadInput(f"{errors.printable(name)!r} {several}")
     return str(names[0])
 
 
@@ -441,7 +441,7 @@ def members(store: Store) -> list[tuple[str, str, bool]]:
     ]
 
 
-def verify(store: Store, prices: Prices) -> tuple[int, list[str]]:
+def verify(store: Store, prices: billing.Prices) -> tuple[int, list[str]]:
     """Settles and prices every response again from what files report; gives how many there are, and which differ."""
     names = ("key", "speed", "geo", "tier", "model", "time", "input", "output", "cache_read", "cache_write_5m")
     more = ("cache_write_1h", "web_searches", "is_sidechain", "is_abandoned", "doubt", "rows")
@@ -454,9 +454,10 @@ def verify(store: Store, prices: Prices) -> tuple[int, list[str]]:
     )
     files = {row[16]: row[20] for row in rows}
     responses = (
-        Response(**dict(zip((*names, *more, "file", "head", "began", "ended"), row[:20], strict=True))) for row in rows
+        billing.Response(**dict(zip((*names, *more, "file", "head", "began", "ended"), row[:20], strict=True)))
+        for row in rows
     )
-    made = {each.key: each for each in settle_all(responses)}
+    made = {each.key: each for each in billing.settle_all(responses)}
     kept = store.rows(
         "SELECT key, owner, counted, time, input, output, web_searches, doubt, rows, nanodollars FROM reread.response"
     )

@@ -6,6 +6,19 @@ may occur without the name in another.
 """
 
 from .find import FoundSecret, find
-from .redact import Redactor, placeholders, redacted_line, redacted_name, redacted_session
+from .redact import PLACEHOLDER, Redactor, learn_session, placeholders, redacted_line, redacted_name, redacted_session
+from .shapes import EMAIL, USER
 
-__all__ = ["FoundSecret", "Redactor", "find", "placeholders", "redacted_line", "redacted_name", "redacted_session"]
+__all__ = [
+    "EMAIL",
+    "PLACEHOLDER",
+    "USER",
+    "FoundSecret",
+    "Redactor",
+    "find",
+    "learn_session",
+    "placeholders",
+    "redacted_line",
+    "redacted_name",
+    "redacted_session",
+]
