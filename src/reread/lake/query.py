@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread import billing, errors
-from reread import rows as session_rows
+from reread import rows as row_types
 from reread.archive import usage_report
 from reread.archive.filters import Filter
 from reread.archive.friction_report import LEAST_CONFIDENCE
@@ -425,11 +425,11 @@ class LakeAnswers:
                     parts.append(f"{column} IN ({digests or 'NULL'})")
         return " AND ".join(parts)
 
-    def _contexts(self) -> dict[str, session_rows.RequestContext]:
-        names = session_rows.RequestContext.__struct_fields__
+    def _contexts(self) -> dict[str, row_types.RequestContext]:
+        names = row_types.RequestContext.__struct_fields__
         rows = self._rows(f"SELECT DISTINCT context, {', '.join(names)} FROM request")  # noqa: S608  our own names
         return {
-            digest: session_rows.RequestContext(
+            digest: row_types.RequestContext(
                 **{**dict(zip(names, values, strict=True)), "tools": tuple(values[names.index("tools")])}
             )
             for digest, *values in rows

@@ -13,7 +13,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from reread import billing, errors, loading, sources
-from reread import rows as session_rows
+from reread import rows as row_types
 from reread.changes import head_of
 from reread.features import secrets
 from reread.ingest.copies import session_name
@@ -103,7 +103,7 @@ def take_session(job: ShareJob, options: ShareOptions, reader: LakeReader) -> di
     session = loading.load_session(job.files, job.orphans, reader, billing.load_prices(options.prices))
     has_text, has_ledger = options.what != "ledger", options.what != "text"
     name = session_name(session, job.files, job.foreign)
-    rows = session_rows.rows_of(session, job.all, name=name, with_texts=False, with_moments=has_ledger)
+    rows = row_types.rows_of(session, job.all, name=name, with_texts=False, with_moments=has_ledger)
     about = rows.session
     if options.before is not None and about.ended is not None and about.ended < options.before:
         return session_mark(about.uuid)
@@ -147,7 +147,7 @@ _FEW_BITS = 0xFFFF
 """How much of a digest of words is kept: enough to distinguish two in one millisecond, too little to test guesses."""
 
 
-def _friction(rows: session_rows.Rows, options: ShareOptions, redactor: secrets.Redactor | None) -> Row:
+def _friction(rows: row_types.Rows, options: ShareOptions, redactor: secrets.Redactor | None) -> Row:
     """Prompts and moments of a session, with times in microseconds, and without words if the lake has no text."""
     if options.what == "text":
         return {"typed": [], "moments": []}
@@ -167,7 +167,7 @@ def _microseconds(time: int | None) -> int | None:
     return None if time is None else time * 1000
 
 
-def _file(file: sources.SourceFile, rows: session_rows.FileRows, content: bytes, reader: LakeReader) -> Row:
+def _file(file: sources.SourceFile, rows: row_types.FileRows, content: bytes, reader: LakeReader) -> Row:
     has_ids = file.kind in (sources.FileKind.TRANSCRIPT, sources.FileKind.SUBAGENT)
     return {
         "key": key_of(file.path),
@@ -191,7 +191,7 @@ _COPIED = (
 
 
 def _requests(
-    file: sources.SourceFile, rows: session_rows.FileRows, content: bytes, options: ShareOptions
+    file: sources.SourceFile, rows: row_types.FileRows, content: bytes, options: ShareOptions
 ) -> Iterator[Row]:
     times = [each.time for each in rows.responses if each.time is not None]
     contexts = [{**_named(msgspec.structs.asdict(each), options), "context": _digest(each)} for each in rows.contexts]
@@ -206,12 +206,12 @@ def _requests(
         yield ours | contexts[each.context] | {name: getattr(each, name) for name in _COPIED}
 
 
-def _digest(context: session_rows.RequestContext) -> str:
+def _digest(context: row_types.RequestContext) -> str:
     values = tuple(repr(value) for value in msgspec.structs.astuple(context))
     return sha256("\0".join(values).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-def _calls(rows: session_rows.FileRows) -> Iterator[Row]:
+def _calls(rows: row_types.FileRows) -> Iterator[Row]:
     for each in rows.calls:
         yield {"file": key_of(Path(rows.file)), **msgspec.structs.asdict(each)}
 
@@ -240,6 +240,6 @@ def _title_and_texts(
     rows = [
         {**msgspec.structs.asdict(text), "file": key_of(file.path), "position": text.offset}
         for file in job.all
-        for text in session_rows.file_texts(session, file, outputs.get(file))
+        for text in row_types.file_texts(session, file, outputs.get(file))
     ]
     return session.title, rows

@@ -27,7 +27,7 @@ from .store import Store, database_errors
 
 if TYPE_CHECKING:
     from reread import billing
-    from reread import rows as session_rows
+    from reread import rows as row_types
     from reread.archive import Archive, StoredSession
     from reread.features import secrets
     from reread.sessions import Session
@@ -125,7 +125,7 @@ class Payloads:
         """The ledger's part of a session; see the module."""
         kept, row = self.kept.rows(each.stored), each.stored.row
         reported = [(one, file.contexts[one.context]) for file in kept.files for one in file.responses]
-        numbers: dict[session_rows.RequestContext, int] = {}
+        numbers: dict[row_types.RequestContext, int] = {}
         places = [numbers.setdefault(context, len(numbers)) for _, context in reported]
         stands = [self._place(number, context) for context, number in numbers.items()]
         rows = [_response_document(one, stands[place]) for (one, _), place in zip(reported, places, strict=True)]
@@ -156,7 +156,7 @@ class Payloads:
         named = [(name, self.archive.prices.model(name)) for name in raw]
         return [{"raw": name, "model": m and m.name, "region": m and m.region} for name, m in named]
 
-    def _place(self, number: int, context: session_rows.RequestContext) -> Document:
+    def _place(self, number: int, context: row_types.RequestContext) -> Document:
         project = self._names(context.project, is_path=True)
         names = {name: self._names(getattr(context, name)) for name in ("git_branch", "agent", "skill")}
         circumstance = self._names.digest(repr(context))
@@ -216,7 +216,7 @@ def _part(content: bytes, last: tuple[int, int, str] | None) -> Document | None:
     return {**about, "body": b64encode(body).decode()}
 
 
-def _numbers(row: session_rows.SessionRow) -> Document:
+def _numbers(row: row_types.SessionRow) -> Document:
     names = {name: list(map(without_secrets, getattr(row, name))) for name in ("versions", "models")}
     return {name: getattr(row, name) for name in _NUMBERS} | names
 

@@ -11,13 +11,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
+from typing import Any, LiteralString, NamedTuple
 
 from msgspec.structs import replace
 from zstandard import ZstdDecompressor
 
 from reread import billing, errors, loading, records, sources, times
-from reread import rows as session_rows
+from reread import rows as row_types
 from reread.archive import Machine, StoredSession, ids_called, search_language, shown_names, text_search, usage_report
 from reread.archive.filters import Filter
 from reread.archive.listing import Listed
@@ -27,9 +27,6 @@ from reread.foreign_files import write_below
 
 from .payload import NOT_SENT, words
 from .store import Store, as_json, database_errors, found_session
-
-if TYPE_CHECKING:
-    from reread.loading import LoadedSession
 
 TEAM_GROUPINGS = (*usage_report.GROUPINGS, "team", "person")
 _SUMS = billing_sql.sum_columns(billing_sql.POSTGRES)
@@ -214,7 +211,7 @@ def _stored(row: Sequence[Any]) -> StoredSession:
     keep."""
     number, uuid, project, title, numbers = row[:5]
     about = {"uuid": uuid, "folder": "", "project": project, "title": title or "", "git_branches": []}
-    return StoredSession(number, session_rows.SessionRow(**{**numbers, **about}), [], present=True, mtime_ns=None)
+    return StoredSession(number, row_types.SessionRow(**{**numbers, **about}), [], present=True, mtime_ns=None)
 
 
 def listed(store: Store, filters: Filter) -> list[TeamSession]:
@@ -222,7 +219,7 @@ def listed(store: Store, filters: Filter) -> list[TeamSession]:
     return _all_copies(store, filters, "is_counted")[: filters.limit]
 
 
-def session_rows(store: Store) -> Iterator[tuple[int, str, session_rows.SessionRow]]:
+def session_rows(store: Store) -> Iterator[tuple[int, str, row_types.SessionRow]]:
     """The sessions that count and that the role may see: number, machine and row; the person is its folder."""
     rows = store.rows(f"SELECT {_SESSION} WHERE is_counted")
     for row in rows:
@@ -268,7 +265,7 @@ def _passes(stored: StoredSession, filters: Filter) -> bool:
     )
 
 
-def session(store: Store, name: str) -> tuple[LoadedSession, TeamSession]:
+def session(store: Store, name: str) -> tuple[loading.LoadedSession, TeamSession]:
     """A conversation as it was pushed: complete, or its text without tool results. Raises BadInput if no text was
     pushed, or the role may not read it."""
     named = _named(store, name)
