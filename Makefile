@@ -10,7 +10,7 @@ endif
 # `reread` that a test starts compiles the program (0.4 s, not 0.15).
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run serve test quick check faults e2e spark bench eval house format clean
+.PHONY: run serve test quick check faults e2e spark bench eval house docs format clean
 
 run: $(VENV)/installed
 	@$(BIN)/reread
@@ -74,6 +74,13 @@ eval: $(VENV)/developing
 	$(BIN)/python evals/suggestions.py
 	$(BIN)/python evals/redaction.py
 	$(BIN)/python evals/search.py
+
+# The site, into site/. What is printed from tables is printed first: commands, the book of the format, its schemas.
+docs: $(VENV)/developing
+	@$(BIN)/python bench/format_schemas.py
+	@$(BIN)/python bench/format_book.py
+	@$(BIN)/python bench/commands_page.py > docs/commands.md
+	$(BIN)/zensical build --strict --clean
 
 format: $(VENV)/developing
 	$(BIN)/ruff format .

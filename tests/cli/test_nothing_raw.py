@@ -235,6 +235,8 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
         ["--schema"],
     ],
     "demo": [[], ["list"], ["show", "NAME"], ["NAME"]],
+    "format": [["NAME"], ["--NAME"]],
+    "schema": [["NAME"], ["--NAME"]],
     "completion": [["bash"], ["zsh"], ["fish"], ["NAME"]],
 }
 """By command, with words that stand for what cannot be written here; each is run as text and as JSON."""

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "coming-from-the-sdk.md").read_text("utf-8")
-PORTS = re.findall(r"^## \d+\. (.+?)\n(.*?)(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = "".join((DOCS / name).read_text("utf-8") for name in ("coming-from-the-sdk.md", "sdk-hooks-and-tools.md"))
+PORTS = re.findall(r"^## \d+\. (.+?)\n(.*?)(?=^#|\Z)", PAGES, re.MULTILINE | re.DOTALL)
 CLIENT = Path(__file__).with_name("scripted_client.py")
 BLOCK = re.compile(r"```(?:python)?\n(.*?)```", re.DOTALL)
 

@@ -130,6 +130,8 @@ COMMANDS: dict[str, str] = {
     "team": "set up and manage a team store on PostgreSQL: members, teams, retention",
     "lake": "write many people's transcripts to Delta tables and query them",
     "sql": "run read-only SQL on the archive",
+    "format": "describe the transcript format: every record and field",
+    "schema": "print JSON Schemas of transcripts, the stream and --json",
     "demo": "try any command on sample sessions",
     "completion": "print a completion script for bash, zsh or fish",
 }
@@ -146,6 +148,7 @@ MODULES = {
     "open": "serve",
     "live": "run",
     "doctor": "archive",
+    "schema": "format",
     "demo": "overview",
 }
 """Commands that share a module; every other command has a module of its own name."""
@@ -170,7 +173,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("import", "backup", "update"), "sync"),
     **dict.fromkeys(("forget", "delete", "remove", "rm"), "archive forget"),
     **{name: f"archive {name}" for name in ("status", "verify", "rebuild")},
-    **dict.fromkeys(("schema", "tables"), "sql --schema"),
+    "tables": "sql --schema",
     **{name: f"usage {name}" for name in ("daily", "weekly", "monthly", "blocks")},
 }
 """Names that users of other programs try first; by spelling alone `sessions` would suggest `decisions`."""

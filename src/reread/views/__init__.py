@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         context_table,
         cost_lines,
         file_tables,
+        format_book,
         hits,
         mark_list,
         markdown,
