@@ -83,7 +83,7 @@ def test_the_document_of_a_session_has_what_the_wire_knew(captured: Captured) ->
     assert (asked["decision"], asked["edited_input"], asked["seconds"]) == ("allow", {"command": "ls -a"}, 4.0)
     assert [message["ttft_ms"] for message in document["wire"]["messages"]] == [80, 120]
     assert document["wire"]["messages"][0]["began"] < document["wire"]["messages"][0]["ended"]
-    assert document["turns"][0]["usage"]["output_tokens"] == FINAL["output_tokens"]
+    assert document["turns"][0]["usage"]["output_tokens"] == FINAL["output_tokens"] + 2  # and what was interrupted
 
 
 def test_thinking_marks_what_was_taken_back(captured: Captured) -> None:

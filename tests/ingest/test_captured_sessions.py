@@ -80,12 +80,12 @@ def assert_joined(archive: Archive) -> None:
     """The transcript and its capture, as one session."""
     [listed] = archive.sessions()
     row = listed.stored.row
-    assert (row.uuid, row.prompts, row.requests, row.output_tokens, row.thoughts) == (SESSION, 2, 1, 40, 1)
+    assert (row.uuid, row.prompts, row.requests, row.output_tokens, row.thoughts) == (SESSION, 2, 2, 42, 1)
     assert len(listed.stored.files) == 2
     assert steps(archive.session(SESSION)) == [["Said"], ["Thought*", "Notice"]]
     assert [found(archive, word) for word in ("alpaca", "okapi", "pangolin")] == [1, 1, 1]
     totals = archive.usage().totals
-    assert (totals.requests, totals.output_tokens) == (1, 40)
+    assert (totals.requests, totals.output_tokens) == (2, 42)  # with what was interrupted, as far as it came
     assert archive.safe.verify().ok
 
 
@@ -240,7 +240,7 @@ def test_two_runs_are_one_session_and_the_clients_costs_add_up(place: Place) -> 
         keep(place.home, later, run=SECOND_RUN)
         archive.sync()
         [listed] = archive.sessions()
-        assert (listed.stored.row.prompts, listed.stored.row.requests) == (3, 2)
+        assert (listed.stored.row.prompts, listed.stored.row.requests) == (3, 3)
         assert [found(archive, word) for word in ("pangolin", "quokka")] == [1, 1]
         assert archive.billing.reconciliation()[SESSION].client == 350_000_000
 

@@ -103,7 +103,7 @@ def test_times_come_from_the_capture_where_a_frame_has_none() -> None:
     assert (told.started, told.ended) == (START, START + 4 * STEP)
 
 
-def test_interrupted_thinking_is_kept_in_its_place_and_counts_nothing() -> None:
+def test_interrupted_thinking_is_kept_in_its_place_and_billed_as_far_as_it_came() -> None:
     content = a_capture(a_prompt_sent("think"), an_interrupted_thought(), INTERRUPT)
     session = alone(content)
     [block] = withdrawn(session.captures[0].told)
@@ -115,7 +115,8 @@ def test_interrupted_thinking_is_kept_in_its_place_and_counts_nothing() -> None:
     kinds = [type(step).__name__ for step in session.turns[0].steps]
     assert kinds == ["Thought", "Notice"]
     assert [thought.withdrawn for thought in session.thinking()] == ["interrupted"]
-    assert session.usage.requests == 0
+    assert (session.usage.requests, session.usage.input_tokens, session.usage.output_tokens) == (1, 3, 2)
+    assert session.requests[0].doubt
 
 
 def test_a_withdrawn_block_is_read_again_from_the_lines_it_names() -> None:

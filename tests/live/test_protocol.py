@@ -450,6 +450,17 @@ class TestTheRest:
         told = [None if each.turn_cost_usd is None else str(each.turn_cost_usd) for each in found]
         assert told == ["0.01", "0.025", "0.000", None, "0.005", "0.001"], "the last one began anew"
 
+    def test_the_first_turn_of_a_session_that_goes_on_does_not_cost_what_the_session_did(self) -> None:
+        usage = {"input_tokens": 1000, "output_tokens": 100}
+        init = frames.frame("system", subtype="init", model="claude-opus-4-8")
+        lines = [
+            frames.frame("result", subtype="success", is_error=False, total_cost_usd=each, usage=usage)
+            for each in (0.19, 0.2)
+        ]
+        stream = Stream(counts_on=True)
+        found = only(events.TurnResult, [event for line in (init, *lines) for event in stream.feed(line)])
+        assert [str(each.turn_cost_usd) for each in found] == ["0.0075", "0.01"]
+
     @pytest.mark.parametrize(
         "line",
         [

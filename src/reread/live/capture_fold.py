@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -9,6 +10,8 @@ from msgspec import Raw
 from msgspec.structs import force_setattr, replace
 
 from reread.records import (
+    ApiMessage,
+    Assistant,
     Block,
     Init,
     Record,
@@ -66,8 +69,9 @@ def _last_index(lines: bytes) -> int | None:
 class _Message:
     """A message while it streams."""
 
-    def __init__(self, timing: MessageTiming, offset: int) -> None:
+    def __init__(self, timing: MessageTiming, offset: int, start: ApiMessage | None) -> None:
         self.timing = timing
+        self.start = start
         self.offset = offset
         """Offset of its first line."""
         self.blocks: dict[int, _Shown] = {}
@@ -200,7 +204,7 @@ class _Fold:
         if isinstance(event, MessageStart):
             name = event.message.id if event.message is not None else None
             timing = MessageTiming(message_id=name or "", began=line.time, ttft_ms=frame.ttft_ms)
-            self._messages[name] = _Message(timing, line.offset)
+            self._messages[name] = _Message(timing, line.offset, event.message)
 
     def _happened(self, event: Event, time: datetime | None, end: int) -> None:
         if isinstance(event, events.Delta):
@@ -251,7 +255,25 @@ class _Fold:
         place = len(self._records)
         while place and self._records[place - 1] is not shown.before and not self._is_withdrawn(place - 1, event):
             place -= 1
-        self._records.insert(place, record)
+        self._records[place:place] = [*self._billed(event, message, record), record]
+
+    def _billed(self, event: events.Withdrawn, message: _Message | None, shown: WithdrawnBlock) -> Iterator[Record]:
+        """The answer itself, without words: what was interrupted or cut off is billed as far as it came, and no file
+        says so. One that failed is asked for again."""
+        if event.reason == "error" or message is None or message.start is None or message.start.usage is None:
+            return
+        names = (record.message.id for record in self._records if isinstance(record, Assistant) and record.message)
+        if event.message_id not in names:
+            yield Assistant(
+                message=replace(message.start, content=[]),
+                session_id=event.session,
+                parent_tool_use_id=event.agent,
+                timestamp=shown.timestamp,
+                offset=shown.offset,
+                cwd=self._cwd,
+                version=self._version,
+                is_frame=True,
+            )
 
     def _is_withdrawn(self, place: int, event: events.Withdrawn) -> bool:
         """Whether this place has a withdrawn block of the same message."""

@@ -161,7 +161,7 @@ class Client:
         self._on_permission = on_permission
         self._patience = patience
         self._builder = SessionBuilder()
-        self._stream = Stream(self._builder, _plan_file)
+        self._stream = Stream(self._builder, _plan_file, counts_on=resume is not None or continue_last)
         self._mailbox = Mailbox()
         self._permissions: dict[str, tuple[str, ToolPermission]] = {}
         self._asked: dict[str, asyncio.Future[ControlAnswer]] = {}

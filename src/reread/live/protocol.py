@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from msgspec.structs import replace
 
+from reread.billing import packaged_prices
+from reread.billing.cost import NANODOLLARS, Rated
 from reread.records import (
     ApiRetry,
     Assistant,
@@ -336,7 +338,9 @@ class Stream:
     a permission request is about.
     """
 
-    def __init__(self, builder: SessionBuilder | None = None, read_file: ReadFile = _unread) -> None:
+    def __init__(
+        self, builder: SessionBuilder | None = None, read_file: ReadFile = _unread, *, counts_on: bool = False
+    ) -> None:
         self.session: str | None = None
         """The session id of the last frame; `/clear` changes it."""
         self.open_tasks: set[str] = set()
@@ -348,6 +352,8 @@ class Stream:
         self._agents: dict[str, str] = {}
         self._started: SessionStarted | None = None
         self._cost = Decimal(0)
+        self._counts_on = counts_on
+        """Whether the client's first total may have what the session cost before, as after `--resume`."""
         self._questions = Questions(read_file)
 
     @property
@@ -640,7 +646,7 @@ class Stream:
             text=frame.text,
             terminal_reason=frame.terminal_reason,
             cost_usd=cost,
-            turn_cost_usd=self._since(cost),
+            turn_cost_usd=self._since(cost, frame),
             usage=frame.usage,
             models=parse_or_none(frame.model_usage),
             duration_ms=frame.duration_ms,
@@ -653,11 +659,16 @@ class Stream:
             record=frame,
         )
 
-    def _since(self, cost: Decimal | None) -> Decimal | None:
-        """The increase since the previous result; a smaller total means that the client started counting again."""
+    def _since(self, cost: Decimal | None, frame: Result) -> Decimal | None:
+        """The increase since the previous result; a smaller total means that the client started counting again. The
+        first turn of a session that goes on is priced by its own tokens."""
         if cost is None:
             return None
-        before, self._cost = self._cost, cost
+        before, self._cost, counts_on, self._counts_on = self._cost, cost, self._counts_on, False
+        if counts_on and frame.usage is not None:
+            model = self._started.model if self._started is not None else None
+            own = packaged_prices().cost(Rated.of(frame.usage, 0), model, datetime.now(UTC))
+            return min(cost, Decimal(own) / NANODOLLARS) if own is not None else None
         return cost - before if cost >= before else cost
 
     def _control(self, frame: ControlRequest | ControlResponse | ControlCancelRequest) -> Iterator[Event]:

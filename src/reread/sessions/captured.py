@@ -35,7 +35,8 @@ or nobody, because the stream itself ended."""
 
 
 class WithdrawnBlock(Record, tag="reread:withdrawn", frozen=True, kw_only=True):
-    """A block that was shown while it streamed and then taken back: it counts for nothing.
+    """A block that was shown while it streamed and then taken back. Its answer is billed as far as it came, unless it
+    failed: the fold adds it, without words.
 
     Its `raw` holds the lines of the capture from the beginning of its message to its last fragment.
     """
