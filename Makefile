@@ -67,13 +67,14 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/team_store.py
 	$(BIN)/python bench/real.py
 
-# How well friction, secrets and sessions are found: on labelled sessions, made-up secrets, and titles as questions.
+# How well friction, secrets, sessions and writers of commits are found: on labelled sessions, made-up secrets and repositories, titles.
 eval: $(VENV)/developing
 	$(BIN)/python evals/friction.py
 	$(BIN)/python evals/train.py
 	$(BIN)/python evals/suggestions.py
 	$(BIN)/python evals/redaction.py
 	$(BIN)/python evals/search.py
+	$(BIN)/python evals/commits.py
 
 # The site, into site/. What is printed from tables is printed first: commands, the book of the format, its schemas.
 docs: $(VENV)/developing

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.errors import BadInput, SafeDamaged, printable
 from reread.features.edits.changes import changes_of
 from reread.features.edits.history import (
@@ -57,7 +58,11 @@ from .search_language import parse
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from . import commits
+    from .commits import CommitOrigin
     from .inner import InnerArchive
+else:
+    commits = lazy.module("reread.archive.commits")
 
 _ACTIONS = {
     "Read": Action.READ,
@@ -546,6 +551,10 @@ class ArchiveFiles:
         chosen = make_filter(base, filters, timezone)
         name = None if glob is None else path_name(glob)
         return self.index.touched(name, chosen, with_shell=with_shell, with_uuids=with_uuids)
+
+    def commit(self, revision: str = "HEAD", folder: Path | None = None) -> CommitOrigin:
+        """Who wrote a commit, or a range such as `main..HEAD`, of the repository in a folder, by default this one."""
+        return commits.commit_origin(self._archive, revision, folder or Path.cwd())
 
     def find(self, name: str | PathLike[str], here: str | PathLike[str] | None = None) -> ArchivedFile:
         """The file that a path, or the end of one, means in the folder `here`, by default the working directory.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from pathlib import Path
 
 from reread import lazy, views
@@ -11,7 +12,7 @@ from reread.config import expanded
 from reread.errors import BadInput, printable
 from reread.foreign_files import path_below
 
-from . import options
+from . import commit, options
 from .contents import chosen_branches
 from .session_source import is_below, is_protected, open_session, query_archive
 from .streams import report_hidden, tell
@@ -103,16 +104,22 @@ BLAME_EXAMPLES = """\
 
 def blame_parser() -> options.Parser:
 
-    about = "Show the session, prompt and edit that wrote each line of a file, as far as transcripts know."
+    about = """Show the session, prompt and edit that wrote each line of a file, as far as transcripts know: of source,
+of MEMORY.md or CLAUDE.md. For a commit (HEAD, 3f2a9c1) see the lines that it adds."""
     made = options.make_parser("blame", about, BLAME_EXAMPLES)
     add_file(made)
     add_at(made)
     return made
 
 
+_COMMIT = re.compile(r"HEAD\S*|[0-9a-f]{7,40}")
+
+
 def run_blame(arguments: list[str]) -> int:
     args = blame_parser().parse_args(arguments)
     config = options.make_config(args)
+    if _COMMIT.fullmatch(args.file) and not Path(args.file).exists():
+        return commit.run_commit(["--lines", *arguments])
     with query_archive(args, config) as archive:
         traced = trace_file(archive, args, config)
     lines = traced.blame()

@@ -317,7 +317,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     calls = list(session.every_call)
     todos = _todos(session)
     files = tuple(diff for diff in changed if diff.is_change)
-    commits, runs = tuple(_commits(session)), tuple(_test_runs(session))
+    commits, runs = tuple(_commits(session)), tuple(test_runs_of(session))
     outcome = next((step.answer for step in reversed(steps) if step.answer and not _ANNOUNCES.match(step.answer)), "")
     parts = [*(commit.message for commit in commits), *(diff.path for diff in files), outcome]
     goal = goal_of(session, parts)
@@ -451,7 +451,7 @@ def _commits(session: Session) -> Iterator[Commit]:
                 yield Commit(message=message.strip(), turn=turn.index, uuid=call.record.uuid)
 
 
-def _test_runs(session: Session) -> Iterator[RanTests]:
+def test_runs_of(session: Session) -> Iterator[RanTests]:
     for turn, call in _shell_calls(session):
         outcome = tests_of(call.command, call.call) if call.status in (CallStatus.OK, CallStatus.ERROR) else None
         if outcome is not None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from . import (
         cache_table,
         calls,
+        commit_table,
         context_table,
         cost_lines,
         file_tables,

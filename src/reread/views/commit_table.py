@@ -1,0 +1,102 @@
+"""Who wrote a commit: for the terminal, as JSON, and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from reread.archive.commits import CommitOrigin
+from reread.features.edits.changes import EditPosition
+
+from .numbers import count, money, nano
+from .text import one_line, shorten, table
+from .values import Document, View, dollars, utc
+
+_SHORT = 8
+
+
+def commit_document(found: CommitOrigin) -> Document:
+    return {
+        "schema": "reread.commit/1",
+        "commits": [{"id": commit, "subject": subject} for commit, subject in found.commits],
+        "lines": len(found.lines),
+        "attributed_lines": found.attributed,
+        "cost_usd": dollars(nano(_cost(found))),
+        "work": [
+            {
+                "session": each.session,
+                "title": each.title,
+                "turn": each.turn,
+                "prompt": {"uuid": each.prompt_uuid, "text": each.prompt},
+                "timestamp": utc(each.time),
+                "lines": each.lines,
+                "cost_usd": dollars(nano(each.nanodollars)),
+                "tests": [{"command": run.command, "outcome": run.outcome, "counts": run.counts} for run in each.tests],
+                "failed_calls": each.failures,
+            }
+            for each in found.work
+        ],
+        "blame": [
+            {
+                "commit": line.commit,
+                "path": line.path,
+                "line": line.number,
+                "text": line.text,
+                "session": line.writer.session if line.writer is not None else None,
+                "uuid": line.writer.uuid if line.writer is not None else None,
+                "prompt_uuid": line.writer.prompt_uuid if line.writer is not None else None,
+            }
+            for line in found.lines
+        ],
+    }
+
+
+def _cost(found: CommitOrigin) -> int | None:
+    known = [each.nanodollars for each in found.work if each.nanodollars is not None]
+    return sum(known) if known else None
+
+
+def _facts(found: CommitOrigin) -> str:
+    sessions = len({each.session for each in found.work})
+    share = f"{found.attributed:,} of {count(len(found.lines), 'line')} written by {count(sessions, 'session')}"
+    cost = money(nano(_cost(found)), is_partial=False)
+    return ", ".join(filter(None, [share, count(len(found.work), "prompt"), cost]))
+
+
+def _writer(edit: EditPosition | None) -> tuple[str, str]:
+    return ("", "") if edit is None else (edit.session[:_SHORT], f"{edit.turn}")
+
+
+def commit_lines(found: CommitOrigin, view: View, *, with_lines: bool = False) -> Iterator[str]:
+    for commit, subject in found.commits:
+        yield view.style.paint(shorten(f"{commit[:_SHORT]} {one_line(subject)}", view.width), "bold")
+    yield _facts(found)
+    if with_lines:
+        lines = [(*_writer(line.writer), f"{line.path}:{line.number}", one_line(line.text)) for line in found.lines]
+        yield from table([("session", "turn", "line", "text"), *lines], view.width, flexible=3, right=(1,), least=16)
+        return
+    rows = [("session", "turn", "lines", "cost", "tests", "failed", "prompt")]
+    for each in found.work:
+        tests = each.tests[-1].outcome if each.tests else ""
+        cost = money(nano(each.nanodollars), is_partial=each.nanodollars is None)
+        failed = f"{each.failures:,}" if each.failures else ""
+        prompt = one_line(each.prompt or each.title)
+        rows.append((each.session[:_SHORT], f"{each.turn}", f"{each.lines:,}", cost, tests, failed, prompt))
+    if found.work:
+        yield from table(rows, view.width, flexible=6, right=(1, 2, 3, 5), dispensable=(5, 1, 4), least=16)
+
+
+def pull_request(found: CommitOrigin, redact: Callable[[str], str]) -> str:
+    """A summary in Markdown, without secrets; prompts are quoted by their first line."""
+    lines = ["### How this was made", "", f"{_facts(found)}.", ""]
+    if found.work:
+        lines += ["| session | prompt | lines | tests | cost |", "|---|---|--:|---|--:|"]
+    for each in found.work:
+        prompt = shorten(one_line(redact(each.prompt or each.title)), 100).replace("|", "\\|").replace("<", "&lt;")
+        tests = " ".join(filter(None, [each.tests[-1].outcome, each.tests[-1].counts])) if each.tests else ""
+        cost = money(nano(each.nanodollars), is_partial=each.nanodollars is None)
+        lines.append(f"| `{each.session[:_SHORT]}` | {prompt} | {each.lines:,} | {redact(tests)} | {cost} |")
+    lines += [
+        "",
+        "Lines are attributed by content: to the last edit of a session that wrote them. The rest was typed by hand,",
+    ]
+    return "\n".join([*lines, "made by commands, or written in sessions that this archive does not have.", ""])
