@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup, escape
 from pygments.lexers import find_lexer_class, find_lexer_class_by_name, get_all_lexers
+from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
-from reread import lazy
 from reread.records import Document, Image
 from reread.views.numbers import count, size
 from reread.views.text import one_line, tabbed
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
     from pygments.lexer import Lexer
-
-    from reread.views.html import quick_lexer
-else:
-    quick_lexer = lazy.module("reread.views.html.quick_lexer")
+    from pygments.token import _TokenType
 
 
 _USUAL = re.compile(r"[A-Za-z0-9_.@-]{1,80}")
@@ -263,7 +260,7 @@ def _coloured_lines(lines: Sequence[str], language: str, path: str, most: int) -
     is_short = len(text) < most + len(lines) and max(map(len, text.split("\n"))) <= LONGEST_COLOURED_LINE
     lexer = _lexer(language.lower(), PurePosixPath(path.replace("\\", "/")).name) if is_short else None
     found = _coloured_text(lexer, text) if lexer is not None else ()
-    return found if len(found) == len(lines) else quick_lexer.escaped(text).split("\n")[: len(lines)]
+    return found if len(found) == len(lines) else escaped(text).split("\n")[: len(lines)]
 
 
 @cache
@@ -279,7 +276,7 @@ def _lexer(language: str, name: str) -> Lexer | None:
         found = lexer_class_for(name)
     if found is None or found.name == "Text only":
         return None
-    return quick_lexer.quickened(found)(stripnl=False, ensurenl=False, stripall=False)
+    return found(stripnl=False, ensurenl=False, stripall=False)
 
 
 def lexer_class_for(name: str) -> type[Lexer] | None:
@@ -318,7 +315,32 @@ def _lexers_by_pattern() -> dict[str, list[str]]:
 @lru_cache(maxsize=128)
 def _coloured_text(lexer: Lexer, text: str) -> Sequence[str]:
     """Cached, because a fifth of what a session reads it has read before."""
-    return quick_lexer.html_of(lexer, text).split("\n")
+    return "".join([_span(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(text)]).split("\n")
+
+
+def _span(kind: _TokenType, value: str) -> str:
+    """A token as HTML, with a span in each of its lines if it has a colour."""
+    name, shown = _css_class(kind), escaped(value)
+    if not name:
+        return shown
+    return "\n".join([f'<span class="{name}">{part}</span>' if part else "" for part in shown.split("\n")])
+
+
+def escaped(text: str) -> str:
+    """Like `markupsafe.escape`, without a `Markup` object for each of a hundred thousand tokens."""
+    if text.isalnum() or not text:
+        return text
+    shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return shown.replace("'", "&#39;").replace('"', "&#34;")
+
+
+@cache
+def _css_class(kind: _TokenType) -> str:
+    """The CSS class, `c-k` or `c-s1`, from Pygments' short names; the style sheet selects by the first letter."""
+    while kind not in STANDARD_TYPES and kind.parent is not None:
+        kind = kind.parent
+    name = STANDARD_TYPES.get(kind, "")
+    return "" if name in ("", "w", "p", "n") else f"c-{name[:2]}"
 
 
 MOST_PARSED = 200_000
