@@ -311,6 +311,15 @@ class ClientSettings:
             text = append(text, _place(text, outer, inner).value, None, value)
         return ClientSettings(text, self.name)
 
+    def without_values(self, outer: str, inner: str, values: Sequence[object]) -> ClientSettings:
+        """The settings without these values of the list `outer.inner`."""
+        text = self.text
+        for value in values:
+            listed = parse(text).get(outer, {}).get(inner, [])
+            if value in listed:
+                text = _without(text, outer, inner, listed.index(value))
+        return ClientSettings(text, self.name)
+
     def without_entries(self, before: ClientSettings | None) -> ClientSettings:
         """The settings without our entries; `before` are the settings before them, if known."""
         if before is not None and self._is_made_from(before):
@@ -603,6 +612,7 @@ class Applied(NamedTuple):
 
     file: SettingsFile
     change: SettingsChange
+    draft: Suggestion
 
     def diff(self) -> list[str]:
         """The change as `diff -u` would show it."""
@@ -627,7 +637,34 @@ def applied(each: Suggestion, project: Path | None, home: Path) -> Applied:
     place = each.place if project is not None else each.place.removeprefix(".claude/")
     file = SettingsFile(root / place)
     before = file.read()
-    return Applied(file, SettingsChange(before, _after(each, before, file), before))
+    return Applied(file, SettingsChange(before, _after(each, before, file), before), each)
+
+
+def undone(each: Suggestion, path: Path) -> Applied:
+    """The change that takes a draft out of its file again. Raises BadInput if the file no longer has it."""
+    file = SettingsFile(path)
+    before = file.read()
+    after = _without_draft(each, before, file)
+    if before is None or after == before:
+        raise BadInput(f"{printable(str(path))} no longer has it as it was applied; nothing was changed")
+    return Applied(file, SettingsChange(before, after, before if after is not None else None), each)
+
+
+def _without_draft(each: Suggestion, before: bytes | None, file: SettingsFile) -> bytes | None:
+    """The file without a draft; the same if it is not in it, None if nothing else is."""
+    if each.place.endswith(".json"):
+        [(outer, lists)] = json.loads(each.draft).items()
+        [(inner, values)] = lists.items()
+        return file.settings(before).without_values(outer, inner, values).text.encode()
+    if each.kind is not SuggestionKind.MEMORY:
+        return None if before == f"{each.draft.rstrip()}\n".encode() else before
+    text = (before or b"").decode("utf-8", "surrogateescape")
+    newline = _newline(text)
+    rest = f"{newline}{text}".replace(f"{newline}{each.draft.replace(chr(10), newline)}{newline}", newline, 1)
+    kept = re.sub(rf"(?:{newline})*{re.escape(_HEADING)}(?:{newline})*(?=#|\Z)", newline, rest).strip("\r\n")
+    is_there = rest != f"{newline}{text}"
+    after = f"{kept}{newline}".encode("utf-8", "surrogateescape") if kept else None
+    return after if is_there else before
 
 
 def _after(each: Suggestion, before: bytes | None, file: SettingsFile) -> bytes:

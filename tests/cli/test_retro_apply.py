@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -74,8 +75,8 @@ def test_a_rule_goes_into_the_projects_memory_and_is_not_suggested_again(
     assert (project / "CLAUDE.md.reread-backup").read_text("utf-8") == "# App\n\nUse npm.\n"
     assert "memory" not in [each["kind"] for each in suggestions(tmp_path, capsys)]
     with Archive(tmp_path / "home", [tmp_path / "claude"]) as archive:
-        ((path, _),) = archive.friction.applied()
-    assert path == str(project / "CLAUDE.md")
+        (made,) = archive.friction.applied()
+    assert made.path == str(project / "CLAUDE.md")
 
 
 def test_a_rule_goes_below_our_heading_of_a_memory_with_the_line_ends_of_windows(
@@ -181,3 +182,65 @@ def test_one_screen_since_the_last_look_has_the_fix_once_and_is_quiet_then(
     assert retro(tmp_path, "--since", "last", "--all") == 0
     assert "What to change" not in capsys.readouterr().out
     assert project.is_dir()
+
+
+def test_a_rule_that_was_applied_is_judged_by_its_own_breaks_and_can_be_undone(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = "# App\n\nUse npm.\n"
+    (project / "CLAUDE.md").write_text(before, "utf-8")
+    number = number_of("memory", suggestions(tmp_path, capsys))
+    assert retro(tmp_path, "apply", number, "--yes") == 0
+    year = datetime.now(UTC).year + 1
+    for day in range(1, 4):
+        session = a_session(
+            *(part for _ in range(9) for part in (a_prompt("go on with the parser"), a_reply("Done."))),
+            id=f"0000001{day}-0000-4000-8000-000000000000",
+            cwd=str(project),
+        )
+        write(session, tmp_path / "claude" / "projects", f"{year}-02-0{day}")
+    capsys.readouterr()
+    assert retro(tmp_path) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "What became of what you applied, per 100 prompts 1. " in said
+    assert "50.0 (10.0–146.1) → 0.0 (0.0–13.6): helped" in said
+    assert retro(tmp_path, "undo", "1", "--yes") == 0
+    assert "-- Never use sleeps in the tests, please." in capsys.readouterr().out
+    assert (project / "CLAUDE.md").read_text("utf-8") == before
+    assert retro(tmp_path, "undo", "1", "--yes") == 2
+    assert "there is no applied suggestion 1; there is none" in capsys.readouterr().err
+
+
+def test_a_permission_and_a_rule_beside_another_are_taken_out_alone(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / ".claude").mkdir()
+    settings = project / ".claude" / "settings.json"
+    settings.write_text('{"permissions": {"allow": ["Bash(ls:*)"]}}', "utf-8")
+    assert retro(tmp_path, "apply", number_of("permission", suggestions(tmp_path, capsys)), "--yes") == 0
+    assert "npm run lint" in settings.read_text("utf-8")
+    assert retro(tmp_path, "undo", "1", "--yes") == 0
+    assert settings.read_text("utf-8") == '{"permissions": {"allow": ["Bash(ls:*)"]}}'
+    assert retro(tmp_path, "apply", number_of("memory", suggestions(tmp_path, capsys)), "--yes") == 0
+    with (project / "CLAUDE.md").open("a", encoding="utf-8") as file:
+        file.write("- Another of mine.\n")
+    assert retro(tmp_path, "undo", "1", "--yes") == 0
+    assert (project / "CLAUDE.md").read_text("utf-8") == "## Learned from sessions\n\n- Another of mine.\n"
+    (project / "CLAUDE.md").write_text("", "utf-8")
+
+
+def test_a_wish_is_told_in_the_words_of_the_reply_with_where_it_is_stated(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day in range(1, 4):
+        session = a_session(
+            a_prompt("please always ask me before you push to the remote, ok"),
+            a_reply("Got it: no push to the remote before you say go. Let me look."),
+            id=f"0000002{day}-0000-4000-8000-000000000000",
+            cwd=str(project),
+        )
+        write(session, tmp_path / "claude" / "projects", f"2026-03-0{day}")
+    assert retro(tmp_path) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    asked = "3 times in 3 sessions, last on 2026-03-03"
+    assert f"no push to the remote before you say go: {asked}; no file states it" in said

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reread.archive import Archive
 from reread.testing import ContentBlock, Entry, a_prompt, a_reply, a_session, a_tool_call, a_tool_result
-from reread.views.retro_news import news_lines
+from reread.views.retro_news import News, news_lines, news_markdown
 from reread.views.text import Style
 from reread.views.values import View
 from troubled import an_archive, write
@@ -25,10 +25,11 @@ def a_failure(command: str, output: str) -> list[Entry | ContentBlock]:
     return [a_tool_call("Bash", {"command": command}), a_tool_result(f"Exit code 2\n{output}", is_error=True)]
 
 
-def told(archive: Archive, day: int, *, is_known: bool = False) -> str:
+def told(archive: Archive, day: int, *, is_known: bool = False, is_note: bool = False) -> str:
     since, whole = archive.friction.retro(since=datetime(2026, 2, day, tzinfo=UTC)), archive.friction.retro()
     key = whole.suggestions[0].key if is_known else None
-    return "\n".join(news_lines(since, whole, View(width=200, style=Style(colour=False)), shown_before=key))
+    view = View(width=200, style=Style(colour=False))
+    return "\n".join((news_markdown if is_note else news_lines)(News(since, whole, key), view))
 
 
 def test_what_is_new_and_what_is_gone_is_said_with_numbers(tmp_path: Path) -> None:
@@ -37,9 +38,11 @@ def test_what_is_new_and_what_is_gone_is_said_with_numbers(tmp_path: Path) -> No
     for number in range(4, 8):
         a_day(number, *a_failure("rtk bun run test", BROKEN), folder=tmp_path / "projects")
     with an_archive(tmp_path) as archive:
-        said = told(archive, 5)
+        said, note = told(archive, 5), told(archive, 5, is_note=True)
     assert "new: tool error · bad arguments: 40 times in 4 sessions" in said
     assert "100.0 (71.4–136.2)" in said
+    assert "## What changed, per 100 prompts\n\n- new: tool error · bad arguments: 40 times in 4 sessions" in note
+    assert note.count("\n1. **") == 1
     quiet = "nothing changed that chance does not explain; `--all` has the whole report"
     assert quiet not in said
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from reread import lazy
-from reread.client_settings import Applied, applied, stated_in
+from reread.client_settings import Applied, applied, stated_in, undone
 from reread.features.friction.detection import Moment
 from reread.features.friction.stated import Stated
 from reread.features.friction.suggestions import Suggestion
+from reread.features.friction.wishes import AppliedDraft
 from reread.index import meta
 from reread.index.database import snapshot, transaction
 from reread.index.user_data import take_over_copy, write_copy
@@ -127,11 +130,26 @@ class ArchiveFriction:
         changed in the meantime.
         """
         plan.file.write(plan.change)
-        self._note(_APPLIED, path=str(plan.file.path))
+        self._note(_APPLIED, path=str(plan.file.path), draft=msgspec.json.encode(plan.draft).decode())
 
-    def applied(self) -> tuple[tuple[str, datetime], ...]:
-        """The files that suggestions were written to, and when."""
-        return tuple((noted["path"], at) for at, noted in self._noted(_APPLIED) if "path" in noted)
+    def applied(self) -> tuple[AppliedDraft, ...]:
+        """The drafts that were put into files and not undone, the oldest first."""
+        found: dict[str, AppliedDraft] = {}
+        for at, noted in self._noted(_APPLIED):
+            found.pop(noted.get("undone", ""), None)
+            with suppress(msgspec.DecodeError):
+                draft = msgspec.json.decode(noted.get("draft", ""), type=Suggestion)
+                found[draft.key] = AppliedDraft(path=noted.get("path", ""), time=at, draft=draft)
+        return tuple(found.values())
+
+    def undoing(self, each: AppliedDraft) -> Applied:
+        """What taking a draft out of its file again would change; raises BadInput if it cannot be found in it."""
+        return undone(each.draft, Path(each.path))
+
+    def undo(self, plan: Applied) -> None:
+        """Writes the file without the draft, and forgets that it was applied."""
+        plan.file.write(plan.change)
+        self._note(_APPLIED, undone=plan.draft.key)
 
     def dismiss(self, each: Suggestion) -> None:
         """Remembers that a draft is not wanted: later retrospectives leave it out."""

@@ -83,7 +83,7 @@ class FrictionHistory:
 
     def materials(self, numbers: Collection[int], keeps: Keeps | None) -> Iterator[Material]:
         """The material of some sessions, one session at a time: what passes `keeps` and no earlier one contains."""
-        names = {number: each.uuid for number, each in self.sessions.items() if number in numbers}
+        names = {number: each for number, each in self.sessions.items() if number in numbers}
         origins = {self._origins[number] for number in names if number in self._origins} & names.keys()
         found: dict[int, Material] = {}
         seen: set[int] = set()

@@ -18,10 +18,18 @@ from reread.features.friction.material import AskedPrompt, Material, Rule
 from reread.features.friction.patterns import PatternKind, RepeatedPattern, find_patterns
 from reread.features.friction.stated import ShownInstructions, Stated, with_shown
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
+from reread.features.friction.wishes import (
+    AppliedDraft,
+    AppliedOutcome,
+    BreaksTally,
+    StandingWish,
+    standing_wishes,
+)
 from reread.index import findings, meta, user_data
 from reread.index.findings import NO_TIME
 from reread.index.meta import as_path, stored_path
 from reread.index.sessions import StoredSession, session_outlines
+from reread.times import moment
 
 from .answer import Answer
 from .filters import Filter
@@ -129,8 +137,8 @@ class RetroQuestion(NamedTuple):
     stated: Callable[[str | None], Stated] | None = None
     """Gives what the settings and instructions of a project already contain; called with None for those that apply
     everywhere. Without it, suggestions do not take them into account."""
-    applied: tuple[tuple[str, datetime], ...] = ()
-    """Files that suggestions were put into, and when."""
+    applied: tuple[AppliedDraft, ...] = ()
+    """Drafts that were put into files; what became of them is said if everything is asked about."""
 
 
 class FrictionGroup(Struct, frozen=True, kw_only=True):
@@ -197,6 +205,9 @@ class Retro(Answer[Moment], frozen=True, kw_only=True):
     outcomes: Outcomes
     patterns: list[RepeatedPattern]
     suggestions: list[Suggestion]
+    wishes: list[StandingWish]
+    applied: list[AppliedOutcome]
+    """What became of the drafts that were put into files, the newest first."""
     spared: Spared
     homes: dict[str, str]
     """The session of every line in this answer."""
@@ -237,6 +248,8 @@ class _Retrospect:
         self._shown: dict[str | None, list[ShownInstructions]] = {}
         """What sessions showed of the files that instruct the agent, by project."""
         self._moments, self._spared = self._chosen(history.events())
+        is_narrowed = ask.kinds or ask.session or ask.filters.since or ask.filters.until
+        self._tally = BreaksTally(() if is_narrowed else ask.applied)
 
     def retro(self) -> Retro:
         ask = self._ask
@@ -249,6 +262,7 @@ class _Retrospect:
         earlier = [event for number, event in self._moments if self._is_before(number, event.time)]
         before = self._typed_before()
         groups = Groups(events, len(typed), earlier, len(before), ask.by)
+        basis = self._basis(patterns)
         return Retro(
             since=ask.filters.since,
             until=ask.filters.until,
@@ -263,10 +277,12 @@ class _Retrospect:
             subjects=groups.by(lambda event: (event.kind, event.about)),
             causes=groups.causes(),
             weeks=weeks(events, typed, ask.zone),
-            changes=changes(self._connection, self._history, self._moments, self._is_now, ask.applied),
+            changes=changes(self._connection, self._history, self._moments, self._is_now),
             outcomes=self._outcomes(numbers),
             patterns=patterns,
-            suggestions=suggest(patterns, events, self._basis(patterns)),
+            suggestions=suggest(patterns, events, basis),
+            wishes=standing_wishes(patterns, basis),
+            applied=[*self._tally.outcomes()][::-1],
             spared=self._spared,
             homes=_homes(events, patterns),
             gone=tuple(_gone(events, len(typed), earlier, len(before))),
@@ -347,8 +363,16 @@ class _Retrospect:
         return [pattern for pattern in found if pattern.kind.value in wanted]
 
     def _noticed(self, materials: Iterable[Material]) -> Iterator[Material]:
-        """The same materials; what each shows of the instructions of its own project is noted."""
+        """The same materials; what each shows of the instructions of its own project is noted, and its breaks of what
+        was applied are counted."""
+        outlines = {each.uuid: each for each in self._history.sessions.values()}
+        prompts = Counter(each.session for each in self._history.typed) if self._ask.applied else Counter[int]()
+        events: dict[str, list[Moment]] = {}
+        for _, event in self._moments if self._ask.applied else ():
+            events.setdefault(event.session, []).append(event)
         for each in materials:
+            outline = outlines[each.session]
+            self._tally.add(each, moment(outline.started), prompts[outline.id], events.get(each.session, ()))
             for shown in each.shown:
                 folder = concerned(shown.path) if shown.path else None
                 if folder is None or is_below(each.project, folder) or is_below(folder, each.project):

@@ -94,14 +94,12 @@ def changes(
     history: FrictionHistory,
     moments: Sequence[tuple[int, Moment]],
     is_now: Callable[[int, datetime | None], bool],
-    applied: Sequence[tuple[str, datetime]] = (),
 ) -> list[TurningPoint]:
     """The last few changes of each sort within the period, newest first, without those that have too few prompts before
-    or after. `applied` has the files that suggestions were put into, which no session shows."""
+    or after."""
     sessions = list(history.sessions.values())
     changed = [
         *_instructions(connection, history),
-        *_applied(applied, sessions),
         *_first_seen("model", sessions),
         *_first_seen("version", sessions),
     ]
@@ -140,16 +138,6 @@ def _instructions(connection: sqlite3.Connection, history: FrictionHistory) -> I
             yield "instructions", each.path, history.sessions[each.session], each.uuid, time
         if time is not None:
             last[each.path] = time
-
-
-def _applied(applied: Sequence[tuple[str, datetime]], sessions: Sequence[SessionOutline]) -> Iterator[_Told]:
-    """Applied suggestions, each with the last session before it that it concerns."""
-    for path, time in applied:
-        began = time.timestamp() * 1000
-        folder = concerned(path)
-        earlier = [each for each in sessions if (each.started or 0) < began and is_below(each.project, folder)]
-        if earlier:
-            yield "instructions", path, max(earlier, key=lambda each: each.started or 0), None, time
 
 
 def _first_seen(what: str, sessions: Sequence[SessionOutline]) -> Iterator[_Told]:

@@ -78,7 +78,7 @@ def run_approvals(arguments: list[str]) -> int:
     decides = args.allow or args.always is not None or args.deny is not None or bool(args.answer)
     if decides and (args.request is None or args.log):
         raise BadInput("name the request to answer, by an id that `reread approvals` prints")
-    server = server_state.standing(config.home)
+    server = server_state.ledger_sections(config.home)
     if server is None:
         return _report_no_server(args, is_needed=args.request is not None)
     if args.request is not None:

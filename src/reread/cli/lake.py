@@ -318,11 +318,11 @@ def _friction(args: argparse.Namespace, config: Config, lake: delta.DeltaLake) -
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         weeks = answers.friction(filters, config.timezone)
     rows = [
-        {"project": each.project, "week": each.week, **views.retro_report.rate_document(each.rate), "kinds": each.kinds}
+        {"project": each.project, "week": each.week, **views.rates.rate_document(each.rate), "kinds": each.kinds}
         for each in weeks
     ]
     shown = [
-        (each.project, each.week, each.rate.exposure, each.rate.count, views.retro_report.rate_text(each.rate))
+        (each.project, each.week, each.rate.exposure, each.rate.count, views.rates.rate_text(each.rate))
         for each in weeks
     ]
     zone = options.zone_name(args.timezone)

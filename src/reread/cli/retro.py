@@ -17,16 +17,21 @@ from .session_source import ProgressBar, open_archive, query_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
     from reread import loading
     from reread.archive import Archive, Retro
     from reread.cli import ask_claude
+    from reread.client_settings import Applied
     from reread.config import Config
     from reread.features import friction
+    from reread.features.friction import wishes as friction_wishes
     from reread.features.friction.suggestions import Suggestion
+    from reread.features.friction.wishes import AppliedDraft
 else:
+    friction_wishes = lazy.module("reread.features.friction.wishes")
     friction = lazy.module("reread.features.friction")
     loading = lazy.module("reread.loading")
     ask_claude = lazy.module("reread.cli.ask_claude")
@@ -39,7 +44,8 @@ RETRO_EXAMPLES = """\
   reread retro --suggestions                only what to change, with drafts
   reread retro --since last                 one screen: what changed since the last look, and the fix worth most
   reread retro apply 2                      put the second of them where it belongs: shows the diff, asks, backs up
-  reread retro --format markdown --since monday > week.md
+  reread retro undo 1                       take what was last applied out of its file again
+  reread retro --since last --format markdown >> fridays.md
   reread retro --since 30d --ask-claude     what Claude would change, by your own client; shows the cost, asks first
   reread retro --wrong 9b1c0d2e --kind correction    that was none: leave it out from now on"""
 FORMS = ("text", "markdown")
@@ -51,10 +57,11 @@ errors, corrections, loops, rework and waiting, by time, cost and count, compare
 what repeats across sessions, and what to change: suggestions with a ready draft and the evidence for it."""
     made = options.make_parser("retro", about, RETRO_EXAMPLES)
     about = (
-        "a file, an id or the start of one, @last; or `apply N`, `dismiss N`: use suggestion N, or never show it again"
+        "a file, an id or the start of one, @last; or `apply N`, `dismiss N`, `undo N`: use suggestion N, never show it"
+        " again, or take an applied one out again"
     )
     made.add_argument("session", nargs="?", metavar="SESSION", help=about)
-    about = "with `apply` and `dismiss`: the number that --suggestions shows"
+    about = "with `apply` and `dismiss`: the number that --suggestions shows; with `undo` that of what was applied"
     made.add_argument("number", nargs="?", metavar="N", help=about)
     about = "with `apply` or --ask-claude: do not ask; `apply` with --json changes nothing without it"
     made.add_argument("--yes", action="store_true", help=about)
@@ -126,8 +133,7 @@ def run_retro(arguments: list[str]) -> int:
                 report=progress,
             )
         if number is not None:
-            use = _apply if action == _APPLY else _dismiss
-            return use(args, config, archive, _numbered(found.suggestions, number))
+            return _act(args, config, archive, action or "", _numbered(archive, found, action, number))
         if is_look and not (args.all or args.json):
             _look(args, config, archive, found)
             return 0
@@ -198,50 +204,61 @@ def _look(args: argparse.Namespace, config: Config, archive: Archive, found: Ret
     last = archive.friction.last_look()
     whole = archive.friction.retro(options.make_filter(args, config), timezone=config.timezone)
     view = options.make_view(config)
-    options.print_lines(views.retro_news.news_lines(found, whole, view, shown_before=last[1] if last else None))
+    news = views.retro_news.News(found, whole, last[1] if last else None)
+    is_markdown = args.format == "markdown"
+    options.print_lines((views.retro_news.news_markdown if is_markdown else views.retro_news.news_lines)(news, view))
     archive.friction.note_look(whole.suggestions[0] if whole.suggestions else None)
 
 
-_APPLY, _DISMISS = "apply", "dismiss"
+_APPLY, _DISMISS, _UNDO = "apply", "dismiss", "undo"
 
 
 def _action(args: argparse.Namespace) -> tuple[str | None, int | None]:
-    """What is to be done with which suggestion: `apply` and `dismiss` stand in the place of a session."""
+    """What is to be done with which suggestion: `apply`, `dismiss` and `undo` stand in the place of a
+    session."""
     action = args.session
-    if action not in (_APPLY, _DISMISS):
+    if action not in (_APPLY, _DISMISS, _UNDO):
         if args.number is not None:
             raise BadInput("one session at a time; `reread retro apply N` takes a number")
         return None, None
     args.session = None
     if args.number is None or not args.number.isdecimal() or int(args.number) < 1:
-        raise BadInput(f"say which: `reread retro {action} 2` takes the second of `reread retro --suggestions`")
+        listed = "what `reread retro` says was applied" if action == _UNDO else "`reread retro --suggestions`"
+        raise BadInput(f"say which: `reread retro {action} 2` takes the second of {listed}")
     return action, int(args.number)
 
 
-def _numbered(suggestions: list[Suggestion], number: int) -> Suggestion:
-    if number > len(suggestions):
-        there = f"there are {len(suggestions)}" if suggestions else "there is none"
-        raise BadInput(f"there is no suggestion {number}; {there}")
-    return suggestions[number - 1]
+def _numbered(archive: Archive, found: Retro, action: str | None, number: int) -> Suggestion | AppliedDraft:
+    listed = archive.friction.applied()[::-1] if action == _UNDO else found.suggestions
+    if number > len(listed):
+        there = f"there are {len(listed)}" if listed else "there is none"
+        raise BadInput(f"there is no {'applied ' if action == _UNDO else ''}suggestion {number}; {there}")
+    return listed[number - 1]
 
 
-def _dismiss(args: argparse.Namespace, config: Config, archive: Archive, each: Suggestion) -> int:
-    """Leaves a draft out from now on."""
-    archive.friction.dismiss(each)
+def _act(
+    args: argparse.Namespace, config: Config, archive: Archive, action: str, each: Suggestion | AppliedDraft
+) -> int:
+    """Leaves a draft out from now on; or shows the change that a draft or taking it out again makes, and writes it if
+    the person agrees; with --json, if --yes says so."""
+    friction = archive.friction
+    if isinstance(each, friction_wishes.AppliedDraft):
+        return _change(args, config, friction.undoing(each), friction.undo)
+    if action == _APPLY:
+        return _change(args, config, friction.planned(each), friction.apply)
+    friction.dismiss(each)
     document = {"schema": "reread.dismissed/1", "key": each.key, "title": each.title}
     options.show_answer(args, config, lambda: document, lambda _: [f"left out from now on: {each.title}"])
     return 0
 
 
-def _apply(args: argparse.Namespace, config: Config, archive: Archive, each: Suggestion) -> int:
-    """Shows the change that a suggestion makes, and writes it if the person agrees; with --json, if --yes says so."""
-    plan = archive.friction.planned(each)
+def _change(args: argparse.Namespace, config: Config, plan: Applied, write: Callable[[Applied], None]) -> int:
     if not args.json:
         options.print_lines(views.retro_report.applied_lines(plan.diff(), options.make_view(config)))
     is_wanted = args.yes or (not args.json and is_agreed("Make this change?"))
     if is_wanted:
-        archive.friction.apply(plan)
-    backup = str(plan.file.backup) if plan.change.before is not None else None
+        write(plan)
+    backup = str(plan.file.backup) if plan.change.backup is not None else None
     if args.json:
         options.print_json(
             views.retro_report.applied_document(str(plan.file.path), backup, plan.diff(), is_done=is_wanted)

@@ -21,7 +21,7 @@ from reread.times import is_moment, moment
 
 from . import meta
 from .rows import FrictionBatch
-from .sessions import integers
+from .sessions import SessionOutline, integers
 
 PROMPTED = "<qI"
 """Time and CRC-32 of a prompt."""
@@ -191,16 +191,19 @@ def _of(sessions: Collection[int]) -> str:
     return f"session IN ({integers(sessions)})" if len(sessions) <= _FEW else "1"
 
 
-def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iterator[tuple[int, friction.Material]]:
+def materials(
+    connection: sqlite3.Connection, sessions: Mapping[int, SessionOutline]
+) -> Iterator[tuple[int, friction.Material]]:
     """The material that patterns are found from, by session and in their order."""
     decode = msgpack_decoder(friction.Material).decode
     for number, packed in _in_order(connection, "material", sessions):
         yield number, _named(decode(decompress(packed)), sessions[number])
 
 
-def _named(material: friction.Material, session: str) -> friction.Material:
-    """Sets the session's present name, in place: the value was just made and nothing else refers to it."""
-    force_setattr(material, "session", session)
+def _named(material: friction.Material, session: SessionOutline) -> friction.Material:
+    """Sets the session's present name and project, in place: the value was just made and nothing else refers to it."""
+    force_setattr(material, "session", session.uuid)
+    force_setattr(material, "project", session.project)
     return material
 
 

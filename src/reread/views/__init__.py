@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         numbers,
         permissions,
         price_table,
+        rates,
         reports,
         retro_news,
         retro_report,

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from .numbers import count
+from .rates import rate_text
 from .retro_report import (
-    applied_change,
     facts,
     kind_name,
-    rate_text,
+    markdown_list,
+    markdown_suggestions,
     subject_title,
     suggestion_lines,
     title,
 )
-from .text import hanging, shorten, wrap
+from .retro_wishes import applied_text
+from .text import hanging, inline_markdown, shorten, wrap
 from .values import View
 
 if TYPE_CHECKING:
@@ -30,37 +33,63 @@ _FEWEST_NEW = 3
 _INDENT = "    "
 
 
-def news_lines(found: Retro, whole: Retro, view: View, *, shown_before: str | None = None) -> Iterator[str]:
-    """What is worth a look; `found` is the time since the last one, `whole` everything, `shown_before` the key of the
-    fix that was shown then."""
-    yield view.style.paint(shorten(title(found, view), view.width), "bold")
-    news, fix = list(_news(found)), _fix(whole)
-    past = applied_change(whole.changes, view)
-    if not news and (fix is None or fix.key == shown_before):
-        quiet = "nothing changed that chance does not explain" if found.prompts else "no prompts"
-        yield from wrap(f"{quiet}; `--all` has the whole report", view.width)
+class News(NamedTuple):
+    """What is worth a look: the time since the last one, and everything for the fix."""
+
+    found: Retro
+    whole: Retro
+    shown_before: str | None = None
+    """The key of the fix that was shown then."""
+
+    @property
+    def fix(self) -> Suggestion | None:
+        return self.whole.suggestions[0] if self.whole.suggestions else None
+
+    def quiet(self) -> str:
+        """The one line of a period in which nothing happened; empty if something did."""
+        if any(_news(self.found)) or (self.fix is not None and self.fix.key != self.shown_before):
+            return ""
+        quiet = "nothing changed that chance does not explain" if self.found.prompts else "no prompts"
+        return f"{quiet}; `--all` has the whole report"
+
+    def sections(self, view: View) -> Iterator[tuple[str, list[str]]]:
+        """What changed, and what became of the last fix; the fix itself stands between them."""
+        yield "What changed, per 100 prompts", list(islice(_news(self.found), MOST_NEWS))
+        yield "What became of the last fix", [applied_text(each, view) for each in self.whole.applied[:1]]
+
+
+def news_lines(news: News, view: View) -> Iterator[str]:
+    yield view.style.paint(shorten(title(news.found, view), view.width), "bold")
+    if quiet := news.quiet():
+        yield from wrap(quiet, view.width)
         return
-    yield from view.wrapped(" · ".join(facts(found)), "dim")
-    if news:
-        yield from ("", view.style.paint("What changed, per 100 prompts", "bold"))
-        for line in news[:MOST_NEWS]:
+    yield from view.wrapped(" · ".join(facts(news.found)), "dim")
+    for number, (heading, lines) in enumerate(news.sections(view)):
+        if number and news.fix is not None:
+            yield from ("", view.style.paint("The fix worth most", "bold"))
+            yield from suggestion_lines(1, news.fix, news.whole, view)
+        if lines:
+            yield from ("", view.style.paint(heading, "bold"))
+        for line in lines:
             yield from hanging(line, view.width, "  ", _INDENT)
-    if fix is not None:
-        yield from ("", view.style.paint("The fix worth most", "bold"))
-        yield from suggestion_lines(1, fix, whole, view)
-    if past:
-        yield from ("", view.style.paint("What became of the last fix", "bold"))
-        yield from hanging(past, view.width, "  ", _INDENT)
-    yield from ("", view.style.paint(shorten(_hint(fix), view.width), "dim"))
+    yield from ("", view.style.paint(shorten(_hint(news.fix), view.width), "dim"))
+
+
+def news_markdown(news: News, view: View) -> Iterator[str]:
+    """The same for a note."""
+    yield f"# {inline_markdown(title(news.found, view))}"
+    yield from ("", inline_markdown(news.quiet() or " · ".join(facts(news.found))))
+    if news.quiet():
+        return
+    for number, (heading, lines) in enumerate(news.sections(view)):
+        if number:
+            yield from markdown_suggestions(news.whole, 1)
+        yield from markdown_list(heading, lines) if lines else ()
 
 
 def _hint(fix: Suggestion | None) -> str:
     commands = ["`reread retro apply 1`", "`reread retro dismiss 1` (not for me)"] if fix is not None else []
     return f"{', '.join([*commands, '`--all`'])}: more"
-
-
-def _fix(whole: Retro) -> Suggestion | None:
-    return whole.suggestions[0] if whole.suggestions else None
 
 
 def _news(found: Retro) -> Iterator[str]:

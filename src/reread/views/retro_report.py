@@ -13,13 +13,14 @@ from reread.features.friction.detection import PRINTED_NAMES
 from .charts import Chart, Series
 from .hits import show_command
 from .numbers import count, duration, money, nano
+from .rates import rate_document, rate_text, times_in
+from .retro_wishes import ledger_document, ledger_sections
 from .text import cells, hanging, harmless, inline_markdown, one_line, shorten, table, wrap
 from .values import Document, View, dollars, utc, when
 
 if TYPE_CHECKING:
     from reread.archive.friction_report import FrictionGroup, Retro
     from reread.archive.friction_trends import TurningPoint, Week
-    from reread.features.activity import Rate
     from reread.features.friction.detection import Moment
     from reread.features.friction.patterns import RepeatedPattern
     from reread.features.friction.suggestions import Suggestion
@@ -78,6 +79,10 @@ def retro_lines(found: Retro, view: View, limit: int | None = None, *, only_sugg
             yield from wrap(NOTHING if found.prompts else NOTHING_AT_ALL, view.width)
         yield from _patterns(found.patterns, view, limit or MOST_PATTERNS)
     yield from _suggestions(found, view, limit or MOST_SUGGESTIONS)
+    for heading, lines in () if only_suggestions else ledger_sections(found, view, limit or MOST_PATTERNS):
+        yield from _heading(heading, view)
+        for line in lines:
+            yield from hanging(line, view.width, "  ", _INDENT)
     left_out = left_out_line(found)
     if left_out:
         yield ""
@@ -192,15 +197,6 @@ def guess(event: Moment) -> str:
     return f"{certainty}: {because}" if certainty and because else certainty
 
 
-def rate_text(rate: Rate | None, *, with_interval: bool = True) -> str:
-    """`6.8 (4.3–10.1)`: the rate and its interval."""
-    if rate is None or rate.per_hundred is None:
-        return ""
-    interval = rate.interval
-    span = f" ({interval[0]:.1f}–{interval[1]:.1f})" if with_interval and interval is not None else ""
-    return f"{rate.per_hundred:.1f}{span}"
-
-
 def _subjects(found: Retro, view: View, most: int) -> Iterator[str]:
     for group in found.subjects[:most]:
         yield ""
@@ -281,13 +277,6 @@ def change_text(each: TurningPoint, view: View) -> str:
     return f"{_day(each, view)}  {what}: {rates}, {each.change or _NO_DIFFERENCE}"
 
 
-def applied_change(changes: Sequence[TurningPoint], view: View) -> str:
-    """What became of the last suggestion that was applied, or of the last change of an instruction file."""
-    changed = [each for each in changes if each.what == "instructions"]
-    applied = [each for each in changed if each.uuid is None] or changed
-    return change_text(applied[0], view) if applied else ""
-
-
 def _day(each: TurningPoint, view: View) -> str:
     return when(each.time, view.timezone, "%Y-%m-%d")
 
@@ -309,10 +298,6 @@ def _patterns(patterns: Sequence[RepeatedPattern], view: View, most: int) -> Ite
 
 def pattern_title(pattern: RepeatedPattern) -> str:
     return f"{PATTERNS[pattern.kind.value]}, {times_in(pattern.count, len(pattern.sessions))}"
-
-
-def times_in(times: int, sessions: int) -> str:
-    return f"{count(times, 'time')} in {count(sessions, 'session')}"
 
 
 def _suggestions(found: Retro, view: View, most: int) -> Iterator[str]:
@@ -441,6 +426,7 @@ def retro_document(found: Retro, limit: int | None = None, *, only_suggestions: 
         "events": [_event(event, found) for event in found.events[:limit]],
         "patterns": [_pattern(pattern) for pattern in found.patterns[:limit]],
         "suggestions": suggestions,
+        **ledger_document(found),
     }
 
 
@@ -479,20 +465,6 @@ def _group(group: FrictionGroup) -> Document:
         "change": group.change,
         "example": {"session": group.example.session, "uuid": group.example.uuid, "evidence": group.example.evidence},
     }
-
-
-def rate_document(rate: Rate) -> Document:
-    interval = rate.interval
-    return {
-        "count": rate.count,
-        "prompts": rate.exposure,
-        "per_100_prompts": _rounded(rate.per_hundred),
-        "interval": [_rounded(interval[0]), _rounded(interval[1])] if interval is not None else None,
-    }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
 
 
 def _changed(each: TurningPoint) -> Document:
@@ -558,7 +530,9 @@ def markdown_lines(
         yield from _what_hurt(found, limit or MOST_SUBJECTS)
         yield from _over_time(found, view)
         yield from _markdown_patterns(found, limit or MOST_PATTERNS)
-    yield from _markdown_suggestions(found, limit or MOST_SUGGESTIONS)
+    yield from markdown_suggestions(found, limit or MOST_SUGGESTIONS)
+    for heading, lines in () if only_suggestions else ledger_sections(found, view, limit or MOST_PATTERNS):
+        yield from markdown_list(heading, lines)
     if left_out := left_out_line(found):
         yield ""
         yield f"*{inline_markdown(left_out)}*"
@@ -610,8 +584,7 @@ def _over_time(found: Retro, view: View) -> Iterator[str]:
         ]
         yield from _table(["week", "prompts", "moments", "per 100 prompts"], rows)
     if found.changes:
-        yield from _markdown_heading("Before and after")
-        yield from (f"- {inline_markdown(change_text(each, view))}" for each in found.changes)
+        yield from markdown_list("Before and after", (change_text(each, view) for each in found.changes))
 
 
 def _markdown_patterns(found: Retro, most: int) -> Iterator[str]:
@@ -624,7 +597,7 @@ def _markdown_patterns(found: Retro, most: int) -> Iterator[str]:
         yield f"  `{_code(show_command(moment.session, moment.uuid))}`"
 
 
-def _markdown_suggestions(found: Retro, most: int) -> Iterator[str]:
+def markdown_suggestions(found: Retro, most: int) -> Iterator[str]:
     if not found.suggestions:
         return
     yield from _markdown_heading("What to change")
@@ -640,6 +613,11 @@ def _markdown_suggestions(found: Retro, most: int) -> Iterator[str]:
         yield ""
         command, *more = proof(each, found) or [""]
         yield f"   {inline_markdown(checked(each))}: `{_code(command)}`{''.join(f' {rest}' for rest in more)}"
+
+
+def markdown_list(heading: str, lines: Iterable[str]) -> Iterator[str]:
+    yield from _markdown_heading(heading)
+    yield from (f"- {inline_markdown(line)}" for line in lines)
 
 
 def _markdown_heading(text: str) -> Iterator[str]:

@@ -22,6 +22,7 @@ from reread.features.friction.detection import FrictionKind, Moment
 from reread.features.friction.patterns import RepeatedPattern
 from reread.features.friction.suggestions import Suggestion
 from reread.views.html.content import anchor
+from reread.views.rates import rate_text, times_in
 from reread.views.retro_report import (
     MOST_WEEKS,
     NOTHING,
@@ -39,9 +40,7 @@ from reread.views.retro_report import (
     left_out,
     moment_losses,
     pattern_title,
-    rate_text,
     subject_facts,
-    times_in,
     title,
     weeks_chart,
 )

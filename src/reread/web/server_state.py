@@ -145,7 +145,7 @@ def noted(home: Path, host: str, port: int) -> Iterator[None]:
                 path.unlink()
 
 
-def standing(home: Path) -> Standing | None:
+def ledger_sections(home: Path) -> Standing | None:
     """The server that runs on this archive, if it answers to the stored token."""
     try:
         document = json.loads(_read(home / SERVER_FILE) or "{}")

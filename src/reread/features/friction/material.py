@@ -108,6 +108,8 @@ class Rule(Struct, frozen=True, kw_only=True, gc=False):
     time: datetime | None
     sketch: Sketch
     text: str
+    restated: str = ""
+    """The same in the words of the reply that takes it in; empty if none does."""
 
 
 class CountedPhrase(Struct, frozen=True, kw_only=True, gc=False):
@@ -220,14 +222,34 @@ def _one_line(command: str) -> str:
 
 
 def _rules(subject: ConversationUnderTest) -> Iterator[Rule]:
-    for _, prompt, prose, _, _ in subject.typed:
+    for context, prompt, prose, _, _ in subject.typed:
         if prompt.uuid is not None and is_of_person(prompt.text):
             for text in rules_in(prose):
-                yield _rule(prompt.uuid, prompt.time, text)
+                reply = context.opening.text if context.opening is not None else ""
+                yield replace(_rule(prompt.uuid, prompt.time, text), restated=restated(text, reply))
     for call in subject.troubled:
         if is_by_person(call) and call.proof.uuid is not None:
             for text in rules_in(reason_given(call)):
                 yield _rule(call.proof.uuid, call.proof.time, text)
+
+
+_TAKEN_IN = lazy.pattern(
+    r"(?:got it|understood|noted|will do|okay|ok|sure|agreed|makes sense|you're right)\s?[,.:;!–—-]+\s*"
+    r"([^\n]{12,140}?)(?:[.!\n]|$)",
+    re.IGNORECASE,
+)
+_WORK_BEGINS = ("let me", "i'll start", "i'm going to", "i see", "now ", "fixing", "looking")
+
+
+def restated(rule: str, reply: str) -> str:
+    """A rule as a reply takes it in: `Got it: no changes before you say go.`"""
+    found = _TAKEN_IN.match(reply[:300].replace("*", "").replace("’", "'"))
+    words = found[1].strip() if found is not None else ""
+    is_same = len(set(words_of(words)) & set(words_of(rule))) >= _SHARED_WORDS
+    return quote(words) if is_same and not words.lower().startswith(_WORK_BEGINS) else ""
+
+
+_SHARED_WORDS = 2
 
 
 def _rule(uuid: str, time: datetime | None, text: str) -> Rule:

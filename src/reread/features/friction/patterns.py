@@ -22,8 +22,8 @@ from .prompt_text import PackedSketches, Sketch, grouped
 
 FEWEST_SESSIONS = 3
 _FEWEST_CORRECTED = 2
-_ALIKE_RULES = 0.45
-_ALIKE_PROMPTS = 0.6
+ALIKE_RULES = 0.45
+ALIKE_PROMPTS = 0.6
 _MOST_MOMENTS = 50
 
 
@@ -100,6 +100,7 @@ class _Utterance(NamedTuple):
     time: datetime | None
     text: str
     steps: tuple[str, ...] = ()
+    clean: str = ""
 
 
 class _Utterances:
@@ -131,7 +132,7 @@ class _Utterances:
             same = [self._said[number] for number in group]
             sessions = tuple(dict.fromkeys(said.session for said in same))
             if len(sessions) >= fewest:
-                shown = _shown(same[:_MOST_MOMENTS])
+                shown = _shown(same if len(same) <= _MOST_MOMENTS else [*same[: _MOST_MOMENTS - 1], same[-1]])
                 shortest = min((moment.text for moment in shown), key=len)
                 yield RepeatedPattern(
                     kind=kind,
@@ -140,7 +141,7 @@ class _Utterances:
                     sessions=sessions,
                     example=shortest,
                     moments=tuple(shown),
-                    details=_steps_of(same),
+                    details=_steps_of(same) | _clean_words(same),
                     counts=_in_each(said.session for said in same),
                 )
 
@@ -216,7 +217,7 @@ class _Gathered:
     def _add(self, each: Material) -> None:
         session = each.session
         for rule in each.rules:
-            self.rules.add(_Utterance(session, rule.uuid, rule.time, rule.text), rule.sketch)
+            self.rules.add(_Utterance(session, rule.uuid, rule.time, rule.text, clean=rule.restated), rule.sketch)
         for asked in each.prompts:
             self.prompts.add(_Utterance(session, asked.uuid, asked.time, asked.example, asked.steps), asked.sketch)
         if each.chains:  # most sessions have none of these, and there are very many sessions
@@ -247,14 +248,14 @@ def find_patterns(
     """What repeats in at least `fewest` sessions, sorted by number of sessions. Materials are read one at a time."""
     given, events = _Gathered(materials), list(events)
     corrected = {event.uuid for event in events if event.kind in (FrictionKind.CORRECTION, FrictionKind.REJECTION)}
-    instructions = list(given.rules.patterns(PatternKind.INSTRUCTION, _ALIKE_RULES, fewest))
+    instructions = list(given.rules.patterns(PatternKind.INSTRUCTION, ALIKE_RULES, fewest))
     only_corrected = corrected - {moment.uuid for pattern in instructions for moment in pattern.moments}
     told_off = given.rules.only({uuid for uuid in only_corrected if uuid is not None})
     workflows = _longest(given.chains.patterns(PatternKind.WORKFLOW, fewest))
     found = [
         *instructions,
-        *told_off.patterns(PatternKind.CORRECTION, _ALIKE_RULES, min(fewest, _FEWEST_CORRECTED)),
-        *given.prompts.patterns(PatternKind.RE_ASK, _ALIKE_PROMPTS, fewest),
+        *told_off.patterns(PatternKind.CORRECTION, ALIKE_RULES, min(fewest, _FEWEST_CORRECTED)),
+        *given.prompts.patterns(PatternKind.RE_ASK, ALIKE_PROMPTS, fewest),
         *(_with_lines(pattern, given) for pattern in workflows),
         *given.after_edits.patterns(PatternKind.AFTER_EDIT, fewest),
         *given.permissions.patterns(PatternKind.PERMISSION, 1, fewest),
@@ -281,6 +282,12 @@ def _steps_of(utterances: Sequence[_Utterance]) -> dict[str, str | int]:
     often = Counter(step for steps in opened for step in steps)
     steps = [step for step in max(opened, key=len) if 2 * often[step] > len(opened)]
     return {"steps": "\n".join(steps)} if steps else {}
+
+
+def _clean_words(utterances: Sequence[_Utterance]) -> dict[str, str | int]:
+    """The shortest words in which a reply restates it."""
+    restated = [each.clean for each in utterances if each.clean]
+    return {"clean": min(restated, key=len)} if restated else {}
 
 
 def _with_lines(pattern: RepeatedPattern, given: _Gathered) -> RepeatedPattern:
@@ -413,7 +420,7 @@ def _refusals(events: Iterable[Moment], fewest: int) -> Iterator[RepeatedPattern
     for command, same in by_command.items():
         if len({event.session for event in same}) >= fewest:
             reasons = [str(event.details["reason"]) for event in same if "reason" in event.details]
-            yield _of_events(PatternKind.REFUSAL, command, same, {"reasons": len(reasons)})
+            yield _of_events(PatternKind.REFUSAL, command, same, {"reason": quote(reasons[-1]) if reasons else ""})
 
 
 _NEARLY_ALWAYS = 0.75

@@ -88,6 +88,10 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     checked: str = ""
     """What it would have done in other sessions than those it was made from."""
     worth: Worth = Worth(0.0, 0, "")
+    kind_of_pattern: str = ""
+    """What it was made from, so that what comes later can be matched: the kind of a pattern or of moments,"""
+    about: str = ""
+    """and what that was about."""
     minutes: float | None = None
     """What one moment takes, as far as that is assumed; None for what is usual for its kind."""
 
@@ -165,6 +169,8 @@ def _made(kind: SuggestionKind, pattern: RepeatedPattern, title: str, draft: str
         days=len(days),
         matched=pattern.count,
         checked=_replayed(pattern.counts),
+        kind_of_pattern=pattern.kind,
+        about=pattern.about.removesuffix(" <arguments>"),
     )
 
 
@@ -260,17 +266,28 @@ def _rule(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
         made,
         title=f"{verb} {_times(pattern.count)} in {len(pattern.sessions)} sessions{days}: put it into CLAUDE.md",
     )
+    stated = broken_since(pattern, rule, basis)
+    return made if stated is None else _still_broken(made, *stated)
+
+
+def broken_since(
+    pattern: RepeatedPattern, rule: str, basis: Basis
+) -> tuple[str, datetime | None, list[PatternMoment]] | None:
+    """The first file that states a rule, since when, and the moments after that; None if none states it."""
     projects = {basis.projects.get(session) for session in pattern.sessions}
-    for project in [*(each for each in projects if each), ""]:
+    for project in [*sorted(each for each in projects if each), ""]:
         stated = statement_of(basis.stated.get(project, _NOTHING), rule)
         if stated is not None:
-            return _still_broken(made, pattern, *stated)
-    return made
+            name, changed = stated
+            since = [moment for moment in pattern.moments if changed and moment.time and moment.time > changed]
+            return name, changed, since
+    return None
 
 
-def _still_broken(made: Suggestion, pattern: RepeatedPattern, name: str, changed: datetime | None) -> Suggestion | None:
+def _still_broken(
+    made: Suggestion, name: str, changed: datetime | None, since: Sequence[PatternMoment]
+) -> Suggestion | None:
     """A suggestion for a rule that a file states, if it was broken at least twice since then."""
-    since = [moment for moment in pattern.moments if changed and moment.time and moment.time > changed]
     if changed is None or len(since) < _OPENING_STEPS:
         return None
     title = f"Stated in {name}, and broken {_times(len(since))} since {changed:%Y-%m-%d}"
@@ -498,6 +515,8 @@ def _maps(patterns: Sequence[RepeatedPattern], basis: Basis) -> Iterator[Suggest
             project=project,
             checked=f"each was read whole in {min(len(each.sessions) for each in unnamed)} sessions or more",
             minutes=_A_READ,
+            kind_of_pattern=PatternKind.READ_AGAIN,
+            about="\n".join(each.about for each in unnamed),
         )
 
 
@@ -547,7 +566,11 @@ def _from_events(basis: Basis) -> list[Suggestion]:
         if event.kind is FrictionKind.HOOK_BLOCK and event.uuid is not None and event.about == "PreToolUse":
             blocked.setdefault(event.evidence, []).append(event)
     found = [
-        _gathered(same, f"A hook refused it {_times(len(same))}: say it beforehand", f"- {_sentence(said)}")
+        replace(
+            _gathered(same, f"A hook refused it {_times(len(same))}: say it beforehand", f"- {_sentence(said)}"),
+            kind_of_pattern=FrictionKind.HOOK_BLOCK,
+            about=said,
+        )
         for said, same in blocked.items()
         if len(same) >= _FEWEST_BLOCKS
     ]

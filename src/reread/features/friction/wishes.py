@@ -1,0 +1,147 @@
+"""What a person wishes every time, and what became of the drafts they applied.
+
+A draft that was applied keeps its matcher: it is judged by its own breaks, not by everything that went wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from reread.features.activity import Rate, change
+
+from .detection import FrictionKind, Moment
+from .material import Material
+from .patterns import ALIKE_PROMPTS, ALIKE_RULES, PatternKind, RepeatedPattern
+from .prompt_text import likeness, sketch
+from .suggestions import Basis, Suggestion, broken_since
+
+
+class StandingWish(Struct, frozen=True, kw_only=True):
+    """Something the person asked for in several sessions."""
+
+    words: str
+    """As the reply restates it, or else as it was typed at its shortest."""
+    count: int
+    sessions: int
+    last: datetime | None
+    """When it was last asked for."""
+    uuid: str
+    """The line of that."""
+    stated: str = ""
+    """The file that states it; empty if none does."""
+    since: datetime | None = None
+    broken: int = 0
+    """How often it was asked for after the file stated it."""
+
+
+def standing_wishes(patterns: Iterable[RepeatedPattern], basis: Basis) -> list[StandingWish]:
+    """The ledger, what was asked for most first."""
+    found: list[StandingWish] = []
+    for pattern in patterns:
+        words = str(pattern.details.get("clean", pattern.example))
+        if pattern.kind is PatternKind.REFUSAL and pattern.details.get("reason"):
+            words = f"`{pattern.about}`: {pattern.details['reason']}"
+        elif pattern.kind not in (PatternKind.INSTRUCTION, PatternKind.CORRECTION):
+            continue
+        timed = [moment for moment in pattern.moments if moment.time is not None]
+        last = max(timed, key=lambda moment: moment.time or datetime.max) if timed else pattern.moments[-1]
+        name, since, broken = broken_since(pattern, words, basis) or ("", None, ())
+        found.append(
+            StandingWish(
+                words=words,
+                count=pattern.count,
+                sessions=len(pattern.sessions),
+                last=last.time,
+                uuid=last.uuid,
+                stated=name,
+                since=since,
+                broken=len(broken),
+            )
+        )
+    return sorted(found, key=lambda wish: (-wish.sessions, -wish.count, wish.words))
+
+
+class AppliedDraft(Struct, frozen=True, kw_only=True):
+    """A draft that the person put into a file."""
+
+    path: str
+    time: datetime
+    draft: Suggestion
+
+
+_COUNTED = {
+    PatternKind.WORKFLOW: "chains",
+    PatternKind.AFTER_EDIT: "after_edits",
+    PatternKind.PERMISSION: "permissions",
+    PatternKind.SHELL_LINE: "shell_lines",
+}
+
+
+def breaks(draft: Suggestion, material: Material, events: Sequence[Moment]) -> int:
+    """How often what a draft is about happened in a session."""
+    kind, about = draft.kind_of_pattern, draft.about
+    if kind in (PatternKind.INSTRUCTION, PatternKind.CORRECTION):
+        return sum(likeness(rule.sketch, sketch(about)) >= ALIKE_RULES for rule in material.rules)
+    if kind == PatternKind.RE_ASK:
+        return sum(likeness(asked.sketch, sketch(about)) >= ALIKE_PROMPTS for asked in material.prompts)
+    if kind == PatternKind.WAIT:
+        return sum(wait.count for wait in material.waits if wait.rule == about)
+    if kind == PatternKind.READ_AGAIN:
+        return sum(file.path in about.split("\n") for file in material.read)
+    if kind in _COUNTED:
+        return sum(each.count for each in getattr(material, _COUNTED[PatternKind(kind)]) if each.what == about)
+    return sum(_is_about(event, kind, about) for event in events)
+
+
+def _is_about(event: Moment, kind: str, about: str) -> bool:
+    if event.kind is FrictionKind.TOOL_ERROR:
+        line = str(event.details.get("line", ""))
+        subject = event.details.get("target") or event.details.get("tool", "")
+        is_line = kind == PatternKind.HABIT and (line == about or line.startswith(f"{about} "))
+        return is_line or (kind == PatternKind.TOOL_ERROR and about == f"{event.about} {subject}")
+    if event.kind is FrictionKind.REJECTION:
+        return kind == PatternKind.REFUSAL and event.about == about
+    return kind == FrictionKind.HOOK_BLOCK and event.kind is FrictionKind.HOOK_BLOCK and event.evidence == about
+
+
+_FEWEST_AFTER = 5
+_HARDLY_LESS = 0.8
+
+
+class AppliedOutcome(Struct, frozen=True, kw_only=True):
+    """How often what an applied draft is about happened per prompt, in sessions that began before it and after."""
+
+    applied: AppliedDraft
+    before: Rate
+    after: Rate
+
+    @property
+    def verdict(self) -> str:
+        changed = change(self.after, self.before)
+        past, now = self.before.per_hundred or 0.0, self.after.per_hundred or 0.0
+        is_as_often = self.after.count >= _FEWEST_AFTER and now >= _HARDLY_LESS * past
+        if changed == "more" or (changed is None and is_as_often):
+            return "did not help"
+        return "helped" if changed == "less" else f"no difference yet ({self.after.exposure} prompts since)"
+
+
+class BreaksTally:
+    """Counts the breaks of every applied draft, session by session."""
+
+    def __init__(self, applied: Sequence[AppliedDraft]) -> None:
+        self._counts = [(each, [0, 0, 0, 0]) for each in applied]
+        """Breaks and prompts before, breaks and prompts after."""
+
+    def add(self, material: Material, started: datetime | None, prompts: int, events: Sequence[Moment]) -> None:
+        for each, counts in self._counts:
+            if started is not None and each.draft.project in (None, material.project):
+                place = 2 if started > each.time else 0
+                counts[place] += breaks(each.draft, material, events)
+                counts[place + 1] += prompts
+
+    def outcomes(self) -> Iterator[AppliedOutcome]:
+        for each, (broken, prompts, broken_after, prompts_after) in self._counts:
+            yield AppliedOutcome(applied=each, before=Rate(broken, prompts), after=Rate(broken_after, prompts_after))
