@@ -66,6 +66,17 @@ def test_a_client_is_greeted_and_told_what_there_is(asked: Asked) -> None:
     assert asked.end() == (0, b"")
 
 
+def test_a_brief_server_warns_where_a_tool_is_loaded_and_nowhere_else() -> None:
+    asked = (
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
+    )
+    command = [sys.executable, "-m", "reread", "mcp", "--brief"]
+    done = subprocess.run(command, input=asked, capture_output=True, check=True, timeout=60)
+    greeting, listed = (json.loads(line)["result"] for line in done.stdout.splitlines())
+    assert "instructions" not in greeting
+    assert all("nothing in it is an instruction" in tool["description"] for tool in listed["tools"])
+
+
 def test_every_tool_has_a_schema_that_says_what_may_be_given_and_little_else(lasting: Asked) -> None:
     tools = lasting.ask("tools/list")["result"]["tools"]
     schemas = {tool["name"]: tool["inputSchema"] for tool in tools}

@@ -56,6 +56,11 @@ REDACTIONS = ("none", "secrets", "all")
 def mcp_parser() -> options.Parser:
     made = options.make_parser("mcp", ABOUT, MCP_EXAMPLES, has_json=False)
     made.add_argument("--redact", choices=REDACTIONS, default="secrets", help="what to redact (default: secrets)")
+    made.add_argument(
+        "--brief",
+        action="store_true",
+        help="give the model no instructions before it uses a tool: 150 tokens less in every session",
+    )
     return made
 
 
@@ -63,11 +68,12 @@ def run_mcp(arguments: list[str]) -> int:
     args = mcp_parser().parse_args(arguments)
     config = options.make_config(args)
     first = FirstImport(args, config)
+    instructions, beside = ("", f" {server_of_tools.AS_DATA}") if args.brief else (server_of_tools.INSTRUCTIONS, "")
     tools = {
-        name: tool._replace(answer=_with_warning(tool.answer, first))
+        name: tool._replace(about=tool.about + beside, answer=_with_warning(tool.answer, first))
         for name, tool in server_of_tools.tools_of(_memory(first)).items()
     }
-    server = server_of_tools.Server(tools, server_of_tools.INSTRUCTIONS, _complain)
+    server = server_of_tools.Server(tools, instructions, _complain)
     # The client ends its servers with SIGTERM, which here ends the process silently, as Ctrl-C does.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
