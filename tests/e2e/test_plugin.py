@@ -36,7 +36,7 @@ def claude(scratch: Scratch, *arguments: str) -> str:
 
 
 @pytest.fixture
-def home(scratch: Scratch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The archive of the `reread` that is first on the PATH."""
     program = tmp_path / "bin" / "reread"
     program.parent.mkdir()
