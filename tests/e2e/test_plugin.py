@@ -79,7 +79,7 @@ def test_the_plugin_in_a_conversation(scratch: Scratch, home: Path) -> None:
         assert len(added) - len(before) <= MOST_TOKENS * CHARACTERS_PER_TOKEN
     else:
         assert not is_newest
-    until(lambda: any(kept.stored.row.uuid == earlier.session for kept in archived(home)))
+    until(lambda: earlier.session in archived(home))
 
     recalled = scratch.run("mock:plugin-recall")
     told = [line for line in recalled.lines if line["type"] == "user"]
@@ -96,6 +96,6 @@ def test_the_plugin_in_a_conversation(scratch: Scratch, home: Path) -> None:
     assert left(scratch.home / ".claude") == {"named": False, "files": []}
 
 
-def archived(home: Path) -> list[reread.KeptSession]:
+def archived(home: Path) -> list[str]:
     with reread.open(home=home) as archive:
-        return list(archive.sessions()) if archive.exists else []
+        return [kept.stored.row.uuid for kept in archive.sessions()] if archive.exists else []
