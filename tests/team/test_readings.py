@@ -215,5 +215,5 @@ def test_no_member_reads_a_table_that_has_rows_of_others(full: Team) -> None:
             """SELECT relname FROM pg_class WHERE relnamespace = 'reread'::regnamespace AND relkind IN ('r', 'p')
                AND has_table_privilege(oid, 'SELECT')"""
         )
-        assert {name for (name,) in names} == {"note", "rate", "multiplier", "model_name"}
+        assert {name for (name,) in names} == {"note", "migration", "rate", "multiplier", "model_name"}
         assert store.rows("SELECT * FROM pg_stats WHERE schemaname = 'reread' AND tablename = 'session'") == []

@@ -425,3 +425,42 @@ def test_team_actions_as_a_person_types_them(people: People) -> None:
     assert people("owner", "team", "retain", "soon", *url).code == 2
     assert people("owner", "team", "retain", "180d", *url).code == 0
     assert people("owner", "team", "init", people.url("owner")).code == 2  # not a terminal to ask at
+
+
+def test_who_has_not_pushed_is_told_to_a_person_a_program_and_a_monitor(people: People) -> None:
+    people.push("ann")
+    url = ("--store", people.url("owner"))
+    told = people("owner", "team", "status", *url).out
+    assert "ann: last push 20" in told
+    assert "bob: has never pushed" in told
+    late = people("owner", "team", "status", "--late", "7d", *url, "--json")
+    assert (late.code, late.err) == (1, "reread: bob is late: has never pushed\n")
+    assert [row["person"] for row in json.loads(late.out)["pushes"]] == ["ann", "bob"]
+    monitored = people("owner", "team", "status", "--prometheus", *url).out
+    assert re.search(r'^reread_last_push_timestamp_seconds\{person="ann",client="[^"]+"\} 1\d{9}$', monitored, re.M)
+    assert 'reread_push_failures{person="bob",client=""} 0\n' in monitored
+    people.push("bob")
+    assert people("owner", "team", "status", "--late", "7d", *url).code == 0
+
+
+def test_people_are_renamed_exported_and_removed_by_the_owner(people: People) -> None:
+    people.push("ann", "--what", "text")
+    url = ("--store", people.url("owner"))
+    assert people("owner", "team", "person", "rename", "ann", "Ann Lee", *url).code == 0
+    assert [row["person"] for row in people.ask("ann", "usage", "person")["rows"]] == ["Ann Lee"]
+    told = [json.loads(line) for line in people("owner", "team", "person", "export", "Ann Lee", *url).out.splitlines()]
+    assert {"person", "session", "text", "title", "response", "machine"} <= {row["table"] for row in told}
+    for wrong in (["rename", "ann"], ["rename", "nobody", "else"], ["remove", "nobody", "--yes"], ["sell", "ann"]):
+        assert people("owner", "team", "person", *wrong, *url).code == 2
+    assert people("ann", "team", "person", "remove", "Ann Lee", "--yes", "--store", people.url("ann")).code == 2
+    assert "1 session" in people("owner", "team", "person", "remove", "Ann Lee", "--yes", *url).out
+    assert people.ask("owner", "list")["sessions"] == []
+    assert "ledger is kept for 400 days" in people("owner", "team", "retain", "400d", "--ledger", *url).out
+
+
+def test_what_init_would_do_is_shown_and_tried(people: People, server: Server) -> None:
+    url = server.url("owner", server.database())
+    shown = people("owner", "team", "init", url, "--print-sql")
+    assert shown.out.startswith("SELECT pg_advisory_xact_lock")
+    assert "was undone" in people("owner", "team", "init", url, "--dry-run").out
+    assert "is no store yet" in people("owner", "team", "status", "--store", url).err

@@ -152,8 +152,8 @@ def test_what_one_pushes_is_theirs_whatever_they_say(full: Team) -> None:
         [(key, uuid)] = store.rows("SELECT key, uuid FROM reread.session WHERE person = 'ann'")
     parcel: dict[str, Any] = {"key": key, "digest": "x", "title": "owned", "lines": [], "person": "ann", "ended": None}
     with full.store("bob") as store:
-        for parts in ((as_json(parcel), None), (None, as_json({**parcel, "files": []}))):
-            assert store.one("SELECT reread.put(%s, NULL, NULL, %s, %s)", (key, *parts)) == "forgotten"
+        sent = [{"key": key, "text": parcel}, {"key": key, "content": {**parcel, "files": []}}]
+        assert store.one("SELECT reread.put_sessions_v1(%s)", (as_json(sent),)) == ["forgotten"] * 2
         with pytest.raises(Exception, match="is no session"):
             forget(store, uuid)
         assert store.one("SELECT reread.forget(%s)", (uuid,)) is False

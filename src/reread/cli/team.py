@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reread.live import transport
     from reread.team import questions
     from reread.team import store as stores
-    from reread.team.store import Store, StoreStatus
+    from reread.team.store import Push, Store, StoreStatus
 
     from . import retro
 else:
@@ -53,12 +53,13 @@ TEAM_EXAMPLES = """\
   reread team retain 180d"""
 ABOUT = {
     "init": "create or update tables, roles and prices in a database; asks first",
-    "status": "show what the store holds and which teams you are in",
+    "status": "show what the store holds, who pushed when, and which teams you are in",
     "members": "list who is in which team and who sees its text",
     "grant": "add a database role to a team; creates the role if needed",
     "revoke": "remove a role from a team",
     "assign": "assign projects that match a pattern to a team",
-    "retain": "set how many days text is kept; the ledger stays",
+    "person": "rename, transfer, remove or export a person",
+    "retain": "set how many days text, or the ledger, is kept",
     "forget": "remove a session for good; no later push brings it back",
     "verify": "recount and reprice everything and compare; exit with 1 on a difference",
     "audit": "list who read whose text",
@@ -79,9 +80,13 @@ def run_team(arguments: list[str]) -> int:
     action, rest = named
     made = options.make_parser(f"team {action}", f"{ABOUT[action].capitalize()}.", _EXAMPLES[action], syncs=False)
     for name, about in _VALUES.get(action, {}).items():
-        made.add_argument(name.lower(), metavar=name, help=about)
+        made.add_argument(name.lower(), metavar=name, help=about, nargs="?" if name == "OTHER" else None)
     for option, about in _OPTIONS.get(action, {}).items():
         made.add_argument(option, action="store_true", help=about)
+    if action == "status":
+        made.add_argument(
+            "--late", metavar="DAYS", help="exit with 1 if somebody has not pushed for so long, or failed"
+        )
     if action == "init":
         about = "the database, as postgresql://user@host/database (default: REREAD_STORE, or the last one used)"
         made.add_argument("url", nargs="?", metavar="URL", help=about)
@@ -100,17 +105,30 @@ _VALUES = {
     "grant": {"ROLE": "a role of the database", "TEAM": "a name; * is every team"},
     "revoke": {"ROLE": "a role of the database", "TEAM": "the team it leaves"},
     "assign": {"PATTERN": "part of a project's path, or a pattern with *", "TEAM": "the team they belong to"},
+    "person": {
+        "CHANGE": "rename, transfer, remove, or export to standard output as JSON lines",
+        "NAME": "the person, as `usage person` shows them",
+        "OTHER": "the new name; for transfer, the role that has everything from now on",
+    },
     "retain": {"DAYS": "such as 180d, or forever"},
     "forget": {"SESSION": "its id, or the beginning of it"},
 }
 _OPTIONS = {
-    "init": {"--yes": "do not ask"},
+    "init": {
+        "--yes": "do not ask",
+        "--dry-run": "do it, undo it, and say what it did",
+        "--print-sql": "print the statements, to run in one transaction as the owner; change nothing",
+    },
+    "status": {"--prometheus": "print it as Prometheus reads it"},
+    "person": {"--forget": "with remove: every copy, whoever pushed it, and for good", "--yes": "do not ask"},
+    "retain": {"--ledger": "the ledger as well, from before that day"},
     "grant": {"--numbers": "sees the team's ledger, and no text of others"},
     "forget": {"--yes": "do not ask"},
 }
 _EXAMPLES = {
     "init": "  reread team init postgresql://owner@db.example/team --yes",
-    "status": "  reread team status --json",
+    "status": "  reread team status --json\n  reread team status --late 7d --prometheus",
+    "person": "  reread team person rename ann anna\n  reread team person remove ann --forget",
     "members": "  reread team members",
     "grant": "  reread team grant ann builders\n  reread team grant finance '*' --numbers",
     "revoke": "  reread team revoke ann builders",
@@ -140,23 +158,38 @@ def _init(args: argparse.Namespace, config: Config, url: str) -> int:
         "make or update the schema `reread` and the role `reread_member`, and close the schema `public`, in"
         f" {printable(stores.without_password(url))}?"
     )
-    if not args.yes and not options.is_agreed(question):
+    if not (args.yes or args.dry_run or args.print_sql) and not options.is_agreed(question):
         return 0
     with stores.Store(url, is_new=True, tell=tell) as store:
-        stores.initialise(store, prices)
-        exchange.remember_own_store(config.home, store.address)
+        if args.print_sql:
+            options.print_lines(stores.script(store, prices)[1].splitlines())
+            return 0
+        needed = stores.initialise(store, prices, is_dry=args.dry_run)
         document = {"schema": "reread.team_init/1", "target": store.address, "price_table_date": f"{prices.as_of}"}
-    lines = [f"{printable(document['target'])} is ready; next: `reread team grant ROLE TEAM`"]
+    lines = [f"{printable(document['target'])}: migrated to version {each.number}: {each.about}" for each in needed]
+    if args.dry_run:
+        lines.append("all of it works, and was undone")
+    else:
+        exchange.remember_own_store(config.home, document["target"])
+        lines.append(f"{printable(document['target'])} is ready; next: `reread team grant ROLE TEAM`")
     options.show_answer(args, config, lambda: document, lambda _: lines)
     return 0
 
 
 def _status(args: argparse.Namespace, config: Config, url: str) -> int:
+    late = None if args.late is None else _days(args.late)
     with stores.Store(url) as store:
         found = stores.status(store)
-    document = {"schema": "reread.team_status/1", **asdict(found)}
-    options.show_answer(args, config, lambda: document, lambda _: _status_lines(found))
-    return 0
+    behind = [] if late is None else [each for each in found.pushes if each.is_late(config.now, late)]
+    if args.prometheus:
+        options.print_lines(_prometheus_lines(found))
+    else:
+        pushes = [asdict(each) | {"pushed": views.values.utc(each.pushed)} for each in found.pushes]
+        document = {"schema": "reread.team_status/1", **asdict(found), "pushes": pushes}
+        options.show_answer(args, config, lambda: document, lambda _: [*_status_lines(found), *_push_lines(found)])
+    for each in behind:
+        tell(f"{printable(each.person)} is late: {_last_push(each)}")
+    return EXIT_DIFFERENCE if behind else 0
 
 
 def _status_lines(found: StoreStatus) -> list[str]:
@@ -168,6 +201,56 @@ def _status_lines(found: StoreStatus) -> list[str]:
         f"text of {found.with_text:,}, whole files of {found.with_content:,}; kept {kept}",
         f"prices of {found.price_table_date}; {size(found.bytes)} in the database",
     ]
+
+
+def _push_lines(found: StoreStatus) -> list[str]:
+    return [f"{printable(each.person)}: {_last_push(each)}" for each in found.pushes]
+
+
+def _last_push(each: Push) -> str:
+    if each.pushed is None:
+        return "has never pushed"
+    failed = f", {count(each.failures, 'session')} failed" if each.failures else ""
+    return f"last push {each.pushed:%Y-%m-%d %H:%M} UTC, with reread {printable(each.client or '?')}{failed}"
+
+
+def _prometheus_lines(found: StoreStatus) -> list[str]:
+    numbers = {"sessions": found.sessions, "responses": found.responses, "bytes": found.bytes}
+    lines = [
+        line for name, value in numbers.items() for line in (f"# TYPE reread_{name} gauge", f"reread_{name} {value}")
+    ]
+    lines += ["# TYPE reread_last_push_timestamp_seconds gauge", "# TYPE reread_push_failures gauge"]
+    for each in found.pushes:
+        labels = f'person="{_label(each.person)}",client="{_label(each.client or "")}"'
+        at = each.pushed.timestamp() if each.pushed else 0
+        lines += [f"reread_last_push_timestamp_seconds{{{labels}}} {at:.0f}"]
+        lines += [f"reread_push_failures{{{labels}}} {each.failures}"]
+    return lines
+
+
+def _label(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _person(args: argparse.Namespace, config: Config, url: str) -> int:
+    change, name, other = args.change, args.name, args.other
+    if change not in ("rename", "transfer", "remove", "export") or (other is None) == (
+        change in ("rename", "transfer")
+    ):
+        raise BadInput("say `rename NAME NEW`, `transfer NAME ROLE`, `remove NAME` or `export NAME`")
+    with stores.Store(url, tell=tell) as store:
+        if change == "export":
+            for row in stores.person_rows(store, name):
+                options.print_json_line(row)
+            return 0
+        question = f"remove {printable(name)} and what they pushed from {printable(store.address)} for good?"
+        if change == "remove" and not args.yes and not options.is_agreed(question):
+            return 0
+        moved = stores.change_person(store, change, *((args.forget, name) if change == "remove" else (name, other)))
+    done = {"rename": f"is called {other} now", "transfer": f"is {other} now: {count(moved, 'session')}"}
+    gone = f"is gone from the store, with {count(moved, 'session')}"
+    sentence = f"{name} {done.get(change, gone)}"
+    return _show_change(args, config, sentence, change=change, person=name, other=other, sessions=moved)
 
 
 def _members(args: argparse.Namespace, config: Config, url: str) -> int:
@@ -202,15 +285,20 @@ def _assign(args: argparse.Namespace, config: Config, url: str) -> int:
 
 
 def _retain(args: argparse.Namespace, config: Config, url: str) -> int:
-    word = args.days.lower().removesuffix("d")
-    if args.days != "forever" and not (word.isdecimal() and 1 <= int(word) <= 36_500):
-        raise BadInput(f"{args.days!r} is no number of days; try 180d, or forever")
-    days = None if args.days == "forever" else int(word)
+    days = None if args.days == "forever" else _days(args.days)
     with stores.Store(url, tell=tell) as store:
-        gone = stores.retain(store, days)
+        gone = stores.retain(store, days, of_ledger=args.ledger)
     kept = "for ever" if days is None else f"for {count(days, 'day')}"
-    sentence = f"text is kept {kept}; {count(gone, 'month')} of it went; the ledger stays"
+    stays = "" if args.ledger else "; the ledger stays"
+    sentence = f"{'ledger' if args.ledger else 'text'} is kept {kept}; {count(gone, 'month')} of text went{stays}"
     return _show_change(args, config, sentence, days=days, months_dropped=gone)
+
+
+def _days(text: str) -> int:
+    word = text.lower().removesuffix("d")
+    if not (word.isdecimal() and 1 <= int(word) <= 36_500):
+        raise BadInput(f"{text!r} is no number of days; try 180d, or for `retain` forever")
+    return int(word)
 
 
 def _forget(args: argparse.Namespace, config: Config, url: str) -> int:
@@ -261,6 +349,7 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Config, str], int]] = {
     "grant": _grant,
     "revoke": _revoke,
     "assign": _assign,
+    "person": _person,
     "retain": _retain,
     "forget": _forget,
     "verify": _verify,

@@ -12,13 +12,15 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b, md5, sha256
 from hmac import digest as hmac_digest
+from itertools import islice
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 from zstandard import ZstdCompressor
 
-from reread import errors, lazy, records, times
+from reread import __version__, errors, lazy, records, times
 from reread.archive import kept_rows, on_all_processors, search_language
 from reread.archive.filters import Filter
 from reread.features import search_text
@@ -52,6 +54,8 @@ _NUMBERS = (
     *("output_tokens", "nanodollars", "unpriced_tokens", "subagents", "branches", "compactions", "bytes"),
 )
 NOT_SENT = "(not sent)"
+_AT_ONCE, _MOST_BYTES = 16, 2_000_000
+"""How many sessions, and of about what size, are sent together: the store is locked while it takes them in."""
 
 
 class SentNames(Struct, frozen=True):
@@ -429,6 +433,14 @@ class _SessionToSend(NamedTuple):
     known: StoreState
 
 
+class _Parcel(NamedTuple):
+    """A session on its way, as the store takes it."""
+
+    session: _SessionToSend
+    body: str
+    redacted: int
+
+
 class _MadeText(NamedTuple):
     """The text of a session as it is sent."""
 
@@ -451,58 +463,118 @@ def push(
     is not sent again."""
     payloads = Payloads(archive, names_of(store, is_hashed=is_hashed))
     there = _all_there(store)
-    counts = {"sent": 0, "unchanged": 0, "failed": 0, "forgotten": 0, "bytes_sent": 0, "redacted": 0}
-    problems = []
     if not is_dry:
-        store.patiently(lambda: store.rows("SELECT reread.retire()"))
+        store.patiently(lambda: store.rows("SELECT reread.retire(), reread.tidy()"))
     with database_errors():
-        since = store.one("SELECT reread.kept_since()")
+        since = store.one("SELECT reread.kept_since('retain_days')")
     chosen = payloads.kept.chosen(filters or Filter())  # oldest first, so that the team's report grows in that order
     lacking = [
         (each.stored.id, each.stored.row.bytes)
         for each in payloads.waiting(payloads.kept.sessions(chosen))
         if _lacking(each, there.get(each.key), what)
     ]
-    counts["unchanged"] = len(chosen) - len(lacking)
-    done, total = 0, sum(size for _, size in lacking)
-
-    outgoing = (
-        _outgoing(store, each, there.get(each.key), what, since)
-        for each in payloads.waiting(payloads.kept.sessions([number for number, _ in lacking]))
-    )
+    total = sum(size for _, size in lacking)
+    push = _Push(payloads, store, report, total, is_dry=is_dry)
+    waiting = payloads.waiting(payloads.kept.sessions([number for number, _ in lacking]))
+    outgoing = _outgoing(store, waiting, there, what, since)
     # Redacting is most of the work, so it runs on all processors.
     for each, text in on_all_processors(archive, _made_text, outgoing, total if what != LEDGER else 0):
+        push.add(each, text)
+    push.send()
+    if not is_dry:
+        store.rows("SELECT reread.pushed_v1(%s, %s)", (__version__, push.counts["failed"]))
+    counts = {**push.counts, "unchanged": len(chosen) - len(lacking)}
+    return Sent(target=store.address, what=what, problems=push.problems, **counts)
+
+
+class _Push:
+    """Sends sessions several at a time, since each time takes as long as the way to the server and back."""
+
+    def __init__(
+        self,
+        payloads: Payloads,
+        store: Store,
+        report: Callable[[int, int], None] | None,
+        total: int,
+        *,
+        is_dry: bool = False,
+    ) -> None:
+        self._payloads, self._store, self._report = payloads, store, report
+        self._is_dry, self._done, self._total = is_dry, 0, total
+        self._parcels: list[_Parcel] = []
+        self.counts = {"sent": 0, "failed": 0, "forgotten": 0, "bytes_sent": 0, "redacted": 0}
+        self.problems: list[str] = []
+
+    def add(self, each: _SessionToSend, text: _MadeText) -> None:
         try:
-            size = _sent_whole(payloads, store, each, text, is_dry=is_dry)
+            self._parcels.append(_parcel(self._payloads, each, text))
+        except errors.RereadError as problem:
+            self._fail(each, problem)
+        if len(self._parcels) >= _AT_ONCE or sum(len(parcel.body) for parcel in self._parcels) >= _MOST_BYTES:
+            self.send()
+
+    def send(self) -> None:
+        """Sends what was added. Raises StoreAway if the store is lost."""
+        parcels, self._parcels = self._parcels, []
+        if not parcels:
+            return
+        try:
+            answers = ["taken"] * len(parcels) if self._is_dry else self._answers(parcels)
         except errors.StoreAway:
             raise
         except errors.RereadError as problem:
-            counts["failed"] += 1
-            problems.append(f"{errors.printable(each.session.stored.row.uuid)} was not sent: {problem}")
-        else:
-            counts["forgotten" if size is None else "sent"] += 1
-            counts["bytes_sent"] += size or 0
-            counts["redacted"] += 0 if size is None else text.redacted
-        done += each.session.stored.row.bytes
-        if report is not None:
-            report(done, total)
-    return Sent(target=store.address, what=what, problems=problems, **counts)
+            if len(parcels) == 1:
+                self._fail(parcels[0].session, problem)
+                return
+            for parcel in parcels:  # one of them is refused, and with it all
+                self._parcels = [parcel]
+                self.send()
+            return
+        for parcel, answer in zip(parcels, answers, strict=True):
+            self._count(parcel, answer)
+
+    def _answers(self, parcels: list[_Parcel]) -> list[str]:
+        query: LiteralString = "SELECT reread.put_sessions_v1(%s::jsonb)"
+        sent = f"[{','.join(parcel.body for parcel in parcels)}]"
+        [(answers,)] = self._store.patiently(lambda: self._store.rows(query, (sent,)))
+        return list(answers)
+
+    def _count(self, parcel: _Parcel, answer: str) -> None:
+        each = parcel.session
+        if answer == "changed":  # another push by the same person came in between
+            again = each._replace(known=StoreState(since=each.known.since), before=None)
+            self.add(again, _made_text(self._payloads.archive, again))
+            self.send()
+            return
+        is_taken = answer == "taken"
+        self.counts["sent" if is_taken else "forgotten"] += 1
+        self.counts["bytes_sent"] += len(parcel.body.encode()) if is_taken else 0
+        self.counts["redacted"] += parcel.redacted if is_taken else 0
+        self._go_on(each)
+
+    def _fail(self, each: _SessionToSend, problem: errors.RereadError) -> None:
+        self.counts["failed"] += 1
+        self.problems.append(f"{errors.printable(each.session.stored.row.uuid)} was not sent: {problem}")
+        self._go_on(each)
+
+    def _go_on(self, each: _SessionToSend) -> None:
+        self._done += each.session.stored.row.bytes
+        if self._report is not None:
+            self._report(self._done, self._total)
 
 
-def _outgoing(store: Store, each: Outgoing, before: _There | None, what: str, since: int | None) -> _SessionToSend:
-    parts = _lacking(each, before, what)
-    return _SessionToSend(each, parts, before, _known(store, each, before, parts, since))
-
-
-def _sent_whole(payloads: Payloads, store: Store, each: _SessionToSend, text: _MadeText, *, is_dry: bool) -> int | None:
-    """Sends one session; gives its bytes, or None if the team has forgotten it."""
-    made = _made(payloads, each, text)
-    is_taken = is_dry or _send(store, each.session, made, each.before)
-    if is_taken is None:  # another push by the same person came in between
-        unknown = each._replace(known=StoreState(since=each.known.since))
-        made = _made(payloads, unknown, _made_text(payloads.archive, unknown))
-        is_taken = _send(store, each.session, made)
-    return sum(len(part.encode()) for part in made.values()) if is_taken else None
+def _outgoing(
+    store: Store, waiting: Iterator[Outgoing], there: dict[str, _There], what: str, since: int | None
+) -> Iterator[_SessionToSend]:
+    """The sessions with what the store has of them, asked for several at a time."""
+    while some := list(islice(waiting, _AT_ONCE)):
+        parts = {each.key: _lacking(each, there.get(each.key), what) for each in some}
+        known = _known(
+            store, [key for key in parts if key in there], sorted({part for each in parts.values() for part in each})
+        )
+        for each in some:
+            before = there.get(each.key)
+            yield _SessionToSend(each, parts[each.key], before, _state(known.get(each.key), before, since))
 
 
 def shown(archive: Archive, stored: StoredSession, what: str, names: SentNames) -> dict[str, Any]:
@@ -532,26 +604,38 @@ def _made_text(archive: Archive, session: _SessionToSend) -> _MadeText:
     return _MadeText(_encoded(made), redactions(made["lines"]))
 
 
-def _made(payloads: Payloads, session: _SessionToSend, text: _MadeText) -> dict[str, str]:
-    """The parts as JSON. Raises RereadError if the session could not be read."""
+def _parcel(payloads: Payloads, each: _SessionToSend, text: _MadeText) -> _Parcel:
+    """A session as JSON. Raises RereadError if it could not be read."""
     if text.problem is not None:
         raise errors.RereadError(text.problem)
-    others = [part for part in session.parts if part != TEXT]
-    made = {part: _encoded(getattr(payloads, part)(session.session, session.known)) for part in others}
-    return {**made, TEXT: text.body} if TEXT in session.parts else made
+    before = None if each.before is None else astuple(each.before)
+    parts = {"key": _encoded(each.session.key), "before": _encoded(before)}
+    parts |= {part: _encoded(getattr(payloads, part)(each.session, each.known)) for part in each.parts if part != TEXT}
+    parts |= {TEXT: text.body} if TEXT in each.parts else {}
+    if before is None:
+        del parts["before"]
+    body = ",".join(f'"{name}":{part}' for name, part in parts.items())
+    return _Parcel(each, f"{{{body}}}", text.redacted)
 
 
-def _encoded(document: Document) -> str:
+def _encoded(document: object) -> str:
     return msgspec.json.encode(document).decode()
 
 
-def _known(store: Store, each: Outgoing, there: _There | None, parts: list[str], since: int | None) -> StoreState:
-    """What the store has of a session, for the parts that will be sent."""
-    if there is None:
+_Known = tuple[list[Any] | None, list[Any] | None, list[Any] | None]
+"""Files, lines and parts of a session."""
+
+
+def _known(store: Store, keys: list[str], parts: list[str]) -> dict[str, _Known]:
+    rows = store.rows("SELECT * FROM reread.known_sessions_v1(%s, %s)", (keys, parts)) if keys else []
+    return {key: (files, lines, pieces) for key, files, lines, pieces in rows}
+
+
+def _state(known: _Known | None, there: _There | None, since: int | None) -> StoreState:
+    """What the store has of a session."""
+    if known is None or there is None:
         return StoreState(since=since)
-    files = store.rows("SELECT * FROM reread.known_files(%s)", (each.key,)) if "ledger" in parts else []
-    lines = store.rows("SELECT * FROM reread.known_lines(%s)", (each.key,)) if "text" in parts else []
-    pieces = store.rows("SELECT * FROM reread.known_parts(%s)", (each.key,)) if "content" in parts else []
+    files, lines, pieces = (rows or [] for rows in known)
     has_words = (there.text_digest or "").startswith(TEXT_FORM)
     return StoreState(
         marks={file: (size, digest) for file, size, digest, _ in files},
@@ -581,13 +665,3 @@ def _lacking(each: Outgoing, there: _There | None, what: str) -> list[str]:
         "content": there.content_digest == each.digest,
     }
     return [part for part in _parts(what) if not has[part]]
-
-
-def _send(store: Store, each: Outgoing, made: dict[str, str], before: _There | None = None) -> bool | None:
-    """Sends the parts of a session in one statement. False if the team has forgotten it; None if the store no longer
-    has what the parts continue from (`before`)."""
-    known = None if before is None else [before.digest, before.text_digest, before.content_digest]
-    parts = [made.get(part) for part in _parts(ALL)]
-    query: LiteralString = "SELECT reread.put(%s, %s, %s::jsonb, %s::jsonb, %s::jsonb)"
-    answer = store.patiently(lambda: store.rows(query, (each.key, known, *parts)))[0][0]
-    return {"taken": True, "forgotten": False, "changed": None}[answer]

@@ -1,4 +1,5 @@
--- A team's store. Every statement can be repeated: `reread team init` runs all of them again.
+-- A team's store. Every statement can be repeated: `reread team init` runs all of them again, after the migrations
+-- (migrations.sql) that bring the tables of an earlier store into the shape they have here.
 --
 -- Members read views of what they may see. All writes go through functions of the store's owner, which record the
 -- caller's name. Times are milliseconds since 1970 in UTC, money is whole nano-dollars. The end of this file gives every
@@ -13,14 +14,30 @@ DO $$ BEGIN
     END IF;
 END $$;
 
--- Functions of earlier versions that took or gave something else.
-DROP FUNCTION IF EXISTS search(text, bigint, bigint, integer);
-DROP FUNCTION IF EXISTS cost(response), price(response), copies(text[]), settle(text[], jsonb);
+-- Nobody creates objects in schema `public`, as every member may in databases made before PostgreSQL 15.
 DO $$ BEGIN
-    IF pg_get_function_result(to_regprocedure('reread.put_session(jsonb)')) = 'text[]' THEN
-        DROP FUNCTION put_session(jsonb), forget(text);
+    IF to_regnamespace('public') IS NOT NULL THEN
+        REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+        IF has_schema_privilege('public', 'public', 'CREATE') THEN
+            RAISE EXCEPTION 'everybody may create objects in schema public, and that is not yours to end; an administrator of the server has to run `REVOKE CREATE ON SCHEMA public FROM PUBLIC` there first';
+        END IF;
     END IF;
 END $$;
+
+-- How long one connection may hold up the others, for clients that set no limits, except where the database has its own.
+DO $$
+DECLARE each record; own oid := (SELECT oid FROM pg_database WHERE datname = current_database());
+BEGIN
+    IF pg_has_role((SELECT datdba FROM pg_database WHERE oid = own), 'MEMBER') THEN
+        FOR each IN SELECT * FROM jsonb_each_text('<<limits>>') WHERE key NOT IN (
+            SELECT split_part(setting, '=', 1) FROM pg_db_role_setting, unnest(setconfig) AS setting
+            WHERE setrole = 0 AND setdatabase = own
+        ) LOOP
+            EXECUTE format('ALTER DATABASE %I SET %I = %L', current_database(), each.key, each.value);
+        END LOOP;
+    END IF;
+END $$;
+
 -- Views and policies are made again below.
 DO $$
 DECLARE each record;
@@ -32,19 +49,37 @@ BEGIN
         EXECUTE format('DROP POLICY %I ON %I', each.policyname, each.tablename);
     END LOOP;
 END $$;
-DROP FUNCTION IF EXISTS search(text, bigint, bigint, bigint[], integer, integer, bigint), lines_of(bigint),
-    content_of(bigint), note_reading(bigint);
-
 -- Facts about the store itself, such as its version.
 CREATE TABLE IF NOT EXISTS note (name text PRIMARY KEY, value text NOT NULL);
 
--- Who belongs to which team; `*` is every team.
+-- What `team init` has done to this store, and what clients from before that cannot send or ask.
+CREATE TABLE IF NOT EXISTS migration (
+    number integer PRIMARY KEY,
+    about text NOT NULL,
+    at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Who belongs to which team; `*` is every team. A role is known by its number, which stays when it is renamed and never
+-- comes back when it is dropped; the name is for reading, and for a copy of the store on another server.
 CREATE TABLE IF NOT EXISTS member (
     role text NOT NULL,
     team text NOT NULL,
     sees_text boolean NOT NULL DEFAULT true,
-    PRIMARY KEY (role, team)
+    number oid,                           -- NULL: there is no such role any more
+    UNIQUE (number, team)
 );
+
+-- Under which name a role's sessions are kept, and how its client fares.
+CREATE TABLE IF NOT EXISTS person (
+    name text PRIMARY KEY,
+    role text NOT NULL,
+    number oid UNIQUE,
+    pushed timestamptz, client text,      -- the last push, and the version that made it
+    failures bigint NOT NULL DEFAULT 0    -- sessions that the last push could not send
+);
+
+-- Parts of which something was forgotten, to be written anew by `tidy`: a deleted row leaves its words behind.
+CREATE TABLE IF NOT EXISTS untidy (part text PRIMARY KEY, gone_in xid8 NOT NULL);
 
 -- Which team a project belongs to.
 CREATE TABLE IF NOT EXISTS assignment (pattern text PRIMARY KEY, team text NOT NULL);
@@ -81,17 +116,6 @@ CREATE TABLE IF NOT EXISTS title (
     digest text NOT NULL,                 -- of the text that was last sent with it
     title text                            -- NULL: no longer kept
 );
-DO $$ BEGIN
-    IF EXISTS (
-        SELECT FROM pg_attribute WHERE attrelid = 'session'::regclass AND attname = 'text_digest' AND NOT attisdropped
-    ) THEN
-        ALTER TABLE session ADD COLUMN has_text boolean NOT NULL DEFAULT false;
-        INSERT INTO title SELECT id, text_digest, title FROM session WHERE text_digest IS NOT NULL;
-        UPDATE session SET has_text = true WHERE text_digest IS NOT NULL;
-        ALTER TABLE session DROP COLUMN text_digest, DROP COLUMN title;
-    END IF;
-END $$;
-
 CREATE TABLE IF NOT EXISTS file (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     session bigint NOT NULL REFERENCES session ON DELETE CASCADE,
@@ -121,9 +145,9 @@ CREATE TABLE IF NOT EXISTS told (
     rows bigint NOT NULL,
     project text, git_branch text, agent text, skill text, tools text[] NOT NULL,
     circumstance text NOT NULL,           -- digest of these columns and everything else that similar responses share
+    digest text,                          -- of this row, made by the client; if equal, it is not sent
     PRIMARY KEY (file, key)
 );
-ALTER TABLE told ADD COLUMN IF NOT EXISTS digest text;   -- of this row, made by the client; if equal, it is not sent
 CREATE INDEX IF NOT EXISTS told_by_asked ON told(asked);
 
 -- The ledger: every response once, no matter who pushed it or how often. Place and time are those of the owner.
@@ -190,12 +214,10 @@ CREATE TABLE IF NOT EXISTS content (
     time bigint,                          -- when its session ended
     name text NOT NULL,                   -- below the session's folder
     kind text NOT NULL, agent text, workflow text,
-    body bytea NOT NULL                   -- compressed with zstd
+    body bytea NOT NULL,                  -- compressed with zstd
+    part integer NOT NULL DEFAULT 0,      -- a file that grew gets another
+    size bigint, digest text              -- of everything up to the end of this part
 ) PARTITION BY RANGE (time);
--- A file that grew gets another part; size and digest cover everything up to the end of that part.
-ALTER TABLE content ADD COLUMN IF NOT EXISTS part integer NOT NULL DEFAULT 0;
-ALTER TABLE content ADD COLUMN IF NOT EXISTS size bigint;
-ALTER TABLE content ADD COLUMN IF NOT EXISTS digest text;
 CREATE INDEX IF NOT EXISTS content_by_session ON content(session);
 CREATE TABLE IF NOT EXISTS content_without_time PARTITION OF content DEFAULT;
 ALTER TABLE content_without_time ENABLE ROW LEVEL SECURITY;
@@ -205,35 +227,56 @@ CREATE TABLE IF NOT EXISTS forgotten (session text PRIMARY KEY, person text NOT 
 
 -- Who read whose text.
 CREATE TABLE IF NOT EXISTS audit (
-    at timestamptz NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
     reader text NOT NULL,
     person text,                          -- NULL: a search that was begun, and the note of whose text it found undone
     how text NOT NULL,                    -- search or show
-    session text                          -- the one that was shown
+    session text,                         -- the one that was shown
+    -- A row that was made before the reading is the ticket for it.
+    ticket bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    asked text,                           -- digest of what it is for
+    made_in xid8,                         -- the transaction that made it
+    teams text[]                          -- whose text such a search may find
 );
-ALTER TABLE audit ALTER at SET DEFAULT clock_timestamp(), ALTER person DROP NOT NULL;
--- A row that was made before the reading is the ticket for it.
-ALTER TABLE audit ADD COLUMN IF NOT EXISTS ticket bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY;
-ALTER TABLE audit ADD COLUMN IF NOT EXISTS asked text;       -- digest of what it is for
-ALTER TABLE audit ADD COLUMN IF NOT EXISTS made_in xid8;     -- the transaction that made it
-ALTER TABLE audit ADD COLUMN IF NOT EXISTS teams text[];     -- whose text such a search may find
 
 -- -- who is asking
 
 -- The role that is asking, also inside functions of the owner, where `current_user` is the owner.
-CREATE OR REPLACE FUNCTION caller() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT CASE current_setting('role') WHEN 'none' THEN session_user::text ELSE current_setting('role') END
+CREATE OR REPLACE FUNCTION asking() RETURNS oid LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT oid FROM pg_roles
+    WHERE rolname = CASE current_setting('role') WHEN 'none' THEN session_user::text ELSE current_setting('role') END
+$$;
+
+-- Where the numbers of roles mean what they meant when they were noted: this server, and this schema of it.
+CREATE OR REPLACE FUNCTION home() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT system_identifier || '/' || 'reread'::regnamespace::oid FROM pg_control_system()
+$$;
+
+-- The name under which a role's sessions are kept. Somebody who has the name of a role that was dropped or renamed is
+-- somebody else, and called by the number as well. NULL in a copy of the store until `team init` has found its roles.
+CREATE OR REPLACE FUNCTION caller() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER AS $$
+    SELECT coalesce(
+        (SELECT name FROM person WHERE number = pg_roles.oid),
+        rolname || CASE WHEN EXISTS (SELECT FROM person WHERE name = rolname) THEN '#' || oid ELSE '' END
+    ) FROM pg_roles WHERE oid = asking() AND (SELECT value FROM note WHERE name = 'home') = home()
 $$;
 
 CREATE OR REPLACE FUNCTION is_owner() RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT pg_has_role(reread.caller(), nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = 'reread'
+    SELECT pg_has_role(reread.asking(), nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = 'reread'
+$$;
+
+-- Whether a role has what was granted to another: itself, or a group it is in.
+CREATE OR REPLACE FUNCTION has_role(who oid, granted oid) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM pg_roles WHERE oid = granted) AND (
+        who = granted OR pg_has_role(who, granted, 'MEMBER') AND NOT (SELECT rolsuper FROM pg_roles WHERE oid = who)
+    )
 $$;
 
 CREATE OR REPLACE FUNCTION teams(with_text boolean) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
     WITH own AS (
-        SELECT member.team FROM member JOIN pg_roles ON rolname = role
-        WHERE pg_has_role(caller(), pg_roles.oid, 'MEMBER') AND (sees_text OR NOT with_text)
+        SELECT member.team FROM member
+        WHERE has_role(asking(), number) AND (sees_text OR NOT with_text) AND caller() IS NOT NULL
     )
     SELECT team FROM own
     UNION SELECT session.team FROM session WHERE team IS NOT NULL AND EXISTS (SELECT FROM own WHERE team = '*')
@@ -247,14 +290,15 @@ CREATE OR REPLACE FUNCTION is_called(project text, pattern text) RETURNS boolean
 $$;
 
 -- The longest matching pattern decides. If none matches, a session stays where it is, and a new one goes to the
--- person's own team if they have exactly one.
+-- person's own team if they, or the groups they are in, have exactly one.
 CREATE OR REPLACE FUNCTION team_of(project text, who text, present text) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(
         (SELECT team FROM assignment WHERE is_called(team_of.project, pattern)
          ORDER BY length(pattern) DESC, pattern LIMIT 1),
         present,
-        (SELECT min(team) FROM member WHERE role = who AND team <> '*' HAVING count(*) = 1)
+        (SELECT min(team) FROM member JOIN person ON name = who AND has_role(person.number, member.number)
+         WHERE team <> '*' HAVING count(DISTINCT team) = 1)
     )
 $$;
 
@@ -311,7 +355,9 @@ DECLARE
     who text := caller(); is_whole boolean := coalesce((parcel->>'is_whole')::boolean, true);
     stays session%ROWTYPE; number bigint; keys text[]; changed bigint[];
 BEGIN
-    IF EXISTS (SELECT FROM forgotten WHERE session = mark_of(parcel->>'uuid')) THEN RETURN false; END IF;
+    IF EXISTS (SELECT FROM forgotten WHERE session = mark_of(parcel->>'uuid'))
+        OR (parcel->'numbers'->>'ended')::bigint < kept_since('retain_ledger_days')
+    THEN RETURN false; END IF;
     INSERT INTO machine VALUES (parcel->>'machine', who, parcel->>'label')
         ON CONFLICT (id, person) DO UPDATE SET label = excluded.label;
     INSERT INTO model_name SELECT raw, model, region
@@ -364,7 +410,8 @@ BEGIN
             rows bigint, place integer, digest text)
         JOIN file ON file.session = number AND file.key = sent.file
         JOIN jsonb_to_recordset(parcel->'places') AS place(number integer, project text, git_branch text, agent text,
-            skill text, tools text[], circumstance text) ON place.number = sent.place;
+            skill text, tools text[], circumstance text) ON place.number = sent.place
+        WHERE kept_since('retain_ledger_days') IS NULL OR sent.time >= kept_since('retain_ledger_days');
     SELECT array_agg(number_of) INTO changed FROM fold_copies(parcel->>'uuid') AS number_of;
     SELECT array_agg(DISTINCT again) INTO keys FROM (
         SELECT unnest(keys) AS again
@@ -378,25 +425,26 @@ BEGIN
     RETURN true;
 END $$;
 
--- What the store has of one of the caller's sessions, as digests: see `payload.StoreState`.
-CREATE OR REPLACE FUNCTION known_files(named text) RETURNS TABLE (file text, marks bigint, digest text, told jsonb)
-LANGUAGE sql STABLE SECURITY DEFINER AS $$
-    SELECT file.key, length(file.marks), md5(file.marks),
-        coalesce((SELECT jsonb_object_agg(told.key, told.digest) FROM told WHERE told.file = file.id), '{}')
-    FROM file JOIN session ON session.id = file.session WHERE person = caller() AND session.key = named
-$$;
-
-CREATE OR REPLACE FUNCTION known_lines(named text) RETURNS TABLE (agent text, "position" integer, digest text)
-LANGUAGE sql STABLE SECURITY DEFINER AS $$
-    SELECT agent, position, md5(line) FROM text
-    WHERE session = (SELECT id FROM session WHERE person = caller() AND key = named)
-$$;
-
-CREATE OR REPLACE FUNCTION known_parts(named text) RETURNS TABLE (name text, part integer, size bigint, digest text)
-LANGUAGE sql STABLE SECURITY DEFINER AS $$
-    SELECT DISTINCT ON (name) name, part, size, digest FROM content
-    WHERE session = (SELECT id FROM session WHERE person = caller() AND key = named) AND digest IS NOT NULL
-    ORDER BY name, part DESC
+-- What the store has of the caller's sessions, as digests, for the parts that are wanted: see `payload.StoreState`.
+CREATE OR REPLACE FUNCTION known_sessions_v1(keys text[], wanted text[])
+RETURNS TABLE (key text, files jsonb, lines jsonb, parts jsonb)
+LANGUAGE sql STABLE SECURITY DEFINER SET enable_seqscan = off AS $$
+    SELECT session.key,
+        CASE WHEN 'ledger' = ANY (wanted) THEN (
+            SELECT jsonb_agg(jsonb_build_array(file.key, length(file.marks), md5(file.marks),
+                coalesce((SELECT jsonb_object_agg(told.key, told.digest) FROM told WHERE told.file = file.id), '{}')))
+            FROM file WHERE file.session = session.id
+        ) END,
+        CASE WHEN 'text' = ANY (wanted) THEN (
+            SELECT jsonb_agg(jsonb_build_array(agent, position, md5(line))) FROM text WHERE text.session = session.id
+        ) END,
+        CASE WHEN 'content' = ANY (wanted) THEN (
+            SELECT jsonb_agg(jsonb_build_array(name, part, size, digest)) FROM (
+                SELECT DISTINCT ON (name) name, part, size, digest FROM content
+                WHERE content.session = session.id AND digest IS NOT NULL ORDER BY name, part DESC
+            ) AS last
+        ) END
+    FROM session WHERE person = caller() AND session.key = ANY (keys)
 $$;
 
 -- Cost by the rate card; billing/sql.py writes how. A view is planned once with the query that asks it, and is four
@@ -438,10 +486,10 @@ BEGIN
     END LOOP;
 END $$;
 
--- Text from before this time is not kept; NULL if all is kept.
-CREATE OR REPLACE FUNCTION kept_since() RETURNS bigint LANGUAGE sql STABLE AS $$
+-- What is from before this time is not kept: text, or with `retain_ledger_days` the ledger. NULL if all is kept.
+CREATE OR REPLACE FUNCTION kept_since(what text DEFAULT 'retain_days') RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (extract(epoch FROM now() - value::integer * interval '1 day') * 1000)::bigint
-    FROM note WHERE name = 'retain_days'
+    FROM note WHERE name = what
 $$;
 
 -- When a session ended, or if that is unknown, when it was pushed. Titles and other rows without a time of their own
@@ -450,11 +498,65 @@ CREATE OR REPLACE FUNCTION ended(whose session) RETURNS bigint LANGUAGE sql STAB
     SELECT coalesce((whose.numbers->>'ended')::bigint, (extract(epoch FROM whose.pushed) * 1000)::bigint)
 $$;
 
--- Deletes text that is too old: whole months at once, and rows in the month where the limit is.
+-- Removes sessions with all that belongs to them, settles what others have of them as well, and notes where their words
+-- were.
+CREATE OR REPLACE FUNCTION drop_sessions(gone bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE keys text[]; named text; changed bigint[] := '{}';
+BEGIN
+    INSERT INTO untidy SELECT relname, pg_current_xact_id() FROM (
+        SELECT tableoid AS part FROM text WHERE session = ANY (gone)
+        UNION SELECT tableoid FROM content WHERE session = ANY (gone)
+        UNION SELECT tableoid FROM title WHERE session = ANY (gone)
+    ) AS touched JOIN pg_class ON oid = part ON CONFLICT (part) DO UPDATE SET gone_in = excluded.gone_in;
+    SELECT coalesce(array_agg(DISTINCT asked), '{}') INTO keys
+        FROM told JOIN file ON file.id = told.file WHERE file.session = ANY (gone);
+    DELETE FROM response WHERE asked = ANY (keys);
+    DELETE FROM text WHERE session = ANY (gone);
+    DELETE FROM content WHERE session = ANY (gone);
+    FOR named IN
+        WITH dropped AS (DELETE FROM session WHERE id = ANY (gone) RETURNING uuid) SELECT DISTINCT uuid FROM dropped
+    LOOP
+        changed := changed || ARRAY(SELECT fold_copies(named));
+    END LOOP;
+    PERFORM settle(ARRAY(
+        SELECT unnest(keys) UNION SELECT asked FROM told JOIN file ON file.id = told.file WHERE file.session = ANY (changed)
+    ));
+END $$;
+
+-- Writes parts anew of which something was forgotten: rows, words in their indexes and statistics that were deleted stay
+-- in the files until then. A transaction that may still see them, or a lock, leaves a part for the next time.
+CREATE OR REPLACE FUNCTION tidy() RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET lock_timeout = '2s' AS $$
+DECLARE name text; ordered text; done bigint := 0;
+BEGIN
+    FOR name IN SELECT part FROM untidy WHERE gone_in < pg_snapshot_xmin(pg_current_snapshot()) LOOP
+        BEGIN
+            SELECT relname INTO ordered FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+                WHERE indrelid = to_regclass('reread.' || quote_ident(name))
+                    AND relam = (SELECT oid FROM pg_am WHERE amname = 'btree') LIMIT 1;
+            IF FOUND THEN
+                EXECUTE format('CLUSTER reread.%I USING %I', name, ordered);
+                EXECUTE format('ANALYZE reread.%I, reread.%I', name, split_part(name, '_', 1));   -- and what it is part of
+            END IF;
+            DELETE FROM untidy WHERE part = name;
+            done := done + 1;
+        EXCEPTION WHEN lock_not_available THEN NULL;
+        END;
+    END LOOP;
+    RETURN done;
+END $$;
+
+-- Deletes text that is too old: whole months at once, and rows in the month where the limit is; and the ledger.
 CREATE OR REPLACE FUNCTION retire() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET lock_timeout = '2s' AS $$
-DECLARE since bigint := kept_since(); part record; gone bigint := 0;
+DECLARE since bigint := kept_since(); ledger bigint := kept_since('retain_ledger_days'); part record; gone bigint := 0;
 BEGIN
+    IF ledger IS NOT NULL AND EXISTS (SELECT FROM response WHERE time < ledger) THEN
+        PERFORM lock_ledger();
+        DELETE FROM told WHERE asked IN (SELECT asked FROM response WHERE time < ledger);
+        DELETE FROM response WHERE asked IN (SELECT asked FROM response WHERE time < ledger);
+        PERFORM drop_sessions(ARRAY(SELECT id FROM session AS whose WHERE ended(whose) < ledger));
+    END IF;
     IF since IS NULL THEN RETURN 0; END IF;
     PERFORM lock_ledger();
     FOR part IN
@@ -533,21 +635,42 @@ BEGIN
     RETURN true;
 END $$;
 
--- What a push calls for each session: everything arrives before the ledger's lock is taken, and nothing is asked of the
--- client while it is held, so a client that falls asleep holds up nobody. `before` is what the client continues from.
-CREATE OR REPLACE FUNCTION put(named text, before text[], ledger jsonb, text jsonb, content jsonb) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER AS $$
+-- One session of `put_sessions_v1`. `before` is what the client continues from.
+CREATE OR REPLACE FUNCTION put(named text, before jsonb, ledger jsonb, text jsonb, content jsonb) RETURNS text
+LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM lock_ledger();
     IF before IS NOT NULL AND before IS DISTINCT FROM (
-        SELECT ARRAY[session.digest, title.digest, content_digest] FROM session LEFT JOIN title ON title.session = session.id
-        WHERE person = caller() AND key = named
+        SELECT jsonb_build_array(session.digest, title.digest, content_digest)
+        FROM session LEFT JOIN title ON title.session = session.id WHERE person = caller() AND key = named
     ) THEN RETURN 'changed'; END IF;
     IF ledger IS NOT NULL AND NOT put_session(ledger) OR text IS NOT NULL AND NOT put_text(text)
         OR content IS NOT NULL AND NOT put_content(content)
     THEN RETURN 'forgotten'; END IF;
     RETURN 'taken';
 END $$;
+
+-- What a push calls with several sessions: everything arrives before the ledger's lock is taken, and nothing is asked of
+-- the client while it is held, so a client that falls asleep, or is far away, holds up nobody.
+CREATE OR REPLACE FUNCTION put_sessions_v1(sent jsonb) RETURNS text[]
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE answers text[];
+BEGIN
+    PERFORM lock_ledger();
+    INSERT INTO person (name, role, number) SELECT caller(), rolname, oid FROM pg_roles WHERE oid = asking()
+        ON CONFLICT DO NOTHING;
+    SELECT array_agg(put(one->>'key', one->'before', one->'ledger', one->'text', one->'content') ORDER BY place)
+        INTO answers FROM jsonb_array_elements(sent) WITH ORDINALITY AS each(one, place);
+    RETURN answers;
+END $$;
+
+-- How a push went, for `team status`.
+CREATE OR REPLACE FUNCTION pushed_v1(version text, failed bigint) RETURNS void
+LANGUAGE sql SECURITY DEFINER AS $$
+    INSERT INTO person (name, role, number, pushed, client, failures)
+        SELECT caller(), rolname, oid, now(), left(version, 40), failed FROM pg_roles WHERE oid = asking()
+        ON CONFLICT (name) DO UPDATE
+            SET pushed = excluded.pushed, client = excluded.client, failures = excluded.failures, role = excluded.role
+$$;
 
 -- -- reading text of others. What is noted in the transaction that reads goes with its rollback, so a reading needs a
 -- ticket: a row of the audit that was committed before. A ticket is for one question, so that asking it again tells
@@ -661,22 +784,97 @@ $$;
 -- Removes every copy of a session and remembers that; false if the caller may not forget it.
 CREATE OR REPLACE FUNCTION forget(named text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER AS $$
-DECLARE keys text[]; gone bigint[];
 BEGIN
     PERFORM lock_ledger();
-    SELECT array_agg(id) INTO gone FROM session WHERE uuid = named;
-    IF gone IS NULL OR NOT is_owner() AND EXISTS (SELECT FROM session WHERE uuid = named AND person <> caller()) THEN
-        RETURN false;
-    END IF;
-    SELECT coalesce(array_agg(DISTINCT asked), '{}') INTO keys
-        FROM told JOIN file ON file.id = told.file WHERE file.session = ANY (gone);
-    DELETE FROM response WHERE asked = ANY (keys);
-    DELETE FROM text WHERE session = ANY (gone);
-    DELETE FROM content WHERE session = ANY (gone);
-    DELETE FROM session WHERE id = ANY (gone);
+    IF NOT EXISTS (SELECT FROM session WHERE uuid = named)
+        OR NOT is_owner() AND EXISTS (SELECT FROM session WHERE uuid = named AND person <> caller())
+    THEN RETURN false; END IF;
     INSERT INTO forgotten VALUES (mark_of(named), caller()) ON CONFLICT DO NOTHING;
-    PERFORM settle(keys);
+    PERFORM drop_sessions(ARRAY(SELECT id FROM session WHERE uuid = named));
     RETURN true;
+END $$;
+
+-- Removes a person, what they pushed, and who read it. With `forgets` every copy of these sessions goes, whoever pushed
+-- it, and none comes back; without, what others pushed as well stays theirs. Gives how many sessions went.
+CREATE OR REPLACE FUNCTION remove_person(named text, forgets boolean) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE gone bigint[];
+BEGIN
+    PERFORM lock_ledger();
+    gone := ARRAY(SELECT id FROM session WHERE person = named
+        OR forgets AND uuid IN (SELECT uuid FROM session WHERE person = named));
+    INSERT INTO forgotten SELECT DISTINCT mark_of(uuid), caller() FROM session WHERE forgets AND id = ANY (gone)
+        ON CONFLICT DO NOTHING;
+    PERFORM drop_sessions(gone);
+    DELETE FROM machine WHERE person = named;
+    DELETE FROM audit WHERE person = named;
+    DELETE FROM member USING person WHERE name = named AND member.number = person.number;
+    DELETE FROM person WHERE name = named;
+    RETURN cardinality(gone);
+END $$;
+
+-- Everything of one person is another's from now on; of a session that both pushed from the same place, that of the
+-- other stays. Copies are settled again, since the name is the last thing that decides between two alike.
+CREATE OR REPLACE FUNCTION move_person(old text, new text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE moved bigint;
+BEGIN
+    PERFORM lock_ledger();
+    PERFORM drop_sessions(ARRAY(SELECT one.id FROM session AS one JOIN session AS other
+        ON other.person = new AND other.key = one.key WHERE one.person = old));
+    DELETE FROM machine WHERE person = old AND id IN (SELECT id FROM machine WHERE person = new);
+    UPDATE machine SET person = new WHERE person = old;
+    UPDATE text SET person = new WHERE person = old;
+    UPDATE content SET person = new WHERE person = old;
+    UPDATE forgotten SET person = new WHERE person = old;
+    UPDATE audit SET person = CASE person WHEN old THEN new ELSE person END, reader = CASE reader WHEN old THEN new ELSE reader END
+        WHERE old IN (person, reader);
+    UPDATE session SET person = new WHERE person = old;
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    PERFORM fold_copies(named) FROM (SELECT DISTINCT uuid AS named FROM session WHERE person = new) AS every;
+    PERFORM settle(ARRAY(SELECT DISTINCT asked FROM told JOIN file ON file.id = told.file
+        JOIN session ON session.id = file.session WHERE uuid IN (SELECT uuid FROM session WHERE person = new)));
+    RETURN moved;
+END $$;
+
+-- Gives a person another name; false if there is none of the old, or one of the new already.
+CREATE OR REPLACE FUNCTION rename_person(old text, new text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM person WHERE name = new) THEN RETURN false; END IF;
+    UPDATE person SET name = new WHERE name = old;
+    IF NOT FOUND THEN RETURN false; END IF;
+    PERFORM move_person(old, new);
+    RETURN true;
+END $$;
+
+-- Gives everything of a person to a role: one who had another role before, or a successor. NULL if there is no such
+-- person or role.
+CREATE OR REPLACE FUNCTION transfer_person(old text, heir text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE known text; whose oid := (SELECT oid FROM pg_roles WHERE rolname = heir); moved bigint;
+BEGIN
+    IF whose IS NULL OR NOT EXISTS (SELECT FROM person WHERE name = old) THEN RETURN NULL; END IF;
+    SELECT name INTO known FROM person WHERE number = whose;
+    IF known = old THEN RETURN 0; END IF;
+    IF known IS NULL THEN
+        UPDATE person SET number = whose, role = heir WHERE name = old;
+        SELECT count(*) INTO moved FROM session WHERE person = old;
+    ELSE
+        moved := move_person(old, known);
+        DELETE FROM person WHERE name = old;
+    END IF;
+    PERFORM assign_teams();
+    RETURN moved;
+END $$;
+
+-- In a copy of the store on another server: finds the roles by their names. Elsewhere: notes how they are called now.
+CREATE OR REPLACE FUNCTION find_roles() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE is_copy boolean := home() IS DISTINCT FROM (SELECT value FROM note WHERE name = 'home');
+BEGIN
+    IF is_copy THEN
+        UPDATE member SET number = (SELECT oid FROM pg_roles WHERE rolname = role);
+        UPDATE person SET number = (SELECT oid FROM pg_roles WHERE rolname = role);
+        INSERT INTO note VALUES ('home', home()) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+    END IF;
+    UPDATE member SET role = rolname FROM pg_roles WHERE oid = number AND role <> rolname;
+    UPDATE person SET role = rolname FROM pg_roles WHERE oid = number AND role <> rolname;
 END $$;
 
 -- After a change of members or assignments: moves every session, and everything that belongs to it, to its team now.
@@ -709,7 +907,7 @@ DECLARE
     ledger text := format(is_seen, 'false');
 BEGIN
     FOR each IN SELECT * FROM (VALUES
-        ('member', 'role = (SELECT reread.caller()) OR team = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('member', 'number = (SELECT reread.asking()) OR team = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('assignment', 'team = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('machine', 'person = (SELECT reread.caller())
             OR EXISTS (SELECT FROM reread.session WHERE session.machine = machine.id AND (' || ledger || '))'),
@@ -719,6 +917,8 @@ BEGIN
             WHERE file.id = told.file AND (' || ledger || '))'),
         ('response', replace(ledger, 'session.', 'response.')),
         ('forgotten', 'person = (SELECT reread.caller())'),
+        ('person', 'number = (SELECT reread.asking()) OR EXISTS (SELECT FROM reread.session
+            WHERE session.person = person.name AND (' || ledger || '))'),
         ('title', 'EXISTS (SELECT FROM reread.session WHERE session.id = title.session AND ('
             || format(is_seen, 'true') || '))'),
         -- A search that may have found anything concerns everybody whose text it could have found.
@@ -733,11 +933,12 @@ BEGIN
         EXECUTE format('GRANT SELECT ON seen_%s TO reread_member', each.name);
     END LOOP;
     -- Everybody reads these; and nobody the texts, but through `search`, `lines_of` and `content_of`, with a ticket.
-    FOR each IN SELECT unnest(ARRAY['note', 'rate', 'multiplier', 'model_name']) AS name LOOP
+    FOR each IN SELECT unnest(ARRAY['note', 'migration', 'rate', 'multiplier', 'model_name']) AS name LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', each.name);
         EXECUTE format('CREATE POLICY seen ON %I FOR SELECT TO reread_member USING (true)', each.name);
         EXECUTE format('GRANT SELECT ON %I TO reread_member', each.name);
     END LOOP;
+    ALTER TABLE untidy ENABLE ROW LEVEL SECURITY;
     ALTER TABLE text ENABLE ROW LEVEL SECURITY;
     ALTER TABLE content ENABLE ROW LEVEL SECURITY;
     REVOKE ALL ON text, content FROM reread_member;
@@ -762,9 +963,11 @@ BEGIN
     END LOOP;
 END $$;
 
+SELECT find_roles();
 GRANT USAGE ON SCHEMA reread TO reread_member;
 REVOKE ALL ON ALL TABLES IN SCHEMA reread FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA reread FROM PUBLIC, reread_member;
-GRANT EXECUTE ON FUNCTION caller(), is_owner(), teams(boolean), kept_since(), known_files(text), known_lines(text),
-    known_parts(text), put(text, text[], jsonb, jsonb, jsonb), retire(), responses_since(bigint), ask(jsonb),
-    search(bigint, jsonb), lines_of(bigint, bigint), content_of(bigint, bigint), forget(text) TO reread_member;
+GRANT EXECUTE ON FUNCTION asking(), caller(), is_owner(), teams(boolean), kept_since(text),
+    known_sessions_v1(text[], text[]), put_sessions_v1(jsonb), pushed_v1(text, bigint), retire(), tidy(),
+    responses_since(bigint), ask(jsonb), search(bigint, jsonb), lines_of(bigint, bigint), content_of(bigint, bigint),
+    forget(text) TO reread_member;

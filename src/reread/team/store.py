@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
-from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Concatenate, LiteralString, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, LiteralString, NamedTuple, ParamSpec, TypeVar
 
 from msgspec import Struct
 
@@ -24,9 +25,13 @@ else:
     sql = lazy.module("psycopg.sql")
     json_types = lazy.module("psycopg.types.json")
 
-VERSION = 3
-"""The version of tables and functions. Increase it with every change of what a client may send or ask; a client refuses
-any other version."""
+VERSION = 4
+"""The version of tables and functions that this client knows. Increase it with every change of what a client may send
+or ask, add a migration, and keep the functions that older clients call, named by what they were made for (`..._v1`)."""
+OLDEST_STORE = 4
+"""The oldest store that this client can send to and ask."""
+OLDEST_CLIENT = 4
+"""The oldest client that a store of this version serves."""
 _SETTLED = billing_sql.settled(
     billing_sql.POSTGRES,
     """(
@@ -136,12 +141,17 @@ class Store:
             # of the catalogue, since who may create some could have this role run them.
             limits = {**LIMITS, "jit": "off", "search_path": "pg_catalog, pg_temp"}
             limits |= {"statement_timeout": "0"} if is_new else {}  # every cost of a large store is made again
-            self.connection.execute(
-                "SELECT pg_catalog.set_config(key, value, false) FROM pg_catalog.jsonb_each_text(%s)",
+            [(self.role, is_there, _)] = self.rows(
+                """SELECT current_user::text, pg_catalog.to_regclass('reread.note') IS NOT NULL,
+                       (SELECT pg_catalog.count(pg_catalog.set_config(key, value, false))
+                        FROM pg_catalog.jsonb_each_text(%s))""",
                 (as_json(limits),),
             )
-            self.role = str(self.one("SELECT current_user"))
         if not is_new:
+            if not is_there:
+                raise errors.BadInput(
+                    f"{self.address} is no store yet; its owner makes one with `reread team init URL`"
+                )
             self._check()
 
     def __enter__(self) -> Store:
@@ -151,20 +161,27 @@ class Store:
         self.connection.close()
 
     def _check(self) -> None:
-        with database_errors():
-            if self.one("SELECT to_regclass('reread.note')::text") is None:
-                raise errors.BadInput(
-                    f"{self.address} is no store yet; its owner makes one with `reread team init URL`"
-                )
-        made = self.version()
-        if made < VERSION:
+        """Raises BadInput if this program and the store do not know each other's functions."""
+        rows = "SELECT name, value FROM reread.note WHERE name IN ('version', 'serves')"
+        noted = {name: int(value) for name, value in self.rows(rows)}
+        made = noted.get("version", 0)
+        if made < OLDEST_STORE:
             raise errors.BadInput(
                 f"{self.address} was made by an older reread; its owner updates it with `reread team init URL`"
             )
+        if noted.get("serves", made) > VERSION:
+            raise errors.BadInput(
+                f"{self.address} was made by a newer reread; update this one: `pip install --upgrade 'reread[team]'`"
+            )
+        if made > VERSION:
+            later = self.rows("SELECT about FROM reread.migration WHERE number > %s ORDER BY number", (VERSION,))
+            missing = "; ".join(about for (about,) in later)
+            self._tell(f"{self.address} is newer than this reread, which does not know: {errors.printable(missing)}")
 
     def version(self) -> int:
-        """The version of the store's tables. Raises BadInput if it is newer than this program's."""
-        with database_errors():
+        """The version of the store's tables; 0 if there are none. Raises BadInput if it is newer than this program."""
+        made = 0
+        if self.rows("SELECT to_regclass('reread.note')::text IS NOT NULL")[0][0]:
             made = int(self.note("version") or 0)
         if made > VERSION:
             raise errors.BadInput(
@@ -201,8 +218,8 @@ class Store:
                     self._tell(f"waiting for {who}, which is writing to {self.address}")
 
     def note(self, name: str) -> str | None:
-        found = self.one("SELECT value FROM reread.note WHERE name = %s", (name,))
-        return None if found is None else str(found)
+        found = self.rows("SELECT value FROM reread.note WHERE name = %s", (name,))
+        return str(found[0][0]) if found else None
 
 
 def as_json(value: object) -> Any:
@@ -222,82 +239,84 @@ def _patient(work: Callable[Concatenate[Store, _P], _T]) -> Callable[Concatenate
     return waiting
 
 
-@_patient
-def initialise(store: Store, prices: billing.Prices) -> None:
-    """Creates tables, functions, rules and prices. On an existing store it brings them up to date and calculates all
-    costs again."""
-    schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
-    schema = schema.replace("<<settled>>", _SETTLED).replace("<<priced>>", _PRICED)
+class Migration(NamedTuple):
+    """What brings a store into the shape of a version."""
+
+    number: int
+    about: str
+    statements: str
+
+
+def migrations() -> list[Migration]:
+    text = Path(__file__).with_name("migrations.sql").read_text("utf-8")
+    parts = re.split(r"^-- (\d+): (.*)\n", text, flags=re.MULTILINE)[1:]
+    return [
+        Migration(int(number), about, body)
+        for number, about, body in zip(*(parts[at::3] for at in range(3)), strict=True)
+    ]
+
+
+def script(store: Store, prices: billing.Prices) -> tuple[list[Migration], str]:
+    """The migrations that a store needs, and all statements that make or update it, for `initialise` or for those who
+    run SQL themselves: in one transaction, as the owner."""
     if store.connection.info.server_version < _OLDEST_SERVER:
         raise errors.BadInput(
             f"a store needs PostgreSQL {_OLDEST_SERVER // 10_000} or newer; update {store.address} first"
         )
-    with database_errors(), store.connection.transaction():
-        store.connection.execute("SELECT pg_advisory_xact_lock(7824361)")
-        if store.one("SELECT to_regclass('reread.note')::text") is not None:
-            store.version()
-        store.connection.execute(schema.encode())
-        _close_public(store)
-        _limit_waiting(store)
-        store.connection.execute("INSERT INTO reread.note VALUES ('salt', %s) ON CONFLICT DO NOTHING", (token_hex(16),))
-        _write_note(store, "version", str(VERSION))
-        _write_prices(store, prices)
-
-
-def _close_public(store: Store) -> None:
-    """Lets nobody create objects in schema `public`, as every member may in databases made before PostgreSQL 15. Raises
-    BadInput if that is not this role's to do."""
-    if store.one("SELECT to_regnamespace('public')") is None:
-        return
-    store.connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
-    if store.one("SELECT has_schema_privilege('public', 'public', 'CREATE')"):
-        raise errors.BadInput(
-            f"everybody may create objects in schema public of {store.address}, and that is not yours to end; an"
-            " administrator of the server has to run `REVOKE CREATE ON SCHEMA public FROM PUBLIC` there first"
-        )
-
-
-def _limit_waiting(store: Store) -> None:
-    """Makes `LIMITS` those of the database, for clients that set none, except where it has its own."""
-    database, is_own = store.rows(
-        "SELECT datname, pg_has_role(datdba, 'MEMBER') FROM pg_database WHERE datname = current_database()"
-    )[0]
-    if not is_own:
-        return
-    there = store.rows(
-        """SELECT split_part(each, '=', 1) FROM pg_db_role_setting, unnest(setconfig) AS each
-           WHERE setrole = 0 AND setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())"""
-    )
-    for name in LIMITS.keys() - {name for (name,) in there}:
-        limit = sql.SQL("ALTER DATABASE {} SET {} = {}")
-        store.connection.execute(
-            limit.format(sql.Identifier(database), sql.Identifier(name), sql.Literal(LIMITS[name]))
-        )
-
-
-def _write_note(store: Store, name: str, value: str) -> None:
-    store.connection.execute(
-        "INSERT INTO reread.note VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, value)
-    )
-
-
-def _write_prices(store: Store, prices: billing.Prices) -> None:
+    made = store.version()
+    needed = [each for each in migrations() if 0 < made < each.number]
+    schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
+    schema = schema.replace("<<settled>>", _SETTLED).replace("<<priced>>", _PRICED)
+    schema = schema.replace("<<limits>>", json.dumps(LIMITS))
+    notes = {"version": str(VERSION), "serves": str(OLDEST_CLIENT), "prices": prices.rate_card().as_of}
+    raw = store.rows("SELECT raw FROM reread.model_name") if made else []
+    meant = [(name, found and found.name, found and found.region) for (name,) in raw for found in [prices.model(name)]]
     card = prices.rate_card()
-    run = store.connection
-    _write_note(store, "prices", card.as_of)
-    run.execute("DELETE FROM reread.rate")
-    run.execute("DELETE FROM reread.multiplier")
-    with run.cursor() as cursor:
-        marks = ", ".join(["%s"] * len(billing_sql.RATE))
-        cursor.executemany(f"INSERT INTO reread.rate VALUES ({marks})", billing_sql.rate_rows(card))  # noqa: S608  marks
-        cursor.executemany("INSERT INTO reread.multiplier VALUES (%s, %s, %s, %s, %s)", card.multipliers)
-        raw = [name for (name,) in cursor.execute("SELECT raw FROM reread.model_name").fetchall()]
-        meant = [(found and found.name, found and found.region, name) for name in raw for found in [prices.model(name)]]
-        cursor.executemany("UPDATE reread.model_name SET model = %s, region = %s WHERE raw = %s", meant)
-        cursor.execute(
-            """UPDATE reread.response SET nanodollars = priced.nanodollars FROM reread.priced
-               WHERE response.key = priced.key AND response.nanodollars IS DISTINCT FROM priced.nanodollars"""
-        )
+    statements = [
+        "SELECT pg_advisory_xact_lock(7824361)",
+        *(each.statements for each in needed),
+        schema,
+        "INSERT INTO reread.note VALUES ('salt', replace(gen_random_uuid()::text, '-', '')) ON CONFLICT DO NOTHING",
+        _upsert(store, "note", notes.items()),
+        _upsert(
+            store, "migration (number, about)", [(each.number, each.about) for each in needed or migrations()[-1:]]
+        ),
+        "DELETE FROM reread.multiplier",
+        _upsert(store, "rate", billing_sql.rate_rows(card)),
+        _upsert(store, "multiplier", card.multipliers),
+        _upsert(store, "model_name", meant),
+        """UPDATE reread.response SET nanodollars = priced.nanodollars FROM reread.priced
+           WHERE response.key = priced.key AND response.nanodollars IS DISTINCT FROM priced.nanodollars""",
+    ]
+    return needed, ";\n".join(statements) + ";\n"
+
+
+_KEYS: dict[str, tuple[str, str]] = {"note": ("name", "value"), "model_name": ("raw", "model, region")}
+
+
+def _upsert(store: Store, table: str, rows: Iterable[Sequence[object]]) -> str:
+    """Rows of a table as a statement; those of `_KEYS` take the place of rows with the same key."""
+    values = [f"({', '.join(sql.Literal(value).as_string(store.connection) for value in row)})" for row in rows]
+    if not values:
+        return "SELECT 1"
+    key, others = _KEYS.get(table, ("", ""))
+    changes = ", ".join(f"{name} = excluded.{name}" for name in others.split(", "))
+    conflict = f"ON CONFLICT ({key}) DO UPDATE SET {changes}" if key else "ON CONFLICT DO NOTHING"
+    return f"INSERT INTO reread.{table} VALUES {', '.join(values)} {conflict}"  # noqa: S608  quoted literals
+
+
+@_patient
+def initialise(store: Store, prices: billing.Prices, *, is_dry: bool = False) -> list[Migration]:
+    """Creates tables, functions, rules and prices. On an existing store it brings them up to date and calculates all
+    costs again; gives the migrations that it needed. With `is_dry`, all of it is done and undone."""
+    psycopg = _psycopg()
+    with database_errors(), store.connection.transaction(force_rollback=is_dry):
+        needed, statements = script(store, prices)
+        try:
+            store.connection.execute(statements.encode())
+        except psycopg.errors.RaiseException as refused:  # what the schema says itself is a sentence
+            raise errors.BadInput(f"{store.address}: {_sentence(refused)}") from refused
+    return needed
 
 
 @_patient
@@ -310,9 +329,9 @@ def grant(store: Store, role: str, team: str, *, sees_text: bool) -> bool:
             store.connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
         store.connection.execute(sql.SQL("GRANT reread_member TO {}").format(sql.Identifier(role)))
         store.connection.execute(
-            """INSERT INTO reread.member VALUES (%s, %s, %s)
-               ON CONFLICT (role, team) DO UPDATE SET sees_text = excluded.sees_text""",
-            (role, team, sees_text),
+            """INSERT INTO reread.member SELECT rolname, %s, %s, oid FROM pg_roles WHERE rolname = %s
+               ON CONFLICT (number, team) DO UPDATE SET sees_text = excluded.sees_text""",
+            (team, sees_text, role),
         )
         store.connection.execute("SELECT reread.assign_teams()")
     return is_new
@@ -323,10 +342,14 @@ def revoke(store: Store, role: str, team: str) -> None:
     """Removes a role from a team; after its last team, it may no longer do anything in the store. Raises BadInput."""
     _check_names(role, team)
     with database_errors(), store.connection.transaction():
+        store.connection.execute("SELECT reread.find_roles()")  # it may be called otherwise now
         gone = store.connection.execute("DELETE FROM reread.member WHERE role = %s AND team = %s", (role, team))
         if not gone.rowcount:
             raise errors.BadInput(f"{role!r} is no member of {team!r}; see `reread team members`")
-        if store.one("SELECT 1 FROM reread.member WHERE role = %s", (role,)) is None:
+        rights = (
+            "SELECT 1 FROM pg_roles WHERE rolname = %s AND NOT EXISTS (SELECT FROM reread.member WHERE number = oid)"
+        )
+        if store.one(rights, (role,)) is not None:
             store.connection.execute(sql.SQL("REVOKE reread_member FROM {}").format(sql.Identifier(role)))
 
 
@@ -351,12 +374,14 @@ def assign(store: Store, pattern: str, team: str) -> int:
 
 
 @_patient
-def retain(store: Store, days: int | None) -> int:
-    """Sets for how many days text is kept, None for always; gives how many months of text were deleted at once."""
+def retain(store: Store, days: int | None, *, of_ledger: bool = False) -> int:
+    """Sets for how many days text, or the ledger, is kept, None for always; gives how many months of text were deleted
+    at once."""
+    name = "retain_ledger_days" if of_ledger else "retain_days"
     with database_errors(), store.connection.transaction():
-        store.connection.execute("DELETE FROM reread.note WHERE name = 'retain_days'")
+        store.connection.execute("DELETE FROM reread.note WHERE name = %s", (name,))
         if days is not None:
-            store.connection.execute("INSERT INTO reread.note VALUES ('retain_days', %s)", (str(days),))
+            store.connection.execute("INSERT INTO reread.note VALUES (%s, %s)", (name, str(days)))
         return int(store.one("SELECT reread.retire()"))
 
 
@@ -368,7 +393,39 @@ def forget(store: Store, name: str) -> str:
     with database_errors(), store.connection.transaction():
         if not store.one("SELECT reread.forget(%s)", (named,)):
             raise errors.StoreRefused(f"{named} is not yours alone to forget; ask the store's owner")
+    store.rows("SELECT reread.tidy()")  # afterwards, since until then the rows are still in use
     return named
+
+
+@_patient
+def change_person(store: Store, change: LiteralString, *names: object) -> int:
+    """Calls `rename_person`, `transfer_person` or `remove_person`. Raises BadInput if nobody has that name."""
+    calls: dict[str, LiteralString] = {
+        "rename": "SELECT reread.rename_person(%s, %s)",
+        "transfer": "SELECT reread.transfer_person(%s, %s)",
+        "remove": "SELECT reread.remove_person(name, %s) FROM reread.person WHERE name = %s",
+    }
+    with database_errors(), store.connection.transaction():
+        found = store.one(calls[change], names)
+    if found is None or found is False:
+        raise errors.BadInput(f"{store.address} has no person or role of that name, or one of the new name already")
+    store.rows("SELECT reread.tidy()")
+    return int(found)
+
+
+def person_rows(store: Store, name: str) -> Iterator[dict[str, Any]]:
+    """Everything that a store has of a person, row by row, each with its table. For its owner."""
+    tables: dict[LiteralString, LiteralString] = {
+        **dict.fromkeys(("machine", "session", "text", "audit", "forgotten"), "person = %s"),
+        "person": "name = %s",
+        "title": "session IN (SELECT id FROM reread.session WHERE person = %s)",
+        "response": "person = %s",
+        "content": "person = %s",
+    }
+    for table, condition in tables.items():
+        query: LiteralString = f"SELECT to_jsonb(each) - 'words' FROM reread.{table} AS each WHERE {condition}"  # noqa: S608
+        for (row,) in store.rows(query, (name,)):
+            yield {"table": table, **row}
 
 
 def found_session(store: Store, name: str) -> str:
@@ -387,6 +444,18 @@ def found_session(store: Store, name: str) -> str:
     return str(names[0])
 
 
+class Push(Struct, frozen=True):
+    """The last push of a person; without a time they never pushed."""
+
+    person: str
+    pushed: datetime | None
+    client: str | None
+    failures: int
+
+    def is_late(self, now: datetime, days: int) -> bool:
+        return self.pushed is None or self.failures > 0 or now - self.pushed > timedelta(days=days)
+
+
 class StoreStatus(Struct, frozen=True, kw_only=True):
     address: str
     role: str
@@ -400,6 +469,7 @@ class StoreStatus(Struct, frozen=True, kw_only=True):
     retain_days: int | None
     price_table_date: str
     bytes: int
+    pushes: list[Push]
 
 
 def status(store: Store) -> StoreStatus:
@@ -430,6 +500,14 @@ def status(store: Store) -> StoreStatus:
         retain_days=None if days is None else int(days),
         price_table_date=store.note("prices") or "",
         bytes=size,
+        pushes=[
+            Push(*row)
+            for row in store.rows(
+                """SELECT DISTINCT coalesce(name, member.role), pushed, client, coalesce(failures, 0)
+                   FROM reread.seen_member AS member JOIN pg_roles ON oid = member.number AND rolcanlogin
+                       FULL JOIN reread.seen_person AS person ON person.number = member.number ORDER BY 1"""
+            )
+        ],
     )
 
 
@@ -437,7 +515,9 @@ def members(store: Store) -> list[tuple[str, str, bool]]:
     """Role, team, and whether it sees the team's text."""
     return [
         (role, team, sees)
-        for role, team, sees in store.rows("SELECT * FROM reread.seen_member AS member ORDER BY 2, 1")
+        for role, team, sees in store.rows(
+            "SELECT role, team, sees_text FROM reread.seen_member AS member ORDER BY 2, 1"
+        )
     ]
 
 
