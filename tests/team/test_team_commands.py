@@ -437,7 +437,7 @@ def test_who_has_not_pushed_is_told_to_a_person_a_program_and_a_monitor(people: 
     assert (late.code, late.err) == (1, "reread: bob is late: has never pushed\n")
     assert [row["person"] for row in json.loads(late.out)["pushes"]] == ["ann", "bob"]
     monitored = people("owner", "team", "status", "--prometheus", *url).out
-    assert re.search(r'^reread_last_push_timestamp_seconds\{person="ann",client="[^"]+"\} 1\d{9}$', monitored, re.M)
+    assert re.search(r'\nreread_last_push_timestamp_seconds\{person="ann",client="[^"]+"\} 1\d{9}\n', monitored)
     assert 'reread_push_failures{person="bob",client=""} 0\n' in monitored
     people.push("bob")
     assert people("owner", "team", "status", "--late", "7d", *url).code == 0

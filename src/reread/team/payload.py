@@ -12,6 +12,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b, md5, sha256
 from hmac import digest as hmac_digest
+from importlib import metadata
 from itertools import islice
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
@@ -20,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 from zstandard import ZstdCompressor
 
-from reread import __version__, errors, lazy, records, times
+from reread import errors, lazy, records, times
 from reread.archive import kept_rows, on_all_processors, search_language
 from reread.archive.filters import Filter
 from reread.features import search_text
@@ -480,11 +481,7 @@ def push(
     # Redacting is most of the work, so it runs on all processors.
     for each, text in on_all_processors(archive, _made_text, outgoing, total if what != LEDGER else 0):
         push.add(each, text)
-    push.send()
-    if not is_dry:
-        store.rows("SELECT reread.pushed_v1(%s, %s)", (__version__, push.counts["failed"]))
-    counts = {**push.counts, "unchanged": len(chosen) - len(lacking)}
-    return Sent(target=store.address, what=what, problems=push.problems, **counts)
+    return push.finished(what, len(chosen) - len(lacking))
 
 
 class _Push:
@@ -504,6 +501,13 @@ class _Push:
         self._parcels: list[_Parcel] = []
         self.counts = {"sent": 0, "failed": 0, "forgotten": 0, "bytes_sent": 0, "redacted": 0}
         self.problems: list[str] = []
+
+    def finished(self, what: str, unchanged: int) -> Sent:
+        """Sends the rest, and tells the store how the push went."""
+        self.send()
+        if not self._is_dry:
+            self._store.rows("SELECT reread.pushed_v1(%s, %s)", (metadata.version("reread"), self.counts["failed"]))
+        return Sent(target=self._store.address, what=what, problems=self.problems, unchanged=unchanged, **self.counts)
 
     def add(self, each: _SessionToSend, text: _MadeText) -> None:
         try:

@@ -500,15 +500,18 @@ def status(store: Store) -> StoreStatus:
         retain_days=None if days is None else int(days),
         price_table_date=store.note("prices") or "",
         bytes=size,
-        pushes=[
-            Push(*row)
-            for row in store.rows(
-                """SELECT DISTINCT coalesce(name, member.role), pushed, client, coalesce(failures, 0)
-                   FROM reread.seen_member AS member JOIN pg_roles ON oid = member.number AND rolcanlogin
-                       FULL JOIN reread.seen_person AS person ON person.number = member.number ORDER BY 1"""
-            )
-        ],
+        pushes=pushes(store),
     )
+
+
+def pushes(store: Store) -> list[Push]:
+    """The last push of everybody who pushed or is a member, by name."""
+    rows = store.rows(
+        """SELECT DISTINCT coalesce(name, member.role), pushed, client, coalesce(failures, 0)
+           FROM reread.seen_member AS member JOIN pg_roles ON oid = member.number AND rolcanlogin
+               FULL JOIN reread.seen_person AS person ON person.number = member.number ORDER BY 1"""
+    )
+    return [Push(*row) for row in rows]
 
 
 def members(store: Store) -> list[tuple[str, str, bool]]:
