@@ -194,3 +194,16 @@ def test_of_two_copies_the_one_still_there_comes_first_whatever_the_limit(tmp_pa
         for limit in (None, 1, 2):
             assert archive.sessions(Filter(limit=limit))[0].stored.present
         assert archive.find("@last").files == [str(copies[1])]
+
+
+def test_a_session_of_agents_alone_has_their_project_and_time_in_lists_and_usage(tmp_path: Path) -> None:
+    agent = a_subagent(a_prompt("look", timestamp=at(3)), a_reply("found", timestamp=at(4)))
+    trunk = a_session(a_prompt("go"), a_reply(a_tool_call("Task")), agent, id=OLD, cwd="/home/ann/shop").write(
+        tmp_path / "projects"
+    )
+    trunk.unlink()
+    archive = Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk")
+    archive.sync()
+    (found,) = archive.sessions()
+    assert (found.project, found.started) == ("/home/ann/shop", of(3).replace(hour=10))
+    assert [(row.key, row.tokens.cost) for row in archive.usage("project").rows] == [("/home/ann/shop", found.cost)]

@@ -69,8 +69,10 @@ def test_where_nothing_was_copied_there_is_no_note(forked: Kept) -> None:
 
 
 def test_a_narrow_list_without_costs_says_nothing_of_them(forked: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setenv("COLUMNS", "36")
     assert "*" not in forked("list").out
+    monkeypatch.setenv("COLUMNS", "60")
+    assert forked("list").out.split("\n")[0].split() == ["session", "last", "project", "title", "cost"]
 
 
 def test_what_is_shown_of_a_session_says_so_as_the_list_does(forked: Kept) -> None:

@@ -70,3 +70,8 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_is_cut(
         lines = [line for line in ran.out.splitlines() if not TO_COPY.search(line)]
         assert [line for line in lines if cells(line) > width] == [], command
         assert [line for line in lines if CUT_NUMBER.search(line)] == [], command
+
+
+def test_a_list_of_80_columns_has_the_time_of_day(vast: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d ", vast("list").out)

@@ -12,6 +12,8 @@ from reread.archive import Archive
 from reread.archive.answers import tools
 from reread.archive.filters import Filter
 from reread.archive.search_language import ALL_FIELDS
+from reread.blocks.model import CallBlock
+from reread.blocks.of_session import SessionBlocks
 from reread.features.edits.changes import changes_of
 from reread.features.secrets import Redactor, redacted_session
 from reread.sessions import CallStatus, Notice, Session
@@ -110,6 +112,17 @@ class TestWithoutAFile:
     def test_a_line_that_is_told_twice_is_read_once(self) -> None:
         session = build(*the_session(*told()))
         assert len(session.subagents[0].records) == 4
+
+    def test_they_have_no_price_and_the_heading_says_once_why(self) -> None:
+        session = build(*the_session())
+        lines = "\n".join(session_lines(session, [session.branches[0]], None, View(200, Style(colour=False))))
+        assert lines.count("not in the totals") == 1
+        assert [
+            block.agent.cost
+            for turn in session.turns
+            for block in SessionBlocks(session).turn(session, turn)
+            if isinstance(block, CallBlock) and block.agent is not None
+        ] == [None]
 
     def test_progress_that_tells_no_line_makes_no_agent(self) -> None:
         lines = [a_line("progress", data=data, parentToolUseID="t1") for data in _WITHOUT_A_LINE]

@@ -97,7 +97,7 @@ def test_they_are_above_the_session_and_in_its_document() -> None:
     session = a_moved_session()
     lines = list(session_lines(session, session.branches[:1], None, View(width=100, style=Style(False))))
     wanted = ["tag: release", "agent: reviewer", "worktree: /srv/app/.worktrees/lamp (branch lamp)"]
-    wanted += ["moved to /srv/app", "continued in session 5e55", "knows from session 0a0a"]
+    wanted += ["moved to /srv/app", "knows from session 0a0a"]
     assert [line for line in lines if line in wanted] == wanted
     assert session_document(session, session.branches, None)["session"]["client"]["continued_in"] == "5e55"
 

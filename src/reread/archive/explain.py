@@ -493,7 +493,7 @@ class Explainer:
             return self._session(session)
         begun = ledger.beginning_with(self._connection, name) if name else []
         if len(begun) != 1:
-            raise BadInput(_many(name, begun) if begun else f"no message, request or session {printable(name)!r}")
+            raise BadInput(_many(name, begun) if begun else _nothing(name))
         return self._responses.explain(begun[0])
 
     def _session(self, stored: StoredSession) -> ExplainedSession:
@@ -515,6 +515,12 @@ class Explainer:
     def _several(self, name: str, keys: Sequence[str]) -> SeveralResponses:
         counted = [part for key in keys for part in ledger.parts_of(self._connection, key)]
         return SeveralResponses(id=name, responses=tuple(grouped_responses(counted)))
+
+
+def _nothing(name: str) -> str:
+    of_agents = "; responses of agents that only progress lines tell of are not counted, so that they have no price"
+    is_response = name.startswith(_OF_RESPONSES)
+    return f"no message, request or session {printable(name)!r}{of_agents if is_response else ''}"
 
 
 def _many(name: str, candidates: Sequence[str]) -> str:

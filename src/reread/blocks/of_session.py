@@ -91,11 +91,18 @@ def heading_of(session: Session) -> HeadingBlock:
         agents=len(session.working_agents),
         branches=len(session.branches),
         unsaid=len(session.every_unsaid),
-        told=tuple(client_facts(session).sentences()),
+        told=(*client_facts(session).sentences(), *_not_counted(session)),
         usage=session.total_usage,
         problems=tuple(session.problems),
         mark=session.mark,
     )
+
+
+def _not_counted(session: Session) -> Iterator[str]:
+    """What progress lines tell of agents is only a part, and often a copy: it is in no total."""
+    number = sum(agent.is_from_progress for agent in session.subagents)
+    if number:
+        yield f"{number} agent{'s' * (number > 1)} known from progress lines only: not in the totals"
 
 
 class SessionBlocks:
@@ -185,8 +192,8 @@ class SessionBlocks:
             description=str(tool_input.get("description") or ""),
             calls=len(agent.tool_calls),
             output_tokens=agent.usage.output_tokens,
-            cost=agent.cost,
-            unpriced_tokens=agent.usage.unpriced_tokens,
+            cost=None if agent.is_from_progress else agent.cost,
+            unpriced_tokens=0 if agent.is_from_progress else agent.usage.unpriced_tokens,
             read_turns=lambda: tuple(self.turn(agent, turn, depth=depth) for turn in agent.turns),
         )
 

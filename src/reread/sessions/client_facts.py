@@ -48,8 +48,6 @@ class ClientFacts(Struct, frozen=True, kw_only=True):
             yield f"worktree: {self.worktree}" + (f" (branch {self.branch})" if self.branch else "")
         if self.relocated:
             yield f"moved to {self.relocated}"
-        if self.continued_in:
-            yield f"continued in session {self.continued_in}"
         if self.derived_from:
             yield f"knows from session {', '.join(self.derived_from)}"
         if self.budget:

@@ -151,6 +151,7 @@ class Session(Conversation):
         """The working directory that the records begin in; the one that it was moved to, or the project of a worktree,
         where a line says so."""
         began = super().project or (self.hint.project_path if self.hint is not None else None)
+        began = began or next((agent.project for agent in self._agents if agent.project), None)
         moved = [record.relocated_cwd for record in self.beside.get(Relocated, ()) if isinstance(record, Relocated)]
         states = (record for record in self.beside.get(WorktreeState, ()) if isinstance(record, WorktreeState))
         made = (state.beside_project for state in states)
@@ -163,6 +164,9 @@ class Session(Conversation):
     def span(self) -> tuple[datetime | None, datetime | None]:
         """The earliest and the latest time in the file, or else in the client's own index."""
         started, ended = super().span
+        if started is None and self.hint is None:
+            spans = [time for agent in self._agents for time in agent.span if time is not None]
+            return (min(spans), max(spans)) if spans else (None, None)
         if started is not None or self.hint is None:
             return started, ended
         began, last = parse_time(self.hint.created), parse_time(self.hint.modified)

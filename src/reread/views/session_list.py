@@ -133,29 +133,25 @@ _HEADER = {
     "cost": "cost",
     "marks": "",
 }
-_WIDE, _MIDDLE = 116, 64
-"""Widths from which more columns are shown; below each, they would leave the title less room than fewer columns do."""
+_WIDE, _TIMED = 116, 80
+"""Widths from which all columns are shown, and from which the time of day is."""
 _DATE = len("2026-11-15")
 _PROJECT, _NARROW_PROJECT = 16, 12
-_DISPENSABLE = ("prompts", "tokens", "project", "marks", "cost")
+_DISPENSABLE = ("prompts", "tokens", "marks", "project", "cost")
 _LEAST_TITLE = 14
 """How many cells a title keeps as long as columns can be dropped instead."""
 
 
 def _columns(width: int) -> list[str]:
     """The columns that fit; a narrow terminal still gets id, time and title."""
-    if width >= _WIDE:
-        return list(_HEADER)
-    if width >= _MIDDLE:
-        return ["id", "when", "project", "title", "cost", "marks"]
-    return ["id", "when", "title"]
+    return list(_HEADER) if width >= _WIDE else ["id", "when", "project", "title", "cost", "marks"]
 
 
 def _row(each: Listed, view: View, now: datetime) -> dict[str, str]:
     row, is_short = each.stored.row, view.width < _WIDE
     return {
         "id": one_line(row.uuid)[:SHORT_ID],
-        "when": when(each.stored.ended, view.timezone)[: _DATE if is_short else None],
+        "when": when(each.stored.ended, view.timezone)[: _DATE if view.width < _TIMED else None],
         "project": shorten(last_part(each.project), _NARROW_PROJECT if is_short else _PROJECT),
         "title": titled(row.title or "", each.stored.mark),
         "prompts": str(row.prompts),
