@@ -379,3 +379,38 @@ def test_the_command_that_applies_a_suggestion_has_the_filters_that_number_it(tm
 
 def test_a_suggestion_for_a_project_of_another_machine_says_so(rough: Asking) -> None:
     assert "is not on this machine" in rough.part("/retro/diff?since=all&n=1").text
+
+
+def form_of(html: str, to: str) -> dict[str, str]:
+    """The fields of the first form whose button says that."""
+    form = next(
+        each for each in re.findall(r"<form class=\"act\".*?</form>", html, re.DOTALL) if f'value="{to}"' in each
+    )
+    fields = re.findall(r"name=\"(\w+)\" value=\"([^\"]*)\"", form)
+    return {name: value.replace("&amp;", "&") for name, value in fields}
+
+
+def test_a_suggestion_is_applied_undone_and_dismissed_from_the_page(tmp_path: Path) -> None:
+    work = tmp_path / "app"
+    work.mkdir()
+    (work / "CLAUDE.md").write_text("# Notes\n")
+    for name, day in DAYS.items():
+        write(troubled(name, cwd=str(work)), tmp_path / "claude" / "projects", day)
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        number = next(n for n in range(1, 9) if RULE in site.get(f"/retro/diff?since=all&n={n}").text)
+        shown = form_of(site.get(f"/retro/diff?since=all&n={number}", {"x-part": "1"}).text, "apply")
+        (work / "CLAUDE.md").write_text("# Notes of mine\n")
+        assert site.post("/retro/act", shown).status_code == 400, "another change than was shown"
+        shown = form_of(site.get(f"/retro/diff?since=all&n={number}", {"x-part": "1"}).text, "apply")
+        answer = site.post("/retro/act", shown)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/retro?since=all")
+        assert RULE in (work / "CLAUDE.md").read_text()
+        page = site.get("/retro?since=all").text
+        assert "no difference yet (0 prompts since)" in page
+        assert site.post("/retro/act", form_of(page, "undo")).status_code == 303
+        assert (work / "CLAUDE.md").read_text() == "# Notes of mine\n"
+        before = form_of(site.get("/retro?since=all").text, "dismiss")
+        assert site.post("/retro/act", before).status_code == 303
+        assert before["key"] not in site.get("/retro?since=all").text
+        assert site.post("/retro/act", before).status_code == 400
+        assert dangers(site.page("/retro?since=all")) == []

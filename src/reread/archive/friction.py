@@ -40,6 +40,11 @@ else:
 _APPLIED, _LOOKS = "applied.jsonl", "retro.jsonl"
 
 
+def friction_notes(home: Path) -> tuple[int, ...]:
+    """The sizes of what was noted, which only grow: an answer made before is out of date when they change."""
+    return tuple((home / name).stat().st_size if (home / name).exists() else 0 for name in (_APPLIED, _LOOKS))
+
+
 def _client_home() -> Path:
     """Where Claude Code keeps the settings for all projects."""
     named = os.environ.get("CLAUDE_CONFIG_DIR", "").strip()

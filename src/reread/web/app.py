@@ -162,6 +162,7 @@ ROUTES = (
     Route("/retro", retro.retro),
     Route("/retro/diff", retro.diff),
     Route("/retro/wrong", retro.judge, methods=["POST"]),
+    Route("/retro/act", retro.act, methods=["POST"]),
     Route("/doctor", doctor.doctor),
     Route("/doctor", doctor.again, methods=["POST"]),
     Route("/secrets", doctor.secrets),

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reread.archive import StoredSession, listing
+from reread.archive.friction import friction_notes
 from reread.archive.friction_report import ORDERS, FrictionGroup, Retro, kind_called, ranked, shown_first
 from reread.errors import BadInput
 from reread.features.friction.detection import FrictionKind, Moment
@@ -44,6 +45,7 @@ from reread.views.retro_report import (
     title,
     weeks_chart,
 )
+from reread.views.retro_wishes import applied_text, wish_text
 from reread.views.text import Style, shorten
 from reread.views.values import View
 
@@ -339,6 +341,12 @@ def retro(request: Request) -> HTMLResponse:
         earlier_weeks=len(found.weeks) - len(weeks),
         rate_text=rate_text,
         changes=[change_text(each, view) for each in found.changes],
+        wishes=[
+            (wish_text(each, view), sections.evidence(found.homes[each.uuid], each.uuid))
+            for each in found.wishes[:MOST_PATTERNS]
+            if each.uuid in found.homes
+        ],
+        applied=[(applied_text(each, view), each.applied.draft.key) for each in found.applied],
         left_out={_SWITCHES[name]: words for name, words in left_out(found).items()},
         said=_verdict(request, shown),
         is_open=bool(form["kind"]),
@@ -366,7 +374,15 @@ def diff(request: Request) -> HTMLResponse:
     except BadInput as error:
         lines, problem = [], str(error)
     command = _applying(form, span, number)
-    values = {"lines": lines[:MOST_DIFF_LINES], "number": number, "problem": problem, "command": command}
+    values = {
+        "lines": lines[:MOST_DIFF_LINES],
+        "number": number,
+        "problem": problem,
+        "command": command,
+        "key": found.suggestions[number - 1].key,
+        "seen": _digest(lines) if len(lines) <= MOST_DIFF_LINES else "",
+        "filters": _query(form),
+    }
     return pages.part(request, "retro_diff.html", "What it would change", f"/retro?{_query(form)}", **values)
 
 
@@ -412,7 +428,7 @@ def _found(site: pages.Site, form: Mapping[str, str], span: str, stored: StoredS
     switches = tuple(bool(form[name]) for name in ("agents", "unsure", "wrong"))
     session = stored.row.uuid if stored is not None else None
     return site.library.answer(
-        ("retro", hour, kind, switches, session),
+        ("retro", hour, kind, switches, session, friction_notes(site.library.settings.home)),
         lambda archive: archive.friction.retro(
             hour,
             session,
@@ -457,6 +473,40 @@ def _verdict(request: Request, shown: Sequence[Hurt]) -> MomentVerdict | None:
         is_wrong=is_wrong,
         has_group=any(hurt.kind == kind for hurt in shown),
     )
+
+
+def _digest(lines: Iterable[str]) -> str:
+    """Names a diff, so that only the change that was shown is made."""
+    return sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+async def act(request: Request) -> Response:
+    """Applies a suggestion, leaves it out from now on, or takes an applied one out again."""
+    form = await pages.form(request)
+    key, to, back, seen = (form.get(name, [""])[0] for name in ("key", "to", "back", "seen"))
+    known = {name: value for name, value in parse_qsl(back) if name in FIELDS}
+    await run_in_threadpool(_act, pages.site_of(request), key, to, {name: known.get(name, "") for name in FIELDS}, seen)
+    return RedirectResponse(f"/retro?{urlencode(known)}", status_code=303)
+
+
+def _act(site: pages.Site, key: str, to: str, form: Mapping[str, str], seen: str) -> None:
+    stored = site.library.find(form["session"]) if form["session"] else None
+    suggestions = _found(site, form, form["since"] or _usual_span(site, stored), stored).suggestions
+    with site.library.archive() as archive:
+        listed = [(each.draft.key, each) for each in archive.friction.applied()] if to == "undo" else []
+        applied = next((each for name, each in listed if name == key), None)
+        each = next((each for each in suggestions if each.key == key), None)
+        if applied is not None:
+            archive.friction.undo(archive.friction.undoing(applied))
+        elif each is not None and to == "dismiss":
+            archive.friction.dismiss(each)
+        elif each is not None and to == "apply":
+            plan = archive.friction.planned(each)
+            if _digest(plan.diff()) != seen:
+                raise BadInput("the file is no longer as it was when the change was shown; look at it again")
+            archive.friction.apply(plan)
+        else:
+            raise BadInput("there is no such suggestion any more")
 
 
 async def judge(request: Request) -> Response:
