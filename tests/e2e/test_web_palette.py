@@ -52,6 +52,24 @@ def test_a_few_letters_lead_to_a_session_a_project_a_text_or_a_command(opened: O
     page.wait_for_url("**/usage?project=*harbour*")
 
 
+def test_words_are_marked_texts_stand_by_session_and_a_sign_asks_for_commands(opened: Opened) -> None:
+    page = opened.go("/usage?since=all")
+    offers = page.locator(".palette li")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("new")
+    texts = offers.filter(has=page.locator(".kind", has_text="text"))
+    expect(texts).to_have_count(3)
+    expect(texts.first.locator("mark").first).to_have_text("new")
+    expect(texts.first.locator(".about")).to_contain_text(re.compile(r"(harbour|zoo|farm) · \d{4}-\d\d-\d\d"))
+    page.keyboard.press("Control+a")
+    page.keyboard.type("> usage")
+    expect(offers.first).to_contain_text("Go to Usage")
+    expect(offers.filter(has_not=page.locator(".kind", has_text="command"))).to_have_count(0)
+    assert not findings(page)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/usage")
+
+
 def test_the_field_of_the_header_answers_while_one_types_and_markup_is_text(opened: Opened) -> None:
     page = opened.go("/sessions")
     page.locator(".quick input").press_sequentially("goose")

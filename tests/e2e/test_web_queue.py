@@ -161,3 +161,14 @@ def test_the_browser_notifies_from_another_page(queue: tuple[Opened, BrowserCont
     page = opened.go("/live")
     page.get_by_role("button", name="Notify me").click()
     expect(page.get_by_role("button", name="Notify me")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_digit_answers_and_the_header_of_another_page_hears_of_it(queue: tuple[Opened, BrowserContext]) -> None:
+    opened, context = queue
+    start(opened, "the only one")
+    other = context.new_page()
+    other.goto(f"{opened.server.base}/sessions")
+    expect(other.locator(".waiting-count")).to_have_text("1")
+    opened.page.keyboard.press("2")
+    expect(opened.page.locator(".ask")).to_have_count(0)
+    expect(other.locator(".waiting-count")).to_be_hidden()

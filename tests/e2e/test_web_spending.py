@@ -57,6 +57,22 @@ def test_one_key_leads_from_the_cost_to_where_it_went(opened: Opened) -> None:
     expect(page.locator(".turn-costs")).to_be_hidden()
 
 
+@pytest.mark.parametrize(
+    "opened", [{}, {"viewport": {"width": 390, "height": 844}}], indirect=True, ids=["desk", "phone"]
+)
+def test_subagents_are_lanes_that_lead_to_their_conversations(opened: Opened) -> None:
+    page = opened.go(f"/s/{FORKED}")
+    page.locator(".figures a[href='#agents']").click()
+    lane = page.locator(".lanes li")
+    expect(lane).to_have_count(1)
+    expect(lane).to_contain_text("ask the keeper")
+    expect(lane).to_contain_text("started by turn 1")
+    assert not findings(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    lane.locator("a").first.click()
+    expect(page.locator("details.agent .words", has_text="the keeper says it is the wick")).to_be_in_viewport()
+
+
 def test_the_focused_view_has_prompts_and_last_answers(opened: Opened) -> None:
     page = opened.go(f"/s/{FORKED}")
     calls = page.locator(".calls").first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,29 @@ def test_any_moment_is_reached_by_key_and_by_mouse_and_the_files_are_as_they_wer
     expect(page.locator(".key-told")).to_have_text("this is the first moment")
     slider.press("Escape")
     expect(bar).to_be_hidden()
+
+
+def test_the_track_reads_on_hover_moves_on_drag_and_plays(opened: Opened) -> None:
+    page = opened.go("/s/poet")
+    page.keyboard.press("T")
+    bar, box = page.locator("#time"), page.locator(".track svg").bounding_box()
+    assert box is not None
+    expect(page.locator(".track .prompt")).to_have_count(2)
+    expect(page.locator(".track polygon")).to_have_attribute("points", re.compile("1000,60$"))
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] - 1, middle)
+    expect(bar.locator(".what")).to_have_text("answer, in turn 2")
+    page.mouse.move(box["x"] + 1, middle - 300)
+    expect(bar.locator(".what")).to_have_text("prompt 1")
+    page.mouse.move(box["x"] + 1, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 1, middle)
+    page.mouse.up()
+    expect(page.get_by_label("A moment of this session")).to_have_value(re.compile("[1-9]"))
+    page.get_by_label("A moment of this session").fill("0")
+    page.get_by_label("Play, a turn a second").click()
+    expect(bar.locator(".what")).to_have_text("prompt 2")
+    expect(page.get_by_label("Play, a turn a second")).to_have_attribute("aria-pressed", "false")
 
 
 def test_files_changed_are_rows_that_open_their_diff(opened: Opened) -> None:

@@ -122,6 +122,11 @@ def queue_of(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any
     return {"queue": waiting, "answered": answered}
 
 
+def waiting(request: Request) -> Response:
+    """How many questions wait, for the header of every page."""
+    return Response(str(request.app.state.waiting()), media_type="text/plain")
+
+
 async def approvals(request: Request) -> Response:
     """The queue and the log as JSON for `reread approvals`, with sessions that may wait in terminals of their own."""
     site = pages.site_of(request)

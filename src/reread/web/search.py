@@ -222,6 +222,8 @@ class Offer(NamedTuple):
     title: str
     about: str
     href: str
+    session: str = ""
+    """The session of a text; texts of one session follow each other."""
 
 
 def palette(request: Request) -> Response:
@@ -242,9 +244,13 @@ def _sessions(archive: Archive, words: list[str]) -> Iterator[Offer]:
     for stored in listing.having_words(archive.inner.connection, words, MOST_SESSIONS):
         row = stored.row
         title = ("★ " if stored.mark.starred else "") + (row.title or "(no title)")
-        ended = f"{stored.ended:%Y-%m-%d}" if stored.ended else ""
-        about = " · ".join(part for part in (last_part(row.project) or "", ended) if part)
-        yield Offer("session", title[:120], about, f"/s/{link_name(stored)}")
+        yield Offer("session", title[:120], " · ".join(_place(stored)), f"/s/{link_name(stored)}")
+
+
+def _place(stored: StoredSession) -> list[str]:
+    """The project and the last day of a session."""
+    day = f"{stored.ended:%Y-%m-%d}" if stored.ended else ""
+    return [part for part in (last_part(stored.row.project) or "", day) if part]
 
 
 def _projects(archive: Archive, words: list[str]) -> Iterator[Offer]:
@@ -263,18 +269,26 @@ def _hits(site: pages.Site, typed: str, offered: set[str]) -> list[Offer]:
 
     def ask(archive: Archive) -> list[Offer]:
         answer = archive.text.search(typed, DEFAULT_FIELDS, Filter(), MOST_HITS + MOST_SESSIONS, suggests=False)
-        return [
-            Offer(
-                "text",
-                _words(snippet(hit.text, answer.terms, _OFFER_WIDTH)),
-                f"{hit.field.value} · {hit.session.row.title or '(no title)'}"[:80],
-                f"/s/{link_name(hit.session)}"
-                + pages.query({"q": typed, "at": anchor(hit.uuid) if hit.uuid else ""})
-                + (f"#{anchor(hit.uuid)}" if hit.uuid else ""),
-            )
+        hits = [
+            hit
             for hit in (*answer.hits, *answer.nearest)
             if hit.field is not Field.TITLE or f"/s/{link_name(hit.session)}" not in offered
         ][:MOST_HITS]
+        return [
+            Offer(
+                "text",
+                _words(snippet(shown.hit.text, answer.terms, _OFFER_WIDTH)),
+                " · ".join(
+                    (shown.hit.field.value, (group.session.row.title or "(no title)")[:60], *_place(group.session))
+                ),
+                f"/s/{link_name(group.session)}"
+                + pages.query({"q": typed, "at": shown.anchor})
+                + (f"#{shown.anchor}" if shown.anchor else ""),
+                link_name(group.session),
+            )
+            for group in _groups(hits, answer.terms)
+            for shown in group.hits
+        ]
 
     try:
         return site.library.answer(("palette", typed), ask)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from bisect import bisect_right
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -29,8 +30,9 @@ from reread.views.retro_report import kinds_line
 
 from . import pages
 from .archive_pool import PooledArchive, link_name
+from .lanes import lanes_of
 from .live import going_of
-from .paging import FIRST_STEPS, branch_rows
+from .paging import FAILURES, FIRST_STEPS, branch_rows
 from .retro import friction_marks
 from .session_view import (
     SessionView,
@@ -92,6 +94,7 @@ def show(request: Request) -> Response:
             project=pooled.stored.row.project or "",
             cost=pooled.stored.row.nanodollars,
             unpriced=pooled.stored.row.unpriced_tokens,
+            agents=pooled.stored.row.subagents,
             own_title=lead.title,
             tag_names=tag_names(pages.site_of(request).library),
             branch=branch_pages.name,
@@ -255,6 +258,13 @@ def cost(request: Request) -> Response:
         return pages.part(request, "spending.html", "Where the money went", f"/s/{pooled.name}", **values)
 
 
+def agents(request: Request) -> Response:
+    """The subagents as lanes over time."""
+    with _viewed(request) as (view, pooled):
+        values = {"lanes": lanes_of(view.session), "name": pooled.name}
+        return pages.part(request, "lanes.html", "Subagents", f"/s/{pooled.name}", **values)
+
+
 def _took(lead: parts.Page) -> str:
     """From its first line to its last."""
     seconds = (lead.ended - lead.started).total_seconds() if lead.started and lead.ended else 0.0
@@ -328,7 +338,13 @@ def points_in(view: SessionView, request: Request) -> Response:
     branch = view.branch(pages.value(request, "branch"))
     places = branch.places
     points = _thinned(view.timeline(branch.name))
-    found = [_document(point, places[anchor(point.uuid)].piece) for point in points if anchor(point.uuid) in places]
+    known = [(point, places[anchor(point.uuid)].piece) for point in points if anchor(point.uuid) in places]
+    found = [_document(point, piece) for point, piece in known]
+    ticks = [mark for mark in branch.marks if mark.what in FAILURES or mark.what == "compacted"]
+    by_anchor, starts = {each["to"]: each for each in found}, [piece for _, piece in known]
+    for mark in ticks:
+        near = by_anchor.get(mark.anchor) or found[max(0, bisect_right(starts, mark.piece) - 1)] if found else {}
+        near["tick"] = mark.what
     return Response(msgspec.json.encode(found), media_type="application/json")
 
 
@@ -347,6 +363,8 @@ def _document(point: TimelinePoint, piece: int) -> dict[str, Any]:
         "turn": point.turn,
         "what": point.what[:60],
         "context": tokens(point.context),
+        "size": point.context,
+        "spent": point.nanodollars,
         "cost": money(nano(point.nanodollars), is_partial=point.is_partial),
     }
 

@@ -309,7 +309,10 @@ def _name(chart: Chart, number: int, field: Box) -> str:
     beside = breadth(value, SMALL) * _WIDER + 7
     label = chart.labels[number]
     has_both = room - beside > _SHORTEST_NAME
-    name = fit_name(label, (room - beside if has_both else room) / _BOLDER, SMALL)
+    # Of a short name both ends would be left: "e…ent"; its beginning says more.
+    name = (fit_name if room > _SHORTEST_NAME * 2 else fit)(
+        label, (room - beside if has_both else room) / _BOLDER, SMALL
+    )
     return text(field.left, field.top + 13, name, size=SMALL, bold=True, after=value if has_both else "")
 
 

@@ -98,7 +98,10 @@
     const open = all(".ask:not(.question)");
     const button = event.key === "Escape" ? one(".say .stop:not(:disabled)")
       : open.length === 1 && all(".ask").length === 1 && {a: one("button[value=allow]", open[0]), d: one("button[value=deny]", open[0])}[event.key];
-    if (button) { event.preventDefault(); button.click(); }
+    // A digit takes the answer at that place; a question's answer is sent by its button.
+    const asked = all(".ask"), digit = asked.length === 1 && /^[1-9]$/.test(event.key) && +event.key;
+    const chosen = digit && all(asked[0].matches(".question") ? ".choice:not(.own) input" : ".actions > button[name=decision], .deny > button", asked[0]).filter(each => each.checkVisibility())[digit - 1];
+    if (button || chosen) { event.preventDefault(); (button || chosen).click(); }
   });
 
   // One run.

@@ -29,6 +29,11 @@
   ].map(each => ({kind: "command", ...each}));
 
   let offers = [], at = 0, running = null, shownFor = null, hurried = null, isSearch = false;
+  // A title with the typed words marked.
+  const marked = text => {
+    const words = field.value.replace(/^>/, "").trim().split(/\s+/).filter(Boolean).map(word => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    return words.length ? text.split(new RegExp(`(${words.join("|")})`, "i")).map((part, at) => at % 2 ? Object.assign(document.createElement("mark"), {textContent: part}) : part) : [text];
+  };
   const show = () => {
     list.replaceChildren(...offers.map((offer, number) => {
       const row = document.createElement("li");
@@ -36,8 +41,11 @@
       row.setAttribute("role", "option");
       row.setAttribute("aria-selected", String(number === at));
       for (const [name, text] of [["kind", offer.kind], ["title", offer.title], ["about", offer.about]]) {
-        row.append(Object.assign(document.createElement("span"), {className: name, textContent: text, dir: "auto"}));
+        const part = Object.assign(document.createElement("span"), {className: name, dir: "auto"});
+        part.append(...name === "title" ? marked(text) : [text]);
+        row.append(part);
       }
+      row.classList.toggle("same", number > 0 && offer.session && offer.session === offers[number - 1].session);
       return row;
     }));
     field.setAttribute("aria-activedescendant", offers.length ? `offer-${at}` : "");
@@ -46,9 +54,10 @@
     told.textContent = offers.length ? "" : "Nothing has that.";
   };
   const look = async () => {
-    const words = field.value.trim(), parts = words.toLowerCase().split(/\s+/);
+    const words = field.value.trim(), isCommand = words.startsWith(">"), parts = words.replace(/^>\s*/, "").toLowerCase().split(/\s+/);
     const own = commands().filter(each => parts.every(part => `${each.title} ${each.about}`.toLowerCase().includes(part)));
     if (running) running.abort();
+    if (isCommand) { running = null; told.textContent = ""; offers = own; at = 0; shownFor = words; show(); if (hurried) choose(0, hurried.isNew); return; }
     const mine = running = new AbortController();
     const slow = setTimeout(() => { told.textContent = "Looking …"; }, 400);
     const asked = ask(`/palette?${new URLSearchParams({q: words})}`, {signal: mine.signal}).then(answer => answer.ok ? answer.json() : null);

@@ -21,8 +21,10 @@
   };
   fold.addEventListener("toggle", () => layout.classList.toggle("shows-costs", fold.open));
   layout.addEventListener("grew", () => { delete fold.dataset.loaded; if (fold.open) fold.dispatchEvent(new Event("toggle")); });
+  layout.addEventListener("grew", () => { const lanes = one("#agents", layout); if (lanes) { delete lanes.dataset.loaded; if (lanes.open) lanes.dispatchEvent(new Event("toggle")); } });
   layout.addEventListener("click", event => {
-    if (event.target.closest("a[href='#branches']")) one(".branch-list details", layout).open = true;
+    const place = event.target.closest("a[href='#branches'], a[href='#agents']");
+    if (place) one(`${place.hash} details, details${place.hash}`, layout).open = true;
     if (event.ctrlKey || event.metaKey || !event.target.closest(".figures a.cost")) return;
     event.preventDefault();
     toggle(true);

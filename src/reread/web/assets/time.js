@@ -9,12 +9,12 @@
   let points = null, shownFor = null;
 
   const here = () => points[+range.value];
-  const tell = () => {
-    const point = here(), when = one(".when", bar), what = point.what === "prompt" ? `prompt ${point.turn}` : `${point.what}, in turn ${point.turn}`;
+  const tell = (point = here()) => {
+    const when = one(".when", bar), what = point.what === "prompt" ? `prompt ${point.turn}` : `${point.what}, in turn ${point.turn}`;
     when.dateTime = point.time;
     when.textContent = clock.format(new Date(point.time));
     for (const [name, text] of [["what", what], ["context", point.context], ["cost", point.cost || "$0"]]) one(`.${name}`, bar).textContent = text;
-    range.setAttribute("aria-valuetext", `${when.textContent}, ${what}, context ${point.context}, ${point.cost || "$0"} so far`);
+    if (point === here()) range.setAttribute("aria-valuetext", `${when.textContent}, ${what}, context ${point.context}, ${point.cost || "$0"} so far`);
   };
   const loadFiles = async () => {
     const point = here();
@@ -31,10 +31,41 @@
   };
   const loadSoon = later(loadFiles, 150);
   const lead = later(() => { const point = here(); session.lead(point.to, point.piece, [], false); }, 60);
-  const show = beforeNextFrame(tell);
+  const show = beforeNextFrame(() => tell());
   const changed = () => { show(); lead(); loadSoon(); };
   range.addEventListener("input", changed);
   files.addEventListener("toggle", loadFiles);
+
+  // The track: context as an area, cost as a line, and ticks; hovering reads a moment, dragging moves to it.
+  const track = one(".track", bar), chart = one("svg", track);
+  const draw = () => {
+    const last = Math.max(1, points.length - 1), most = what => Math.max(1, ...points.map(point => point[what]));
+    const [context, cost] = [["size", most("size")], ["spent", most("spent")]].map(([what, top]) => points.map((point, at) => `${(1000 * at / last).toFixed(1)},${(60 - 56 * point[what] / top).toFixed(1)}`));
+    const drawn = (name, given) => { const made = document.createElementNS(chart.namespaceURI, name); for (const [key, value] of Object.entries(given)) made.setAttribute(key, value); return made; };
+    const ticks = points.flatMap((point, at) => point.tick || point.what === "prompt" ? [drawn("line", {class: point.tick || "prompt", x1: 1000 * at / last, x2: 1000 * at / last, y1: point.tick ? 0 : 48, y2: 60, "vector-effect": "non-scaling-stroke"})] : []);
+    chart.replaceChildren(drawn("polygon", {points: `0,60 ${context.join(" ")} 1000,60`}), drawn("polyline", {points: cost.join(" "), "vector-effect": "non-scaling-stroke"}), ...ticks);
+  };
+  const pointed = event => { const box = chart.getBoundingClientRect(); return Math.round((points.length - 1) * Math.min(1, Math.max(0, (event.clientX - box.left) / box.width))); };
+  const drag = event => { range.value = pointed(event); changed(); };
+  track.addEventListener("pointermove", event => { if (event.buttons) drag(event); else tell(points[pointed(event)]); });
+  track.addEventListener("pointerdown", event => { track.setPointerCapture(event.pointerId); drag(event); });
+  track.addEventListener("pointerleave", () => tell());
+  const player = one(".play", bar);
+  let playing = 0;
+  const stop = () => { clearInterval(playing); playing = 0; player.setAttribute("aria-pressed", "false"); player.textContent = "▶"; };
+  const play = () => {
+    const next = points.findIndex((point, at) => at > +range.value && point.what === "prompt");
+    if (next < 0) { stop(); say("this is the last turn"); return; }
+    range.value = next;
+    changed();
+  };
+  player.addEventListener("click", () => {
+    if (playing) { stop(); return; }
+    player.setAttribute("aria-pressed", "true");
+    player.textContent = "❚❚";
+    playing = setInterval(play, 1000);
+    play();
+  });
 
   const pointsNow = () => askData(`${base}/timeline?branch=${branch}`);
   const load = async () => {
@@ -43,8 +74,9 @@
     range.max = Math.max(0, points.length - 1);
     const piece = session.here().piece, at = points.findIndex(point => point.piece >= piece);
     range.value = at < 0 ? range.max : at;
+    draw();
   };
-  const close = () => { bar.hidden = true; opener.setAttribute("aria-expanded", "false"); opener.focus({preventScroll: true}); };
+  const close = () => { stop(); bar.hidden = true; opener.setAttribute("aria-expanded", "false"); opener.focus({preventScroll: true}); };
   const open = async () => {
     if (!bar.hidden) { close(); return; }
     await load();
@@ -67,6 +99,7 @@
     if (bar.hidden) { points = null; return; }
     points = await pointsNow();
     range.max = points.length - 1;
+    draw();
     tell();
   });
   bar.addEventListener("click", event => {

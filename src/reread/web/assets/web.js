@@ -181,6 +181,15 @@
     setTimeout(look, part.dataset.seconds * 1000);
   }
 
+  // How many questions wait, in the header of every page.
+  const badge = one(".waiting-count");
+  const count = async () => {
+    const answer = document.hidden ? null : await ask("/live/waiting", {headers: {}}).catch(() => null);
+    if (answer && answer.ok) { badge.textContent = await answer.text(); badge.hidden = badge.textContent === "0"; }
+    setTimeout(count, 5000);
+  };
+  if (badge) setTimeout(count, 5000);
+
   // During the first sync, a page without content reloads as soon as there is some; others are told when the sync ends.
   const busy = one("[data-busy]"), isBare = Boolean(one("[data-coming]"));
   const look = async () => {
