@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,13 +25,32 @@ pytestmark = [
 ]
 PRESSES = examples(24)
 LARGEST = examples(3)
+COMPOSED = "c0000000-0000-4000-8000-000000000001"
+
+
+def compose(folder: Path, name: str) -> None:
+    """One session as large as the largest that people had: several recorded ones after each other, under new ids."""
+    last, lines = None, []
+    for number, path in enumerate(sorted(CORPUS.rglob("*.jsonl"), key=lambda path: -path.stat().st_size)[:12]):
+        text = re.sub(r"(toolu|msg|req)_(\w+)", rf"\1_{number}x\2", path.read_text("utf-8", "replace"))
+        for line in text.splitlines():
+            entry = json.loads(line) if line.startswith("{") else {}
+            if not entry.get("uuid") or entry.get("isSidechain"):
+                continue
+            renamed = {key: f"{number:04x}{entry[key][4:]}" for key in ("uuid", "parentUuid") if entry.get(key)}
+            entry |= {"parentUuid": last, **renamed, "sessionId": name}
+            last = entry["uuid"]
+            lines.append(json.dumps(entry))
+    (folder / "projects" / "-composed").mkdir(parents=True)
+    (folder / "projects" / "-composed" / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, list[str]]]:
     """A server on an archive of all recordings, and its largest sessions: by bytes, by failures, by agents."""
     home: Path = tmp_path_factory.mktemp("recorded") / "home"
-    with Archive(home, [CORPUS]) as archive:
+    compose(home.parent / "composed", COMPOSED)
+    with Archive(home, [CORPUS, home.parent / "composed"]) as archive:
         archive.sync()
         rows = [each.stored for each in archive.sessions()]
     orders = (lambda each: each.row.bytes, lambda each: each.row.tool_errors, lambda each: each.row.subagents)
@@ -138,3 +159,23 @@ def test_the_head_stays_as_one_line_that_leads_to_what_matters(
     line.locator("[data-stop=failure]").click()
     expect(page.locator(".key-told")).to_contain_text("failure ")
     assert not findings(page)
+
+
+@pytest.mark.parametrize(("size", "most"), [((1440, 900), 300), ((390, 844), 420)], ids=["desk", "phone"])
+def test_the_first_screen_is_light_and_begins_with_the_first_prompt(
+    opened: Opened, recorded: tuple[Served, list[str]], size: tuple[int, int], most: int
+) -> None:
+    page = opened.page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    for address in dict.fromkeys([*recorded[1], f"/s/{COMPOSED}"]):
+        body = page.request.get(f"{opened.server.base}{address}").body()
+        assert body.index(b'<p class="end') <= len(body) <= 150_000, address
+        assert b'src="data:' not in body, "an image has an address of its own"
+        opened.go(address)
+        expect(page.locator(".figures .facts").first).to_be_visible()
+        top = page.locator(".piece").first.bounding_box()
+        assert top is not None
+        assert top["y"] <= most, address
+        expect(page.locator(".map svg")).to_be_attached()
+        for image in page.locator(".pictures img").all():
+            assert image.get_attribute("height")

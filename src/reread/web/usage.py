@@ -292,7 +292,7 @@ def _by_project(site: pages.Site, chosen: UsageFilters) -> tuple[UsageReport, Ca
 def _rows(site: pages.Site, chosen: UsageFilters, report: UsageReport) -> list[dict[str, Any]]:
     """The rows of the table; if grouped by time, newest first."""
     zone = site.settings.timezone
-    rows = reversed(report.rows) if report.by in TIMES else report.rows
+    rows = sorted(reversed(report.rows), key=lambda row: row.key is None) if report.by in TIMES else report.rows
     return [
         {
             "label": row.title or row.key if report.by == "session" and row.key else row_label(report.by, row, zone),
