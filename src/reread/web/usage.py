@@ -292,7 +292,8 @@ def _by_project(site: pages.Site, chosen: UsageFilters) -> tuple[UsageReport, Ca
 def _rows(site: pages.Site, chosen: UsageFilters, report: UsageReport) -> list[dict[str, Any]]:
     """The rows of the table; if grouped by time, newest first."""
     zone = site.settings.timezone
-    rows = sorted(reversed(report.rows), key=lambda row: row.key is None) if report.by in TIMES else report.rows
+    timed = [row for row in report.rows[::-1] if row.key is not None]
+    rows = [*timed, *(row for row in report.rows if row.key is None)] if report.by in TIMES else report.rows
     return [
         {
             "label": row.title or row.key if report.by == "session" and row.key else row_label(report.by, row, zone),
