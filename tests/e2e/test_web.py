@@ -755,10 +755,11 @@ def test_on_a_phone_the_list_comes_soon_and_what_is_seldom_asked_for_on_demand(o
     assert first["y"] < 300
     expect(page.get_by_label("Title")).to_be_visible()
     room, cost = page.locator(".list a.row").first.evaluate("""row => {
-        const [title, sub, cost] = [".title", ".sub", ".cost"].map(each => row.querySelector(each));
-        const free = sub.clientWidth - title.clientWidth - cost.clientWidth;
+        const [title, cost] = [".title", ".cost"].map(each => row.querySelector(each)), look = getComputedStyle(row);
+        const room = row.clientWidth - parseFloat(look.paddingLeft) - parseFloat(look.paddingRight);
+        const free = room - title.clientWidth - cost.clientWidth;
         cost.textContent = "";
-        return [free, sub.clientWidth - title.clientWidth];
+        return [free, room - title.clientWidth];
     }""")
     assert room < 12, "a title has what its cost leaves"
     assert cost == 0, "or all, where no price is known"
