@@ -142,6 +142,7 @@ def test_a_session_that_grew_is_taken_in_without_what_other_commands_need(tmp_pa
 
 
 WRITERS = {
+    "fix_hook": "one line of JSON in ASCII",
     "options": "prints lines, text and JSON, and lets nothing of them through that a terminal obeys",
     "streams": "the same for standard error",
     "event_printer": "events and questions through the screen, which makes every text of theirs harmless",

@@ -168,7 +168,9 @@ def _newline(text: str) -> str:
 
 EVENT, COMPACTING_EVENT, ASKING_EVENT = "SessionEnd", "PreCompact", "PermissionRequest"
 """A compaction may rewrite the transcript in place (2.1.327): what it had until then is imported before."""
-_ACTIONS = {EVENT: "run", COMPACTING_EVENT: "run", ASKING_EVENT: "ask"}
+FAILED_EVENT = "PostToolUseFailure"
+"""What `PostToolUse` is for a call that worked (2.1.197, 2.1.327)."""
+_ACTIONS = {EVENT: "run", COMPACTING_EVENT: "run", ASKING_EVENT: "ask", FAILED_EVENT: "fix"}
 TIMEOUT = 10
 """Seconds. All hooks of this event share 1.5 unless one asks for more (2.1); Python on a cold disk may need more."""
 ASKING_TIMEOUT = 86_400
@@ -185,15 +187,14 @@ class Entries(NamedTuple):
     status_line: Json | None
     asking: Json | None = None
     """The hook that brings dialogs into the queue."""
+    fixing: Json | None = None
+    """The hook that says what worked after an error."""
 
     @property
     def hooks(self) -> dict[str, Json]:
         """By event."""
-        return {
-            EVENT: self.hook,
-            COMPACTING_EVENT: self.hook,
-            **({} if self.asking is None else {ASKING_EVENT: self.asking}),
-        }
+        more = {ASKING_EVENT: self.asking, FAILED_EVENT: self.fixing}
+        return {EVENT: self.hook, COMPACTING_EVENT: self.hook, **{at: each for at, each in more.items() if each}}
 
 
 def entries_running(program: list[str], options: list[str], home: list[str], *, is_windows: bool) -> Entries:
@@ -213,7 +214,7 @@ def entries_running(program: list[str], options: list[str], home: list[str], *, 
         return {"type": "command", "command": shlex.join(words), "timeout": timeout}
 
     line = {"type": "command", "command": shlex.join([*program, "statusline", *home])}
-    return Entries(hook("run", options, TIMEOUT), line, hook("ask", home, ASKING_TIMEOUT))
+    return Entries(hook("run", options, TIMEOUT), line, hook("ask", home, ASKING_TIMEOUT), hook("fix", home, TIMEOUT))
 
 
 class ClientSettings:
@@ -247,6 +248,11 @@ class ClientSettings:
         """Our hook that brings dialogs into the queue, if it is installed."""
         return self._hook_of(ASKING_EVENT)
 
+    @property
+    def fixing(self) -> Json | None:
+        """Our hook that says what worked after an error, if it is installed."""
+        return self._hook_of(FAILED_EVENT)
+
     def _hook_of(self, event: str) -> Json | None:
         return next((hook for found, _, _, hook in self._ours() if found == event), None)
 
@@ -259,7 +265,7 @@ class ClientSettings:
 
     @property
     def is_ours_there(self) -> bool:
-        return self.hook is not None or self.asking is not None or self.status_line == "ours"
+        return any(self._hook_of(event) is not None for event in _ACTIONS) or self.status_line == "ours"
 
     @property
     def are_hooks_off(self) -> bool:
@@ -336,7 +342,7 @@ class ClientSettings:
         line = self.values["statusLine"] if self.status_line == "ours" else None
         if self.hook is None:
             return False
-        made = before.with_entries(Entries(self.hook, None, self.asking))
+        made = before.with_entries(Entries(self.hook, None, self.asking, self.fixing))
         return self.text in (made.text, made.with_entries(Entries(self.hook, line)).text)
 
     def _without_hook(self, event: str, group: int, position: int, before: ClientSettings | None) -> ClientSettings:

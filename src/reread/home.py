@@ -147,6 +147,10 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
+FIXES = "fixes.json"
+"""What the hook of `hook install --fixes` looks up."""
+
+
 def write_durably(path: Path, text: str) -> None:
     """Writes a small file that only this user can read and that is whole at every moment, even after a power cut."""
     part = path.with_name(f"{path.name}.part")

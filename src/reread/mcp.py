@@ -369,6 +369,26 @@ def _decisions(memory: Memory, arguments: Decisions) -> str:
     return views.mcp_text.decisions_text(found, arguments.where(memory), memory.recall)
 
 
+class Fix(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    error: Annotated[str, Meta(description="what it printed")]
+
+
+def _fix(memory: Memory, arguments: Fix) -> str:
+    with memory.opened() as archive:
+        found = archive.friction.fixes(arguments.error, without=memory.running, sources=memory.sources)
+    return views.mcp_text.commands_text(found, "worked after this error", memory.recall)
+
+
+class How(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    command: Annotated[str, Meta(description="its words")]
+
+
+def _how(memory: Memory, arguments: How) -> str:
+    with memory.opened() as archive:
+        found = archive.friction.runs(arguments.command, without=memory.running, sources=memory.sources)
+    return views.mcp_text.commands_text(found, "was run with these words", memory.recall)
+
+
 _TABLE: list[tuple[str, str, str, type[Struct], Callable[..., str]]] = [
     (
         "search",
@@ -408,6 +428,20 @@ _TABLE: list[tuple[str, str, str, type[Struct], Callable[..., str]]] = [
         "Questions with options that Claude put to the user in past sessions, and what the user answered.",
         Decisions,
         _decisions,
+    ),
+    (
+        "fix",
+        "What worked after an error",
+        "Which command worked after an error in past sessions.",
+        Fix,
+        _fix,
+    ),
+    (
+        "how",
+        "How a command was run",
+        "How past sessions ran a command, and how often it worked.",
+        How,
+        _how,
     ),
 ]
 

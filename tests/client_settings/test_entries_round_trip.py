@@ -55,6 +55,8 @@ def with_entries(values: dict[str, Any], entries: Entries) -> dict[str, Any]:
     ours = {event: [*hooks.get(event, []), GROUP] for event in ("SessionEnd", "PreCompact")}
     if entries.asking is not None:
         ours["PermissionRequest"] = [*hooks.get("PermissionRequest", []), {"hooks": [entries.asking]}]
+    if entries.fixing is not None:
+        ours["PostToolUseFailure"] = [*hooks.get("PostToolUseFailure", []), {"hooks": [entries.fixing]}]
     changed = {**values, "hooks": {**hooks, **ours}}
     return changed if entries.status_line is None else {"statusLine": entries.status_line, **changed}
 
@@ -86,7 +88,9 @@ def test_removing_needs_no_memory_unless_a_container_was_empty_before(text: str,
     before = ClientSettings(text, "settings.json")
     hooks = before.values.get("hooks", {"": 0})
     assume(before.values and hooks)
-    assume(all(hooks.get(event, [0]) for event in ("SessionEnd", "PreCompact", "PermissionRequest")))
+    assume(
+        all(hooks.get(event, [0]) for event in ("SessionEnd", "PreCompact", "PermissionRequest", "PostToolUseFailure"))
+    )
     assert before.with_entries(entries).without_entries(None).text == text
 
 

@@ -20,7 +20,7 @@ from mcp.asking import Asked, asking
 from reread import __version__
 from reread.mcp import VERSIONS, Server, Tool
 
-NAMES = ["search", "read", "sessions", "file", "decisions"]
+NAMES = ["search", "read", "sessions", "file", "decisions", "fix", "how"]
 
 
 @pytest.fixture
@@ -86,12 +86,14 @@ def test_every_tool_has_a_schema_that_says_what_may_be_given_and_little_else(las
         "sessions": [],
         "file": ["path"],
         "decisions": [],
+        "fix": ["error"],
+        "how": ["command"],
     }
     for schema in schemas.values():
         assert (schema["type"], schema["additionalProperties"]) == ("object", False)
         assert all("type" in each for each in schema["properties"].values())
     assert next(iter(schemas["search"]["properties"])) == "query"
-    assert len(json.dumps(tools)) < 4_500, "it stands in front of every conversation"
+    assert len(json.dumps(tools)) < 5_000, "it stands in front of every conversation"
 
 
 @pytest.mark.parametrize("method", ["server/discover", "resources/list", "prompts/list", "tools", ""])

@@ -32,10 +32,13 @@ if TYPE_CHECKING:
 
     from reread.ingest import Report, second_phase
 
+    from . import known_commands
     from .inner import InnerArchive
+    from .known_commands import KnownCommand
     from .listing import SessionName
 else:
     second_phase = lazy.module("reread.ingest.second_phase")
+    known_commands = lazy.module("reread.archive.known_commands")
 
 _APPLIED, _LOOKS = "applied.jsonl", "retro.jsonl"
 
@@ -63,6 +66,18 @@ class ArchiveFriction:
 
     def __repr__(self) -> str:
         return f"<friction of {self._archive!r}>"
+
+    def fixes(self, error: str, base: Filter | None = None, **filters: Unpack[FilterOptions]) -> list[KnownCommand]:
+        """The commands that worked after this error in past sessions, the most frequent first."""
+        return known_commands.fixes(self._archive, text_of(error, "the error"), make_filter(base, filters))
+
+    def runs(self, words: str, base: Filter | None = None, **filters: Unpack[FilterOptions]) -> list[KnownCommand]:
+        """The commands with all these words that past sessions ran, and how often they worked."""
+        return known_commands.runs(self._archive, text_of(words, "the command"), make_filter(base, filters))
+
+    def keep_fixes(self, session: str | None = None) -> None:
+        """Writes what the hook of `hook install --fixes` looks up; with `session`, adds what that one shows."""
+        known_commands.keep_fixes(self._archive, session)
 
     def retro(
         self,

@@ -121,7 +121,10 @@ def _sync(config: Config, transcript: str | None) -> list[str]:
         path = Path(transcript) if transcript else None
         if path and path.is_file() and not any(is_below(path, source) for source in archive.sources):
             archive.inner.sources = (*archive.sources, _source_of(path))
-        return [str(problem) for problem in archive.sync().problems]
+        found = [str(problem) for problem in archive.sync().problems]
+        if path is not None:
+            archive.friction.keep_fixes(path.stem)
+        return found
 
 
 def _source_of(transcript: Path) -> Path:
@@ -165,7 +168,9 @@ a PreCompact hook, since a compaction may rewrite a transcript; `remove` removes
 whether they are installed and what they did. Both show the change and ask first. The rest of the file is not
 touched, and a copy is kept beside it (.reread-backup). The hook returns at once and works in the background,
 before a compaction when it has imported. With `--approvals` a second hook brings the dialogs of Claude Code's own
-screen into `reread approvals` and the page Live while `reread serve` runs; they can be answered in either place."""
+screen into `reread approvals` and the page Live while `reread serve` runs; they can be answered in either place.
+With `--fixes` a hook says, when a shell command fails, which command worked after the same error in at least two
+past sessions, and is silent otherwise."""
 ACTIONS = ("status", "install", "remove")
 HIDDEN = ("run", "take", "ask")
 """Internal actions: what Claude Code starts when a session ends, the background process that this starts, and what
@@ -189,6 +194,7 @@ def hook_parser() -> options.Parser:
     made.add_argument(
         "--approvals", action="store_true", help="also bring its permission dialogs into `reread approvals`"
     )
+    made.add_argument("--fixes", action="store_true", help="also say what worked in past sessions when a command fails")
     made.add_argument("--yes", action="store_true", help="do not ask")
     return made
 
@@ -233,7 +239,7 @@ def _entries(args: argparse.Namespace, config: Config) -> client_settings.Entrie
     arguments = [*home, *(sources if are_sources_told else [])]
     made = client_settings.entries_running(_program(), arguments, home, is_windows=sys.platform == "win32")
     line, asking = made.status_line if args.statusline else None, made.asking if args.approvals else None
-    return client_settings.Entries(made.hook, line, asking)
+    return client_settings.Entries(made.hook, line, asking, made.fixing if args.fixes else None)
 
 
 def _program() -> list[str]:
@@ -245,7 +251,7 @@ def _program() -> list[str]:
 def _make(args: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange) -> int:
     """Shows the change and makes it if the person agrees."""
     if args.yes:
-        file.write(change)
+        _write(args, config, file, change)
         _report(args, config, file, change, is_done=True)
         return 0
     if args.json or not sys.stdin.isatty():
@@ -256,9 +262,16 @@ def _make(args: argparse.Namespace, config: Config, file: SettingsFile, change: 
     tell_lines("Make this change? [y/N] ", end="")
     is_agreed = sys.stdin.readline().strip().lower() in ("y", "yes")
     if is_agreed:
-        file.write(change)
+        _write(args, config, file, change)
     options.print_lines(_outcome(args, file, change) if is_agreed else ["nothing was changed"])
     return 0
+
+
+def _write(args: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange) -> None:
+    file.write(change)
+    if args.action == "install" and args.fixes:
+        with unsynced_archive(config, to_import=True) as archive:
+            archive.friction.keep_fixes()
 
 
 def _report(
@@ -346,6 +359,7 @@ def _document(
         "command": None if settings.hook is None else client_settings.command_of(settings.hook),
         "statusline": settings.status_line,
         "approvals": settings.asking is not None,
+        "fixes": settings.fixing is not None,
         "hooks_disabled": settings.are_hooks_off,
         "changed": is_done,
         "diff": "".join(f"{line}\n" for line in _diff(file, change)) if change else "",

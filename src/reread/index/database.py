@@ -11,7 +11,7 @@ from pathlib import Path
 from types import NoneType
 
 from reread.errors import NewerArchive, StoreError
-from reread.home import make_home
+from reread.home import FIXES, make_home, write_durably
 
 from .schema import VERSION, create
 
@@ -267,6 +267,8 @@ def last_set_aside(home: Path) -> str | None:
 
 def remove_set_aside(home: Path) -> None:
     """Removes databases that were set aside: they still contain what was forgotten."""
+    if (home / FIXES).exists():  # it may have commands of what is forgotten; the next session fills it again
+        write_durably(home / FIXES, "{}")
     for path in home.glob(f"{FILE_NAME}*.damaged-*"):
         if not path.is_dir():  # a folder in the place of the database, which a rebuild set aside
             path.unlink()

@@ -28,6 +28,7 @@ from .values import when
 
 if TYPE_CHECKING:
     from reread.archive.file_history import TouchedFile
+    from reread.archive.known_commands import KnownCommand
     from reread.archive.listing import Listed
     from reread.archive.text_search import Hit, SearchAnswer
 
@@ -174,6 +175,18 @@ def _hit(hit: Hit, terms: Sequence[Findable], recall: Recall) -> str:
 
 def _folder(project: str | None, recall: Recall) -> str:
     return recall.line(last_part(project), _TITLE)
+
+
+def commands_text(found: Sequence[KnownCommand], what: str, recall: Recall) -> str:
+    if not found:
+        return f"No past session has a command that {what}."
+    lines = [
+        f"- `{recall.line(each.command, _PROMPT)}` worked {count(each.worked, 'time')}"
+        + (f", failed {count(each.failed, 'time')}" if each.failed else "")
+        + f" in {count(len(each.sessions), 'session')}, last {recall.at(each.last)} ({short(each.sessions[0])})"
+        for each in found[:10]
+    ]
+    return "\n".join([f"Commands that {what}. {RECORD}", *lines])
 
 
 def sessions_text(sessions: Sequence[Listed], where: str, recall: Recall) -> str:
