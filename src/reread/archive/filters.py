@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from fnmatch import fnmatch
 from os import PathLike, fspath
 from typing import NamedTuple, TypedDict
 
-from reread import lazy
 from reread.config import zone_called
 from reread.errors import BadInput, printable
 from reread.marks import NO_MOVES, Moves, tag_name
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from reread.marks import Mark
     from reread.sessions import Conversation, Session, ToolCall
 
-_AGO = lazy.pattern(r"(\d{1,5})\s*(mo|[mhdwy])")
-_MONTH = lazy.pattern(r"(\d{4})(?:-(\d\d))?")
+_AGO = re.compile(r"(\d{1,5})\s*(mo|[mhdwy])")
+_MONTH = re.compile(r"(\d{4})(?:-(\d\d))?")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 

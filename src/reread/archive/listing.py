@@ -14,7 +14,6 @@ from math import ceil
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from reread import lazy
 from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
 from reread.home import whole_path
 from reread.index.machines import ids_called, kept_machine, machines, sessions_on
@@ -112,7 +111,7 @@ def _period(path: Path) -> float | None:
     return float(min(days, _FOR_EVER))
 
 
-_WORKTREE = lazy.pattern(r"[/\\]\.(?:claude[/\\])?worktrees[/\\][^/\\]+")
+_WORKTREE = re.compile(r"[/\\]\.(?:claude[/\\])?worktrees[/\\][^/\\]+")
 """Where Claude Code makes worktrees, and where people commonly do. Only the path leads from one to its project."""
 
 

@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from reread import lazy
 from reread.errors import BadInput, NoWords, printable
 from reread.features.search_text import Field
 from reread.index.text_index import (
@@ -36,7 +35,7 @@ ALL_FIELDS = frozenset(Field)
 DEFAULT_FIELDS = ALL_FIELDS - {Field.RESULT}
 
 
-_WORD = lazy.pattern(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 
 
 def folded_words(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +27,7 @@ else:
     exceptions = lazy.module("cryptography.exceptions")
 
 _OWN_KEY = "machine.key"
-_LINE = lazy.pattern(rb"([0-9a-f]{64}) ([0-9a-f]{128})")
+_LINE = re.compile(rb"([0-9a-f]{64}) ([0-9a-f]{128})")
 _PURPOSE = b"reread journal 1\n"
 
 

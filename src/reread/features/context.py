@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread import lazy
 from reread.records import Attachment, Record, parse_or_none
 from reread.records.attachments import (
     AgentListingDelta,
@@ -43,7 +42,7 @@ _BUILT_IN_AGENTS = frozenset(
     {"claude", "claude-code-guide", "Explore", "general-purpose", "output-style-setup", "Plan", "statusline-setup"}
 )
 """Those that no one can take away; clients before 2.1.325 do not say which these are."""
-_HUMP = lazy.pattern(r"_(\w)")
+_HUMP = re.compile(r"_(\w)")
 
 
 class ContextPart(Struct, frozen=True):

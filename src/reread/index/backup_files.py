@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence, Set
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from reread import lazy
 from reread.errors import SafeDamaged
 from reread.safe.pieces import PieceHeader, PiecePlace, seal
 from reread.safe.safe import Safe
@@ -23,7 +23,7 @@ from .safe_reader import SafeReader
 
 SAME = "same"
 """In the header of a piece without bytes: the hash of the piece that has them."""
-_DIGEST = lazy.pattern("[0-9a-f]{64}")
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class KnownPieces:

@@ -8,6 +8,7 @@ then an earlier piece of the same machine has to prove it.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath, PureWindowsPath
@@ -37,8 +38,8 @@ _COUNT, _TIME = 1 << 31, (1 << 63) - 1
 _LONGEST_SHOWN = 200
 _LINKS = 16
 """How many files, one after the other, may have had a path: each of them has its key from the key before."""
-_KEY, _DIGEST = lazy.pattern("[0-9a-f]{32}"), lazy.pattern("[0-9a-f]{64}")
-_WINDOWS = lazy.pattern(r"[A-Za-z]:[\\/]|\\\\|//")
+_KEY, _DIGEST = re.compile("[0-9a-f]{32}"), lazy.pattern("[0-9a-f]{64}")
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|//")
 """How absolute paths begin there: with a drive, or with a server, as those of WSL do."""
 _KINDS = frozenset(map(str, FileKind))
 _ANYWHERE = frozenset({FileKind.TRANSCRIPT, FileKind.SETTINGS, FileKind.BACKUP})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from reread import lazy
 from reread.errors import StoreError
 from reread.home import this_machine, write_durably
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FILE = "machine.json"
 KNOWN = "known_machines.json"
 """What is known of other machines; `exchange/keys.py` writes it."""
-_ID = lazy.pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Machine(NamedTuple):

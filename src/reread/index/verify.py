@@ -7,13 +7,14 @@ SQLite checks the structure of its pages, not their content: from a damaged page
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from reread import lazy, sources
+from reread import sources
 from reread.billing import Prices
 from reread.billing.response import Response
 from reread.errors import RereadError, SafeDamaged, printable
@@ -353,7 +354,7 @@ def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
     )
 
 
-_OF_VALUES = lazy.pattern(r"(?:CHECK constraint failed|[\w-]+ value) in (\w+)")
+_OF_VALUES = re.compile(r"(?:CHECK constraint failed|[\w-]+ value) in (\w+)")
 """Messages of SQLite about values that the definition of a table excludes."""
 _TYPES = {
     "INTEGER": ("integer", "null"),

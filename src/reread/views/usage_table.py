@@ -347,7 +347,7 @@ _FAMILIES = ("opus", "sonnet", "haiku", "fable", "mythos")
 """Each has a hue."""
 _VERSIONS = ("4", "4-1", "4-5", "4-6", "4-7", "4-8", "5", "5-5")
 """Each has a shade; another version has the one that follows from its numbers."""
-_VERSION = lazy.pattern(r"\d{1,2}(?!\d)")
+_VERSION = re.compile(r"\d{1,2}(?!\d)")
 
 
 def model_colour(model: str) -> int:

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from reread import lazy
-
-_WORD = lazy.pattern(r"\w+")
+_WORD = re.compile(r"\w+")
 _BETWEEN_WORDS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 
 

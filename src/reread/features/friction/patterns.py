@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -12,7 +13,6 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from reread import lazy
 from reread.sessions import Speaker as Speaker
 
 from .command_lines import prefix_of
@@ -300,7 +300,7 @@ def _with_lines(pattern: RepeatedPattern, given: _Gathered) -> RepeatedPattern:
     return replace(pattern, details={f"step {number}": line for number, line in enumerate(known, 1)})
 
 
-_SHELL_WORD = lazy.pattern(r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\S)+")
+_SHELL_WORD = re.compile(r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\S)+")
 
 
 _VARIES = " <arguments>"

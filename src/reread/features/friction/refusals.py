@@ -8,7 +8,6 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from reread import lazy
 from reread.records import Attachment, HookBlockingError, Record, StopHookSummary, User
 from reread.records.attachments import HookCancelled, HookNonBlockingError, HookStoppedContinuation
 from reread.records.state import PrLink
@@ -36,11 +35,11 @@ from .stated import NAMES
 
 _SUBJECT = 80
 """Letters of a command or a path in a quote."""
-_FEEDBACK = lazy.pattern(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
+_FEEDBACK = re.compile(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
 _OF_CLIENT = ("The user wants to clarify these questions.", "The user has indicated that they have provided enough")
 """Beginnings of what the client writes in the person's name when questions are turned down."""
 _ABORTED = "Permission prompt was aborted"
-_BY_HOOK = lazy.pattern(
+_BY_HOOK = re.compile(
     r"\s*(\w+)(?::\w+)? hook (?:blocking )?(?:error|stopped)[^:\n]*:?\s*(?:\[[^\]\n]*\]:\s*)?(.*)", re.DOTALL
 )
 _STOPPED_BY_HOOK = "Operation stopped by hook"

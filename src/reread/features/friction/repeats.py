@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from reread import lazy
 from reread.records import ApiError, Assistant, CompactBoundary, Record, User
 from reread.records.system import ApiRetry
 from reread.sessions import CallStatus, Notice
@@ -340,7 +340,7 @@ def _size(call: DetectedCall) -> int:
 
 
 FEWEST_ASKS = 3
-_HOST = lazy.pattern(r"https?://([^/\s:]+)")
+_HOST = re.compile(r"https?://([^/\s:]+)")
 
 
 class ManualStep(Detector):
