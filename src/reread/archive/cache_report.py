@@ -40,8 +40,8 @@ from .usage_report import (
     is_manner,
     is_place,
     summed,
+    titled,
     with_shown_models,
-    with_titles,
 )
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def with_usage(connection: sqlite3.Connection, ask: UsageQuestion, prices: Price
     plain = with_shown_models((each.cell for each in cells), prices)
     usage = summed(ask.by, plain, prices, ledger.lines_read(connection))
     if ask.by == "session":
-        usage = with_titles(connection, usage)
+        usage = titled(usage, ledger.titles(connection))
     return usage, with_caching(usage, [each._replace(cell=cell) for each, cell in zip(cells, plain, strict=True)])
 
 

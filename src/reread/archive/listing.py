@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -313,20 +313,11 @@ def session_filter(connection: sqlite3.Connection, filters: Filter) -> SessionFi
     on = None if filters.machine is None else ids_called(machines(connection), filters.machine)
     filters = filters._replace(moves=moves(connection), sources=_needed_sources(connection, filters.sources, on))
     model, branch, tool, glob = filters.model, filters.git_branch, filters.tool, filters.file
-    moved, one = filters.moves, filters.of_project
-    by_folder = filters.project is not None or filters.folder is not None or one is not None
+    places = (filters.project, filters.folder, filters.of_project)
     return SessionFilter(
         since=None if filters.since is None else ceil(filters.since.timestamp() * 1000),
         until=None if filters.until is None else ceil(filters.until.timestamp() * 1000),
-        project=(
-            lambda path: (
-                filters.keeps_project(path)
-                and filters.keeps_folder(path)
-                and (one is None or project_of(path, moved) == one)
-            )
-        )
-        if by_folder
-        else None,
+        project=partial(_keeps_place, filters) if places != (None, None, None) else None,
         models=None if model is None else lambda models: any(model.lower() in each.lower() for each in models),
         git_branches=None if branch is None else lambda branches: branch in branches,
         uuid=_named(connection, filters),
@@ -335,6 +326,11 @@ def session_filter(connection: sqlite3.Connection, filters: Filter) -> SessionFi
         ids=None if on is None else sessions_on(connection, on),
         touched=None if glob is None else lambda path: fnmatch(path, glob) or fnmatch(path, f"*/{glob}"),
     )
+
+
+def _keeps_place(filters: Filter, path: str | None) -> bool:
+    is_of = filters.of_project is None or project_of(path, filters.moves) == filters.of_project
+    return is_of and filters.keeps_project(path) and filters.keeps_folder(path)
 
 
 def choice_of(

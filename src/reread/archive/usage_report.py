@@ -536,7 +536,7 @@ def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -
     windows = _reported_windows(connection, ask)
     made = report_of(ask.by, archive_cells(connection, ask, windows), prices, ledger.lines_read(connection))
     made = replace(made, reported_windows=windows, is_recorded=ask.is_recorded)
-    return with_titles(connection, made) if ask.by == "session" else made
+    return titled(made, ledger.titles(connection)) if ask.by == "session" else made
 
 
 def ahead(
@@ -572,11 +572,7 @@ def merged(cells: Iterable[UsageCell]) -> list[UsageCell]:
     """Adds up cells that differ only in their sums."""
     found: dict[tuple[str | None, str | None, bool, bool], list[Sums]] = {}
     for key, model, sums, is_agent, is_abandoned in cells:
-        place = (key, model, is_agent, is_abandoned)
-        if place in found:
-            found[place].append(sums)
-        else:
-            found[place] = [sums]
+        found.setdefault((key, model, is_agent, is_abandoned), []).append(sums)
     return [
         UsageCell(key, model, added(sums), is_agent, is_abandoned)
         for (key, model, is_agent, is_abandoned), sums in found.items()
@@ -648,12 +644,10 @@ def _models(cells: Iterable[UsageCell]) -> tuple[ModelUse, ...]:
     return tuple(ModelUse(model=model, tokens=sums.tokens, suspect=sums.suspect) for model, sums in found)
 
 
-def with_titles(connection: sqlite3.Connection, made: UsageReport) -> UsageReport:
-    about = ledger.titles(connection)
-    rows = [
-        replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key is not None else row
-        for row in made.rows
-    ]
+def titled(made: UsageReport, about: Mapping[str, Sequence[str | None]]) -> UsageReport:
+    """A report by session with titles and projects, which are given by the session's id."""
+    known = ((row, about.get(row.key or "")) for row in made.rows)
+    rows = (row if found is None else replace(row, title=found[0], project=found[1]) for row, found in known)
     return replace(made, rows=tuple(rows))
 
 

@@ -126,15 +126,15 @@ class _Outgoing:
         found = [each for each in self._safe.scan() if self._is_sound(each)]
         bytes_of = {each.header.sha256: each for each in found if not shared_digest(each.header)}
         own = [each for each in found if each.header.machine == self._machine.id]
-        full = [each for each in own if not shared_digest(each.header)]
-        full_names = {piece_name(each.header) for each in full}
-        at_home = {each.header.sha256 for each in full if self._is_wanted(each)}
-        at_home |= {each.header.sha256 for each in full if piece_name(each.header) in self._there}
+        full = {piece_name(each.header): each for each in own if not shared_digest(each.header)}
+        at_home = {each.header.sha256 for name, each in full.items() if self._is_wanted(each) or name in self._there}
         for each in filter(self._is_wanted, own):
             digest = shared_digest(each.header)
+            if digest is None:
+                yield each, None
             # What shared the bytes of a forgotten session is there twice: then the piece with the bytes is sent.
-            if digest is None or piece_name(each.header) not in full_names:
-                yield each, bytes_of.get(digest) if digest is not None and digest not in at_home else None
+            elif piece_name(each.header) not in full:
+                yield each, None if digest in at_home else bytes_of.get(digest)
 
     def _is_wanted(self, found: FoundPiece) -> bool:
         return self._wanted is None or self._sessions.get(found.file) in self._wanted

@@ -211,18 +211,21 @@ def _read_packed(kept: _KeptJob) -> Packed:
 def _kept(safe: Safe, pieces: Sequence[Piece]) -> tuple[dict[str, Kept], list[PieceHeader]]:
     """Files by key, and the headers of their other places."""
     kept: dict[str, Kept] = {}
-    places = [header for header, _ in pieces if PLACE in header.more]
     for header, place_ in resolved([piece for piece in pieces if PLACE not in piece[0].more]):
         kept.setdefault(header.file, Kept(header, [])).pieces.append((header, place_))
     for entry in kept.values():
         entry.pieces = newest_pieces(entry.pieces, partial(is_part, safe))
         entry.last = max((header for header, _ in entry.pieces), key=lambda header: (header.generation, header.start))
-    places = [header for header in places if header.file in kept]
-    for header in sorted((each for each in places if MOVED in each.more), key=order_of):
+    places = [header for header, _ in pieces if PLACE in header.more and header.file in kept]
+    _follow_moves(kept, sorted((each for each in places if MOVED in each.more), key=order_of))
+    return kept, [header for header in places if MOVED not in header.more]
+
+
+def _follow_moves(kept: Mapping[str, Kept], moved: Iterable[PieceHeader]) -> None:
+    for header in moved:
         entry = kept[header.file]
         if order_of(header) >= max(order_of(each) for each, _ in entry.pieces):
             entry.last = replace(entry.last, machine=header.machine, source=header.source, path=header.path)
-    return kept, [header for header in places if MOVED not in header.more]
 
 
 _Home = tuple[str, str]

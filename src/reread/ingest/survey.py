@@ -242,23 +242,23 @@ class Survey:
 
     def _missing(self, session: SessionFiles, there: set[str], has_known_captures: bool) -> tuple[GoneFile, ...]:
         """Files that the session had when it was last read and no longer has, including captures that came first."""
-        if session.trunk is None and session.captures:
-            # The transcript may be gone or outside the folders of this walk: it is read from the safe.
-            number = read.session_called(self._connection, self._machine, session.id)
-            rows = read.files_of(self._connection, number) if number is not None else []
-        else:
-            numbers = {row.session for row in map(self.walk.keys.row, there) if row is not None}
-            if not numbers and session.all:  # every file known of it is gone, and other files have come
-                numbers |= self._sessions_called(session.id, folder_of(session.all[0]))
-            before = (read.files_of(self._connection, number) for number in numbers if number is not None)
-            rows = [row for files in before for row in files if not os.path.lexists(row.location)]
-        if has_known_captures:
-            rows += self._captures.of(session.id)
+        rows = [*self._rows_before(session, there), *(self._captures.of(session.id) if has_known_captures else ())]
         return tuple(
             GoneFile(file=session_files.source_file(row, session.id), pieces=self._pieces(row))
             for row in {row.id: row for row in rows}.values()
             if row.location not in there and row.taken
         )
+
+    def _rows_before(self, session: SessionFiles, there: set[str]) -> Sequence[FileRow]:
+        if session.trunk is None and session.captures:
+            # The transcript may be gone or outside the folders of this walk: it is read from the safe.
+            number = read.session_called(self._connection, self._machine, session.id)
+            return read.files_of(self._connection, number) if number is not None else []
+        numbers = {row.session for row in map(self.walk.keys.row, there) if row is not None}
+        if not numbers and session.all:  # every file known of it is gone, and other files have come
+            numbers |= self._sessions_called(session.id, folder_of(session.all[0]))
+        before = (read.files_of(self._connection, number) for number in numbers if number is not None)
+        return [row for files in before for row in files if not os.path.lexists(row.location)]
 
     def _sessions_called(self, name: str, folder: str) -> set[int]:
         """The sessions with this id and folder, whether or not any of their files still exist."""

@@ -328,17 +328,10 @@ class LakeAnswers:
         self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
         ((lines, malformed),) = self._rows("SELECT coalesce(sum(lines), 0), coalesce(sum(malformed), 0) FROM file")
         made = usage_report.report_of(ask.by, self._cells(ask), self._prices, (int(lines), int(malformed)))
-        return self._with_titles(made) if ask.by == "session" else made
-
-    def _with_titles(self, made: usage_report.UsageReport) -> usage_report.UsageReport:
-        about = {
-            name: (title, project) for name, title, project in self._rows("SELECT id, title, project FROM session")
-        }
-        rows = [
-            replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key in about else row
-            for row in made.rows
-        ]
-        return replace(made, rows=tuple(rows))
+        if ask.by != "session":
+            return made
+        about = {name: about for name, *about in self._rows("SELECT id, title, project FROM session")}
+        return usage_report.titled(made, about)
 
     def usage_by_day(self) -> pa.Table:
         """The rows of `usage_day`."""

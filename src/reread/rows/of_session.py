@@ -18,6 +18,7 @@ from reread.features.cache_rebuilds import Chain
 from reread.features.search_text import Field, texts_of
 from reread.features.tool_use import paths_of
 from reread.records import Assistant, ProgressLine, QueueOperation, Record, RedactedThinking, Unknown
+from reread.records.conversation import ApiMessage
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
 from reread.sessions.calls import call_identity, call_names
 from reread.sessions.driver import driver_of, opening_of
@@ -172,25 +173,24 @@ def added_by(capture: SessionCapture, session: Session) -> Conversation:
 def _counted(capture: SessionCapture, session: Session) -> list[Record]:
     """Replies that the transcript lacks, and those for which it has only the first counts of the stream."""
     known: dict[str | None, int] = {}
-    for record in session.transcript:
-        if isinstance(record, Assistant) and record.message is not None and record.message.usage is not None:
-            name = record.message.id
-            known[name] = max(known.get(name, 0), record.message.usage.output_tokens or 0)
+    for message in filter(None, map(_reply, session.transcript)):
+        if message.usage is not None:
+            known[message.id] = max(known.get(message.id, 0), message.usage.output_tokens or 0)
     added = {id(record) for record in capture.added}
-    finals = {
-        name: final
-        for name, final in capture.told.finals.items()
-        if name not in known or known[name] < (final.usage.output_tokens or 0)
-    }
+    told = capture.told.finals.items()
+    finals = {name: final for name, final in told if (final.usage.output_tokens or 0) > known.get(name, -1)}
     records = [
         record
         for record in capture.told.records
-        if id(record) in added
-        or (isinstance(record, Assistant) and record.message is not None and record.message.id in finals)
+        if id(record) in added or ((message := _reply(record)) is not None and message.id in finals)
     ]
     # Frames do not name the git branch, and a response must keep its branch whichever of two files it is counted in.
     branch = next((record.git_branch for record in reversed(session.transcript) if record.git_branch), None)
     return [replace(record, git_branch=branch) for record in completed(records, finals)]
+
+
+def _reply(record: Record) -> ApiMessage | None:
+    return record.message if isinstance(record, Assistant) else None
 
 
 def session_row(session: Session, name: str, folder: str) -> SessionRow:

@@ -6,7 +6,7 @@ The client repeats these lines at every turn: the last of each kind counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,8 +15,6 @@ from reread.records.attachments import BudgetUsd, TokenUsage
 from reread.records.state import AgentSetting, ContinuedIn, DerivedFrom, Relocated, SessionTag, WorktreeState
 
 from .conversation import Conversation
-
-R = TypeVar("R", bound=Record)
 
 
 class ClientFacts(Struct, frozen=True, kw_only=True):
@@ -57,21 +55,22 @@ class ClientFacts(Struct, frozen=True, kw_only=True):
 
 
 def client_facts(conversation: Conversation) -> ClientFacts:
-    tag, agent = _last(conversation, SessionTag), _last(conversation, AgentSetting)
-    relocated, continued = _last(conversation, Relocated), _last(conversation, ContinuedIn)
-    state, derived = _last(conversation, WorktreeState), _last(conversation, DerivedFrom)
-    worktree = state.worktree_session if state is not None else None
+    def said(kind: type[Record], name: str) -> Any:
+        found = conversation.beside.get(kind)
+        return getattr(found[-1], name) if found else None
+
+    worktree = said(WorktreeState, "worktree_session")
     bodies = [record.attachment for record in conversation.beside.get(Attachment, ()) if isinstance(record, Attachment)]
     return ClientFacts(
         budget=_used(bodies, BudgetUsd, "${:,.2f} of ${:,.2f}"),
         tokens=_used(bodies, TokenUsage, "{:,.0f} of {:,.0f} tokens"),
-        tag=(tag.given if tag is not None else None) or "",
-        agent=(agent.agent_setting if agent is not None else None) or "",
-        worktree=(worktree.worktree_path if worktree is not None else None) or "",
-        branch=(worktree.worktree_branch if worktree is not None else None) or "",
-        relocated=(relocated.relocated_cwd if relocated is not None else None) or "",
-        continued_in=(continued.continued_in_session_id if continued is not None else None) or "",
-        derived_from=tuple(each.id for each in (derived.sessions if derived is not None else None) or () if each.id),
+        tag=said(SessionTag, "given") or "",
+        agent=said(AgentSetting, "agent_setting") or "",
+        worktree=getattr(worktree, "worktree_path", None) or "",
+        branch=getattr(worktree, "worktree_branch", None) or "",
+        relocated=said(Relocated, "relocated_cwd") or "",
+        continued_in=said(ContinuedIn, "continued_in_session_id") or "",
+        derived_from=tuple(each.id for each in said(DerivedFrom, "sessions") or () if each.id),
     )
 
 
@@ -79,8 +78,3 @@ def _used(bodies: Sequence[object], kind: type[BudgetUsd | TokenUsage], words: s
     """What the last of these attachments says was used, out of how much."""
     last = next((body for body in reversed(bodies) if isinstance(body, kind)), None)
     return words.format(last.used, last.total) if last and last.used is not None and last.total is not None else ""
-
-
-def _last(conversation: Conversation, kind: type[R]) -> R | None:
-    found = conversation.beside.get(kind)
-    return found[-1] if found and isinstance(found[-1], kind) else None

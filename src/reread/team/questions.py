@@ -166,14 +166,8 @@ def machines(store: Store) -> list[Machine]:
 
 
 def _with_projects(store: Store, report: usage_report.UsageReport) -> usage_report.UsageReport:
-    about = {
-        uuid: (title, project)
-        for uuid, title, project in store.rows(
-            f"SELECT uuid, title, project FROM {_TITLED} ORDER BY is_counted, project IS NOT NULL, key"  # noqa: S608
-        )
-    }
-    rows = [replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key else row for row in report.rows]
-    return replace(report, rows=tuple(rows))
+    named = f"SELECT uuid, title, project FROM {_TITLED} ORDER BY is_counted, project IS NOT NULL, key"  # noqa: S608
+    return usage_report.titled(report, {uuid: about for uuid, *about in store.rows(named)})
 
 
 # -- sessions
