@@ -182,7 +182,7 @@ def _counted(capture: SessionCapture, session: Session) -> list[Record]:
     records = [
         record
         for record in capture.told.records
-        if id(record) in added or ((message := _reply(record)) is not None and message.id in finals)
+        if id(record) in added or ((reply := _reply(record)) is not None and reply.id in finals)
     ]
     # Frames do not name the git branch, and a response must keep its branch whichever of two files it is counted in.
     branch = next((record.git_branch for record in reversed(session.transcript) if record.git_branch), None)
