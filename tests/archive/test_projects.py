@@ -183,6 +183,8 @@ def test_the_costs_of_projects_add_up_to_the_whole(archive: Archive, tmp_path: P
     assert len(listed) == 4
     assert sum(each.tokens.nanodollars or 0 for each in listed) == whole.nanodollars
     assert sum(each.tokens.requests for each in listed) == whole.requests
+    by_folder = {each.folder: each.tokens.requests for each in listed}
+    assert by_folder == {"/home/bob/copy": 1, "/home/ann/old-name-2": 1, OLD: 1, NEW: 1}
 
 
 def test_whether_a_folder_exists_is_looked_up_here(archive: Archive, tmp_path: Path) -> None:

@@ -21,11 +21,11 @@ from reread.blocks.model import (
     WordsBlock,
 )
 from reread.blocks.of_events import StreamBlocks, events_of
-from reread.blocks.of_session import SessionBlocks, blocks_of, spoken_blocks
+from reread.blocks.of_session import DEEPEST, SessionBlocks, blocks_of, spoken_blocks
 from reread.live import events
 from reread.live.capture import replay
 from reread.sessions import Session
-from reread.testing import a_prompt, a_reply, a_thought, a_tool_call, a_tool_result, build
+from reread.testing import a_prompt, a_reply, a_subagent, a_thought, a_tool_call, a_tool_result, build
 from reread.views.html import parts
 from reread.views.html.page import fragment
 from reread.views.html.session import SessionParts
@@ -153,6 +153,17 @@ def test_every_block_of_a_session_has_a_key_of_its_own_that_stays() -> None:
     keys = [block.key for block in blocks_of(a_talk())]
     assert len(set(keys)) == len(keys)
     assert keys == [block.key for block in blocks_of(a_talk())]
+
+
+def test_agents_within_agents_are_shown_to_a_depth_and_no_further() -> None:
+    session = build(
+        a_prompt("look"),
+        a_reply(a_tool_call("Task", {"prompt": "look"}, id="t")),
+        a_subagent(a_prompt("look"), a_reply("Done."), of="t"),
+    )
+    [call] = session.tool_calls
+    assert SessionBlocks(session).call(call, DEEPEST - 1).agent is not None
+    assert SessionBlocks(session).call(call, DEEPEST).agent is None
 
 
 def test_a_growing_session_tells_programs_the_events_of_a_stream() -> None:

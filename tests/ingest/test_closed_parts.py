@@ -348,6 +348,15 @@ def test_a_plain_session_is_read_on_every_time(tmp_path: Path, read_on: list[boo
         assert (prompts, calls, requests) == (20, 20, 40)
 
 
+def test_a_session_of_a_client_that_repeats_lines_is_read_whole(tmp_path: Path, read_on: list[bool]) -> None:
+    lines = list(plain_steps(6))
+    with Both(tmp_path) as both:
+        both.grow(b"".join(line.replace(b'"version": "2.', b'"version": "1.0.') for line in lines[:12]))
+        both.grow(b"".join(lines[12:18]))
+        both.grow(b"".join(lines[18:]))
+    assert not any(read_on)
+
+
 @pytest.mark.parametrize("change", ["prices", "damage"])
 def test_what_is_kept_of_other_prices_or_damaged_is_not_used(change: str, tmp_path: Path, read_on: list[bool]) -> None:
     lines = list(plain_steps(12))

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reread.errors import SourceError
-from reread.sources import Line, Reset, Tail, follow, pace, read_lines
+from reread.sources import Line, Reset, SessionTail, Tail, find, follow, pace, read_lines
 
 
 class Script(threading.Event):
@@ -350,3 +350,15 @@ def test_what_only_ctrl_c_ends_waits_for_no_lock(tmp_path: Path, monkeypatch: py
     with path.open("ab") as file:
         file.write(b"two\n")
     assert next(lines) == Line(b"two", 2, 4, ended=True)
+
+
+def test_a_line_that_was_half_written_at_the_first_look_is_new_when_it_is_whole(file: Path) -> None:
+    append(file, b'{"a": 1}\n{"b": 2}')
+    tail = SessionTail("session")
+    tail.add(next(find(file)), file.stat().st_size)
+    before = tail.look()
+    append(file, b"\n")
+    after = tail.look()
+    assert not isinstance(before, Reset)
+    assert not isinstance(after, Reset)
+    assert [each.is_old for each in (*before, *after)] == [True, False]
