@@ -92,7 +92,7 @@ def examine(
     `kept` has the files of the archive by path, with how many bytes it has of each; `forgotten` has the sessions that
     it must not import.
     """
-    periods = cleanup_periods(file.path for file in tree.files if file.kind is FileKind.SETTINGS)
+    periods = cleanup_periods(file.path for file in _of_kind(tree, FileKind.SETTINGS))
     kept_for = [periods.of(*(str(file.path) for file in files.all)) for files in tree.sessions]
     pairs = zip(tree.sessions, kept_for, strict=True)
     expiring = [files for files, days in pairs if _expires_soon(files, days, now)]
@@ -109,11 +109,15 @@ def examine(
         price_table_date=packaged_prices().as_of.isoformat(),
         beside=find_beside(tree.places),
     )
-    orphans = [file for file in tree.files if file.kind is FileKind.SUBAGENT and file.session is None]
+    orphans = [file for file in _of_kind(tree, FileKind.SUBAGENT) if file.session is None]
     groups = [_conversation_files(files) for files in tree.sessions] + [[file] for file in orphans]
     _look_through_all(groups, health, progress)
     health.left_out = _left_out(tree, health, kept, forgotten)
     return health
+
+
+def _of_kind(tree: SourceTree, kind: FileKind) -> list[SourceFile]:
+    return [file for file in tree.files if file.kind is kind]
 
 
 def _look_through_all(groups: list[list[SourceFile]], health: Health, progress: Progress | None) -> None:

@@ -327,8 +327,8 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         project=session.project,
         started=session.started,
         ended=session.ended,
-        git_branches=tuple(dict.fromkeys(record.git_branch for record in session.records if record.git_branch)),
-        models=tuple(dict.fromkeys(request.model for request in session.requests if request.model)),
+        git_branches=_distinct(record.git_branch for record in session.records),
+        models=_distinct(request.model for request in session.requests),
         cost=session.total_usage.cost,
         unpriced_tokens=session.total_usage.unpriced_tokens,
         output_tokens=session.total_usage.output_tokens,
@@ -351,11 +351,15 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         test_runs=runs,
         plans=tuple(_plans(session)),
         open=tuple(_open(session, outcome, todos, runs)),
-        pull_requests=tuple(dict.fromkeys(_pull_requests(session))),
+        pull_requests=_distinct(_pull_requests(session)),
         todos_done=sum(todo.get("status") == "completed" for todo in todos),
         todos=len(todos),
         is_interrupted=_is_interrupted(session.turns),
     )
+
+
+def _distinct(names: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _step(turn: Turn, prompt: Prompt) -> SummaryStep:

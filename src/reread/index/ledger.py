@@ -97,9 +97,9 @@ class Ledger:
         numbers = [self._contexts.id_of(each) for each in batch.rows.contexts]
         rows = [(file, row.key, row.request_id, numbers[row.context], *_values(row)) for row in batch.rows.responses]
         before = {} if is_new else self._rows_before(file, rows if batch.since else None)
+        now = {row[_KEY]: row for row in rows}
         new = [row for row in rows if before.get(row[_KEY]) != row]
-        gone = before.keys() - {row[_KEY] for row in rows}
-        self._drop_rows(file, gone.union(row[_KEY] for row in new if row[_KEY] in before))
+        self._drop_rows(file, {key for key, row in before.items() if now.get(key) != row})
         self._connection.executemany(_INSERT, new)
         self._quarters.update(quarter(row[_TIME]) for row in new)
         is_elsewhere = self._move(file, self._new_span(file, batch))

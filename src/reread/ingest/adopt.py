@@ -6,7 +6,7 @@ The sources may be gone by then, so the sessions are read from the safe, togethe
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from reread.sources import FileKind, place
 from reread.sources.find import folder_of, role_of
 
 from . import Report
-from .jobs import FileJob
+from .jobs import FileJob, SessionJob
 from .rebuild import Held, Kept, backup_jobs, count_own_order, is_part, located, session_jobs
 
 Name = tuple[str, int, int, str]
@@ -208,24 +208,31 @@ def _write(
     gained = {**waiting, **{key: gain.kept for key, gain in shown.items()}}
     kept = {**_beside(connection, shown.values()), **gained}
     held = Held(kept, safe.folder, prices)
-    disk = DiskAndSafe(safe.folder, {Path(entry.last.path): entry.stored for entry in kept.values()})
-    sessions = [
-        replace(job, changed=tuple(_continued(each, gains) for each in job.changed if _is_made(each, gains)))
-        for job in session_jobs(kept, disk)
-    ]
-    sessions = [job for job in sessions if any(each.key in gains for each in job.changed)]
+    sessions = list(_gaining_sessions(safe, kept, gains))
     held.write(sessions, writer, report, phase="", kept=new)
     backups = backup_jobs(gained, history_folders(connection, machine))
     held.write(backups, writer, kept=new)
     written = {each.key for job in (*sessions, *backups) for each in job.changed}
-    rest = {key: gain for key, gain in gains.items() if key not in written}
-    writer.adopt([(gain.last, gain.pieces) for gain in rest.values() if gain.row is None])
-    with transaction(connection):
-        for gain in rest.values():
-            if gain.row is not None:
-                writer.name(gain.row.id, gain.pieces)
+    _write_alone(connection, [gain for key, gain in gains.items() if key not in written], writer)
     writer.count_waiting()
     writer.finish()
+
+
+def _gaining_sessions(safe: Safe, kept: Mapping[str, Kept], gains: Mapping[str, _Gain]) -> Iterator[SessionJob]:
+    disk = DiskAndSafe(safe.folder, {Path(entry.last.path): entry.stored for entry in kept.values()})
+    for job in session_jobs(kept, disk):
+        changed = tuple(_continued(each, gains) for each in job.changed if _is_made(each, gains))
+        if any(each.key in gains for each in changed):
+            yield replace(job, changed=changed)
+
+
+def _write_alone(connection: sqlite3.Connection, gains: Sequence[_Gain], writer: StoreWriter) -> None:
+    """Pieces that no session's rows depend on."""
+    writer.adopt([(gain.last, gain.pieces) for gain in gains if gain.row is None])
+    with transaction(connection):
+        for gain in gains:
+            if gain.row is not None:
+                writer.name(gain.row.id, gain.pieces)
 
 
 def _beside(connection: sqlite3.Connection, gains: Iterable[_Gain]) -> dict[str, Kept]:

@@ -165,16 +165,11 @@ class KnownCopies:
 
     def _overlap(self, here: Mapping[Role, SourceFile], original: Original) -> Overlap:
         shared = here.keys() & original.files.keys()
-        is_here = original.machine == self._machine
-        left = {
-            role
-            for role, row in original.files.items()
-            if is_here and row.path.exists() and not (role in here and is_same_file(here[role].path, row.path))
-        }
-        more = bool(here.keys() - shared)
-        less = bool(left - shared)
         if not shared:
             return Overlap.NONE
+        is_here = original.machine == self._machine
+        left = {role for role in original.files if is_here and _is_left(role, here, original)}
+        more, less = bool(here.keys() - shared), bool(left - shared)
         for role in shared:
             file, row = here[role], original.files[role]
             found = self._compared(file.path, row, is_left=role in left)
@@ -197,3 +192,9 @@ class KnownCopies:
 def _begins_with(full: SourceFile, other: SourceFile) -> bool:
     found = other_places.compared(other.path, full.path) if other.size <= full.size else None
     return found is not None and found <= 0
+
+
+def _is_left(role: Role, here: Mapping[Role, SourceFile], original: Original) -> bool:
+    """Whether a file of the original is still where it was, and is not the one found here."""
+    place = original.files[role].path
+    return place.exists() and not (role in here and is_same_file(here[role].path, place))

@@ -161,16 +161,14 @@ def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) ->
     stale = [row for row in plan.stale if row.key in taken]
     unread = {job.key for job in plan.jobs if key_of(job.all[0].path) not in taken}
     gone = {key: month for key, month in plan.stale_sessions.items() if key not in unread}
+    removed = {row.key: row.month for row in stale}
     for table in SHARED:
-        if table is SESSION:
-            lake.remove(table.name, "key", gone)
-        else:
-            column = "key" if table is FILE else "file"
-            lake.remove(table.name, column, {row.key: row.month for row in stale})
+        column = "key" if table in (FILE, SESSION) else "file"
+        lake.remove(table.name, column, gone if table is SESSION else removed)
         lake.add(table.name, [file for file in files if file.table == table.name])
     if plan.copies:
         lake.append(FILE.name, arrow_table(FILE, [_copy_row(each) for each in plan.copies]))
-    return {row.key for row in stale}
+    return set(removed)
 
 
 def _remember_old(lake: DeltaLake, done: Sequence[ShareDone]) -> None:

@@ -141,6 +141,14 @@ RULE_PLACES = ("session", "localSettings", "projectSettings", "userSettings")
 """Where a rule may be kept, narrowest scope first."""
 
 
+def _added_rules(suggestion: Any) -> list[dict[str, Any]]:
+    """The allow rules that a suggestion would add; none for any other suggestion."""
+    if not isinstance(suggestion, dict) or suggestion.get("type") != "addRules":
+        return []
+    rules = suggestion.get("rules") if suggestion.get("behavior", "allow") == "allow" else None
+    return rules if isinstance(rules, list) and all(isinstance(rule, dict) for rule in rules) else []
+
+
 class Permission(Event, tag="permission", frozen=True, kw_only=True):
     """The client asks whether a tool may run. `AskUserQuestion` and `ExitPlanMode` arrive the same way."""
 
@@ -168,12 +176,8 @@ class Permission(Event, tag="permission", frozen=True, kw_only=True):
 
     def _width(self, suggestion: Any) -> tuple[bool, int, int, int] | None:
         """How much an allow rule allows, for sorting; None for any other suggestion, such as a folder or a mode."""
-        if not isinstance(suggestion, dict) or suggestion.get("type") != "addRules":
-            return None
-        rules = suggestion.get("rules")
-        if suggestion.get("behavior", "allow") != "allow" or not isinstance(rules, list) or not rules:
-            return None
-        if not all(isinstance(rule, dict) for rule in rules):
+        rules = _added_rules(suggestion)
+        if not rules:
             return None
         contents = [str(rule.get("ruleContent") or "") for rule in rules]
         reach = max(0 if text and "*" not in text else 1 if text else 2 for text in contents)

@@ -205,8 +205,11 @@ class SessionView:
         found = found or [call.record for call in calls if call.id and anchor(call.id) == place]
         lines = {id(record) for record in found}
         found += [call.output.record for call in calls if call.output is not None and id(call.record) in lines]
-        begun = (agent.records[:1] for agent in self.session.subagents if anchor(f"agent-{agent.id}") == place)
-        return (found or [each for first in begun for each in first])[:MOST_RECORDS]
+        return (found or self._begun(place))[:MOST_RECORDS]
+
+    def _begun(self, place: str) -> list[Record]:
+        agents = (agent for agent in self.session.subagents if anchor(f"agent-{agent.id}") == place)
+        return [each for agent in agents for each in agent.records[:1]]
 
     def branch(self, name: str) -> BranchPages:
         """A branch by its anchor; without one, the active branch."""

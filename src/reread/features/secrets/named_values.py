@@ -216,21 +216,18 @@ def _assigned_at(text: str, at: int) -> Assigned | None:
     if word in ("mnemonic", "seed", "phrase"):
         return _phrase(text, name.end(), before)
     full = before[len(before.rstrip("".join(_NAME_LETTERS))) :] + name[0] if before[-1:] in _NAME_LETTERS else name[0]
-    for pattern in _forms(text, name.end()):
-        if word.startswith("hmac") and pattern is not _STRONG:
-            continue  # the name of a method as often as that of a key
+    # `hmac` is the name of a method as often as that of a key.
+    forms = [_STRONG] if word.startswith("hmac") else _forms(text, name.end())
+    for pattern in forms:
         match = pattern.match(text, name.end())
-        if match is None:
-            continue
-        is_sure = pattern not in (_SAID, _BELOW, _CALLED) and (
-            pattern is not _SPACED or _COMMANDS.search(before) is not None
-        )
-        found = _value(text, match, at, full, is_pass=is_pass, is_sure=is_sure, is_chosen=pattern not in _UNSURE)
-        if found is not None:
-            return found
-    ahead = (
-        _AHEAD.search(text, max(0, at - _LONGEST_AHEAD), at) if text.find("alue", max(0, at - 200), at) >= 0 else None
-    )
+        if match is not None:
+            is_sure = pattern not in (_SAID, _BELOW, _CALLED, _SPACED)
+            is_sure |= pattern is _SPACED and _COMMANDS.search(before) is not None
+            found = _value(text, match, at, full, is_pass=is_pass, is_sure=is_sure, is_chosen=pattern not in _UNSURE)
+            if found is not None:
+                return found
+    is_ahead = text.find("alue", max(0, at - 200), at) >= 0
+    ahead = _AHEAD.search(text, max(0, at - _LONGEST_AHEAD), at) if is_ahead else None
     return _value(text, ahead, at, full, is_pass=is_pass, is_sure=True, is_chosen=False) if ahead is not None else None
 
 

@@ -76,13 +76,17 @@ def is_password(value: str, *, is_quoted: bool, least: int = 6) -> bool:
     if APP_PASSWORD.fullmatch(value):
         return is_gibberish(value.replace(" ", "").replace("-", ""))
     if is_excluded(value, least) or _VERSION.fullmatch(value):
-        return value.isdecimal() and 6 <= len(value) <= 12 and is_quoted and len(set(value)) > 2
+        return is_quoted and _is_number_of_digits(value)
     if value.isalpha():
         is_name = value.islower() or value.isupper() or value.istitle()
         return len(value) >= 10 and (is_gibberish(value) if is_name else is_random(value) or is_gibberish(value))
     if _DOTTED.fullmatch(value) and not is_random(value):
         return _is_chosen(value, is_quoted=is_quoted)
     return _is_varied(value) and (is_quoted or not value.endswith((".", ":", "?")))
+
+
+def _is_number_of_digits(value: str) -> bool:
+    return value.isdecimal() and 6 <= len(value) <= 12 and len(set(value)) > 2
 
 
 def is_key(value: str, *, is_quoted: bool, least: int = 16) -> bool:
