@@ -55,22 +55,22 @@ class ClientFacts(Struct, frozen=True, kw_only=True):
 
 
 def client_facts(conversation: Conversation) -> ClientFacts:
-    def said(kind: type[Record], name: str) -> Any:
+    def last_value(kind: type[Record], name: str) -> Any:
         found = conversation.beside.get(kind)
         return getattr(found[-1], name) if found else None
 
-    worktree = said(WorktreeState, "worktree_session")
+    worktree = last_value(WorktreeState, "worktree_session")
     bodies = [record.attachment for record in conversation.beside.get(Attachment, ()) if isinstance(record, Attachment)]
     return ClientFacts(
         budget=_used(bodies, BudgetUsd, "${:,.2f} of ${:,.2f}"),
         tokens=_used(bodies, TokenUsage, "{:,.0f} of {:,.0f} tokens"),
-        tag=said(SessionTag, "given") or "",
-        agent=said(AgentSetting, "agent_setting") or "",
+        tag=last_value(SessionTag, "given") or "",
+        agent=last_value(AgentSetting, "agent_setting") or "",
         worktree=getattr(worktree, "worktree_path", None) or "",
         branch=getattr(worktree, "worktree_branch", None) or "",
-        relocated=said(Relocated, "relocated_cwd") or "",
-        continued_in=said(ContinuedIn, "continued_in_session_id") or "",
-        derived_from=tuple(each.id for each in said(DerivedFrom, "sessions") or () if each.id),
+        relocated=last_value(Relocated, "relocated_cwd") or "",
+        continued_in=last_value(ContinuedIn, "continued_in_session_id") or "",
+        derived_from=tuple(each.id for each in last_value(DerivedFrom, "sessions") or () if each.id),
     )
 
 
