@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from reread.archive import Archive
 from reread.cli.main import main
 from reread.client_settings import stated_in
+from reread.features.friction.wishes import own_threshold
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from troubled import write
 
@@ -244,3 +246,54 @@ def test_a_wish_is_told_in_the_words_of_the_reply_with_where_it_is_stated(
     said = " ".join(capsys.readouterr().out.split())
     asked = "3 times in 3 sessions, last on 2026-03-03"
     assert f"no push to the remote before you say go: {asked}; no file states it" in said
+
+
+@pytest.mark.usefixtures("project")
+def test_answers_about_doubtful_guesses_leave_out_what_was_wrong_and_move_the_threshold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert retro(tmp_path, "--doubtful") == 0
+    asked = capsys.readouterr().out.splitlines()
+    assert len(asked) == 3
+    assert all("correction: “never use sleeps in the tests, please”" in line for line in asked)
+    with Archive(tmp_path / "home", [tmp_path / "claude"]) as archive:
+        for each in archive.friction.doubtful(archive.friction.retro()):
+            archive.friction.answer(each, is_right=False)
+        found = archive.friction.retro(kinds="correction")
+        assert found.events == [] and archive.friction.doubtful(found) == []
+        assert found.spared.unsure == 3, "three were wrong and none was right: as sure as these is too little"
+    assert retro(tmp_path, "--doubtful") == 0
+    assert capsys.readouterr().out == "no guess that was not asked about yet\n"
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.skipif(sys.platform == "win32", reason="a program that begins with #!")
+def test_the_persons_client_is_asked_about_the_doubtful_ones_alone_and_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client, fake = tmp_path / "client", Path(__file__).parents[1] / "live" / "fake_client.py"
+    client.write_text(
+        f"#!{sys.executable}\nimport runpy, sys\nsys.argv[1:1] = ['judges']\n"
+        f"runpy.run_path({str(fake)!r}, run_name='__main__')\n"
+    )
+    client.chmod(0o755)
+    assert retro(tmp_path, "--doubtful", "--ask-claude", "--claude", str(client), "--yes") == 0
+    said = capsys.readouterr()
+    assert "characters would be sent" in said.err
+    assert [line.partition(":")[0] for line in said.out.splitlines()] == ["no", "yes"]
+    assert retro(tmp_path, "--doubtful") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1, "the third got no answer"
+
+
+@pytest.mark.parametrize(
+    ("answers", "least"),
+    [
+        ([(0.5, False), (0.52, False)], 0.5),
+        ([(0.5, False), (0.52, False), (0.55, False), (0.6, True)], 0.56),
+        ([(0.5, True), (0.52, False), (0.55, False), (0.6, True)], 0.5),
+    ],
+)
+def test_a_threshold_moves_when_three_more_were_wrong_than_right(
+    answers: list[tuple[float, bool]], least: float
+) -> None:
+    assert own_threshold(answers, 0.5) == least

@@ -82,6 +82,17 @@ def echoes() -> None:
             answer(frame, **frame["request"])
 
 
+def judges() -> None:
+    """Says no to the first of what it is asked about, and yes to the second."""
+    init()
+    for frame in heard():
+        if frame["type"] == "user":
+            assistant("1. no\n2: Yes, it was.")
+            result()
+        elif frame["type"] == "control_request":
+            answer(frame, **frame["request"])
+
+
 def tells_how_it_was_started() -> None:
     init()
     for frame in heard():
@@ -381,6 +392,7 @@ WAYS: dict[str, Callable[[], None]] = {
         dies,
         echoes,
         exits_at_once,
+        judges,
         can_be_left_anywhere,
         fails_the_turn,
         floods,

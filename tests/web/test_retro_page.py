@@ -413,4 +413,9 @@ def test_a_suggestion_is_applied_undone_and_dismissed_from_the_page(tmp_path: Pa
         assert site.post("/retro/act", before).status_code == 303
         assert before["key"] not in site.get("/retro?since=all").text
         assert site.post("/retro/act", before).status_code == 400
+        guess = form_of(site.get("/retro?since=all").text, "no")
+        assert site.post("/retro/act", {**guess, "to": "no"}).status_code == 303
+        page = site.get("/retro?since=all").text
+        assert guess["key"] not in "".join(re.findall(r"<h2>Was it so.*?</section>", page, re.DOTALL))
+        assert "1 marked as wrong" in page
         assert dangers(site.page("/retro?since=all")) == []

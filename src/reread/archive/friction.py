@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.client_settings import Applied, applied, stated_in, undone
-from reread.features.friction.detection import Moment
+from reread.features.friction.detection import FrictionKind, Moment
 from reread.features.friction.stated import Stated
 from reread.features.friction.suggestions import Suggestion
-from reread.features.friction.wishes import AppliedDraft
+from reread.features.friction.wishes import JUDGED, AppliedDraft, own_threshold
 from reread.index import meta
 from reread.index.database import snapshot, transaction
 from reread.index.user_data import take_over_copy, write_copy
@@ -41,6 +41,8 @@ else:
     known_commands = lazy.module("reread.archive.known_commands")
 
 _APPLIED, _LOOKS = "applied.jsonl", "retro.jsonl"
+_MOST_DOUBTFUL = 5
+_PERSON = "person"
 
 
 def friction_notes(home: Path) -> tuple[int, ...]:
@@ -109,6 +111,7 @@ class ArchiveFriction:
             kinds=frozenset(map(kind_called, texts_of(kinds, "kinds"))) if kinds is not None else None,
             with_agents=with_agents,
             least_confidence=LEAST_CONFIDENCE if least_confidence is None else least_confidence,
+            own_least=self._own_least() if least_confidence is None else {},
             with_wrong=with_wrong,
             by=by,
             zone=zone_of(timezone),
@@ -174,6 +177,31 @@ class ArchiveFriction:
     def dismiss(self, each: Suggestion) -> None:
         """Remembers that a draft is not wanted: later retrospectives leave it out."""
         self._note(_LOOKS, dismissed=each.key)
+
+    def doubtful(self, found: Retro) -> list[Moment]:
+        """The guesses of an answer that are the least sure and that nobody was asked about, at most five."""
+        asked = {noted["answered"] for _, noted in self._noted(_LOOKS) if "answered" in noted}
+        guesses = [each for each in found.events if each.kind in JUDGED and each.uuid and each.uuid not in asked]
+        return sorted(guesses, key=lambda each: each.confidence)[:_MOST_DOUBTFUL]
+
+    def answer(self, each: Moment, *, is_right: bool, by: str = _PERSON) -> None:
+        """Notes what was said of a guess; a wrong one is left out from now on, and what the person says moves the
+        threshold of its kind."""
+        right = "yes" if is_right else ""
+        self._note(
+            _LOOKS, answered=each.uuid or "", kind=each.kind, confidence=str(each.confidence), right=right, by=by
+        )
+        if not is_right:
+            self.mark_wrong(each.uuid or "", each.kind)
+
+    def _own_least(self) -> dict[FrictionKind, float]:
+        said: dict[FrictionKind, list[tuple[float, bool]]] = {}
+        for _, noted in self._noted(_LOOKS):
+            if noted.get("by") == _PERSON:
+                with suppress(ValueError, KeyError):  # a line that was changed by hand
+                    answer = float(noted["confidence"]), noted["right"] == "yes"
+                    said.setdefault(FrictionKind(noted["kind"]), []).append(answer)
+        return {kind: own_threshold(answers, LEAST_CONFIDENCE) for kind, answers in said.items() if answers}
 
     def note_look(self, fix: Suggestion | None) -> None:
         """Remembers the time of this look, and which fix was shown."""

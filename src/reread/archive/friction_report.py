@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time as clock
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
@@ -131,6 +131,8 @@ class RetroQuestion(NamedTuple):
     kinds: frozenset[FrictionKind] | None = None
     with_agents: bool = False
     least_confidence: float = LEAST_CONFIDENCE
+    own_least: Mapping[FrictionKind, float] = {}
+    """What the person's answers about doubtful moments require of a kind."""
     with_wrong: bool = False
     by: str = "hurt"
     zone: tzinfo | None = None
@@ -304,7 +306,7 @@ class _Retrospect:
             is_now = self._is_now(number, event.time)
             if event.agent is not None and not ask.with_agents:
                 of_agents += is_now
-            elif event.confidence < ask.least_confidence:
+            elif event.confidence < max(ask.least_confidence, ask.own_least.get(event.kind, 0.0)):
                 unsure += is_now
             elif self._labels.is_wrong(event.uuid, event.kind) and not ask.with_wrong:
                 wrong += is_now

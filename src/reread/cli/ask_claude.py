@@ -45,6 +45,11 @@ QUESTIONS = {
         "Summarise this session for the person who will take it up again: what it was for, what was done, what was"
         " decided and why, what is left open, and what to do first."
     ),
+    "doubtful": (
+        "A program guessed that each of these prompts of a person was what its line says: a correction (the person says"
+        " that what was done or said is not right), a re-ask (the same wish again) or a manual step (output carried"
+        " over by hand). Answer one line for each, only its number and yes or no."
+    ),
     "retro": (
         "This is a retrospective of how a person worked with Claude Code. Which two or three changes (instructions,"
         " permissions, hooks, habits) would help most, and what in the evidence says so? Name what needs no change."
@@ -56,7 +61,7 @@ class SentEvidence(NamedTuple):
     """What the model would be shown."""
 
     about: str
-    """`summary` or `retro`."""
+    """`summary`, `retro` or `doubtful`."""
     subject: str
     session: str | None
     lines: Iterable[str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from contextlib import closing
 from datetime import timedelta
 from itertools import chain
@@ -14,10 +15,11 @@ from reread.errors import BadInput
 from . import options
 from .options import is_agreed
 from .session_source import ProgressBar, open_archive, query_archive
+from .streams import tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from pathlib import Path
 
@@ -44,6 +46,7 @@ RETRO_EXAMPLES = """\
   reread retro --suggestions                only what to change, with drafts
   reread retro --since last                 one screen: what changed since the last look, and the fix worth most
   reread retro apply 2                      put the second of them where it belongs: shows the diff, asks, backs up
+  reread retro --since 7d --doubtful        five guesses to confirm or to leave out
   reread retro undo 1                       take what was last applied out of its file again
   reread retro --since last --format markdown >> fridays.md
   reread retro --since 30d --ask-claude     what Claude would change, by your own client; shows the cost, asks first
@@ -79,6 +82,8 @@ what repeats across sessions, and what to change: suggestions with a ready draft
         "--min-confidence", type=_share, metavar="N", help="only moments at least this certain, 0 to 1 (default 0.5)"
     )
     made.add_argument("--suggestions", action="store_true", help="print suggestions only")
+    about = "ask about the five least sure guesses: y, n, or Enter to skip; with --ask-claude your own client is asked"
+    made.add_argument("--doubtful", action="store_true", help=about)
     made.add_argument("--all", action="store_true", help="with `--since last`: the whole report, not one screen")
     made.add_argument("--format", choices=FORMS, default="text", help="output format (default: text)")
     labels = made.add_argument_group("false finds")
@@ -134,6 +139,9 @@ def run_retro(arguments: list[str]) -> int:
             )
         if number is not None:
             return _act(args, config, archive, action or "", _numbered(archive, found, action, number))
+        if args.doubtful:
+            _ask_doubtful(args, config, archive, found)
+            return 0
         if is_look and not (args.all or args.json):
             _look(args, config, archive, found)
             return 0
@@ -175,17 +183,51 @@ def _subject(args: argparse.Namespace, config: Config, found: Retro) -> str:
     return " ".join([title, *(each for each in narrowed if not each.endswith("=None"))])
 
 
+def _ask_doubtful(args: argparse.Namespace, config: Config, archive: Archive, found: Retro) -> None:
+    """Asks about the least sure guesses; each is asked about once."""
+    doubtful, view = archive.friction.doubtful(found), options.make_view(config)
+    lines = [views.retro_report.doubtful_text(each, view) for each in doubtful]
+    if not doubtful:
+        options.print_lines(["no guess that was not asked about yet"])
+    elif args.ask_claude:
+        evidence = _evidence(config, archive, found, "doubtful", [f"{n}. {line}" for n, line in enumerate(lines, 1)])
+        answer = ask_claude.ask(args, config, evidence, archive.prices)
+        said = dict(_YES_OR_NO.findall(answer.text)) if answer is not None else {}
+        for number, (each, line) in enumerate(zip(doubtful, lines, strict=True), 1):
+            if word := said.get(str(number), "").lower():
+                archive.friction.answer(each, is_right=word == "yes", by="claude")
+                options.print_lines([f"{word}: {line}"])
+    elif not sys.stdin.isatty():
+        options.print_lines(lines)
+    else:
+        for each, line in zip(doubtful, lines, strict=True):
+            tell_lines(f"{line}\n  was it? [y/n, Enter skips] ", end="")
+            word = sys.stdin.readline().strip().lower()[:1]
+            if word in ("y", "n"):
+                archive.friction.answer(each, is_right=word == "y")
+
+
+_YES_OR_NO = lazy.pattern(r"(?mi)^\W*(\d+)\W+(yes|no)\b")
+
+
+def _evidence(
+    config: Config, archive: Archive, found: Retro, about: str, lines: Iterable[str]
+) -> ask_claude.SentEvidence:
+    models = [model for each in archive.sessions(limit=1) for model in each.stored.row.models]
+    return ask_claude.SentEvidence(
+        about=about,
+        subject=views.retro_report.title(found, options.make_view(config)),
+        session=found.session.row.uuid if found.session is not None else None,
+        lines=lines,
+        model=models[-1] if models else None,
+    )
+
+
 def _ask_about(
     args: argparse.Namespace, config: Config, archive: Archive, found: Retro
 ) -> archives.model_answers.ModelAnswer | None:
-    models = [model for each in archive.sessions(limit=1) for model in each.stored.row.models]
-    evidence = ask_claude.SentEvidence(
-        about="retro",
-        subject=_subject(args, config, found),
-        session=found.session.row.uuid if found.session is not None else None,
-        lines=views.retro_report.evidence_lines(found, options.make_view(config)),
-        model=models[-1] if models else None,
-    )
+    lines = views.retro_report.evidence_lines(found, options.make_view(config))
+    evidence = _evidence(config, archive, found, "retro", lines)._replace(subject=_subject(args, config, found))
     return ask_claude.ask(args, config, evidence, archive.prices)
 
 

@@ -197,6 +197,13 @@ def guess(event: Moment) -> str:
     return f"{certainty}: {because}" if certainty and because else certainty
 
 
+def doubtful_text(event: Moment, view: View) -> str:
+    """A guess as it is asked about."""
+    because = f" (because {event.details['because']})" if "because" in event.details else ""
+    day = when(event.time, view.timezone, "%Y-%m-%d")
+    return f"{day} {kind_name(event.kind.value)}: “{one_line(event.evidence)}”{because}"
+
+
 def _subjects(found: Retro, view: View, most: int) -> Iterator[str]:
     for group in found.subjects[:most]:
         yield ""

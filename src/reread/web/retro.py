@@ -33,6 +33,7 @@ from reread.views.retro_report import (
     change_line,
     change_text,
     checked,
+    doubtful_text,
     facts,
     group_losses,
     guess,
@@ -346,12 +347,21 @@ def retro(request: Request) -> HTMLResponse:
             for each in found.wishes[:MOST_PATTERNS]
             if each.uuid in found.homes
         ],
+        doubtful=[
+            (doubtful_text(each, view), sections.evidence(each.session, each.uuid), each.uuid)
+            for each in _doubtful(site, found)
+        ],
         applied=[(applied_text(each, view), each.applied.draft.key) for each in found.applied],
         left_out={_SWITCHES[name]: words for name, words in left_out(found).items()},
         said=_verdict(request, shown),
         is_open=bool(form["kind"]),
         back=_query(form),
     )
+
+
+def _doubtful(site: pages.Site, found: Retro) -> list[Moment]:
+    with site.library.archive() as archive:
+        return archive.friction.doubtful(found)
 
 
 def _usual_span(site: pages.Site, session: StoredSession | None) -> str:
@@ -481,7 +491,7 @@ def _digest(lines: Iterable[str]) -> str:
 
 
 async def act(request: Request) -> Response:
-    """Applies a suggestion, leaves it out from now on, or takes an applied one out again."""
+    """Applies a suggestion, leaves it out from now on, or takes an applied one out again; or answers about a guess."""
     form = await pages.form(request)
     key, to, back, seen = (form.get(name, [""])[0] for name in ("key", "to", "back", "seen"))
     known = {name: value for name, value in parse_qsl(back) if name in FIELDS}
@@ -491,12 +501,15 @@ async def act(request: Request) -> Response:
 
 def _act(site: pages.Site, key: str, to: str, form: Mapping[str, str], seen: str) -> None:
     stored = site.library.find(form["session"]) if form["session"] else None
-    suggestions = _found(site, form, form["since"] or _usual_span(site, stored), stored).suggestions
+    found = _found(site, form, form["since"] or _usual_span(site, stored), stored)
     with site.library.archive() as archive:
         listed = [(each.draft.key, each) for each in archive.friction.applied()] if to == "undo" else []
         applied = next((each for name, each in listed if name == key), None)
-        each = next((each for each in suggestions if each.key == key), None)
-        if applied is not None:
+        each = next((each for each in found.suggestions if each.key == key), None)
+        guess = next((guess for guess in archive.friction.doubtful(found) if guess.uuid == key), None)
+        if guess is not None and to in ("yes", "no"):
+            archive.friction.answer(guess, is_right=to == "yes")
+        elif applied is not None:
             archive.friction.undo(archive.friction.undoing(applied))
         elif each is not None and to == "dismiss":
             archive.friction.dismiss(each)

@@ -64,6 +64,22 @@ def standing_wishes(patterns: Iterable[RepeatedPattern], basis: Basis) -> list[S
     return sorted(found, key=lambda wish: (-wish.sessions, -wish.count, wish.words))
 
 
+JUDGED = (FrictionKind.CORRECTION, FrictionKind.RE_ASK, FrictionKind.MANUAL_STEP)
+"""The kinds that are guessed from words, so that a person can be asked about them."""
+_FEWEST_AGAINST = 3
+
+
+def own_threshold(answers: Iterable[tuple[float, bool]], least: float) -> float:
+    """The confidence from which a person's answers leave most right guesses over wrong ones; `least` until at least
+    three more below it were wrong than right."""
+    balance = best = 0
+    for confidence, is_right in sorted(answers):
+        balance += -1 if is_right else 1
+        if balance > best:
+            best, found = balance, confidence
+    return least if best < _FEWEST_AGAINST else round(found + 0.01, 2)
+
+
 class AppliedDraft(Struct, frozen=True, kw_only=True):
     """A draft that the person put into a file."""
 
