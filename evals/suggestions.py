@@ -1,7 +1,8 @@
 """Whether suggestions are worth pasting: `make eval` prints the share of them that a reader would take.
 
 Every draft that the recorded sessions of one repository, or the demonstration, lead to was judged by hand: is it true,
-is it useful, was it known already, would it do harm. The labels name drafts by a digest and quote nothing.
+is it useful, was it known already, would it do harm; by two readers, the second without having seen what the first said
+of the recorded ones. The labels name drafts by a digest and quote nothing.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Draft(NamedTuple):
         return sha256(named.encode()).hexdigest()[:12]
 
 
-def drafts() -> Iterator[Draft]:
-    """What the person at each repository would be shown."""
+def drafts() -> Iterator[tuple[str, list[Draft]]]:
+    """What the person at each repository would be shown, by repository."""
     owners: dict[str, list[Path]] = {}
     for part in (CORPUS / "recorded", CORPUS / "labelled", MORE / "sessions"):
         for folder in sorted(part.iterdir()) if part.is_dir() else ():
@@ -42,23 +43,39 @@ def drafts() -> Iterator[Draft]:
     for owner, folders in [("demonstration", [SAMPLES]), *owners.items()]:
         with tempfile.TemporaryDirectory(prefix="reread-eval-") as home, Archive(Path(home), folders) as archive:
             archive.sync()
-            yield from (Draft(owner, each) for each in archive.friction.retro().suggestions[:MOST])
+            yield owner, [Draft(owner, each) for each in archive.friction.retro().suggestions[:MOST]]
 
 
 def report(*, is_shown: bool) -> None:
+    judged: dict[str, dict[str, dict[str, str]]] = {}
     with JUDGED.open(encoding="utf-8") as lines:
-        judged = {row["draft"]: row for row in csv.DictReader(lines, delimiter="\t")}
-    found = list(drafts())
-    known = [judged[each.key] for each in found if each.key in judged]
-    false, harmful = (sum(row[what] == said for row in known) for what, said in (("true", "no"), ("harmful", "yes")))
-    taken = sum(row["true"] == "yes" and row["useful"] == "yes" and row["known"] == "no" for row in known)
-    print(f"suggestions: {len(found)} drafts of {len({each.owner for each in found})} archives, {len(known)} judged")
-    share = taken / max(1, len(known))
-    print(f"  {taken} of {len(known)} a reader would take ({share:.2f}), {false} false, {harmful} harmful")
-    for each in found if is_shown else ():
-        print(
-            f"\n{each.key} {each.owner} {each.suggestion.title}\n{each.suggestion.draft}\n({each.suggestion.checked})"
+        for row in csv.DictReader(lines, delimiter="\t"):
+            judged.setdefault(row["reader"], {})[row["draft"]] = row
+    looked, found = 0, []
+    for _, made in drafts():
+        looked += 1
+        found += made
+    print(f"suggestions: {len(found)} drafts, of {len({each.owner for each in found})} of {looked} archives")
+    taken: dict[str, set[str]] = {}
+    for reader, verdicts in judged.items():
+        known = [verdicts[each.key] for each in found if each.key in verdicts]
+        taken[reader] = {row["draft"] for row in known if [row[of] for of in _ASKED] == ["yes", "yes", "no"]}
+        false, harmful = (
+            sum(row[what] == said for row in known) for what, said in (("true", "no"), ("harmful", "yes"))
         )
+        share = len(taken[reader]) / max(1, len(known))
+        print(
+            f"  {reader} reader: {len(taken[reader])} of {len(known)} worth pasting ({share:.2f}), {false} false,"
+            f" {harmful} harmful"
+        )
+    both = set.intersection(*taken.values())
+    print(f"  both readers: {len(both)} of {len(found)} worth pasting ({len(both) / max(1, len(found)):.2f})")
+    for each in found if is_shown else ():
+        words = f"{each.key} {each.owner} {each.suggestion.title}\n{each.suggestion.draft}"
+        print(f"\n{words}\n({each.suggestion.checked})")
+
+
+_ASKED = ("true", "useful", "known")
 
 
 if __name__ == "__main__":
