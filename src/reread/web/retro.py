@@ -342,16 +342,7 @@ def retro(request: Request) -> HTMLResponse:
         earlier_weeks=len(found.weeks) - len(weeks),
         rate_text=rate_text,
         changes=[change_text(each, view) for each in found.changes],
-        wishes=[
-            (wish_text(each, view), sections.evidence(found.homes[each.uuid], each.uuid))
-            for each in found.wishes[:MOST_PATTERNS]
-            if each.uuid in found.homes
-        ],
-        doubtful=[
-            (doubtful_text(each, view), sections.evidence(each.session, each.uuid), each.uuid)
-            for each in _doubtful(site, found)
-        ],
-        applied=[(applied_text(each, view), each.applied.draft.key) for each in found.applied],
+        **_ledger(site, found, sections, view),
         left_out={_SWITCHES[name]: words for name, words in left_out(found).items()},
         said=_verdict(request, shown),
         is_open=bool(form["kind"]),
@@ -359,9 +350,18 @@ def retro(request: Request) -> HTMLResponse:
     )
 
 
-def _doubtful(site: pages.Site, found: Retro) -> list[Moment]:
+def _ledger(site: pages.Site, found: Retro, sections: RetroSections, view: View) -> dict[str, object]:
+    """Standing wishes, applied drafts with their keys, and the guesses to ask about."""
     with site.library.archive() as archive:
-        return archive.friction.doubtful(found)
+        doubtful = archive.friction.doubtful(found)
+    wishes = [each for each in found.wishes if each.uuid in found.homes][:MOST_PATTERNS]
+    return {
+        "wishes": [(wish_text(each, view), sections.evidence(found.homes[each.uuid], each.uuid)) for each in wishes],
+        "applied": [(applied_text(each, view), each.applied.draft.key) for each in found.applied],
+        "doubtful": [
+            (doubtful_text(each, view), sections.evidence(each.session, each.uuid), each.uuid) for each in doubtful
+        ],
+    }
 
 
 def _usual_span(site: pages.Site, session: StoredSession | None) -> str:
