@@ -7,7 +7,7 @@ from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from shlex import join
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -350,7 +350,7 @@ def retro(request: Request) -> HTMLResponse:
     )
 
 
-def _ledger(site: pages.Site, found: Retro, sections: RetroSections, view: View) -> dict[str, object]:
+def _ledger(site: pages.Site, found: Retro, sections: RetroSections, view: View) -> dict[str, Any]:
     """Standing wishes, applied drafts with their keys, and the guesses to ask about."""
     with site.library.archive() as archive:
         doubtful = archive.friction.doubtful(found)
