@@ -762,7 +762,7 @@ def test_on_a_phone_the_list_comes_soon_and_what_is_seldom_asked_for_on_demand(o
         return [free, room - title.clientWidth];
     }""")
     assert room < 12, "a title has what its cost leaves"
-    assert cost == 0, "or all, where no price is known"
+    assert abs(cost) < 1, "or all, where no price is known"
     seldom = [page.locator(f".filters [name={name}]") for name in ("until", "sort", "starred", "tool")]
     for each in seldom:
         expect(each).to_have_count(1)
