@@ -1,4 +1,4 @@
-"""Pictures of every page on a desk, in the dark and on a phone, and what the rules of accessibility say about each.
+"""Pictures of the pages on a desk, on a dark tablet and on a phone, and what the rules of accessibility say about each.
 
     python bench/screenshots.py [--to docs/images] [--only NAME]
 
@@ -10,27 +10,32 @@ Ends with 1 where a page breaks a rule or is wider than its screen.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import stat
 import subprocess
 import sys
 import tempfile
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
 
+from reread.cli import overview
+
 ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 SCREENS: dict[str, dict[str, Any]] = {
-    "desktop": {"viewport": {"width": 1280, "height": 860}},
-    "dark": {"viewport": {"width": 1280, "height": 860}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 780}, "device_scale_factor": 2},
+    "desktop": {"viewport": {"width": 1440, "height": 900}},
+    "dark": {"viewport": {"width": 1024, "height": 768}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}},
 }
 SESSION = "/s/3f2a9c10-5b7e-4d61-9a34-0c8f1e2d7b65"
 
@@ -48,6 +53,16 @@ def _time(page: Page) -> None:
     page.keyboard.press("End")
     page.locator(".then-files summary").first.click()
     page.locator("#time .changed-files, #time .empty").first.wait_for()
+
+
+def _cost(page: Page) -> None:
+    page.keyboard.press("$")
+    page.locator(".turn-costs li").first.wait_for()
+
+
+def _agents(page: Page) -> None:
+    page.locator("#agents summary").click()
+    page.locator(".lanes li").first.wait_for()
 
 
 def _palette(page: Page) -> None:
@@ -70,16 +85,15 @@ SHOTS = {
     "live": Shot("/live", lambda page: page.locator(".queued").first.wait_for()),
     "sessions": Shot("/sessions"),
     "session": Shot(SESSION),
+    "cost": Shot(SESSION, _cost),
+    "agents": Shot(SESSION, _agents),
     "list-beside": Shot(SESSION, _list),
     "time": Shot(SESSION, _time),
-    "branches": Shot(f"{SESSION}/compare"),
-    "export": Shot(f"{SESSION}/export"),
     "palette": Shot("/sessions", _palette),
     "search": Shot("/search?q=retry"),
     "usage": Shot("/usage?since=all", _filled),
     "retro": Shot("/retro?since=all"),
-    "doctor": Shot("/doctor"),
-    "secrets": Shot("/secrets"),
+    "secrets": Shot("/secrets", lambda page: page.locator("main progress").wait_for(state="detached")),
 }
 
 
@@ -107,15 +121,17 @@ def shoot(page: Page, address: str, screen: str, names: list[str], to: Path) -> 
     page.goto(address)
     for name in names:
         page.goto(f"{base}{SHOTS[name].path}")
-        page.evaluate("localStorage.removeItem('reread-list')")  # what one picture opens does not stay for the next
         SHOTS[name].act(page)
         page.wait_for_timeout(400)
         for each in Axe().run(page).response["violations"]:
             yield f"{name} {screen}: {each['id']} {each['nodes'][0]['html'][:160]}"
         if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
             yield f"{name} {screen}: wider than its screen"
-        picture = to / f"{name}-{screen}.jpg"
-        page.screenshot(path=picture, type="jpeg", quality=70, animations="disabled")
+        picture = to / f"{name}-{screen}.webp"
+        wire = page.context.new_cdp_session(page)
+        drawn = wire.send("Page.captureScreenshot", {"format": "webp", "quality": 70})
+        picture.write_bytes(b64decode(drawn["data"]))
+        page.evaluate("localStorage.removeItem('reread-list')")  # what one picture opens does not stay for the next
         print(f"{picture.name:28} {picture.stat().st_size / 1000:5.0f} kB")
 
 
@@ -138,9 +154,13 @@ def serving() -> Iterator[str]:
         fake = ROOT / "tests" / "live" / "fake_client.py"
         client.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{fake}' asks_permission \"$@\"\n")
         client.chmod(client.stat().st_mode | stat.S_IXUSR)
-        options = ("--no-browser", "--port", "0", "--claude", str(client))
-        command = [sys.executable, "-m", "reread", "demo", "serve", *options]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        place, home = Path(folder, "sample"), Path(folder, "home")
+        overview._lay_out(place, datetime.now(UTC))  # `demo serve` itself starts no client
+        overview._fill(place, home)
+        options = ("--no-browser", "--port", "0", "--claude", str(client), "--source", str(place), "--home", str(home))
+        environment = {**os.environ, "HOME": folder}
+        command = [sys.executable, "-m", "reread", "serve", *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
         try:
             assert process.stdout is not None
             yield process.stdout.readline().decode().split()[-1]
