@@ -14,6 +14,8 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ import pytest
 from format_schemas import DIALECT
 from reread.cli import options
 from reread.cli.main import main as run_program
+from reread.records import book
 from reread.views import values
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -55,6 +58,11 @@ ANSWERS = (
     *("diff 3f2a", "format user", "archive forget @last --yes", "archive forget --damaged --yes", "retro dismiss 1"),
 )
 """Commands whose answers on the demonstration are valid, as a test shows."""
+LAKE = (
+    *("plan SAMPLES --lake LAKE", "build SAMPLES --lake LAKE", "verify --lake LAKE", "vacuum --lake LAKE"),
+    *("query --lake LAKE search jitter", "query --lake LAKE friction", "people PEOPLE --lake LAKE"),
+    "forget --lake LAKE 3f2a9c10-5b7e-4d61-9a34-0c8f1e2d7b65 --yes",
+)
 _TYPES = {
     bool: "boolean",
     int: "integer",
@@ -183,6 +191,13 @@ def main(paths: list[str]) -> None:
     for command in ANSWERS:
         with redirect_stdout(StringIO()):
             run_program(["demo", *command.split(), "--json"])
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()):
+        samples = Path(book.__file__).parents[1] / "samples"
+        people = Path(folder, "people.csv")
+        people.write_text(f"prefix,person,team\n{samples},ann,builders\n", "utf-8")
+        named = {"SAMPLES": str(samples), "LAKE": str(Path(folder, "lake")), "PEOPLE": str(people)}
+        for command in LAKE:
+            run_program(["lake", *(named.get(word, word) for word in command.split()), "--json"])
     said.write(json.dumps(recorder.schemas(), separators=(",", ":")).replace('},"', '},\n"') + "\n")
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -19,7 +20,7 @@ from cli.kept import HARBOUR, LANTERN, Kept, digests, snapshot
 from cli.running import PROGRAM, Run, environment, on_terminal, read_until, reread, without_colour
 from cli.test_json_contract import SESSION, check
 from reread.safe.safe import FoundPiece, Safe
-from reread.testing import a_prompt, a_reply, a_session
+from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result, a_usage
 
 
 def test_the_list_has_the_fields_of_the_contract(kept: Kept) -> None:
@@ -517,11 +518,29 @@ def test_the_overview_tells_periods_sessions_and_what_will_be_deleted(kept: Kept
     assert [period["period"] for period in document["periods"]] == ["today", "7 days", "30 days"]
     assert (document["total_sessions"], document["schema"]) == (2, "reread.sessions/1")
     os.utime(kept.trunk(HARBOUR), (1_700_000_000, 1_700_000_000))
-    lines = kept().out.splitlines()
+    out = kept().out
+    lines = out.splitlines()
     assert lines[0].split() == ["prompts", "cost", "tokens", "cache", "hit"]
     assert any(line.startswith("@1") and "draw the harbour" in line for line in lines)
-    assert "Claude Code deletes 1 session within 7 days; they are kept here" in lines
+    first = next(fact["command"] for fact in kept.json()["facts"] if "deletes 1 session" in fact["sentence"])
+    assert f"  {first}" in lines
+    assert "deletes 1 session within 7 days, the first on" in " ".join(out.split())
     assert "reread search" in lines[-1]
+
+
+def test_the_overview_tells_why_the_dearest_session_was_dear_and_which_words_are_lost(kept: Kept) -> None:
+    session = a_session(
+        a_prompt("find every caller", timestamp="2026-11-12T11:00:00.000Z"),
+        a_reply(a_thought(""), a_tool_call("Agent", {"description": "look"}, id="toolu_a"), usage=a_usage(10, 10)),
+        a_subagent(a_prompt("task"), a_reply("found", usage=a_usage(1000, 90_000)), of="toolu_a"),
+        a_tool_result("done", of="toolu_a"),
+    )
+    session.write(kept.claude / "projects")
+    facts = " ".join(fact["sentence"] for fact in kept.json()["facts"])
+    assert re.search(
+        r"The dearest session of 30 days cost \$[\d.]+: find every caller\. \d+% of it was spent by subagents\.", facts
+    )
+    assert "did not store the words of 1 of the last" in facts
 
 
 def test_no_amount_of_an_overview_is_cut(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         cache_report,
         context_report,
         explain,
+        facts,
         file_history,
         filters,
         friction,

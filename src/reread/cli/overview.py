@@ -38,7 +38,7 @@ NEWEST = 10
 
 
 def overview_parser() -> options.Parser:
-    about = "Show recent usage, the newest sessions, and those Claude Code will delete soon."
+    about = "Show recent usage, the newest sessions, and what stands out in the archive."
     made = options.make_parser("", about, OVERVIEW_EXAMPLES)
     options.add_hidden(made)
     return made
@@ -147,12 +147,15 @@ def _show_archive(archive: Archive, args: argparse.Namespace, config: Config) ->
     everything = archive.count_sessions()
     hidden = 0 if args.hidden else everything - archive.count_sessions(archives.filters.Filter(without_hidden=True))
     newest = archives.listing.numbered(archive.inner.connection, NEWEST, kept_for, with_hidden=args.hidden)
-    counts = everything - hidden, hidden, archive.inner.count_expiring(config.now + archives.listing.SOON, kept_for)
+    expiring = archive.inner.count_expiring(config.now + archives.listing.SOON, kept_for)
+    found = archives.facts.archive_facts(archive.inner.connection, until, kept_for)
+    facts = list(views.fact_lines.facts_of(found, expiring, config.now, config.timezone))
+    counts = everything - hidden, hidden
     options.show_answer(
         args,
         config,
-        lambda: views.session_list.overview_document([each for _, each in newest], *counts, lately),
-        lambda view: views.session_list.overview_lines(newest, *counts, lately, view),
+        lambda: views.session_list.overview_document([each for _, each in newest], *counts, expiring, facts, lately),
+        lambda view: views.session_list.overview_lines(newest, *counts, facts, lately, view),
     )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         commit_table,
         context_table,
         cost_lines,
+        fact_lines,
         file_tables,
         format_book,
         hits,

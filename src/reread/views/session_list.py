@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from reread import lazy
-
 from .numbers import count, money, nano, percent, shown_of, tokens
 from .text import clip, one_line, shorten, table, wrap
 from .values import Document, View, dollars, utc, when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.archive import listing
     from reread.archive.listing import Listed
     from reread.archive.lost_sessions import LostSession
     from reread.archive.usage_report import Period
     from reread.marks import Mark
-else:  # it imports the index, which takes 10 ms; showing one session needs neither
-    listing = lazy.module("reread.archive.listing")
+
+    from .fact_lines import Fact
 
 STAR = "★"
 DRIVEN = "driven by a program"
@@ -195,23 +192,20 @@ def overview_lines(
     sessions: Sequence[tuple[int, Listed]],
     total: int,
     hidden: int,
-    expiring: int,
+    facts: Sequence[Fact],
     periods: Sequence[Period],
     view: View,
 ) -> Iterator[str]:
-    """Recent usage, the newest sessions with the numbers that select them, how many expire soon, and what to type
-    next."""
+    """Recent usage, the newest sessions with the numbers that select them, what stands out, and what to type next."""
     yield from _period_table(periods, view)
     yield ""
     left_out = f", {hidden:,} hidden" if hidden else ""
     yield view.style.paint(f"{count(total, 'session')}, newest first{left_out}", "bold")
     yield from newest_table([_recent(position, each, view) for position, each in sessions], view)
-    if expiring:
+    for fact in facts:
         yield ""
-        warning = (
-            f"Claude Code deletes {count(expiring, 'session')} within {listing.SOON.days} days; they are kept here"
-        )
-        yield from view.wrapped(warning, "yellow")
+        yield from wrap(fact.sentence, view.width)
+        yield view.style.paint(f"  {fact.command}", "cyan")
     yield ""
     hint = "reread show @last    reread search WORDS    reread serve    reread --help"
     yield from view.wrapped(hint, "dim")
@@ -282,7 +276,7 @@ def lost_row(each: LostSession) -> Document:
 
 
 def overview_document(
-    sessions: Iterable[Listed], total: int, hidden: int, expiring: int, periods: Iterable[Period]
+    sessions: Iterable[Listed], total: int, hidden: int, expiring: int, facts: Iterable[Fact], periods: Iterable[Period]
 ) -> Document:
     """The newest of `total` sessions; `hidden` is the number of hidden ones."""
     return {
@@ -290,6 +284,7 @@ def overview_document(
         "total_sessions": total,
         "hidden_sessions": hidden,
         "expiring_sessions": expiring,
+        "facts": [fact._asdict() for fact in facts],
         "periods": [_period_document(period) for period in periods],
     }
 
