@@ -19,7 +19,8 @@ class ArchiveFacts(NamedTuple):
     first_deleted: Listed | None
     """The session whose transcript Claude Code deletes first."""
     dearest: Listed | None
-    parts: facts.CostParts | None
+    parts: facts.CostParts
+    """Of the dearest session; all 0 without one."""
     without_text: int
     thoughts: int
 
@@ -32,6 +33,6 @@ def archive_facts(connection: sqlite3.Connection, until: datetime, cleanup_days:
     return ArchiveFacts(
         listed.get(oldest or 0),
         listed.get(dearest or 0),
-        facts.cost_parts(connection, dearest) if dearest is not None else None,
+        facts.cost_parts(connection, dearest or 0),
         *facts.thoughts_without_text(connection),
     )

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from reread.archive.facts import ArchiveFacts
-    from reread.index.facts import CostParts
 
 _MUCH = 0.2
 """From which share on agents or a rebuilt cache are why a session was dear."""
@@ -32,18 +31,19 @@ def facts_of(found: ArchiveFacts, expiring: int, now: datetime, zone: tzinfo | N
         many = f"Claude Code deletes {count(expiring, 'session')} within 7 days, the first {day}"
         many = many if expiring else f"Claude Code deletes nothing within 7 days; first to go, {day}"
         yield Fact(f"{many}: {printable(first.title)}. The archive keeps it.", f"reread show {first.id[:8]}")
-    if dearest is not None and found.parts is not None:
+    if dearest is not None:
         cost = (
             f"The dearest session of 30 days cost {money(dearest.cost, is_partial=False)}: {printable(dearest.title)}"
         )
-        yield Fact(f"{cost}. {_why(found.parts)}.", f"reread explain {dearest.id[:8]}")
+        yield Fact(f"{cost}. {_why(found)}.", f"reread explain {dearest.id[:8]}")
     if found.without_text:
         share = f"{found.without_text:,} of the last {count(found.thoughts, 'thought')}"
         remedy = 'with "showThinkingSummaries": true in its settings it stores them'
         yield Fact(f"Claude Code did not store the words of {share}; {remedy}.", "reread thinking")
 
 
-def _why(parts: CostParts) -> str:
+def _why(found: ArchiveFacts) -> str:
+    parts = found.parts
     whole = parts.nanodollars or 1
     if parts.of_rebuilding / whole >= _MUCH:
         return f"{percent(parts.of_rebuilding / whole)} of it wrote again what the cache had lost"
