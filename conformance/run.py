@@ -76,7 +76,7 @@ def page(results: dict[str, dict[str, tuple[str, Json]]], versions: dict[str, st
     lines = [
         "# Conformance",
         "",
-        "What readers of Claude Code's files say of the cases in [conformance](../conformance/README.md), which are small, made by hand, and",
+        "What readers of Claude Code's files say of the cases in the folder `conformance/`, which are small, made by hand, and",
         "free to use. Only what a tool claims to do is scored: `-` stands for what it does not offer, or offers for another question.",
         "",
         f"Run on {date.today():%d %B %Y} with " + ", ".join(f"{name} {versions[name]}" for name in names) + ".",
