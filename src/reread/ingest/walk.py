@@ -142,8 +142,10 @@ def walk_grown(connection: sqlite3.Connection, machine: str, places: Sequence[Pa
     rows = [_row(connection, machine, path) for path in seen.files]
     grown = [row for row in rows if row is None or row.kind != FileKind.BACKUP]
     known = _with_their_sessions(connection, grown)
-    files = _files(known, {str(each): each for each in places}) if known is not None else None
-    if known is None or files is None:
+    if known is None:
+        return None
+    files = _files(known, {str(each): each for each in places})
+    if files is None:
         return None
     has_backups = len(grown) < len(seen.files) or bool(seen.folders)
     folders = seen.other_folders.items() if has_backups else ()

@@ -192,15 +192,13 @@ def make_plan(
 ) -> LakePlan:
     """Plans a build. Files that are in the lake but no longer listed are treated as if they were, so that a copy is
     recognised wherever its original came from. `read_again` reads everything listed, changed or not."""
-    files = [file for file in files if not forgotten.is_place(file)]
-    listed = {key_of(file.path) for file in files}
-    elsewhere = {key: row.as_listed for key, row in known.items() if key not in listed}
+    there = {key_of(file.path): file for file in files if not forgotten.is_place(file)}
+    elsewhere = {key: row.as_listed for key, row in known.items() if key not in there}
     reader = _Reader(known, elsewhere, read_again=read_again)
-    everything = [*files, *elsewhere.values()]
-    owned, owners = owned_sessions(everything, reader)
+    owned, owners = owned_sessions([*there.values(), *elsewhere.values()], reader)
     wanted = [each for each in owned if not forgotten.is_session(owners.ids_of(each[0]), (*each[0].all, *each[1]))]
     kept, pairs = without_copies(wanted, owners, reader.begins_with, is_preferred=reader.is_taken)
-    listed |= {key_of(original.path) for file, original in pairs if key_of(file.path) in listed}
+    listed = there.keys() | {key_of(original.path) for file, original in pairs if key_of(file.path) in there}
     jobs = [ShareJob(key=_key(each), files=each, orphans=own, foreign=owners.foreign(each)) for each, own in kept]
     copies = [reader.copy_of(*pair) for pair in pairs if not reader.has_copy(*pair)]
     done = [job for job in jobs if reader.has(job)]

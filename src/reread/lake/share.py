@@ -109,7 +109,7 @@ def take_session(job: ShareJob, options: ShareOptions, reader: LakeReader) -> di
         return session_mark(about.uuid)
     redactor = _redactor(options)
     title, texts = _title_and_texts(job, session, redactor, contents) if has_text else (None, [])
-    found = [(file, of_file, contents[file.path]) for file, of_file in zip(job.all, rows.files, strict=True)]
+    found = list(zip(job.all, rows.files, (contents[file.path] for file in job.all), strict=True))
     row = {**about._asdict(), "key": job.key, "id": about.uuid, "title": title}
     made = {
         SESSION.name: [{**_named(row, options), **_friction(rows, options, redactor)}],

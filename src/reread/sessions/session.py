@@ -153,12 +153,14 @@ class Session(Conversation):
         began = super().project or (self.hint.project_path if self.hint is not None else None)
         began = began or next((agent.project for agent in self._agents if agent.project), None)
         moved = [record.relocated_cwd for record in self.beside.get(Relocated, ()) if isinstance(record, Relocated)]
+        return next(filter(None, reversed(moved)), None) or self._made_worktree_from(began) or began
+
+    def _made_worktree_from(self, folder: str | None) -> str | None:
+        """The project of the worktree that a folder is in, where a line says that it is not below that project."""
         states = (record for record in self.beside.get(WorktreeState, ()) if isinstance(record, WorktreeState))
-        made = (state.beside_project for state in states)
-        origins = (
-            each.original_cwd for each in made if each and below(began or "", each.worktree_path or "") is not None
-        )
-        return next((folder for folder in reversed(moved) if folder), None) or next(origins, began)
+        made = filter(None, (state.beside_project for state in states))
+        found = (each.original_cwd for each in made if below(folder or "", each.worktree_path or "") is not None)
+        return next(found, None)
 
     @cached_property
     def span(self) -> tuple[datetime | None, datetime | None]:
