@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from blocks.ended_streams import folded
@@ -79,6 +80,8 @@ WRITERS: list[Callable[[TurnBlocks, Session], str]] = [in_terminal, as_markdown,
 def test_a_stream_and_the_session_folded_from_it_are_written_alike(wire: Path) -> None:
     session = load(wire)
     stream, saved = list(folded(replay(wire))), turns_of(session)
+    if wire.stem == "interrupt-thinking":  # no event has the tokens of an answer that was interrupted
+        stream, saved = ([msgspec.structs.replace(turn, result=None) for turn in turns] for turns in (stream, saved))
     for write in WRITERS:
         streamed = [write(turn, session) for turn in stream]
         assert streamed == [write(turn, session) for turn in saved], write.__name__

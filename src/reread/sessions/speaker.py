@@ -194,14 +194,14 @@ def command_line(text: str) -> str:
 
 
 _OF_THE_CLIENT = lazy.pattern(
-    "/(add-dir|agents|color|effort|export|fast|ide|login|mcp|model|output-style|permissions|plugin|rename|resume|tag"
+    "/(add-dir|agents|color|compact|effort|export|fast|ide|login|mcp|model|output-style|permissions|plugin|rename|resume|tag"
     "|theme|vim)"
 )
 """Commands whose arguments are for the client and not for the model."""
 
 
 def has_words(text: str) -> bool:
-    """Whether what was typed has words for the model: a bare `/compact` has none, nor has `/model opus`."""
+    """Whether what was typed has words for the model: a bare `/fix` has none, nor have `/model opus` and `/compact`."""
     name, _, words = text.strip().partition(" ")
     return not _IS_COMMAND.fullmatch(name) or (bool(words.strip()) and not _OF_THE_CLIENT.fullmatch(name))
 
