@@ -166,10 +166,13 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-EVENT, COMPACTING_EVENT, ASKING_EVENT = "SessionEnd", "PreCompact", "PermissionRequest"
-"""A compaction may rewrite the transcript in place (2.1.327): what it had until then is imported before."""
-FAILED_EVENT = "PostToolUseFailure"
-"""What `PostToolUse` is for a call that worked (2.1.197, 2.1.327)."""
+EVENT, COMPACTING_EVENT, ASKING_EVENT, FAILED_EVENT = (
+    "SessionEnd",
+    "PreCompact",
+    "PermissionRequest",
+    "PostToolUseFailure",
+)
+"""A compaction may rewrite the transcript (2.1.327), so it is imported before. The last is `PostToolUse` of a failure."""
 _ACTIONS = {EVENT: "run", COMPACTING_EVENT: "run", ASKING_EVENT: "ask", FAILED_EVENT: "fix"}
 TIMEOUT = 10
 """Seconds. All hooks of this event share 1.5 unless one asks for more (2.1); Python on a cold disk may need more."""

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from reread.archive import Archive, SearchAnswer
+from reread.archive import Archive, SearchAnswer, text_search
 from reread.archive.filters import Filter
 from reread.archive.search_language import ALL_FIELDS
-from reread.archive.text_search import WINDOW, facets
+from reread.archive.text_search import facets
 from reread.errors import BadInput
 from reread.features.search_text import Field
 from reread.testing import Transcript, a_prompt, a_reply, a_session, a_thought, a_title, a_tool_call, a_tool_result
@@ -22,6 +22,30 @@ ANN = "aaaa0000-1111-4222-8333-444455556666"
 BOB = "bbbb0000-1111-4222-8333-444455556666"
 CAT = "cccc0000-1111-4222-8333-444455556666"
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
+
+
+WINDOW = 120
+
+
+@pytest.fixture(autouse=True)
+def _few_are_ranked_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_search, "WINDOW", WINDOW)
+
+
+def test_of_a_frequent_word_the_best_is_shown_and_not_only_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An old prompt that is about the word comes before hundreds of newer outputs that have it among others."""
+    monkeypatch.undo()
+    about = a_session(a_prompt("alpaca alpaca alpaca", timestamp=on(1)), id=BOB)
+    beside = (a_reply(f"{'other words ' * 60} alpaca {n}", timestamp=on(20)) for n in range(3 * WINDOW))
+    for session in (about, a_session(a_prompt("go", timestamp=on(20)), *beside, id=ANN)):
+        session.write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
+        archive.sync()
+        assert archive.search("alpaca", limit=1, now=NOW).hits[0].session.row.uuid == BOB
+        monkeypatch.setattr(text_search, "WINDOW", WINDOW)
+        assert archive.search("alpaca", limit=1, now=NOW).hits[0].session.row.uuid == ANN
 
 
 def on(day: int, month: int = 3) -> str:

@@ -173,8 +173,9 @@ def _months(hours: Iterable[tuple[int | None, int]], zone: tzinfo | None) -> lis
     return sorted(months.items(), reverse=True)
 
 
-WINDOW = 120
-"""How many matches are ranked together."""
+WINDOW = 4_000
+"""How many matches, the newest, are ranked together. For 20 frequent words the twenty shown had .60 of the best scores
+with 120 (a filter by age), .998 with 3,000; a search took 23 ms instead of 9."""
 _LEAST_READ = 20
 """At least this many are read even if fewer are shown, so that the order does not depend on the limit."""
 _AROUND_TEXT = 700
