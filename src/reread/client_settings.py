@@ -166,13 +166,9 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-EVENT, COMPACTING_EVENT, ASKING_EVENT, FAILED_EVENT = (
-    "SessionEnd",
-    "PreCompact",
-    "PermissionRequest",
-    "PostToolUseFailure",
-)
-"""A compaction may rewrite the transcript (2.1.327), so it is imported before. The last is `PostToolUse` of a failure."""
+EVENT, COMPACTING_EVENT, ASKING_EVENT = "SessionEnd", "PreCompact", "PermissionRequest"
+FAILED_EVENT = "PostToolUseFailure"
+"""`PreCompact`: a compaction may rewrite the transcript (2.1.327). The last is what `PostToolUse` is for a success."""
 _ACTIONS = {EVENT: "run", COMPACTING_EVENT: "run", ASKING_EVENT: "ask", FAILED_EVENT: "fix"}
 TIMEOUT = 10
 """Seconds. All hooks of this event share 1.5 unless one asks for more (2.1); Python on a cold disk may need more."""
