@@ -18,49 +18,54 @@ from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_script_parses_and_names_every_command(run: Run, shell: str) -> None:
+def test_a_script_parses(run: Run, shell: str) -> None:
     ran = run("completion", shell)
-    assert ran.code == 0
-    assert not [name for name in COMMANDS if name not in ran.out]
-    assert "around" in ran.out
+    assert (ran.code, "completion --line" in ran.out) == (0, True)
     if shutil.which(shell):
         done = subprocess.run([shell, "-n"], input=ran.out, text=True, capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def offered(run: Run, line: str) -> list[str]:
+    ran = run("completion", "--line", line)
+    assert (ran.code, ran.err) == (0, "")
+    return [each.partition("\t")[0] for each in ran.out.splitlines()]
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "completion"])
+def test_every_command_is_offered_with_its_options(run: Run, command: str) -> None:
+    assert command in offered(run, f"reread {command[:-1]}")
+    if command != "demo":
+        assert "--help" in offered(run, f"reread {command} --h")
+
+
 @pytest.mark.parametrize(
-    ("words", "offered"),
+    ("line", "words"),
     [
         ("reread sea", ["search"]),
         ("reread show --aro", ["--around"]),
         ("reread archive ver", ["verify"]),
+        ("reread archive restore --t", ["--timezone", "--to"]),
         ("reread completion z", ["zsh"]),
-        ("reread search --no-s", ["--no-sync"]),
         ("reread --no-s", ["--no-sync"]),
         ("reread --home /somewhere --json sea", ["search"]),
-        ("reread --home = /somewhere sea", ["search"]),
-        ("reread --home /somewhere show --aro", ["--around"]),
-        ("reread --store postgresql : //db/team sea", ["search"]),
-        ("reread --home sea", []),
-        ("reread export --format mark", ["markdown"]),
+        ("reread --home=/somewhere sea", ["search"]),
+        ("reread --store postgresql://db/team sea", ["search"]),
+        ("reread --home sea", [":files"]),
+        ("reread show --around sea", [":files"]),
         ("reread usage --json mon", ["month"]),
+        ("reread usage --json --project='a b' mon", ["month"]),
         ("reread retro --by co", ["cost", "count"]),
         ("reread search --in pro", ["prompt"]),
-        ("reread show --around sea", []),
-        ("reread export --format = mark", ["markdown"]),
-        ("reread archive restore --t", ["--timezone", "--to"]),
-        ("reread demo usage mo", ["model", "month"]),
+        ("reread export --format mark", ["markdown"]),
+        ("reread export --format=mark", ["--format=markdown"]),
+        ("reread demo usage mo", ["month", "model"]),
+        ("reread demo dem", []),
+        ("reread nonsense x", [":files"]),
     ],
 )
-def test_bash_completes(run: Run, words: str, offered: list[str], tmp_path: Path) -> None:
-    given = words.split()
-    script = (
-        run("completion", "bash").out
-        + f"COMP_WORDS=({words}); COMP_CWORD={len(given) - 1}; _reread; printf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
-    )
-    done = subprocess.run(["bash"], input=script, text=True, capture_output=True, check=True, cwd=tmp_path)
-    assert done.stdout.split() == offered
+def test_what_may_stand_at_the_end_of_a_line(run: Run, line: str, words: list[str]) -> None:
+    assert offered(run, line) == words
 
 
 @pytest.fixture
@@ -74,84 +79,83 @@ def home(run: Run, tmp_path: Path) -> Path:
     return kept.home
 
 
-def test_what_the_archive_knows_is_offered(run: Run, home: Path) -> None:
-    def values(*given: str) -> list[str]:
-        ran = run("completion", "--values", *given, "--home", home)
-        assert ran.code == 0
-        return [line.partition("\t")[0] for line in ran.out.splitlines()]
-
-    assert sorted(values("sessions", "aa")) == ["aaaa-first", "aabb-second"]
-    assert values("sessions")[:3] == ["@last", "@2", "@3"]
-    assert "about aaaa-first" in run("completion", "--values", "sessions", "aaa", "--home", home).out
-    assert values("sessions", "zz") == []
-    assert (values("sessions", "@"), values("sessions", "@la")) == (["@last", "@2", "@3"], ["@last"])
-    assert sorted(values("projects")) == ["harbour", "my lantern"]
-    assert values("projects", "HAR") == ["harbour"]
-    assert values("projects", r"my\ la") == values("projects", "'my la") == ["my lantern"]  # as shells hand it over
-    assert (values("tags"), values("tools")) == (["flaky"], ["Bash"])
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("show aa", ["aaaa-first", "aabb-second", ":files"]),
+        ("show ", ["@last", "@2", "@3", "aaaa-first", "aabb-second", ":files"]),
+        ("show @la", ["@last", ":files"]),
+        ("show zz", [":files"]),
+        ("run --resume=@la", ["--resume=@last"]),
+        ("archive restore aab", ["aabb-second", ":files"]),
+        ("list --project HAR", ["harbour"]),
+        ("list --project my\\ la", ["my lantern"]),
+        ("list --project 'my la", ["my lantern"]),
+        ("list --project=my", ["--project=my lantern"]),
+        ("list --tag fl", ["flaky"]),
+        ("tools --tool B", ["Bash"]),
+    ],
+)
+def test_what_the_archive_knows_is_offered(run: Run, home: Path, line: str, words: list[str]) -> None:
+    assert offered(run, f"reread --home {home} {line}") == words
 
 
 def test_asking_makes_no_archive_and_no_noise(run: Run, tmp_path: Path) -> None:
-    ran = run("completion", "--values", "sessions", "--home", tmp_path / "none")
-    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert offered(run, f"reread show --home {tmp_path / 'none'} ") == [":files"]
     assert not (tmp_path / "none").exists()
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "reread.db").write_bytes(b"no database" * 100)
-    assert run("completion", "--values", "tags", "--home", tmp_path / "bad").err == ""
-    assert "sessions" in run("completion", "--values", "planets").err
+    assert offered(run, f"reread list --home={tmp_path / 'bad'} --tag ") == []
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
+        ("sea", ["search"]),
         ("show aab", ["aabb-second"]),
         ("show @", ["@last", "@2", "@3"]),
-        ("show @ la", ["@last"]),  # as bash breaks words
-        ("run --resume @ la", ["@last"]),
-        ("run --resume =@ la", ["@last"]),
-        ("--home {home} show aaa", ["aaaa-first"]),
+        ("run --resume=@la", ["@last"]),  # what stands before the = is another word for bash
         ("--home={home} show aaa", ["aaaa-first"]),
         ("show --home='{home}' aaa", ["aaaa-first"]),
         ("list --project my", ["my lantern"]),
-        ("list --tag fl", ["flaky"]),
-        ("tools --tool B", ["Bash"]),
-        ("show --aro", ["--around"]),
-        ("archive restore aab", ["aabb-second"]),
-        ("list --project = my", ["my lantern"]),
-        ("export aaaa-first --format =", ["html", "markdown", "obsidian", "json", "jsonl", "sqlite"]),
+        ("list --project=my", ["my lantern"]),
+        ("export aaaa-first --format=", ["html", "markdown", "obsidian", "json", "jsonl", "sqlite"]),
+        ("show READ", ["README"]),
+        ("--home READ", ["README"]),
+        ("READ", []),
     ],
 )
-def test_bash_asks_the_archive(run: Run, home: Path, words: str, offered: list[str], tmp_path: Path) -> None:
-    given = ["reread", *words.format(home=home).split()]
-    program = f'reread() {{ "{sys.executable}" -m reread "$@"; }}\n'
+def test_bash_completes(run: Run, home: Path, words: str, offered: list[str], tmp_path: Path) -> None:
+    (tmp_path / "README").touch()
+    line = f"reread {words.format(home=home)}"
     script = (
-        program
+        f'reread() {{ "{sys.executable}" -m reread "$@"; }}\n'
         + run("completion", "bash").out
-        + f"COMP_WORDS=({shlex.join(given)}); COMP_CWORD={len(given) - 1}; _reread\n"
+        + f"COMP_LINE={shlex.quote(line)}; COMP_POINT={len(line)}; _reread\n"
         + "printf '%s\\n' \"${COMPREPLY[@]}\"\n"
     )
     environ = {**os.environ, "REREAD_HOME": str(tmp_path / "none" if "{home}" in words else home)}
     done = subprocess.run(["bash"], input=script, text=True, capture_output=True, check=True, cwd=tmp_path, env=environ)
-    assert done.stdout.splitlines() == offered
+    assert done.stdout.strip("\n").splitlines() == offered
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("--home {home} show aaa", "aaaa-first"),
-        ("show --home={home} aaa", "aaaa-first"),
-        ("--home='{home}' show aaa", "aaaa-first"),
+        ("--home {home} show aaa", "aaaa-first:about aaaa-first"),
+        ("show --home={home} aaa", "aaaa-first:about aaaa-first"),
         ("--store postgresql://db/team archive ver", "verify"),
+        ("--home {home} list --project=my", "my lantern:/home/ann/my lantern"),
     ],
 )
 def test_zsh_completes(run: Run, home: Path, words: str, offered: str, tmp_path: Path) -> None:
     given = ["reread", *words.format(home=home).split()]
     script = (
         f'reread() {{ "{sys.executable}" -m reread "$@"; }}\n'
-        + "compdef() {}; _files() {}\n"
-        + 'compadd() { if [ "$1" = -a ]; then print -l -- "${(@P)2}"; else print -l -- "$@"; fi; }\n'
+        + "compdef() {}; compset() {}; _files() {}\n"
+        + '_describe() { print -l -- "${(@P)3}"; }\n'
         + run("completion", "zsh").out
         + f"words=({shlex.join(given)}); CURRENT={len(given)}; PREFIX={given[-1]}; _reread\n"
     )
@@ -176,7 +180,7 @@ def test_zsh_completes(run: Run, home: Path, words: str, offered: str, tmp_path:
         ("archive restore --t", ["--timezone", "--to"]),
         ("--home HOME archive restore aab", ["aabb-second\tabout aabb-second"]),
         ("search list --i", ["--in"]),
-        ("demo usage mo", ["model", "month"]),
+        ("demo usage mo", ["month", "model"]),
         ("--home HOME list --project=my", ["--project=my lantern\t/home/ann/my lantern"]),
         ("--home HOME list -p har", ["harbour\t/home/ann/harbour"]),
         ("READ", []),

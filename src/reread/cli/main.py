@@ -164,7 +164,6 @@ OTHER_NAMES = {
     **dict.fromkeys(("model", "models"), "usage model"),
     "today": "usage --since today",
     "limits": "usage block",
-    "context": "cache",
     **dict.fromkeys(("view", "read", "cat"), "show"),
     **dict.fromkeys(("start", "claude"), "run"),
     "resume": "run --resume SESSION",
