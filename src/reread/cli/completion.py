@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,13 +65,16 @@ def run_completion(arguments: list[str]) -> int:
         options.print_text(USAGE)
     elif len(arguments) == 2 and arguments[0] == "--line":
         found, with_files = completed(arguments[1])
-        lines = ["\t".join(views.text.one_line(printable(part)) for part in pair if part) for pair in found]
-        options.print_lines([*lines, *([_FILES] if with_files else [])])
+        options.print_lines([*map(_line, found), *([_FILES] if with_files else [])])
     elif len(arguments) == 1 and arguments[0] in SHELLS:
         options.print_text(SHELLS[arguments[0]])
     else:
         raise BadInput(f"name a shell: {', '.join(SHELLS)}; see `reread completion --help`")
     return 0
+
+
+def _line(offered: tuple[str, str]) -> str:
+    return "\t".join(views.text.one_line(printable(part)) for part in offered if part)
 
 
 class _Typed(NamedTuple):
@@ -126,21 +130,22 @@ def _typed(words: Sequence[str]) -> _Typed:
 
 
 def _next_words(typed: _Typed) -> tuple[Offered, bool]:
-    if typed.command in ("", "demo"):
-        commands = [each for each in main.COMMANDS.items() if not typed.command or each[0] not in _NOT_IN_DEMO]
-        return _beginning([*commands, *((each, "") for each in ([] if typed.command else _FIRST))], typed.last), False
-    if typed.command == "completion":
-        return _beginning([(each, "") for each in (*SHELLS, "--line")], typed.last), False
+    fixed = _FIXED.get(typed.command)
+    if fixed is not None:
+        return _beginning(fixed, typed.last), False
     parser = _parser(typed.command)
     if parser is None:
         return [], True
-    shown = [each for each in parser._actions if each.help is not argparse.SUPPRESS]
     if typed.last.startswith("-"):
-        names = [name for each in shown for name in each.option_strings if name.startswith("--")]
-        return _beginning([(name, "") for name in sorted(names)], typed.last), False
+        return _beginning(_option_names(parser), typed.last), False
     words = [each for each in parser._actions if not each.option_strings]
-    found = [pair for each in words for pair in _of(each, typed, parser.prog)]
-    return found, any(not _choices(each, parser.prog) for each in words)
+    found = [_of(each, typed, parser.prog) for each in words]
+    return list(chain.from_iterable(found)), any(not _choices(each, parser.prog) for each in words)
+
+
+def _option_names(parser: argparse.ArgumentParser) -> Offered:
+    shown = chain.from_iterable(each.option_strings for each in parser._actions if each.help is not argparse.SUPPRESS)
+    return [(name, "") for name in sorted(shown) if name.startswith("--")]
 
 
 def _values(typed: _Typed) -> tuple[Offered, bool]:
@@ -157,7 +162,7 @@ def _values(typed: _Typed) -> tuple[Offered, bool]:
 
 def _parser(command: str) -> argparse.ArgumentParser | None:
     name, _, action = command.partition(" ")
-    if name not in main.COMMANDS or name in ("demo", "completion"):
+    if name not in main.COMMANDS:
         return None
     module = main.module_of(name)
     make: Callable[[], argparse.ArgumentParser] | None = (
@@ -209,7 +214,12 @@ def _choices(action: argparse.Action, program: str) -> list[str]:
     return list(known.get((command, action.dest), tuple)())
 
 
-_NOT_IN_DEMO = ("demo", "completion", "run")
+_FIXED = {
+    "": [*main.COMMANDS.items(), *((each, "") for each in _FIRST)],
+    "demo": [each for each in main.COMMANDS.items() if each[0] not in ("demo", "completion", "run")],
+    "completion": [(each, "") for each in ("bash", "zsh", "fish", "--line")],
+}
+"""What may follow these, which have no parser."""
 _BASH = """\
 # bash completion for reread
 _reread() {
