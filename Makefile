@@ -87,8 +87,12 @@ format: $(VENV)/developing
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# Wheel and sdist in dist/, checked, the sdist by its own tests. With REPOSITORY=https://... its page in an index leads there.
+dist: $(VENV)/developing
+	$(BIN)/python .ci/dist.py $(REPOSITORY)
+
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/installed: pyproject.toml
 	@echo "setting up $(VENV) ..."
@@ -98,5 +102,6 @@ $(VENV)/installed: pyproject.toml
 	@touch $@
 
 $(VENV)/developing: $(VENV)/installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'  # before it, pip knows no groups
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from _thread import _local  # that of `threading`, without importing the rest
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,9 +22,10 @@ from reread.decoders import json_decoder
 if TYPE_CHECKING:
     import json
 
-    import zstandard
+    from reread import zstd
 else:
     json = lazy.module("json")
+    zstd = lazy.module("reread.zstd")  # takes 20 ms, and many commands read no raw bytes
 
 MAGIC = b"\xffreread\x01"
 """The first byte occurs in no UTF-8 text, so in no transcript; the last is the version of the format."""
@@ -140,20 +140,19 @@ def digest(raw: bytes) -> str:
 
 def compress(raw: bytes) -> bytes:
     """One zstd frame that states its content size."""
-    return _zstd().compressor.compress(raw)
+    return zstd.compress(raw, LEVEL)
 
 
 def decompress(frame: bytes) -> bytes:
     """Reverses `compress`, for our own frames that something else has proved."""
-    return _zstd().decompressor.decompress(frame)
+    return zstd.decompress(frame)
 
 
 def decompress_if_whole(frame: bytes) -> bytes | None:
     """Like `decompress`, for unproved frames; None for a damaged one."""
-    zstd = _zstd()
     try:
-        return zstd.decompressor.decompress(frame)
-    except zstd.error:
+        return zstd.decompress(frame)
+    except zstd.Error:
         return None
 
 
@@ -164,23 +163,6 @@ def encode_piece(header: PieceHeader, frame: bytes) -> bytes:
     blank = PRELUDE.pack(MAGIC, len(head), len(frame), zlib.crc32(frame), 0)
     checksum = zlib.crc32(head, zlib.crc32(blank[8:20]))
     return b"".join((blank[:20], checksum.to_bytes(4, "little"), head, frame))
-
-
-class _Zstd(_local):
-    """zstd contexts, per thread: they are costly to make and must not be used by two threads at a time."""
-
-    def __init__(self) -> None:
-        import zstandard  # here, because it takes 20 ms and many commands read no raw bytes
-
-        self.compressor: zstandard.ZstdCompressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=True)
-        self.decompressor: zstandard.ZstdDecompressor = zstandard.ZstdDecompressor()
-        self.content_size = zstandard.frame_content_size
-        self.error: type[Exception] = zstandard.ZstdError
-
-
-@cache
-def _zstd() -> _Zstd:
-    return _Zstd()
 
 
 class Head(Struct, frozen=True):
@@ -213,14 +195,12 @@ class Head(Struct, frozen=True):
 
 def unpack(frame: bytes | memoryview, length: int, most: int | None = None) -> bytes | None:
     """The raw bytes of a piece of this length, or only the first `most` of them; None if the frame is damaged."""
-    zstd = _zstd()
     try:
         # Checked first: no memory must be allocated for a frame that claims another size.
         if zstd.content_size(frame) != length:
             return None
         if most is None or most >= length:
-            return zstd.decompressor.decompress(frame)
-        with zstd.decompressor.stream_reader(frame) as source:
-            return source.read(most)
-    except zstd.error:
+            return zstd.decompress(frame)
+        return zstd.beginning(frame, most)
+    except zstd.Error:
         return None

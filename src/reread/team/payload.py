@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
-from zstandard import ZstdCompressor
 
-from reread import errors, lazy, records, times
+from reread import errors, lazy, records, times, zstd
 from reread.archive import kept_rows, on_all_processors, search_language
 from reread.archive.filters import Filter
 from reread.features import search_text
@@ -216,7 +215,7 @@ def _part(content: bytes, last: tuple[int, int, str] | None) -> Document | None:
         number, size = -1, 0
     elif size == len(content):
         return None
-    body = ZstdCompressor(level=3).compress(content[size:])
+    body = zstd.compress(content[size:], 3)
     about = {"part": number + 1, "size": len(content), "digest": sha256(content).hexdigest()}
     return {**about, "body": b64encode(body).decode()}
 

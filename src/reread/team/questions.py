@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, LiteralString, NamedTuple
 
 from msgspec.structs import replace
-from zstandard import ZstdDecompressor
 
-from reread import billing, errors, loading, records, sources, times
+from reread import billing, errors, loading, records, sources, times, zstd
 from reread import rows as row_types
 from reread.archive import Machine, StoredSession, ids_called, search_language, shown_names, text_search, usage_report
 from reread.archive.filters import Filter
@@ -323,8 +322,7 @@ def named_session(store: Store, word: str) -> list[str]:
 
 def _unpacked(body: bytes) -> bytes:
     """A file's content; one that grew has several compressed parts in a row."""
-    with ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
-        return reader.read()
+    return zstd.decompress_all(body)
 
 
 # -- search
