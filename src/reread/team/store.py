@@ -276,6 +276,7 @@ def script(store: Store, prices: billing.Prices) -> tuple[list[Migration], str]:
         "SELECT pg_advisory_xact_lock(7824361)",
         *(each.statements for each in needed),
         schema,
+        Path(__file__).with_name("report.sql").read_text("utf-8"),
         "INSERT INTO reread.note VALUES ('salt', replace(gen_random_uuid()::text, '-', '')) ON CONFLICT DO NOTHING",
         _upsert(store, "note", notes.items()),
         _upsert(
