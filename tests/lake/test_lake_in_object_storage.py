@@ -13,10 +13,14 @@ from urllib.request import urlopen
 
 import pytest
 
+from lake.counted import Counted
 from lake.lakes import assert_same_usage, built, everything, reports
 from reread.billing import packaged_prices
+from reread.lake.build import plan_build
 from reread.lake.delta import DeltaLake
+from reread.lake.share import ShareOptions
 from reread.lake.upkeep import by_session, forget, vacuum, verify
+from reread.testing import a_prompt, a_reply, a_session
 from trees import Tree, a_tree, append, resume_copy
 
 pytest.importorskip("moto", reason="object storage is tested with moto: pip install 'moto[server]' boto3")
@@ -41,6 +45,11 @@ def server() -> Iterator[str]:
     yield address
     process.terminate()
     process.wait(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def counted(server: str) -> Counted:
+    return Counted(int(server.rpartition(":")[2]))
 
 
 @pytest.fixture
@@ -105,3 +114,29 @@ def test_a_session_is_forgotten_in_a_bucket(bucket: str, tmp_path: Path) -> None
     assert everything(lake) == seen and len(seen["session"]) < first.rows["session"]
     assert verify(DeltaLake(lake), packaged_prices()).ok
     assert reports(lake)["session"].rows
+
+
+def test_a_plan_reads_the_beginning_of_what_is_new_and_a_build_everything_once(
+    bucket: str, counted: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some files are called other than their sessions, so that a plan must look into them."""
+    folder = tmp_path / "claude" / "projects"
+    for number in range(6):
+        told = [each for n in range(400) for each in (a_prompt(f"go {n}"), a_reply("yes " * 100))]
+        path = a_session(*told, id=f"0a1b2c3d-1111-4222-8333-{number:012}").write(folder)
+        path.rename(path.with_name(f"copy {number}.jsonl"))
+    size = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
+    assert size > 6 * 3 * 64_000
+    upload(folder, bucket)
+    source, lake = f"s3://{bucket}/raw", f"s3://{bucket}/lake"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{counted.port}")
+    counted.begin()
+    plan = plan_build(DeltaLake(lake), [source], ShareOptions())
+    assert len(plan.jobs) == 6
+    assert plan.bytes_read <= 6 * 64 * 1024
+    assert counted.bytes < 6 * 64 * 1024 + 60_000
+    assert counted.requests["GET raw"] == 6
+    counted.begin()
+    assert built(lake, source).sessions == 6
+    assert counted.requests["GET raw"] == 2 * 6  # its beginning, and all of it once
+    assert counted.bytes < size + 6 * 64 * 1024 + 2_000_000  # logs and tables

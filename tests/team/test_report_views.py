@@ -26,7 +26,7 @@ VIEWS = ("usage_daily", "tool_daily", "session", "friction_weekly", "freshness")
 
 
 def sums(store: Store, view: str, column: str) -> dict[str | None, Decimal]:
-    rows = store.rows(f"SELECT {column}::text, sum(dollars) FROM reread_report.{view} GROUP BY 1".encode().decode())  # type: ignore[arg-type]  # noqa: S608
+    rows = store.rows(f"SELECT {column}::text, sum(dollars) FROM reread_report.{view} GROUP BY 1".encode().decode())  # noqa: S608
     return {key: dollars for key, dollars in rows if dollars}
 
 

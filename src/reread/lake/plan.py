@@ -145,9 +145,7 @@ class _Reader(LakeReader):
             return set(self._known[key_of(file.path)].names)
         if not is_remote(uri_of(file.path)):
             return loading.DISK.recorded_ids(file)  # reads only the first lines
-        found = super().recorded_ids(file)
-        self.forget()
-        return found
+        return super().recorded_ids(file)
 
     def begins_with(self, full: sources.SourceFile, other: sources.SourceFile) -> bool:
         if self.is_unchanged(full) and self.is_unchanged(other):

@@ -20,6 +20,8 @@ SCHEMES = ("s3", "gs", "abfs", "abfss")
 _PARTS = tuple(f"{scheme}:" for scheme in SCHEMES)
 _CHUNK = 1 << 16
 _HEAD = 1 << 12
+_BEGINNING = 1 << 16
+"""How much of a file in object storage a plan looks at."""
 
 
 def is_remote(text: str) -> bool:
@@ -121,7 +123,7 @@ class LakeReader(loading.ContentReader):
     def content(self, file: sources.SourceFile) -> bytes:
         """The file up to the size it had when it was listed; what was added since then is read by the next build."""
         if file.path not in self._held:
-            raw = _read(file.path)[: file.size]
+            raw = _read(file.path, file.size)
             self.bytes_read += len(raw)
             self._held[file.path] = raw
         return self._held[file.path]
@@ -161,23 +163,41 @@ class LakeReader(loading.ContentReader):
         """The beginning of a file, kept in memory: files of the same name are all compared with each other, and most
         differ in their first line."""
         if file.path not in self._heads:
-            with _stream(file.path) as stream:
-                self._heads[file.path] = bytes(stream.read(min(_HEAD, file.size)))
-            self.bytes_read += len(self._heads[file.path])
+            self._heads[file.path] = self._beginning(file)[:_HEAD]
         return self._heads[file.path]
+
+    def _beginning(self, file: sources.SourceFile) -> bytes:
+        with _stream(file.path) as stream:
+            raw = bytes(stream.read(min(_BEGINNING, file.size)))
+        self.bytes_read += len(raw)
+        return raw
+
+    def recorded_ids(self, file: sources.SourceFile) -> set[str]:
+        """The session ids in the first records of a file, of which no more than the beginning is read."""
+        if file.path in self._held or not _is_remote_path(file.path):
+            return super().recorded_ids(file)
+        try:
+            raw = self._beginning(file)
+        except OSError:  # reading the whole file will report it
+            return set()
+        self._heads[file.path] = raw[:_HEAD]
+        self._held[file.path] = raw[: raw.rfind(b"\n") + 1] if len(raw) < file.size else raw
+        found = super().recorded_ids(file)
+        del self._held[file.path]
+        return found
 
 
 def _stream(path: Path) -> Any:
     if not _is_remote_path(path):
         return path.open("rb")
     system, name = _opened(uri_of(path))
-    return system.open_input_stream(name)
+    return system.open_input_file(name)  # of which only what is asked for is fetched
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, size: int | None = None) -> bytes:
     try:
         with _stream(path) as file:
-            raw: bytes = file.read()
+            raw: bytes = file.read() if size is None else file.read(size)
             return raw
     except OSError as error:
         raise errors.SourceError(Path(uri_of(path)), f"cannot be read ({_reason(error)})") from error
