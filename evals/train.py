@@ -153,6 +153,7 @@ def report() -> dict[str, float]:
         thresholds[kind] = threshold(kind, [*held, *more])
         found = by_owner(kind, held, more)
         _print(kind, "all owners", list(found.values()))
+        _print_if_judged(kind, held, thresholds[kind])
         for owner, score in sorted(found.items(), key=lambda each: -each[1].right - each[1].missed):
             if score.right + score.missed > 1:
                 _print("", owner, [score])
@@ -171,6 +172,24 @@ def _print(kind: str, who: str, scores: Sequence[Score]) -> None:
         f"  recall {score.recall:.2f} ({recall[0]:.2f} to {recall[1]:.2f})"
         f"  {score.right:3} right {score.false:3} false {score.missed:3} missed"
     )
+
+
+def _print_if_judged(kind: str, held: Sequence[Held], least: float) -> None:
+    """What a judge who is right nine times in ten would make of the doubtful quarter, and of the doubtful among what is
+    found, which is what `retro --doubtful` asks about. This is arithmetic: no real judge was measured."""
+    ordered = sorted((each for each in held if each.score > -inf), key=lambda each: abs(each.score - least))
+    quarter = ordered[: len(held) // 4]
+    for what, asked in (("quarter", quarter), ("found", [each for each in quarter if each.score >= least])):
+        names = {id(each) for each in asked}
+        right = false = missed = 0.0
+        for each in held:
+            is_one = bool(each.prompt.is_one[kind])
+            taken = (0.9 if is_one else 0.1) if id(each) in names else float(each.score >= least)
+            right, false, missed = right + taken * is_one, false + taken * (not is_one), missed + (1 - taken) * is_one
+        print(
+            f"  {'':12} {'doubtful ' + what:22} precision {right / (right + false):.2f}  recall"
+            f" {right / (right + missed):.2f}  if a judge were right on nine in ten of {len(asked)}; none was measured"
+        )
 
 
 def _print_agreement(said: Sequence[tuple[bool | None, bool | None]]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -96,13 +97,16 @@ _COUNTED = {
 }
 
 
+_wanted = lru_cache(maxsize=64)(sketch)
+
+
 def breaks(draft: Suggestion, material: Material, events: Sequence[Moment]) -> int:
     """How often what a draft is about happened in a session."""
     kind, about = draft.kind_of_pattern, draft.about
     if kind in (PatternKind.INSTRUCTION, PatternKind.CORRECTION):
-        return sum(likeness(rule.sketch, sketch(about)) >= ALIKE_RULES for rule in material.rules)
+        return sum(likeness(rule.sketch, _wanted(about)) >= ALIKE_RULES for rule in material.rules)
     if kind == PatternKind.RE_ASK:
-        return sum(likeness(asked.sketch, sketch(about)) >= ALIKE_PROMPTS for asked in material.prompts)
+        return sum(likeness(asked.sketch, _wanted(about)) >= ALIKE_PROMPTS for asked in material.prompts)
     if kind == PatternKind.WAIT:
         return sum(wait.count for wait in material.waits if wait.rule == about)
     if kind == PatternKind.READ_AGAIN:
