@@ -139,34 +139,34 @@ def run_retro(arguments: list[str]) -> int:
             )
         if number is not None:
             return _act(args, config, archive, action or "", _numbered(archive, found, action, number))
-        if args.doubtful:
-            _ask_doubtful(args, config, archive, found)
-            return 0
-        if is_look and not (args.all or args.json):
-            _look(args, config, archive, found)
-            return 0
-        answer = (
-            _ask_about(args, config, archive, found)
-            if args.ask_claude
-            else archives.model_answers.kept(config.home, "retro", _subject(args, config, found))
-        )
-        if args.ask_claude and answer is None:
-            return 0
-        lines = views.retro_report.markdown_lines if args.format == "markdown" else views.retro_report.retro_lines
-        asked = {"asked_claude": None if answer is None else views.summary.asked_document(answer)}
-        options.show_answer(
-            args,
-            config,
-            lambda: {
-                **views.retro_report.retro_document(found, args.limit, only_suggestions=args.suggestions),
-                **asked,
-            },
-            lambda view: chain(
-                lines(found, view, args.limit, only_suggestions=args.suggestions),
-                () if answer is None else views.markdown.asked_as(args.format)(answer, view),
-            ),
-        )
+        is_one_screen = is_look and not (args.all or args.json)
+        (_ask_doubtful if args.doubtful else _look if is_one_screen else _show)(args, config, archive, found)
     return 0
+
+
+def _show(args: argparse.Namespace, config: Config, archive: Archive, found: Retro) -> None:
+    """The whole report, with what the person's client says of it if that was asked for."""
+    answer = (
+        _ask_about(args, config, archive, found)
+        if args.ask_claude
+        else archives.model_answers.kept(config.home, "retro", _subject(args, config, found))
+    )
+    if args.ask_claude and answer is None:
+        return
+    lines = views.retro_report.markdown_lines if args.format == "markdown" else views.retro_report.retro_lines
+    asked = {"asked_claude": None if answer is None else views.summary.asked_document(answer)}
+    options.show_answer(
+        args,
+        config,
+        lambda: {
+            **views.retro_report.retro_document(found, args.limit, only_suggestions=args.suggestions),
+            **asked,
+        },
+        lambda view: chain(
+            lines(found, view, args.limit, only_suggestions=args.suggestions),
+            () if answer is None else views.markdown.asked_as(args.format)(answer, view),
+        ),
+    )
 
 
 def _only_session(archive: Archive, path: Path) -> str:

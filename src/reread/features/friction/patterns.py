@@ -17,7 +17,7 @@ from reread.sessions import Speaker as Speaker
 
 from .command_lines import prefix_of
 from .detection import Cause, FrictionKind, Moment, quote
-from .material import CountedPhrase, Material, OpenPermission, ReadFile
+from .material import CountedPhrase, Material, OpenPermission, ReadFile, rules_in
 from .prompt_text import PackedSketches, Sketch, grouped
 
 FEWEST_SESSIONS = 3
@@ -419,7 +419,7 @@ def _refusals(events: Iterable[Moment], fewest: int) -> Iterator[RepeatedPattern
             by_command.setdefault(event.about, []).append(event)
     for command, same in by_command.items():
         if len({event.session for event in same}) >= fewest:
-            reasons = [str(event.details["reason"]) for event in same if "reason" in event.details]
+            reasons = [reason for event in same if rules_in(reason := str(event.details.get("reason", "")))]
             yield _of_events(PatternKind.REFUSAL, command, same, {"reason": quote(reasons[-1]) if reasons else ""})
 
 
