@@ -6,6 +6,7 @@ that is kept has a connection of its own.
 
 from __future__ import annotations
 
+import gc
 import re
 import threading
 from collections import OrderedDict
@@ -71,6 +72,8 @@ MOST_POOLED = 6
 MOST_POOLED_BYTES = 120_000_000
 """Limits for the sessions that are kept: their number, and the bytes of their source files. The session that was used
 last is always kept."""
+LARGE = 5_000_000
+"""A session of more bytes is taken out of memory at once when it is no longer kept."""
 _LONGEST_NUMBER = 19
 """A number with this many digits or more cannot be the number of a row."""
 _USUAL = re.compile(r"[A-Za-z0-9_.@~-]{1,80}")
@@ -123,9 +126,10 @@ class PooledArchive:
 
     def close(self) -> None:
         with self.lock:
-            self._session = None
-            self.made = None
+            is_large, self._session, self.made = self.bytes > LARGE, None, None
             self.archive.close()
+        if is_large:
+            gc.collect()  # agents and turns refer to each other: without it they stay until a late collection
 
 
 def stamp_of(stored: StoredSession) -> Hashable:
