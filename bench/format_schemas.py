@@ -29,6 +29,7 @@ _RAW = {
     ("event/content_block_start", "content_block"): "block",
     ("frame/control_request", "request"): "control.request",
     ("frame/control_response", "response"): "control.response",
+    ("record/user", "toolUseResult"): "part.toolUseResult",
 }
 """Fields that a type keeps as raw JSON although what is in them is described."""
 
@@ -96,7 +97,9 @@ class _SchemaBuilder:
 
     def _described(self, name: str) -> Schema:
         family, _, kind = name.partition(".")
-        return _or_null(self.reference(family, kind)) if kind else self._union(family)
+        if not kind:
+            return self._union(family)
+        return {"anyOf": [self.reference(family, kind), {"type": ["string", "array", "null"]}]}
 
     def _value(self, annotation: Any) -> Schema:
         meta = next((each for each in get_args(annotation) if isinstance(each, Meta)), None)

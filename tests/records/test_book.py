@@ -20,7 +20,7 @@ jsonschema = pytest.importorskip("jsonschema")
 
 ENTRIES = list(book.entries())
 WHOLE_LINES = ("record", "system", "attachment", "progress", "frame")
-SCHEMAS = ["transcript", "stream", "record/assistant", "part/usage", *book.document_schemas()]
+SCHEMAS = ["transcript", "stream", *(entry.key for entry in ENTRIES), *book.document_schemas()]
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 
 

@@ -167,8 +167,9 @@ def schema_of(name: str) -> dict[str, Any] | None:
     found = next(iter(find_entries(name)), None)
     if document is not None or found is None:
         return document
-    whole = json.loads(_text("stream.json" if found.is_stream else "transcript.json"))
     root = f"{found.family}.{found.name}"
+    names = ("stream.json", "transcript.json") if found.is_stream else ("transcript.json", "stream.json")
+    whole = next(each for each in map(json.loads, map(_text, names)) if root in each["$defs"])
     reached = {root: whole["$defs"][root]}
     waiting = [root]
     while waiting:
