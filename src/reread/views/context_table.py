@@ -8,7 +8,7 @@ from reread.archive.context_report import ContextAnswer, Offered
 from reread.features.context import CompactionCost, ContextComposition
 
 from .numbers import count, money, nano, tokens
-from .text import one_line, table
+from .text import one_line, table, wrap
 from .values import Document, View, dollars, utc, when
 
 _SHOWN = 25
@@ -75,7 +75,7 @@ def _compaction(each: CompactionCost, view: View) -> Iterator[str]:
     had = f"{count(each.files, 'file')}, {count(each.commands, 'command')}, {count(each.decisions, 'answer')} in hand"
     cost = money(nano(each.nanodollars), is_partial=each.nanodollars is None)
     went_on = f"work went on after {count(each.actions, 'call')}" + (f" and {cost}" if each.actions and cost else "")
-    yield from view.wrapped(f"{had}; {count(len(each.again), 'thing')} looked up again; {went_on}", "")
+    yield from wrap(f"{had}; {count(len(each.again), 'thing')} looked up again; {went_on}", view.width)
     yield from (f"  again: {one_line(name)[: view.width - 9]}" for name in each.again[:5])
 
 
