@@ -71,7 +71,9 @@ def commit_lines(found: CommitOrigin, view: View, *, with_lines: bool = False) -
         yield view.style.paint(shorten(f"{commit[:_SHORT]} {one_line(subject)}", view.width), "bold")
     yield _facts(found)
     if with_lines:
-        lines = [(*_writer(line.writer), f"{line.path}:{line.number}", one_line(line.text)) for line in found.lines]
+        lines = [
+            (*_writer(line.writer), one_line(f"{line.path}:{line.number}"), one_line(line.text)) for line in found.lines
+        ]
         yield from table([("session", "turn", "line", "text"), *lines], view.width, flexible=3, right=(1,), least=16)
         return
     rows = [("session", "turn", "lines", "cost", "tests", "failed", "prompt")]
