@@ -126,7 +126,7 @@ def test_a_session_keeps_its_working_directory_and_says_where_it_belongs(worked:
     assert sessions[TREE]["belongs_to"] == sessions[LANTERN]["belongs_to"] == "/home/ann/beacon"
     assert worked.json("show", LANTERN)["session"]["belongs_to"] == "/home/ann/beacon"
     assert worked.json("show", LANTERN)["session"]["project"] == "/home/ann/lantern"
-    assert [line.split()[2] for line in worked("list").out.splitlines()[1:4]] == ["harbour", "beacon", "beacon"]
+    assert [line.split()[3] for line in worked("list").out.splitlines()[1:4]] == ["harbour", "beacon", "beacon"]
 
 
 def test_worktrees_stand_apart_in_usage_unless_they_are_folded(worked: Kept) -> None:

@@ -117,7 +117,8 @@ def test_a_source_that_is_not_what_it_was_is_noticed_and_the_old_bytes_stay(
         archive.sync()
         session = archive.find(needle.session)
         found = bool(archive.search(needle.word, ALL_FIELDS).hits)
-        assert found == (needle.word.encode() in new)
+        shares_lines = how == "new inode"  # then what the older one alone has stays part of the session
+        assert found == (needle.word.encode() in new or shares_lines)
         held = {(each.path, each.generation): each.bytes for each in generations(archive.inner.connection, session)}
         assert held[path, 1] == len(old)
         restore(archive.inner.connection, archive.inner.reader, session, tmp_path / "then", generation=1)

@@ -44,13 +44,13 @@ class _Gain(NamedTuple):
     row: FileRow | None
     """The row of the file; None if the index does not know it."""
     before: list[Piece]
-    """Its pieces that have rows, of the generation that is the newest after the gain."""
+    """Its pieces that have rows, of all generations up to the newest after the gain."""
     pieces: list[Piece]
     last: PieceHeader
 
     @property
     def kept(self) -> Kept:
-        return Kept(self.last, [*self.before, *(piece for piece in self.pieces if self.is_newest(piece))])
+        return Kept(self.last, [*self.before, *self.pieces])
 
     def is_newest(self, piece: Piece) -> bool:
         return piece[0].generation == self.last.generation
@@ -187,8 +187,9 @@ def _header(row: FileRow, machine: str) -> PieceHeader:
 
 def _pieces(connection: sqlite3.Connection, row: FileRow, last: PieceHeader) -> list[Piece]:
     return [
-        (replace(last, start=piece.start, length=piece.length, sha256=piece.sha256.hex()), piece.place)
-        for piece in read.pieces_of(connection, row.id, last.generation)
+        (replace(last, generation=each, start=piece.start, length=piece.length, sha256=piece.sha256.hex()), piece.place)
+        for each in range(1, last.generation + 1)
+        for piece in read.pieces_of(connection, row.id, each)
     ]
 
 

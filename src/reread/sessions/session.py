@@ -316,10 +316,13 @@ class Copies:
 
 
 def _message_id(record: Record) -> str | None:
-    """Only ids of the API: gateways give every response the same id."""
-    message = record.message if isinstance(record, Assistant) else None
-    found = message.id if message is not None else None
-    return found if found is not None and is_unique(found) else None
+    """The id of the API's message; that of a gateway names it only with its request and time (docs/ledger.md)."""
+    if not isinstance(record, Assistant) or record.message is None or record.message.id is None:
+        return None
+    found = record.message.id
+    if is_unique(found):
+        return found
+    return f"{found} {record.request_id} {record.timestamp}" if record.timestamp is not None else None
 
 
 AnySession = TypeVar("AnySession", bound=Session)
