@@ -124,12 +124,7 @@ class Conversation:
 
     def hook(self, event: str, tool_id: str) -> None:
         """A progress line threaded into the chain."""
-        data = {
-            "type": "hook_progress",
-            "hookEvent": event,
-            "hookName": f"{event}:any",
-            "command": "lint --fast",
-        }
+        data = {"type": "hook_progress", "hookEvent": event, "hookName": f"{event}:any", "command": "lint --fast"}
         self.t.node("progress", {"data": data, "parentToolUseID": tool_id, "toolUseID": tool_id})
 
     def calls(self) -> list[Call]:
@@ -278,10 +273,7 @@ class Conversation:
             output = str(call.content)[: min(seconds * 300, len(call.content) // 2)]
             data: Block = {"type": "bash_progress", "output": output[-200:], "fullOutput": output}
             data |= {"elapsedTimeSeconds": seconds, "totalLines": output.count("\n")}
-            self.t.node(
-                "progress",
-                {"data": data, "parentToolUseID": call.id, "toolUseID": f"bash-progress-{seconds}"},
-            )
+            self.t.node("progress", {"data": data, "parentToolUseID": call.id, "toolUseID": f"bash-progress-{seconds}"})
 
     def close(self, took: int) -> None:
         """The lines a client writes when a turn has ended."""

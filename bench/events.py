@@ -169,12 +169,7 @@ def queued(talk: Conversation) -> None:
 
 def synthetic(talk: Conversation) -> None:
     """A local notice in the shape of an answer: no request."""
-    zero = {
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "cache_read_input_tokens": 0,
-        "cache_creation_input_tokens": 0,
-    }
+    zero = {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
     said = [{"type": "text", "text": "API Error: 529 Overloaded"}]
     body: Block = {"id": new_uuid(talk.rng), "model": "<synthetic>", "role": "assistant", "type": "message"}
     body |= {"content": said, "stop_reason": "stop_sequence", "stop_sequence": "", "usage": zero}

@@ -38,11 +38,7 @@ def main(folder: str, sessions: str = "400") -> None:
             events += len(find(session).events)
             found = time.process_time()
             size += session.size
-            spent = [
-                spent[0] + loaded - began,
-                spent[1] + folded - loaded,
-                spent[2] + found - folded,
-            ]
+            spent = [spent[0] + loaded - began, spent[1] + folded - loaded, spent[2] + found - folded]
             del session
         best = [min(pair) for pair in zip(best, spent, strict=True)]
     load, folding, finding = best

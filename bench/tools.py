@@ -129,15 +129,7 @@ def todo(desk: Desk, call_id: str) -> Call:
     return Call(call_id, "TodoWrite", {"todos": items}, "Todos have been modified successfully.", twin)
 
 
-TOOLS: dict[Callable[[Desk, str], Call], int] = {
-    bash: 34,
-    read: 26,
-    edit: 18,
-    write: 4,
-    grep: 10,
-    mcp: 3,
-    todo: 5,
-}
+TOOLS: dict[Callable[[Desk, str], Call], int] = {bash: 34, read: 26, edit: 18, write: 4, grep: 10, mcp: 3, todo: 5}
 
 
 def tool_call(desk: Desk, maker: Callable[[Desk, str], Call] | None = None) -> Call:

@@ -110,10 +110,7 @@ CONTEXTS: tuple[tuple[str, str], ...] = (
     ("{A14}", "mot de passe : @@"),
     ("{U32}", "totp secret: @@"),
     ("{U16}", "otpauth://totp/x?secret=@@"),
-    (
-        "orbit lemon canyon velvet tiger puzzle garment ripple famous anchor nephew dust",
-        "recovery phrase: @@",
-    ),
+    ("orbit lemon canyon velvet tiger puzzle garment ripple famous anchor nephew dust", "recovery phrase: @@"),
     ("{A16}", "openssl pkcs12 -export -pass pass:@@"),
     ("{A16}", "openssl req -passout pass:@@ -x509"),
     ("hunter2secret", "password=@@"),

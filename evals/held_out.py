@@ -181,14 +181,8 @@ HELD_OUT: tuple[tuple[str, str], ...] = (
     ("{A22}", "git remote set-url origin https://ann:@@@bitbucket.test/a/b.git"),
     ("{U16}", "otpauth://totp/Acme:ann?secret=@@&issuer=Acme"),
     ("{U32}", "TOTP_SECRET=@@"),
-    (
-        "ladder velvet crouch ocean paper thrive glimpse humble rocket spatial window amused",
-        'MNEMONIC="@@"',
-    ),
-    (
-        "ladder velvet crouch ocean paper thrive glimpse humble rocket spatial window amused",
-        "seed phrase: @@",
-    ),
+    ("ladder velvet crouch ocean paper thrive glimpse humble rocket spatial window amused", 'MNEMONIC="@@"'),
+    ("ladder velvet crouch ocean paper thrive glimpse humble rocket spatial window amused", "seed phrase: @@"),
     ("0x{h64}", "DEPLOYER_PRIVATE_KEY=@@ forge script Deploy"),
     ("$apr1$x8Qk1abc${A22}", "ann:@@"),
     # surroundings

@@ -37,10 +37,7 @@ def a_failure(text: str, command: str = "pytest -q", call: str = "toolu_failing"
 
 
 def an_edit(path: str) -> list[Entry | ContentBlock]:
-    return [
-        a_reply(a_tool_call("Write", {"file_path": path, "content": "- be brief"})),
-        a_tool_result("ok"),
-    ]
+    return [a_reply(a_tool_call("Write", {"file_path": path, "content": "- be brief"})), a_tool_result("ok")]
 
 
 def a_change(old: str, new: str) -> list[Entry | ContentBlock]:

@@ -252,8 +252,7 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class Search(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
     query: Annotated[
-        str,
-        Meta(description='words, or a sentence about what was done; "a phrase", begin*, OR, NOT, field:word'),
+        str, Meta(description='words, or a sentence about what was done; "a phrase", begin*, OR, NOT, field:word')
     ]
     fields: Annotated[
         str,
@@ -429,20 +428,8 @@ _TABLE: list[tuple[str, str, str, type[Struct], Callable[..., str]]] = [
         Decisions,
         _decisions,
     ),
-    (
-        "fix",
-        "What worked after an error",
-        "Which command worked after an error in past sessions.",
-        Fix,
-        _fix,
-    ),
-    (
-        "how",
-        "How a command was run",
-        "How past sessions ran a command, and how often it worked.",
-        How,
-        _how,
-    ),
+    ("fix", "What worked after an error", "Which command worked after an error in past sessions.", Fix, _fix),
+    ("how", "How a command was run", "How past sessions ran a command, and how often it worked.", How, _how),
 ]
 
 

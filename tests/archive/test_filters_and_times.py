@@ -63,8 +63,7 @@ def test_a_moment_in_words_or_iso(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "soon", "7", "7x", "2026-02-30", "mo", "last", "next monday", "2026-13", "9999y", "2026-10-02T25:00"],
+    "text", ["", "soon", "7", "7x", "2026-02-30", "mo", "last", "next monday", "2026-13", "9999y", "2026-10-02T25:00"]
 )
 def test_anything_else_is_refused_with_the_option_and_an_example(text: str) -> None:
     with pytest.raises(BadInput, match=r"^--since .* is not a date; try 2026-10-02"):

@@ -47,9 +47,7 @@ def test_a_line_repeated_in_its_own_file_is_no_copy_between_files(tmp_path: Path
 
 def test_agent_files_are_read_with_their_session(tmp_path: Path) -> None:
     a_session(
-        a_prompt("q"),
-        a_reply(a_tool_call("Task", id="toolu_1")),
-        a_subagent(a_prompt("t"), a_reply("a"), of="toolu_1"),
+        a_prompt("q"), a_reply(a_tool_call("Task", id="toolu_1")), a_subagent(a_prompt("t"), a_reply("a"), of="toolu_1")
     ).write(tmp_path)
     health = health_of(tmp_path)
     assert (health.sessions, health.files, health.lines) == (1, 2, 4)

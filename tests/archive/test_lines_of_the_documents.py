@@ -122,11 +122,7 @@ def test_flags_and_the_twin_of_a_result_are_read() -> None:
 
 
 def test_every_part_of_the_usage_is_read() -> None:
-    usage = {
-        **SAMPLE["message"]["usage"],
-        "service_tier": "premium",
-        "server_tool_use": {"web_search_requests": 3},
-    }
+    usage = {**SAMPLE["message"]["usage"], "service_tier": "premium", "server_tool_use": {"web_search_requests": 3}}
     record = line(type="assistant", message={"id": "msg_1", "usage": usage})
     assert isinstance(record, Assistant)
     assert record.message is not None

@@ -104,11 +104,7 @@ def test_a_filter_keeps_the_sessions_it_describes(archive: Archive, wanted: Filt
 
 @pytest.mark.parametrize(
     "wanted",
-    [
-        *(wanted for wanted, _ in FILTERS if wanted.limit is None),
-        Filter(model="haiku"),
-        Filter(git_branch="agents"),
-    ],
+    [*(wanted for wanted, _ in FILTERS if wanted.limit is None), Filter(model="haiku"), Filter(git_branch="agents")],
 )
 def test_the_archive_and_the_sources_keep_the_same_sessions(archive: Archive, wanted: Filter) -> None:
     read = {name: archive.session(name) for name in (NEW, MIDDLE, OLD)}

@@ -20,15 +20,7 @@ from reread.ingest.walk import whole_walk
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from web.asking import asking
 
-PAGES = (
-    "/",
-    "/sessions?group=1",
-    "/sessions?title=ask",
-    "/search",
-    "/live",
-    "/retro?since=all",
-    "/palette?q=ask",
-)
+PAGES = ("/", "/sessions?group=1", "/sessions?title=ask", "/search", "/live", "/retro?since=all", "/palette?q=ask")
 
 
 def write_sessions(folder: Path, numbers: range) -> Path:

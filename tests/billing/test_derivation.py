@@ -82,10 +82,7 @@ def test_factors_multiply_each_other() -> None:
 
 @pytest.mark.parametrize(
     ("day", "price_id", "is_long"),
-    [
-        (12, "2026-11-15/claude-opus-4-6/always/lc", True),
-        (13, "2026-11-15/claude-opus-4-6/2026-03-13", False),
-    ],
+    [(12, "2026-11-15/claude-opus-4-6/always/lc", True), (13, "2026-11-15/claude-opus-4-6/2026-03-13", False)],
 )
 def test_a_dated_row_says_from_when_it_holds(day: int, price_id: str, is_long: bool) -> None:
     found = derive("claude-opus-4-6", datetime(2026, 3, day, 23, 59, tzinfo=UTC), cache_read=210_000, output=1_000)

@@ -92,9 +92,7 @@ class _Written:
             prompt=turn.prompt,
             steps=tuple(self._with_agent(step) for step in turn.steps.values()),
             result=ResultBlock(
-                key=f"result {turn.index}",
-                place=NOWHERE,
-                reckon=lambda: usage_of_lines(records, self._prices),
+                key=f"result {turn.index}", place=NOWHERE, reckon=lambda: usage_of_lines(records, self._prices)
             ),
         )
 

@@ -56,12 +56,7 @@ def _agent(text: str) -> list[Entry | Agent]:
 
 
 def _rewound(text: str) -> list[Entry]:
-    return [
-        a_prompt(text, uuid="left"),
-        a_reply(text),
-        a_prompt("again", to=None),
-        a_reply("done"),
-    ]
+    return [a_prompt(text, uuid="left"), a_reply(text), a_prompt("again", to=None), a_reply("done")]
 
 
 FIELDS: dict[str, Callable[[str], Sequence[Entry | Agent]]] = {
@@ -244,11 +239,7 @@ def test_json_nested_480_deep_is_exported(form: str, run: Run, tmp_path: Path) -
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_value_that_a_repeated_name_hides_leaks_in_no_form(form: str, run: Run, tmp_path: Path) -> None:
     hidden, shown = "Vb8Kp1WdQ7Rt2Zx9", "hunter2secret"
-    entries = [
-        a_prompt("go"),
-        a_reply(a_tool_call("x", {"input": {"mark": 1}})),
-        a_tool_result("ok", twin={"mark": 1}),
-    ]
+    entries = [a_prompt("go"), a_reply(a_tool_call("x", {"input": {"mark": 1}})), a_tool_result("ok", twin={"mark": 1})]
     trunk = a_session(*entries, cwd="/srv/app").write(tmp_path / "projects")
     twice = f'"password":"{hidden}","password":"{shown}"'.encode()
     trunk.write_bytes(re.sub(rb'"mark": ?1', twice, trunk.read_bytes()))

@@ -113,14 +113,7 @@ THOUGHT: dict[str, Any] = {
     "characters": int,
     "estimated_tokens": int,
 }
-TOOL: dict[str, Any] = {
-    "name": str,
-    "server": (str, None),
-    "tool": str,
-    "calls": int,
-    "errors": int,
-    "rejected": int,
-}
+TOOL: dict[str, Any] = {"name": str, "server": (str, None), "tool": str, "calls": int, "errors": int, "rejected": int}
 DOCTOR: dict[str, Any] = {
     "schema": str,
     "files": int,

@@ -336,10 +336,7 @@ def _run(arguments: Sequence[str], *, is_terminal: bool) -> Written:
 
 
 def _arguments(given: Sequence[str], made: Hostile, home: Path, folder: Path) -> Iterator[str]:
-    places = {
-        "HERE": ["--source", str(made.claude), "--home", str(home)],
-        "ONLY": ["--source", str(made.claude)],
-    }
+    places = {"HERE": ["--source", str(made.claude), "--home", str(home)], "ONLY": ["--source", str(made.claude)]}
     words = {
         "PROSE": TYPED.partition("\n")[0],
         "NAME": TYPED,

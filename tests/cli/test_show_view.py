@@ -102,12 +102,7 @@ def test_a_prompt_starts_a_turn_and_words_come_before_the_thinking_that_led_to_t
     lines = shown(run, tmp_path, talk())
     second = lines[lines.index(next(line for line in lines if line.startswith("─── 2"))) :]
     spoken = [line for line in second if line][1:5]
-    assert spoken == [
-        "You ▸ second question",
-        "Claude ▸ let me look",
-        "    └─ they want a listing",
-        "  ● Bash  ls",
-    ]
+    assert spoken == ["You ▸ second question", "Claude ▸ let me look", "    └─ they want a listing", "  ● Bash  ls"]
 
 
 def test_a_session_of_one_turn_is_now(run: Run, tmp_path: Path) -> None:

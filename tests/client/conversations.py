@@ -91,9 +91,7 @@ CONTENT = {
     "web-search": asks("mock:web-search"),
     "one-shot": one_shot("mock:thinking(once)"),
     "no-partial": Conversation(
-        (prompt("mock:think-bash"), RESULT),
-        YES,
-        base=(*TWO_WAY, *(flag for flag in PARTIAL if "partial" not in flag)),
+        (prompt("mock:think-bash"), RESULT), YES, base=(*TWO_WAY, *(flag for flag in PARTIAL if "partial" not in flag))
     ),
     "multi-turn": asks("mock:thinking(first)", "mock:bash(echo second)", args=YES),
 }
@@ -144,11 +142,7 @@ PERMISSIONS = {
         answer=leave_open,
     ),
     "perm-agents": talks(
-        prompt("mock:task-several"),
-        wait(QUESTION, 2),
-        answer_open(allow, newest_first=True),
-        RESULT,
-        answer=leave_open,
+        prompt("mock:task-several"), wait(QUESTION, 2), answer_open(allow, newest_first=True), RESULT, answer=leave_open
     ),
     "perm-cancelled": talks(
         prompt("mock:bash(touch cancelled.txt)"), wait(QUESTION), INTERRUPT, RESULT, answer=leave_open

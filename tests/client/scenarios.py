@@ -194,10 +194,7 @@ TOOLS: dict[str, list[Turn]] = {
 
 MEMORY: dict[str, list[Turn]] = {
     "recall": [turn(calls("mcp__reread__search", query="{arg}")), turn(says("I looked it up."))],
-    "recall-whole": [
-        turn(calls("mcp__reread__read", session="{arg}", turns="1-")),
-        turn(says("I read it.")),
-    ],
+    "recall-whole": [turn(calls("mcp__reread__read", session="{arg}", turns="1-")), turn(says("I read it."))],
 }
 
 AGENTS: dict[str, list[Turn]] = {

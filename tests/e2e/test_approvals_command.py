@@ -15,10 +15,7 @@ from cli.terminals import Terminal
 from client.run import Scratch
 from web.serving import Served, served, until
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")]
 
 
 def begin(server: Served, scratch: Scratch, prompt: str) -> None:

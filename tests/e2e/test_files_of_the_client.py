@@ -66,11 +66,7 @@ CHANGE = [
 
 
 WORK = [turn(calls("Write", file_path=FILE, content="by an agent\n")), edit("agent", "AGENT"), turn(says("Worked."))]
-DELEGATE = [
-    turn(delegates("mock:work", run_in_background=False)),
-    edit("by", "BY"),
-    turn(says("All reported.")),
-]
+DELEGATE = [turn(delegates("mock:work", run_in_background=False)), edit("by", "BY"), turn(says("All reported."))]
 
 
 @pytest.fixture(autouse=True)

@@ -48,11 +48,7 @@ def test_parallel_tools_make_one_branch(scratch: Scratch) -> None:
     run = scratch.run("mock:parallel")
     session = reread.load(scratch.transcript(run.session))
     assert len(session.branches) == 1
-    assert [(call.name, call.status) for call in session.tool_calls] == [
-        ("Bash", "ok"),
-        ("Bash", "ok"),
-        ("Read", "ok"),
-    ]
+    assert [(call.name, call.status) for call in session.tool_calls] == [("Bash", "ok"), ("Bash", "ok"), ("Read", "ok")]
 
 
 @needs_tmux

@@ -16,8 +16,7 @@ from reread.testing import ContentBlock, Entry, a_prompt, a_reply, build
 from sampling import examples
 
 steps = st.lists(
-    st.tuples(st.sampled_from(["write", "edit"]), st.integers(0, 50), st.integers(0, 4), st.integers(0, 4)),
-    max_size=12,
+    st.tuples(st.sampled_from(["write", "edit"]), st.integers(0, 50), st.integers(0, 4), st.integers(0, 4)), max_size=12
 )
 
 

@@ -9,17 +9,7 @@ import pytest
 from reread.features.friction import find
 from reread.features.summaries import summary_of
 from reread.features.tool_use import Decision, chosen, decisions_of
-from reread.testing import (
-    Entry,
-    a_line,
-    a_prompt,
-    a_reply,
-    a_thought,
-    a_tool_call,
-    a_tool_result,
-    an_interrupt,
-    build,
-)
+from reread.testing import Entry, a_line, a_prompt, a_reply, a_thought, a_tool_call, a_tool_result, an_interrupt, build
 from reread.views.summary import summary_lines
 from reread.views.text import Style
 from reread.views.values import View

@@ -137,8 +137,7 @@ def test_an_edit_is_recovered_by_an_edit_of_the_same_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "recovered"),
-    [("/app/src/notes.md", True), ("/app/docs/todo.md", True), ("/app/src/other.py", False)],
+    ("path", "recovered"), [("/app/src/notes.md", True), ("/app/docs/todo.md", True), ("/app/src/other.py", False)]
 )
 def test_a_file_that_is_not_there_is_recovered_by_one_of_its_name_or_folder(path: str, recovered: bool) -> None:
     session = build(

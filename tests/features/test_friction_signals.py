@@ -170,9 +170,7 @@ def test_a_stop_hook_that_keeps_the_turn_going_is_one_block_beside_another_that_
         a_reply("done"),
         a_prompt("Stop hook feedback:\n[guard]: run the tests", isMeta=True),
         a_system_line(
-            "stop_hook_summary",
-            hookErrors=[f"{FAILED}broken", "[guard]: run the tests\n"],
-            failedHookErrorIndexes=[0],
+            "stop_hook_summary", hookErrors=[f"{FAILED}broken", "[guard]: run the tests\n"], failedHookErrorIndexes=[0]
         ),
         a_reply("they pass"),
     )

@@ -177,8 +177,7 @@ def test_no_piece_changes_what_is_not_its_machines(
 
 @_EXAMPLES
 @given(
-    flips=st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(1, 255)), min_size=1, max_size=8),
-    cut=st.floats(0, 1),
+    flips=st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(1, 255)), min_size=1, max_size=8), cut=st.floats(0, 1)
 )
 def test_no_byte_of_a_pack_changes_what_is_not_its_machines(
     machines: Machines, flips: list[tuple[int, int]], cut: float

@@ -11,16 +11,7 @@ from pathlib import Path
 import pytest
 
 from live import frames
-from live.captures import (
-    START,
-    a_capture,
-    a_prompt_sent,
-    a_result,
-    an_init,
-    an_interrupted_thought,
-    as_frames,
-    keep,
-)
+from live.captures import START, a_capture, a_prompt_sent, a_result, an_init, an_interrupted_thought, as_frames, keep
 from live.frames import FINAL, SESSION, USAGE
 from reread.archive import Archive
 from reread.archive.explain import ExplainedResponse

@@ -265,10 +265,7 @@ def test_an_advisor_is_a_request_of_its_own_beside_the_one_that_asked_it(tmp_pat
     models = [batch.rows.contexts[row.context].model for row in batch.rows.responses]
     assert [
         (row.key, model, row.output, row.nanodollars) for row, model in zip(batch.rows.responses, models, strict=True)
-    ] == [
-        ("msg_1", "claude-sonnet-5", 50, 700_000),
-        ("msg_1#advisor:1", "claude-opus-5", 300, 27_500_000),
-    ]
+    ] == [("msg_1", "claude-sonnet-5", 50, 700_000), ("msg_1#advisor:1", "claude-opus-5", 300, 27_500_000)]
 
 
 def test_requests_of_an_agent_are_its_files_and_marked(tmp_path: Path) -> None:

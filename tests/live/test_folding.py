@@ -107,11 +107,7 @@ def test_interrupted_thinking_is_kept_in_its_place_and_billed_as_far_as_it_came(
     content = a_capture(a_prompt_sent("think"), an_interrupted_thought(), INTERRUPT)
     session = alone(content)
     [block] = withdrawn(session.captures[0].told)
-    assert (block.text, block.reason, block.message_id) == (
-        "A pangolin crosses the road.",
-        "interrupted",
-        "msg_taken",
-    )
+    assert (block.text, block.reason, block.message_id) == ("A pangolin crosses the road.", "interrupted", "msg_taken")
     kinds = [type(step).__name__ for step in session.turns[0].steps]
     assert kinds == ["Thought", "Notice"]
     assert [thought.withdrawn for thought in session.thinking()] == ["interrupted"]

@@ -299,11 +299,9 @@ def test_a_file_is_told_with_the_prompts_that_changed_it(tmp_path: Path) -> None
     ],
 )
 def test_a_file_of_any_name_is_told(tmp_path: Path, cwd: str, path: str, asked_for: str) -> None:
-    a_session(
-        a_prompt("retry less"),
-        *written(path, "once\n", "w1", "2026-11-10T10:00:01.000Z"),
-        cwd=cwd,
-    ).write(tmp_path / ".claude" / "projects" / "-app")
+    a_session(a_prompt("retry less"), *written(path, "once\n", "w1", "2026-11-10T10:00:01.000Z"), cwd=cwd).write(
+        tmp_path / ".claude" / "projects" / "-app"
+    )
     with asking(*options(tmp_path / ".claude", tmp_path), CLAUDE_PROJECT_DIR=cwd) as asked:
         said = asked.told("file", path=asked_for)
     assert said.startswith(f"{path}: 1 write; last 2026-11-10 10:00")

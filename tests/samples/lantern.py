@@ -190,9 +190,7 @@ def timeouts() -> Transcript:
     story.edit_unread("src/lantern/http.py", "TIMEOUT = 30", "TIMEOUT = 60")
     story.read("src/lantern/http.py").think("A global would be the smallest change.")
     story.edit(
-        "src/lantern/http.py",
-        "TIMEOUT = 30\n",
-        'import os\n\nTIMEOUT = int(os.environ.get("LANTERN_TIMEOUT", "30"))\n',
+        "src/lantern/http.py", "TIMEOUT = 30\n", 'import os\n\nTIMEOUT = int(os.environ.get("LANTERN_TIMEOUT", "30"))\n'
     )
     story.say("The limit can now be set with `LANTERN_TIMEOUT`.", uuid="by-environment")
     story.ask("No, not an environment variable. It should be an argument of fetch.")

@@ -104,10 +104,7 @@ class TestEvidence:
 
 def test_two_agents_with_one_prompt_take_a_call_each() -> None:
     session = build(
-        a_prompt("go"),
-        a_reply(a_task("t1"), a_task("t2")),
-        a_subagent(*work(), id="a1"),
-        a_subagent(*work(), id="a2"),
+        a_prompt("go"), a_reply(a_task("t1"), a_task("t2")), a_subagent(*work(), id="a1"), a_subagent(*work(), id="a2")
     )
     assert linked(session) == {"a1": "t1", "a2": "t2"}
 
@@ -244,10 +241,7 @@ class TestFiles:
 
     def test_what_is_written_reads_as_what_is_built(self, tmp_path: Path) -> None:
         transcript = a_session(
-            a_prompt("go"),
-            a_reply(a_task("t1")),
-            a_subagent(*work(), of="t1"),
-            a_tool_result("seen", of="t1"),
+            a_prompt("go"), a_reply(a_task("t1")), a_subagent(*work(), of="t1"), a_tool_result("seen", of="t1")
         )
         loaded, built = reread.load(transcript.write(tmp_path)), transcript.build()
         assert loaded.id == built.id == transcript.id

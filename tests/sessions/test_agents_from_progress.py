@@ -17,17 +17,7 @@ from reread.blocks.of_session import SessionBlocks
 from reread.features.edits.changes import changes_of
 from reread.features.secrets import Redactor, redacted_session
 from reread.sessions import CallStatus, Notice, Session
-from reread.testing import (
-    Entry,
-    a_line,
-    a_prompt,
-    a_reply,
-    a_session,
-    a_subagent,
-    a_tool_call,
-    a_tool_result,
-    build,
-)
+from reread.testing import Entry, a_line, a_prompt, a_reply, a_session, a_subagent, a_tool_call, a_tool_result, build
 from reread.views.session_json import session_document
 from reread.views.terminal import session_lines
 from reread.views.text import Style

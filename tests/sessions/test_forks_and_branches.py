@@ -118,12 +118,7 @@ class TestTheLadder:
 
     def test_7_two_prompts_side_by_side_are_a_rewind(self) -> None:
         session = build(
-            a_prompt("go"),
-            a_reply("ok"),
-            a_prompt("left"),
-            a_reply("L"),
-            a_prompt("right", to="ok"),
-            a_reply("R"),
+            a_prompt("go"), a_reply("ok"), a_prompt("left"), a_reply("L"), a_prompt("right", to="ok"), a_reply("R")
         )
         assert branches(session) == [["go", "right"], ["left"]]
         assert [branch.certain for branch in session.branches] == [True, True]
@@ -254,14 +249,7 @@ def test_a_command_beside_a_prompt_is_a_rewind_too() -> None:
 
 
 class TestTheActiveBranch:
-    FORKED = (
-        a_prompt("go"),
-        a_reply("ok"),
-        a_prompt("left"),
-        a_reply("L"),
-        a_prompt("right", to="ok"),
-        a_reply("R"),
-    )
+    FORKED = (a_prompt("go"), a_reply("ok"), a_prompt("left"), a_reply("L"), a_prompt("right", to="ok"), a_reply("R"))
 
     def active(self, *after: Entry) -> list[str]:
         return branches(build(*self.FORKED, *after))[0]
@@ -309,10 +297,7 @@ class TestCompaction:
 
     @pytest.mark.parametrize(
         "metadata",
-        [
-            {"preservedSegment": {"headUuid": "x", "tailUuid": "tail"}},
-            {"preservedMessages": {"uuids": ["y", "tail"]}},
-        ],
+        [{"preservedSegment": {"headUuid": "x", "tailUuid": "tail"}}, {"preservedMessages": {"uuids": ["y", "tail"]}}],
     )
     def test_without_that_line_it_joins_what_it_preserved(self, metadata: dict[str, Any]) -> None:
         session = build(

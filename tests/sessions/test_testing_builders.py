@@ -52,9 +52,7 @@ def test_lines_hang_from_each_other_and_are_a_second_apart() -> None:
 def test_a_result_hangs_from_its_call() -> None:
     written = lines(
         a_session(
-            a_reply(a_tool_call(id="a"), a_tool_call(id="b"), uuid="m"),
-            a_tool_result("B", of="b"),
-            a_tool_result("A"),
+            a_reply(a_tool_call(id="a"), a_tool_call(id="b"), uuid="m"), a_tool_result("B", of="b"), a_tool_result("A")
         )
     )
     assert [line["parentUuid"] for line in written] == [None, "m-1", "m-2", "m-1"]

@@ -231,10 +231,7 @@ def test_links_are_followed_but_nothing_comes_twice(tmp_path: Path) -> None:
     (top / "4-nowhere.jsonl").symlink_to(tmp_path / "nowhere")
     (top / "5-itself.jsonl").symlink_to(top / "5-itself.jsonl")
     problems: list[SourceError] = []
-    assert [file.path for file in find(top, problems=problems)] == [
-        top / "2-hard.jsonl",
-        top / "3-out" / "b.jsonl",
-    ]
+    assert [file.path for file in find(top, problems=problems)] == [top / "2-hard.jsonl", top / "3-out" / "b.jsonl"]
     assert [problem.path for problem in problems] == [top / "5-itself.jsonl"]
 
 
@@ -348,11 +345,7 @@ def test_a_session_without_its_trunk_is_still_one(tmp_path: Path) -> None:
 
 
 def test_a_session_is_as_new_as_its_newest_conversation(tmp_path: Path) -> None:
-    times = {
-        f"{SESSION}.jsonl": 10,
-        f"{SESSION}/subagents/agent-a.jsonl": 20,
-        f"{SESSION}/custom-title.json": 30,
-    }
+    times = {f"{SESSION}.jsonl": 10, f"{SESSION}/subagents/agent-a.jsonl": 20, f"{SESSION}/custom-title.json": 30}
     for name, seconds in times.items():
         os.utime(write(tmp_path / name), (seconds, seconds))
     [session] = group(find(tmp_path))

@@ -140,22 +140,12 @@ def test_even_the_narrowest_screen_is_kept(width: int, kind: Kind) -> None:
 
 def test_days_in_a_terminal_are_named_in_their_place() -> None:
     lines = drawn(a_chart([1, 2, 3], labels=["2026-12-30", "2026-12-31", "2027-01-01"]))
-    assert lines[-2:] == [
-        "   Dec 30  Dec 31   Jan 1",
-        "    2026            2027",
-    ]
+    assert lines[-2:] == ["   Dec 30  Dec 31   Jan 1", "    2026            2027"]
 
 
 @pytest.mark.parametrize(
     ("values", "wanted"),
-    [
-        ([], ""),
-        ([None, 0, 1], " ▁█"),
-        ([0, 0], "▁▁"),
-        ([1, 7, 14, 28, 56], "▂▂▃▅█"),
-        ([5], "█"),
-        ([None], " "),
-    ],
+    [([], ""), ([None, 0, 1], " ▁█"), ([0, 0], "▁▁"), ([1, 7, 14, 28, 56], "▂▂▃▅█"), ([5], "█"), ([None], " ")],
 )
 def test_a_sparkline_has_one_bar_for_each_value(values: list[int | None], wanted: str) -> None:
     assert sparkline(values) == wanted

@@ -29,11 +29,7 @@ def test_a_terminal_gets_no_characters_it_would_obey() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hunk", "expected"),
-    [
-        (Hunk(0, 0, 1, 3, ()), "@@ -0,0 +1,3 @@"),
-        (Hunk(5, 1, 5, 1, ()), "@@ -5 +5 @@"),
-    ],
+    ("hunk", "expected"), [(Hunk(0, 0, 1, 3, ()), "@@ -0,0 +1,3 @@"), (Hunk(5, 1, 5, 1, ()), "@@ -5 +5 @@")]
 )
 def test_places_are_written_as_in_every_unified_diff(hunk: Hunk, expected: str) -> None:
     assert place(hunk) == expected

@@ -11,12 +11,7 @@ from reread.views.numbers import count, duration, money, percent, tokens
 
 @pytest.mark.parametrize(
     ("number", "noun", "said"),
-    [
-        (0, "prompt", "0 prompts"),
-        (1, "branch", "1 branch"),
-        (2, "branch", "2 branches"),
-        (1234, "line", "1,234 lines"),
-    ],
+    [(0, "prompt", "0 prompts"), (1, "branch", "1 branch"), (2, "branch", "2 branches"), (1234, "line", "1,234 lines")],
 )
 def test_things_are_counted_in_words(number: int, noun: str, said: str) -> None:
     assert count(number, noun) == said

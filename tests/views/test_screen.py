@@ -61,14 +61,7 @@ def test_thinking_then_words_then_a_call_and_its_result() -> None:
         *text("Look", "ing."),
         call("Bash", {"command": "ls -la"}),
         result("a.txt\nb.txt\n"),
-    ) == [
-        "  ✻ Let me look.",
-        "",
-        "Claude ▸ Looking.",
-        "  ● Bash  ls -la",
-        "    └─ a.txt  … 1 more line",
-        "",
-    ]
+    ) == ["  ✻ Let me look.", "", "Claude ▸ Looking.", "  ● Bash  ls -la", "    └─ a.txt  … 1 more line", ""]
 
 
 def test_a_note_is_whole_on_a_narrow_screen() -> None:
@@ -82,12 +75,7 @@ def test_thinking_is_dim_and_on_the_screen_with_its_first_letter() -> None:
 
 
 def test_a_block_without_deltas_is_shown_when_it_is_whole() -> None:
-    assert shown(thinking("All at once.")[-1], text("So too.")[-1]) == [
-        "  ✻ All at once.",
-        "",
-        "Claude ▸ So too.",
-        "",
-    ]
+    assert shown(thinking("All at once.")[-1], text("So too.")[-1]) == ["  ✻ All at once.", "", "Claude ▸ So too.", ""]
 
 
 def test_thinking_that_is_not_wanted_is_not_shown() -> None:
@@ -195,12 +183,7 @@ EDIT = {"structuredPatch": [{"oldStart": 7, "newStart": 7, "lines": [" def f():"
 
 def test_an_edit_shows_its_diff_with_line_numbers() -> None:
     rows = shown(call("Edit", {"file_path": "a.py"}), result("ok", result=EDIT))
-    assert rows[1:5] == [
-        "    └─ +1 −1",
-        "       7   def f():",
-        "       8 -     return 1",
-        "       8 +     return 2",
-    ]
+    assert rows[1:5] == ["    └─ +1 −1", "       7   def f():", "       8 -     return 1", "       8 +     return 2"]
 
 
 def test_a_diff_the_person_has_seen_is_not_shown_again() -> None:

@@ -26,11 +26,7 @@ from reread.views.text import (
 )
 
 TEXTS = st.text(
-    st.one_of(
-        st.characters(codec="utf-8"),
-        st.sampled_from(" \n\tab汉字한글🙂é\u0301\u200d\ufe0f"),
-    ),
-    max_size=200,
+    st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \n\tab汉字한글🙂é\u0301\u200d\ufe0f")), max_size=200
 )
 
 

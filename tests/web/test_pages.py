@@ -24,16 +24,7 @@ from reread.archive import Archive
 from reread.archive.listing import SORTS
 from reread.index import meta
 from reread.index.database import transaction
-from reread.testing import (
-    a_line,
-    a_prompt,
-    a_reply,
-    a_session,
-    a_subagent,
-    a_thought,
-    a_tool_call,
-    a_tool_result,
-)
+from reread.testing import a_line, a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
 from reread.views.html import call_parts, content
 from reread.web.pages import PLACES, NavEntry, render
 from reread.web.paging import BranchPages

@@ -525,8 +525,7 @@ def _opened(home: Path, prices: Path | None) -> Archive:
 
 
 def open_archive(
-    home: str | PathLike[str] | None = None,
-    sources: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    home: str | PathLike[str] | None = None, sources: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None
 ) -> Archive:
     """The archive below `home`, which imports from the folders or files in `sources`. By default it is the archive that
     the commands use, with the sources that the environment names; an empty list means no sources."""

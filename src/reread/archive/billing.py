@@ -225,10 +225,7 @@ class ArchiveBilling:
         """`usage` and `caching` of the same responses, in the time that one of them takes."""
         archive = self._archive
         ask = UsageQuestion(
-            by=by,
-            filters=make_filter(base, filters, timezone),
-            zone=zone_of(timezone),
-            folds_worktrees=folds_worktrees,
+            by=by, filters=make_filter(base, filters, timezone), zone=zone_of(timezone), folds_worktrees=folds_worktrees
         )
         archive.reprice()
         with snapshot(archive.connection):

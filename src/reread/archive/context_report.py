@@ -54,9 +54,7 @@ class ContextAnswer(Struct, frozen=True, kw_only=True):
 def context_of(session: Session) -> ContextAnswer:
     """What fills the context of a session, and what its compactions cost."""
     return ContextAnswer(
-        session=session.id,
-        compositions=tuple(compositions_of(session)),
-        compactions=tuple(compactions_of(session)),
+        session=session.id, compositions=tuple(compositions_of(session)), compactions=tuple(compactions_of(session))
     )
 
 

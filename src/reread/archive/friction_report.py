@@ -18,13 +18,7 @@ from reread.features.friction.material import AskedPrompt, Material, Rule
 from reread.features.friction.patterns import PatternKind, RepeatedPattern, find_patterns
 from reread.features.friction.stated import ShownInstructions, Stated, with_shown
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
-from reread.features.friction.wishes import (
-    AppliedDraft,
-    AppliedOutcome,
-    BreaksTally,
-    StandingWish,
-    standing_wishes,
-)
+from reread.features.friction.wishes import AppliedDraft, AppliedOutcome, BreaksTally, StandingWish, standing_wishes
 from reread.index import findings, meta, user_data
 from reread.index.findings import NO_TIME
 from reread.index.meta import as_path, stored_path

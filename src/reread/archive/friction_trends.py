@@ -52,11 +52,7 @@ def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None)
             found = kinds.setdefault(week, {})
             found[kind] = found.get(kind, 0) + 1
     return [
-        Week(
-            week=week,
-            rate=Rate(sum(kinds.get(week, {}).values()), prompts.get(week, 0)),
-            kinds=kinds.get(week, {}),
-        )
+        Week(week=week, rate=Rate(sum(kinds.get(week, {}).values()), prompts.get(week, 0)), kinds=kinds.get(week, {}))
         for week in sorted({*prompts, *kinds})
     ]
 
@@ -98,11 +94,7 @@ def changes(
     """The last few changes of each sort within the period, newest first, without those that have too few prompts before
     or after."""
     sessions = list(history.sessions.values())
-    changed = [
-        *_instructions(connection, history),
-        *_first_seen("model", sessions),
-        *_first_seen("version", sessions),
-    ]
+    changed = [*_instructions(connection, history), *_first_seen("model", sessions), *_first_seen("version", sessions)]
     scales = _Scales(history, moments)
     found: list[TurningPoint] = []
     for what, name, session, uuid, time in sorted(changed, key=lambda each: each[-1], reverse=True):

@@ -338,12 +338,7 @@ class ArchiveSafe:
             return pushed
 
     def pull(
-        self,
-        folder: str | Path,
-        report: Report | None = None,
-        *,
-        agree: Agree | None = None,
-        trust: str | None = None,
+        self, folder: str | Path, report: Report | None = None, *, agree: Agree | None = None, trust: str | None = None
     ) -> Pulled:
         """Imports what other machines have pushed to a folder. `agree` is asked about the sessions that one of them
         forgot: True forgets them here too, False keeps them from then on, None leaves it for the next time; without

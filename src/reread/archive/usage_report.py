@@ -183,10 +183,7 @@ def passing_contexts(
     """The contexts of owners and those of counted copies that pass a filter; None where it keeps all."""
     where = [key for key, each in known.items() if is_place(each, filters)]
     how = [key for key, each in known.items() if is_manner(each, filters)]
-    return (
-        where if filters.project or filters.git_branch else None,
-        how if filters.model or filters.tool else None,
-    )
+    return (where if filters.project or filters.git_branch else None, how if filters.model or filters.tool else None)
 
 
 def is_place(each: RequestContext, filters: Filter) -> bool:

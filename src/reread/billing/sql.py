@@ -50,11 +50,7 @@ POSTGRES = Dialect(
     asker="split_part({}, '#advisor:', 1)",
 )
 DUCKDB = Dialect(
-    whole="{}",
-    divided="//",
-    quotient="(({}) // ({}))",
-    by_bytes="{}",
-    asker="split_part({}, '#advisor:', 1)",
+    whole="{}", divided="//", quotient="(({}) // ({}))", by_bytes="{}", asker="split_part({}, '#advisor:', 1)"
 )
 
 

@@ -122,11 +122,7 @@ class SessionBlocks:
         name = (turn.prompt.uuid if turn.prompt is not None else None) or first
         return TurnBlocks(
             rule=RuleBlock(
-                key=f"turn {turn.index} {name}",
-                place=NOWHERE,
-                index=turn.index,
-                branch=turn.branch,
-                is_last=is_last,
+                key=f"turn {turn.index} {name}", place=NOWHERE, index=turn.index, branch=turn.branch, is_last=is_last
             ),
             prompt=prompt_block(turn.prompt, _name(speaker)) if turn.prompt is not None else None,
             steps=tuple(self.steps(turn.steps, depth, _name(speaker))),

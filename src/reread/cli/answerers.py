@@ -146,12 +146,7 @@ class TerminalAnswerer:
     leaves: tuple[tuple[str, str], ...] = (("q", "uit turn"),)
     """Keys that leave a question without an answer: the key and the rest of its word."""
 
-    def __init__(
-        self,
-        printer: EventPrinter,
-        keyboard: Keyboard,
-        interrupts: Interrupts,
-    ) -> None:
+    def __init__(self, printer: EventPrinter, keyboard: Keyboard, interrupts: Interrupts) -> None:
         self._printer = printer
         self._put = printer.put
         self._interrupts = interrupts

@@ -189,7 +189,7 @@ def _advice(proof: Verified) -> list[str]:
         return ["run `reread archive rebuild` to rebuild the index from the stored bytes"]
     return [
         "run `reread archive rebuild` to leave it out; the next sync imports again what still has its source, "
-        "and `reread archive forget --damaged` removes the rest",
+        "and `reread archive forget --damaged` removes the rest"
     ]
 
 
@@ -304,19 +304,13 @@ def _forget(arguments: list[str]) -> int:
         stored = archive.inner.find_one(args.session)
         warning = _what_is_removed(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
         if not args.yes and not is_agreed(
-            f"{warning}Remove it from the archive for good?",
-            "forgetting cannot be undone, and",
+            f"{warning}Remove it from the archive for good?", "forgetting cannot be undone, and"
         ):
             tell_lines("nothing was removed")
             return 0
         # By its full id: `@last` may mean another session by the time the person has answered.
         done = archive.safe.forget(stored.name)
-    document = {
-        "schema": "reread.forget/1",
-        "session": stored.row.uuid,
-        "files": done.files,
-        "bytes": done.bytes,
-    }
+    document = {"schema": "reread.forget/1", "session": stored.row.uuid, "files": done.files, "bytes": done.bytes}
     gone = f"forgot {printable(stored.row.uuid)}: {count(done.files, 'file')}, {size(done.bytes)}"
     options.show_answer(args, config, lambda: document, lambda _: [gone])
     for sentence in _still_elsewhere(config.home, stored.row.uuid):

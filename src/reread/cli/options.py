@@ -563,10 +563,7 @@ def refuse_two_answers(args: argparse.Namespace) -> None:
 
 
 def show_answer(
-    args: argparse.Namespace,
-    config: Config,
-    document: Callable[[], object],
-    lines: Callable[[View], Iterable[str]],
+    args: argparse.Namespace, config: Config, document: Callable[[], object], lines: Callable[[View], Iterable[str]]
 ) -> None:
     """Prints an answer as one JSON document or as text for the terminal."""
     if args.json:

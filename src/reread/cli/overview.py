@@ -202,11 +202,7 @@ def run_demo(arguments: list[str]) -> int:
         return code
 
 
-_LEAVING_WITH = {
-    "retro": ("apply", "--ask-claude"),
-    "summary": ("--ask-claude",),
-    "hook": ("--settings",),
-}
+_LEAVING_WITH = {"retro": ("apply", "--ask-claude"), "summary": ("--ask-claude",), "hook": ("--settings",)}
 """Words with which a command leaves the demonstration."""
 _LEAVING = {
     "run": "there is nothing to demonstrate without Claude Code itself",

@@ -158,10 +158,7 @@ def _show(args: argparse.Namespace, config: Config, archive: Archive, found: Ret
     options.show_answer(
         args,
         config,
-        lambda: {
-            **views.retro_report.retro_document(found, args.limit, only_suggestions=args.suggestions),
-            **asked,
-        },
+        lambda: {**views.retro_report.retro_document(found, args.limit, only_suggestions=args.suggestions), **asked},
         lambda view: chain(
             lines(found, view, args.limit, only_suggestions=args.suggestions),
             () if answer is None else views.markdown.asked_as(args.format)(answer, view),

@@ -121,9 +121,7 @@ By tool, a response that calls several tools is split evenly between them."""
     )
     made.add_argument("--plot", metavar="FILE", help="draw a chart: FILE.svg, FILE.png, or - for the terminal")
     made.add_argument(
-        "--csv",
-        action="store_true",
-        help="print CSV for spreadsheets; names that look like formulas are quoted",
+        "--csv", action="store_true", help="print CSV for spreadsheets; names that look like formulas are quoted"
     )
     made.add_argument(
         "--cost",
@@ -238,9 +236,7 @@ the API reports, or else inferred. Every API response counts once across all fil
     made = options.make_parser("cache", about, CACHE_EXAMPLES)
     options.add_session(made)
     made.add_argument(
-        "--by",
-        metavar="GROUPING",
-        help="day (default), week, month, model (default for one session), project, session",
+        "--by", metavar="GROUPING", help="day (default), week, month, model (default for one session), project, session"
     )
     options.add_filters(made, limit=None)
     options.add_prices(made)
@@ -294,9 +290,7 @@ def explain_parser() -> options.Parser:
 and why; the price used; each product to the nano-dollar; and the sum, as `usage` counts it."""
     made = options.make_parser("explain", about, EXPLAIN_EXAMPLES)
     made.add_argument(
-        "id",
-        metavar="ID",
-        help="a message or request id (or the start of one), or a session: id, @last, file",
+        "id", metavar="ID", help="a message or request id (or the start of one), or a session: id, @last, file"
     )
     options.add_prices(made)
     return made

@@ -27,14 +27,7 @@ from reread.index.machine_file import Machine
 from reread.index.places import keys_of_places
 from reread.index.session_files import SessionFileReader
 from reread.index.sessions import StoredSession, sessions_by_id
-from reread.index.user_data import (
-    ContentMark,
-    content_mark,
-    content_marks,
-    drop_forgotten,
-    take_over_copy,
-    write_copy,
-)
+from reread.index.user_data import ContentMark, content_mark, content_marks, drop_forgotten, take_over_copy, write_copy
 from reread.ingest.captures import remove_waiting
 from reread.keys import session_mark
 from reread.safe.packs import Pack, PackFolder, PackWriter

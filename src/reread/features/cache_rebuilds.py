@@ -171,11 +171,7 @@ class _Walk:
     """One walk through a chain. Without a conversation there are no marks and no branches."""
 
     def __init__(
-        self,
-        conversation: Conversation | None,
-        prices: Prices,
-        copied: frozenset[str],
-        after: Walked | None = None,
+        self, conversation: Conversation | None, prices: Prices, copied: frozenset[str], after: Walked | None = None
     ) -> None:
         self._conversation = conversation
         self._prices = prices

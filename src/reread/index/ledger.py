@@ -273,8 +273,7 @@ _ALL_REPORTED = ", ".join(_NOT_KEPT.get(name) or columns([name]) for name in _FI
 def responses_in_session(connection: sqlite3.Connection, session: int) -> list[Response]:
     """The responses in the files of a session, as each file has them, with the numbers of their contexts."""
     rows = connection.execute(
-        f"SELECT {_ALL_REPORTED} {REPORTED_FROM} WHERE file.session = ? ORDER BY file.key, request.key",
-        (session,),
+        f"SELECT {_ALL_REPORTED} {REPORTED_FROM} WHERE file.session = ? ORDER BY file.key, request.key", (session,)
     )
     return [Response(*row) for row in rows]
 

@@ -17,15 +17,7 @@ from tempfile import TemporaryDirectory
 from reread.errors import BadInput, ReadOnlyArchive, StoreError
 from reread.safe.safe import Safe
 
-from .database import (
-    BUSY_MS,
-    FILE_NAME,
-    EarlierIndex,
-    configure,
-    connect,
-    is_only_readable,
-    refuse_other_version,
-)
+from .database import BUSY_MS, FILE_NAME, EarlierIndex, configure, connect, is_only_readable, refuse_other_version
 from .sql_views import add_views
 
 

@@ -131,10 +131,7 @@ def _refresh_some(connection: sqlite3.Connection, changed: Collection[int]) -> N
     for quarter in changed:
         connection.execute("DELETE FROM usage_cell WHERE quarter = ?", (quarter,))
         inside = "(time IS NULL OR time < 0)" if quarter == NO_QUARTER else _IN_ONE_QUARTER
-        connection.execute(
-            f"INSERT INTO usage_cell {_added_up(inside)}",
-            {"start": quarter * QUARTER_MS},
-        )
+        connection.execute(f"INSERT INTO usage_cell {_added_up(inside)}", {"start": quarter * QUARTER_MS})
 
 
 Dimension = Literal["quarter", "owner", "all"]

@@ -205,8 +205,7 @@ def keep_changes(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]
 def forget_mark(connection: sqlite3.Connection, session: str | bytes) -> None:
     """Deletes the mark of a session if no copy of it is left; call it inside the transaction that forgets it."""
     connection.execute(
-        "DELETE FROM mark WHERE session = ? AND NOT EXISTS (SELECT 1 FROM session WHERE uuid = ?)",
-        (session, session),
+        "DELETE FROM mark WHERE session = ? AND NOT EXISTS (SELECT 1 FROM session WHERE uuid = ?)", (session, session)
     )
 
 

@@ -372,9 +372,7 @@ _LISTS = (
 _LIST = "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) WHERE type <> 'text')"
 _OBJECTS = (("client_total", "models"), ("friction", "details"))
 _PACKED = {("source_state", "states"): "length(states) % 16 = 0"}
-_ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {
-    ("file", "kind"): tuple(map(str, sources.FileKind)),
-}
+_ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {("file", "kind"): tuple(map(str, sources.FileKind))}
 _TABLES = (
     *("file", "piece", "session", "tool_call", "prompt", "thought", "context", "request", "copied"),
     *("usage_cell", "note"),

@@ -402,8 +402,7 @@ class StoreWriter:
         now = int(time.time() * 1000)
         with transaction(self._connection):
             self._connection.executemany(
-                "UPDATE file SET present = 0, vanished = ? WHERE key = ? AND present = 1",
-                [(now, key) for key in keys],
+                "UPDATE file SET present = 0, vanished = ? WHERE key = ? AND present = 1", [(now, key) for key in keys]
             )
 
 

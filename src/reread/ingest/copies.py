@@ -157,11 +157,7 @@ def without_copies(
 def _rank(is_preferred: Callable[[SourceFile], bool], each: Owned) -> tuple[int, bool, str]:
     """The larger first, since only a larger session can contain another."""
     files = own_files(*each)
-    return (
-        -sum(file.size for file in files),
-        not all(map(is_preferred, files)),
-        min(file.location for file in files),
-    )
+    return (-sum(file.size for file in files), not all(map(is_preferred, files)), min(file.location for file in files))
 
 
 def _original_beside(

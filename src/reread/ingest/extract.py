@@ -16,21 +16,10 @@ from reread.changes import EARLIER, EDGE, digest, edges
 from reread.errors import SourceError
 from reread.features import friction  # lazy: its names are imported on use, and not every sync looks for friction
 from reread.index.meta import FIELDS, RESULT
-from reread.index.rows import (
-    BlockRow,
-    FileBatch,
-    FrictionBatch,
-    PieceRow,
-    SessionBatch,
-)
+from reread.index.rows import BlockRow, FileBatch, FrictionBatch, PieceRow, SessionBatch
 from reread.index.text_index import indexable_bytes
 from reread.loading import DISK, FileReader, load_session, records_of
-from reread.records import (
-    AgentProgress,
-    ProgressLine,
-    QueueOperation,
-    Record,
-)
+from reread.records import AgentProgress, ProgressLine, QueueOperation, Record
 from reread.rows.model import FileRows, TextRow
 from reread.rows.of_session import (
     conversation_in,

@@ -79,12 +79,7 @@ class SessionJob(Struct, frozen=True, kw_only=True, gc=False):
         return sum(job.file.size - job.taken for job in self.changed)
 
 
-def file_job(
-    keys: FileKeys,
-    source: Path,
-    file: SourceFile,
-    still_holds: Callable[[FileRow], bool],
-) -> FileJob | None:
+def file_job(keys: FileKeys, source: Path, file: SourceFile, still_holds: Callable[[FileRow], bool]) -> FileJob | None:
     """None when the file is unchanged; that costs one stat. `still_holds` says whether a file of the same size still
     contains everything that was taken of it."""
     row = keys.row(file.location)

@@ -294,11 +294,7 @@ def _stamp(time: datetime | None) -> str | None:
 def withdrawn_block(event: events.Withdrawn) -> WithdrawnBlock:
     """The record of a block that was taken back."""
     return WithdrawnBlock(
-        uuid=event.uuid,
-        session_id=event.session,
-        message_id=event.message_id,
-        block=_block(event),
-        reason=event.reason,
+        uuid=event.uuid, session_id=event.session, message_id=event.message_id, block=_block(event), reason=event.reason
     )
 
 

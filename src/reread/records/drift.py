@@ -19,11 +19,7 @@ from .lenient import fields_of, options, struct_for, transcript_spelling
 from .state import UnknownProgress
 from .system import SYSTEM_SUBTYPES, System
 
-_FAMILY: dict[type[Struct], str] = {
-    UnknownBlock: "block",
-    UnknownAttachment: "attachment",
-    UnknownProgress: "progress",
-}
+_FAMILY: dict[type[Struct], str] = {UnknownBlock: "block", UnknownAttachment: "attachment", UnknownProgress: "progress"}
 
 
 class Occurrences(NamedTuple):

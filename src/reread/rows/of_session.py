@@ -386,13 +386,7 @@ def file_texts(session: Session, file: SourceFile, output: str | None = None) ->
 def output_text(file: SourceFile, text: str, length: int) -> TextRow:
     """The text of a tool's output that has a file of its own, of so many bytes."""
     return TextRow(
-        offset=0,
-        part=0,
-        length=length,
-        time=file.mtime_ns // 10**6,
-        uuid=None,
-        field=Field.RESULT.value,
-        text=text,
+        offset=0, part=0, length=length, time=file.mtime_ns // 10**6, uuid=None, field=Field.RESULT.value, text=text
     )
 
 

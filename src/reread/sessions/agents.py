@@ -20,15 +20,7 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.billing import Prices
-from reread.records import (
-    AgentMeta,
-    AgentProgress,
-    ProgressLine,
-    Record,
-    Spoken,
-    User,
-    decode,
-)
+from reread.records import AgentMeta, AgentProgress, ProgressLine, Record, Spoken, User, decode
 
 from .calls import ToolCall
 from .captured import ToolPermission

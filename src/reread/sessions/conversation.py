@@ -34,17 +34,7 @@ from reread.records import (
 from .calls import ToolCall, pair_calls
 from .captured import ToolPermission, WithdrawnBlock
 from .lost_words import UNSAID, lost_words
-from .requests import (
-    Key,
-    Request,
-    add_up,
-    counted_rows,
-    repeats_in,
-    request_of,
-    requests_of,
-    spoken_groups,
-    with_times,
-)
+from .requests import Key, Request, add_up, counted_rows, repeats_in, request_of, requests_of, spoken_groups, with_times
 from .speaker import Speaker, has_words, kind_of
 from .tree import BranchWriter, Tree, grow, opening_lines
 from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts

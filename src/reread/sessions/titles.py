@@ -7,16 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from reread import lazy
-from reread.records import (
-    AiTitle,
-    Attachment,
-    CustomTitle,
-    LastPrompt,
-    Record,
-    Summary,
-    User,
-    parse_or_none,
-)
+from reread.records import AiTitle, Attachment, CustomTitle, LastPrompt, Record, Summary, User, parse_or_none
 from reread.records.attachments import GoalStatus
 
 from .agents import Subagent
@@ -88,11 +79,7 @@ def _first_words(conversation: Conversation) -> Iterator[str | None]:
     yield next((prompt.text for prompt in conversation.prompts if prompt.text.strip()), None)
 
 
-_FIELD: dict[type[Record], str] = {
-    CustomTitle: "custom_title",
-    AiTitle: "ai_title",
-    LastPrompt: "last_prompt",
-}
+_FIELD: dict[type[Record], str] = {CustomTitle: "custom_title", AiTitle: "ai_title", LastPrompt: "last_prompt"}
 
 
 def _last(conversation: Conversation, kind: type[Record]) -> str | None:

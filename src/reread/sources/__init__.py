@@ -5,16 +5,7 @@ It knows nothing of what a line means.
 
 from reread.lazy import fetcher
 
-from .find import (
-    FileKind,
-    SessionFiles,
-    SourceFile,
-    find,
-    group,
-    is_config_folder,
-    place,
-    project_folder_name,
-)
+from .find import FileKind, SessionFiles, SourceFile, find, group, is_config_folder, place, project_folder_name
 from .lines import Line, looks_binary, opens_array, read, read_array, read_lines, split, split_lines
 
 TYPE_CHECKING = False

@@ -44,12 +44,7 @@ class Reset(NamedTuple):
 
 
 def follow(
-    path: Path,
-    *,
-    start: int = 0,
-    number: int = 1,
-    interval: float = 0.1,
-    stop: threading.Event | None = None,
+    path: Path, *, start: int = 0, number: int = 1, interval: float = 0.1, stop: threading.Event | None = None
 ) -> Iterator[Line | Reset]:
     """Lines from byte `start`, where line `number` begins, each once its newline is written.
 

@@ -42,12 +42,7 @@ _KEYS: dict[str, LiteralString] = {
 }
 _FOLDED: LiteralString = r"regexp_replace(project, '[/\\]\.(claude[/\\])?worktrees[/\\][^/\\].*$', '') = %s"
 """Work in a folder or in one of its worktrees, as `listing.project_of` has it."""
-_UNANSWERED = {
-    "file": "--file",
-    "starred": "--starred",
-    "tags": "--tag",
-    "sources": "--source",
-}
+_UNANSWERED = {"file": "--file", "starred": "--starred", "tags": "--tag", "sources": "--source"}
 
 
 def usage(

@@ -107,10 +107,7 @@ def _objects(value: object) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-_SPECIAL: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "TodoWrite": _todos,
-    "AskUserQuestion": _questions,
-}
+_SPECIAL: dict[str, Callable[[Mapping[str, Any]], str]] = {"TodoWrite": _todos, "AskUserQuestion": _questions}
 
 
 def without_error_tags(text: str) -> str:

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .numbers import count
 from .rates import rate_text
-from .retro_report import (
-    facts,
-    kind_name,
-    markdown_list,
-    markdown_suggestions,
-    subject_title,
-    suggestion_lines,
-    title,
-)
+from .retro_report import facts, kind_name, markdown_list, markdown_suggestions, subject_title, suggestion_lines, title
 from .retro_wishes import applied_text
 from .text import hanging, inline_markdown, shorten, wrap
 from .values import View

@@ -339,13 +339,7 @@ def files_at(histories: Sequence[FileHistory], moment: datetime) -> list[FileDif
     """Every file changed by then, from its content before the session to the content at the moment."""
     then = [history.until(moment) for history in histories]
     return [
-        FileDiff(
-            path=each.path,
-            before=each.base,
-            after=each.last,
-            changes=tuple(each.changes),
-            gaps=tuple(each.gaps),
-        )
+        FileDiff(path=each.path, before=each.base, after=each.last, changes=tuple(each.changes), gaps=tuple(each.gaps))
         for each in then
         if each.changes
     ]

@@ -145,12 +145,7 @@ REPLY = CueTable(
         r"|try again)\b|i(?:'ll| will) (?:\w+ )?(?:fix|correct|revert|undo|redo|restore|rework|remove)\b"
         r"|fixing (?:that|this|it|the|both)\b|revert(?:ed|ing)\b|undone\b|removed\.|instead\b)|^fixed\b",
     ),
-    cue(
-        "reply:understood",
-        "",
-        "",
-        r"^(?:got it|understood|ah|oh|right|okay|ok|makes sense|noted|clear)\b",
-    ),
+    cue("reply:understood", "", "", r"^(?:got it|understood|ah|oh|right|okay|ok|makes sense|noted|clear)\b"),
     cue(
         "reply:gives_way",
         "",
@@ -164,12 +159,7 @@ REPLY = CueTable(
         r"\bpush-?back\b|\bdead weight\b|\bcorrections?\b|\banother one\b|\bmore honest\b|\bwas (?:mine|off)\b"
         r"|\bslipped (?:in|through|my)\b|\bfooled\b",
     ),
-    cue(
-        "reply:point",
-        "",
-        " point|right to ",
-        r"\b(?:good|great|excellent) point|\bright to (?:question|push|ask)",
-    ),
+    cue("reply:point", "", " point|right to ", r"\b(?:good|great|excellent) point|\bright to (?:question|push|ask)"),
     cue(
         "reply:idea",
         "good great excellent nice exactly yes sure absolutely course certainly yep",
@@ -184,12 +174,7 @@ REPLY = CueTable(
         r"^(?:great|perfect|excellent|awesome|glad|happy to hear|you're welcome|wonderful"
         r"|fantastic)\b",
     ),
-    cue(
-        "reply:done",
-        "",
-        "",
-        r"^(?:done|committed|pushed|created|added|updated|all (?:set|done|tests)|pr )\b",
-    ),
+    cue("reply:done", "", "", r"^(?:done|committed|pushed|created|added|updated|all (?:set|done|tests)|pr )\b"),
     cue(
         "reply:begins",
         "",
@@ -243,30 +228,10 @@ WORDS = CueTable(
         r"^(?:no+|nope|nah|wrong|incorrect|nein|non|não)\b(?! problem| worries| need| rush| idea|"
         r" thanks)",
     ),
-    cue(
-        "says:no_later",
-        "no nope",
-        "",
-        r"[.!,;] (?:no|nope),? ",
-    ),
-    cue(
-        "says:wait",
-        "",
-        "",
-        r"^(?:wait|hold on|hang on|stop|hey)\b",
-    ),
-    cue(
-        "says:hm",
-        "",
-        "",
-        r"^(?:h+m+|ugh+|argh+|uh+|eh+|huh)\b",
-    ),
-    cue(
-        "says:but",
-        "",
-        "",
-        r"^(?:but|however|yet|aber|mais|pero|mas)\b",
-    ),
+    cue("says:no_later", "no nope", "", r"[.!,;] (?:no|nope),? "),
+    cue("says:wait", "", "", r"^(?:wait|hold on|hang on|stop|hey)\b"),
+    cue("says:hm", "", "", r"^(?:h+m+|ugh+|argh+|uh+|eh+|huh)\b"),
+    cue("says:but", "", "", r"^(?:but|however|yet|aber|mais|pero|mas)\b"),
     cue(
         "says:but_later",
         "but however except although though",
@@ -300,12 +265,7 @@ WORDS = CueTable(
         "まだ|仍|还是",
         r"\b(?:still|immer noch|toujours pas|sigue sin|ainda não|todavía)\b|まだ|还是|仍",
     ),
-    cue(
-        "says:again",
-        "again",
-        "",
-        r"\bagain\b",
-    ),
+    cue("says:again", "again", "", r"\bagain\b"),
     cue(
         "says:why",
         "why",
@@ -403,18 +363,8 @@ WORDS = CueTable(
         r"|weird|strange|odd|off|bad|ugly|worse|confus\w*|inconsistent|mess|messed|missing|miss"
         r"|lost|gone|duplicate\w*|redundant|unnecessary|outdated|stale|flaky|slow)\b",
     ),
-    cue(
-        "says:too",
-        "too way much",
-        "",
-        r"\btoo (?:\w+)\b|\b(?:way|much) (?:more|less|too)\b",
-    ),
-    cue(
-        "says:actually",
-        "actually fact really",
-        "",
-        r"\bactually\b|\bin fact\b|\breally\?",
-    ),
+    cue("says:too", "too way much", "", r"\btoo (?:\w+)\b|\b(?:way|much) (?:more|less|too)\b"),
+    cue("says:actually", "actually fact really", "", r"\bactually\b|\bin fact\b|\breally\?"),
     cue(
         "says:sure",
         "sure doubt disagree isn didn",
@@ -460,12 +410,7 @@ WORDS = CueTable(
         r"|make|start|install|rename|refactor|move|test|find|search|let's|lets|set up|setup|try"
         r"|help|tell|draft|summari[sz]e)\b",
     ),
-    cue(
-        "says:can_you",
-        "can could would will",
-        "",
-        r"\b(?:can|could|would|will) (?:you|we)\b",
-    ),
+    cue("says:can_you", "can could would will", "", r"\b(?:can|could|would|will) (?:you|we)\b"),
     cue(
         "says:lets",
         "let lets like",
@@ -485,18 +430,8 @@ WORDS = CueTable(
         "what if|how about|what about|would it|could it|is there",
         r"\b(?:what if|how about|what about|would it|could it|is it possible|is there|wonder)\b",
     ),
-    cue(
-        "says:also",
-        "",
-        "",
-        r"^(?:also|and|additionally|one more|another|next|then|now|new|ok now|okay now)\b",
-    ),
-    cue(
-        "says:plan",
-        "",
-        "",
-        r"^implement the following plan\b|^# |^this session is being continued",
-    ),
+    cue("says:also", "", "", r"^(?:also|and|additionally|one more|another|next|then|now|new|ok now|okay now)\b"),
+    cue("says:plan", "", "", r"^implement the following plan\b|^# |^this session is being continued"),
     cue(
         "says:answer",
         "",
@@ -504,12 +439,7 @@ WORDS = CueTable(
         r"^(?:\d+[.,) ]*|[a-e][.,) ]*|option \w+|both|all|none|first|second|the (?:first|second"
         r"|latter|former)(?: one| option)?|all of (?:them|it|the above))[.!]?$",
     ),
-    cue(
-        "says:image",
-        "",
-        "[image",
-        r"\[image(?: #?\d+|:)",
-    ),
+    cue("says:image", "", "[image", r"\[image(?: #?\d+|:)"),
 )
 CLAIMED = cue(
     "claimed",

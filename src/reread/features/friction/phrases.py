@@ -43,39 +43,15 @@ _WORKS_NOT = (
 )
 
 ENGLISH = (
-    sign(
-        1.0,
-        "no nope nah noo nooo",
-        _OPENING + r"(?:no+|nope|nah)\b(?! one| more| other| longer| matter)",
-    ),
-    sign(
-        0.9,
-        "wrong incorrect",
-        _OPENING + r"(?:the |a )?(?:wrong|incorrect)\b",
-    ),
-    sign(
-        0.9,
-        "not",
-        _OPENING + r"not (?!yet|sure|only|now|urgent|really necessary)",
-    ),
-    sign(
-        0.5,
-        "but however",
-        _OPENING + r"(?:but|however)\b",
-    ),
+    sign(1.0, "no nope nah noo nooo", _OPENING + r"(?:no+|nope|nah)\b(?! one| more| other| longer| matter)"),
+    sign(0.9, "wrong incorrect", _OPENING + r"(?:the |a )?(?:wrong|incorrect)\b"),
+    sign(0.9, "not", _OPENING + r"not (?!yet|sure|only|now|urgent|really necessary)"),
+    sign(0.5, "but however", _OPENING + r"(?:but|however)\b"),
     sign(0.5, "wait hold hang", r"^(?:wait|hold on|hang on)\b"),
-    sign(
-        0.6,
-        "stop",
-        _OPENING + r"stop\b",
-    ),
+    sign(0.6, "stop", _OPENING + r"stop\b"),
     sign(0.4, "hm hmm hmmm ugh argh", r"^(?:h+m+|ugh+|argh+)\b"),
     sign(0.7, "bruh wtf dude", r"\b(?:bruh|wtf|dude)\b"),
-    sign(
-        0.3,
-        "actually",
-        _OPENING + r"actually\b",
-    ),
+    sign(0.3, "actually", _OPENING + r"actually\b"),
     sign(0.7, "unfortunately sadly", r"\b(?:unfortunately|sadly)\b"),
     sign(
         1.0,
@@ -85,9 +61,7 @@ ENGLISH = (
         r"|working))\b",
     ),
     sign(
-        1.0,
-        "not isn't wasn't",
-        r"\b(?:not|isn't|wasn't) (?:at all )?(?:what|how|where|the one) (?:i|we|our|my|you)\b",
+        1.0, "not isn't wasn't", r"\b(?:not|isn't|wasn't) (?:at all )?(?:what|how|where|the one) (?:i|we|our|my|you)\b"
     ),
     sign(1.0, "can't cannot", r"\b(?:can't|cannot|can not) be (?:right|correct|true)\b"),
     sign(0.9, "said told", r"\bi (?:\w+ )?(?:said|told you)\b(?! thank)"),
@@ -403,9 +377,7 @@ FRENCH = (
 SPANISH = (
     sign(1.0, "no", r"^no[,.] "),
     sign(
-        0.9,
-        "mal incorrecto incorrecta equivocado equivocada",
-        r"\bestá(?:n)? mal\b|\b(?:incorrect|equivocad)[oa]s?\b",
+        0.9, "mal incorrecto incorrecta equivocado equivocada", r"\bestá(?:n)? mal\b|\b(?:incorrect|equivocad)[oa]s?\b"
     ),
     sign(1.0, "eso esto", r"\b(?:eso|esto|así) no (?:es|era)\b|\bno es (?:lo que|eso|así|correcto)\b"),
     sign(1.0, "olvidaste olvidado faltó", r"\b(?:te )?olvidaste\b|\bhas olvidado\b|\bte faltó\b"),
@@ -438,15 +410,11 @@ PORTUGUESE = (
         r"\beu (?:te |já |lhe )?(?:disse|pedi)\b|\bjá (?:te )?disse\b|\bqueria (?:dizer|que)\b",
     ),
     sign(
-        0.9,
-        "ainda continua continuam",
-        r"\bainda não\b|\bcontinuam? (?:sem|com|a dar|igual|falhando|desativad|errad)",
+        0.9, "ainda continua continuam", r"\bainda não\b|\bcontinuam? (?:sem|com|a dar|igual|falhando|desativad|errad)"
     ),
     sign(0.9, "funciona funcionam", r"\bnão funcionam?\b"),
     sign(
-        0.9,
-        "desfaça desfaz desfazer reverta volte",
-        r"\b(?:desfaça|desfaz|desfazer|reverta|volte (?:à|para|atrás))\b",
+        0.9, "desfaça desfaz desfazer reverta volte", r"\b(?:desfaça|desfaz|desfazer|reverta|volte (?:à|para|atrás))\b"
     ),
     sign(0.8, "falta faltam infelizmente", r"\b(?:falta|faltam|infelizmente)\b"),
     sign(0.5, "deveria deve", r"\b(?:deveria|deve) (?:ser|estar|ter)\b"),

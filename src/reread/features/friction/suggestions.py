@@ -263,8 +263,7 @@ def _rule(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     made = _made(SuggestionKind.MEMORY, pattern, "", f"- {rule}", _MEMORY)
     days = f" on {made.days} days" if made.days > 1 else ""
     made = replace(
-        made,
-        title=f"{verb} {_times(pattern.count)} in {len(pattern.sessions)} sessions{days}: put it into CLAUDE.md",
+        made, title=f"{verb} {_times(pattern.count)} in {len(pattern.sessions)} sessions{days}: put it into CLAUDE.md"
     )
     stated = broken_since(pattern, rule, basis)
     return made if stated is None else _still_broken(made, *stated)

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .secret_values import (
-    is_excluded,
-    is_key,
-    is_meant,
-    is_password,
-    is_random,
-)
+from .secret_values import is_excluded, is_key, is_meant, is_password, is_random
 
 # ruff: noqa: E501, SIM905  a row is a line
 

@@ -13,16 +13,7 @@ from typing import NamedTuple
 
 from .command_lines import CALLS, KEYS, PASSWORDS, is_key_of_command, is_word_of_command
 from .named_values import assignments, kind_of_name, names_in
-from .shapes import (
-    BEHIND,
-    EMAIL,
-    KINDS,
-    OPTIONAL,
-    TOKENS,
-    USER,
-    WALLET,
-    SecretKind,
-)
+from .shapes import BEHIND, EMAIL, KINDS, OPTIONAL, TOKENS, USER, WALLET, SecretKind
 
 SHORTEST = 6
 """Letters of the shortest text that may hold a secret."""

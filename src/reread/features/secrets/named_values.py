@@ -7,15 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from .secret_values import (
-    APP_PASSWORD,
-    is_gibberish,
-    is_key,
-    is_long_random,
-    is_meant,
-    is_password,
-    is_random,
-)
+from .secret_values import APP_PASSWORD, is_gibberish, is_key, is_long_random, is_meant, is_password, is_random
 
 # ruff: noqa: E501, S105, SIM905  a row is a line, and names of secrets are none
 

@@ -306,12 +306,7 @@ KINDS: tuple[SecretKind, ...] = (
         r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/(?P<s>\d{10,}/[\w-]{30,})",
     ),
     _kind("Teams webhook", "office|webhook.office.com", r"webhook\.office\.com/webhookb2/(?P<s>[\w@/-]{36,})"),
-    _kind(
-        "PayPal token",
-        "$",
-        r"access_token\$(?:production|sandbox)\$\w{10,}\$[0-9a-f]{32}",
-        needed="access_token$",
-    ),
+    _kind("PayPal token", "$", r"access_token\$(?:production|sandbox)\$\w{10,}\$[0-9a-f]{32}", needed="access_token$"),
     _kind("SendGrid key", "sg|sg.", _L + r"SG\.[\w-]{16,}\.[\w-]{30,}"),
     _kind("npm token", "authtoken", r"_authToken\s*[=:\s]\s*[\"']?(?P<s>[^\s\"'$\[]{8,})"),
     _kind(

@@ -79,10 +79,7 @@ class SessionParts:
         lead = self.lead(session.title, session.started, session.ended)
         figures = self.figures()
         return lead._replace(
-            facts=figures.facts,
-            tokens=figures.tokens,
-            bad=figures.bad,
-            files=self.files() if self.shown.tools else [],
+            facts=figures.facts, tokens=figures.tokens, bad=figures.bad, files=self.files() if self.shown.tools else []
         )
 
     def lead(self, title: str, started: datetime | None, ended: datetime | None) -> parts.Page:
