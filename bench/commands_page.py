@@ -15,7 +15,7 @@ WIDTH = 100
 def page() -> str:
     """The page as Python 3.11 prints it; later ones lay out some lines of help in other ways."""
     os.environ["COLUMNS"] = str(WIDTH)
-    parts = ["# Commands", "Printed by `python bench/commands_page.py`. By task: [guide.md](guide.md)."]
+    parts = ["# Commands", "Printed by `python bench/commands_page.py`. By task: [index.md](index.md)."]
     for name, about in COMMANDS.items():
         parts += [f"## reread {name}", f"{about[0].upper()}{about[1:]}.", f"```\n{_help_of(name)}\n```"]
     return "\n\n".join(parts) + "\n"

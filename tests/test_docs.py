@@ -29,7 +29,7 @@ NEW_PAGES = [
     "sql.md",
     "troubleshooting.md",
     "configuration.md",
-    *(f"guides/{name}.md" for name in ("find", "cost", "share", "live", "memory", "friday")),
+    *(f"guides/{name}.md" for name in ("find", "cost", "share", "browser", "live", "memory", "friday")),
 ]
 """Pages whose every command is run."""
 NOT_RUN = {
