@@ -146,13 +146,13 @@ class SafeReader:
             raise found.lost[0]
         return found.content
 
-    def left_of(self, row: FileRow, generation: int | None = None) -> Remains:
+    def left_of(self, row: FileRow, generation: int | None = None, *, hashed: bool = True) -> Remains:
         """What damage left of a file: the rest of a conversation is still worth reading."""
         pieces = read.pieces_of(self._connection, row.id, generation or row.generation)
-        found = remains(self._safe, pieces)
+        found = remains(self._safe, pieces, hashed=hashed)
         if found.lost:  # a concurrent forget may only have moved them
             pieces = read.pieces_of(self._connection, row.id, generation or row.generation)
-            found = remains(self._safe, pieces)
+            found = remains(self._safe, pieces, hashed=hashed)
         return found
 
     def line(

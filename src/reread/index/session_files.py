@@ -75,7 +75,8 @@ class SessionFileReader(SafeReader, FileReader):
         return self._lost.get(file.path, ())
 
     def _left(self, row: FileRow) -> bytes:
-        content, lost = self.left_of(row)
+        # Checked by CRC only: hashing takes a third of the time until a large session is read.
+        content, lost = self.left_of(row, hashed=False)
         self._lost[row.path] = [str(damage) for damage in lost]
         return content
 
