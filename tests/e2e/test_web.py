@@ -718,10 +718,40 @@ def test_without_script_pages_can_be_read_and_say_what_they_cannot_do(opened: Op
     page = opened.go("/retro?since=all")
     page.locator("#k-interrupt > summary").click()
     expect(page.locator("#k-interrupt .moment").nth(1)).to_be_visible()
-    expect(page.locator(".banner.bad")).to_contain_text("nothing can be changed or started")
+    expect(page.locator(".banner.bad")).to_contain_text("a change asks for the token")
     opened.go("/usage?since=all")
     expect(page.get_by_role("link", name="Projects, cache and limits")).to_be_visible()
     expect(page.get_by_text("Adding up projects")).to_be_hidden()
+
+
+@pytest.mark.parametrize("opened", [{"java_script_enabled": False}], indirect=True)
+def test_without_script_a_change_asks_for_the_token_and_is_then_made(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    page.get_by_role("button", name="☆ Star").click()
+    page.get_by_label("Token").fill("a wrong one")
+    page.get_by_role("button", name="Do it").click()
+    page.get_by_label("Token").fill(opened.server.token)
+    page.get_by_role("button", name="Do it").click()
+    page.wait_for_url(f"**/s/{LONG}")
+    page.get_by_role("button", name="★ Starred").click()
+    page.get_by_label("Token").fill(opened.server.token)
+    page.get_by_role("button", name="Do it").click()
+    expect(page.get_by_role("button", name="☆ Star")).to_be_visible()
+    refused = [each for each in opened.complaints if "403" in each]
+    opened.complaints[:] = [each for each in opened.complaints if "403" not in each]
+    assert refused
+
+
+def test_a_form_that_is_sent_before_the_scripts_are_there_is_sent_again_with_the_key(opened: Opened) -> None:
+    page = opened.page
+    page.route("**/static/web.js", lambda route: route.abort())
+    opened.go(f"/s/{LONG}")
+    page.get_by_role("button", name="☆ Star").click()
+    expect(page.get_by_role("button", name="★ Starred")).to_be_visible()
+    page.unroute("**/static/web.js")
+    opened.complaints.clear()  # of the script that did not come, and of the form that was refused at first
+    opened.go(f"/s/{LONG}").get_by_role("button", name="★ Starred").click()
+    expect(page.get_by_role("button", name="☆ Star")).to_be_visible()
 
 
 def test_a_suggestion_is_copied(opened: Opened) -> None:

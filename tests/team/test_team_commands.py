@@ -325,6 +325,10 @@ def test_the_pages_of_a_store_come_from_its_ledger_and_leave_nothing_behind(peop
         assert "about the lantern" in home
         assert "2 sessions in all" in home
         assert "/live" not in page("/sessions").partition("</nav>")[0]
+        for own in ("/live", "/retro", "/secrets", "/doctor", "/live/list"):
+            with pytest.raises(HTTPError, match="404") as elsewhere:
+                page(own)
+            assert "about your own archive" in elsewhere.value.read().decode(), own
         for by in ("day", "project", "person", "model", "session", "team"):
             csv = page(f"/usage/usage.csv?by={by}&since=all")
             assert csv == people("bob", "--store", people.url("bob"), "usage", by, "--csv").out, by

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from importlib import resources
 from typing import NamedTuple
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -27,7 +28,7 @@ from reread.views.html.session import page_of
 
 from . import dialogs, doctor, home, live, pages, retro, search, session_page, sessions, share, usage
 from .archive_pool import ArchivePool, ServerSettings, link_name
-from .guard import Credentials, Guard, Names, RequestRefused
+from .guard import KEYS, Credentials, Guard, Names, RequestRefused
 from .runs import Driver
 from .updates import Hub, Watch, together
 
@@ -170,6 +171,8 @@ ROUTES = (
     Route("/secrets", doctor.secrets),
     Route("/static/{name}", pages.static),
 )
+OF_OWN_ARCHIVE = ("/live", "/retro", "/secrets", "/doctor")
+"""Pages that a team's store has nothing for."""
 _STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400, ClientError: 409}
 MOST_MEANT = 50
 _HINTS = {
@@ -213,7 +216,7 @@ def make_app(
             library.close()
 
     app = Starlette(
-        routes=ROUTES,
+        routes=ROUTES if settings.store is None else [_of_store(each) for each in ROUTES],
         lifespan=lifespan,
         middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
         exception_handlers={RereadError: _error_response, HTTPException: _http, Exception: _fault},
@@ -234,6 +237,15 @@ def make_app(
     return Application(Guard(app, names, token, cookie, pages.policy(), _refused), dismiss)
 
 
+def _of_store(route: Route) -> Route:
+    """A route as it is over a team's store."""
+    return Route(route.path, _not_of_store) if route.path.startswith(OF_OWN_ARCHIVE) else route
+
+
+def _not_of_store(_: Request) -> Response:
+    raise HTTPException(404, "This page is about your own archive: start `reread serve` without --store.")
+
+
 def _refused(refused: RequestRefused, scope: Scope) -> Response:
     """The answer to a refused request. It shows nothing of the archive, not even the menu."""
     headers = Headers(scope=scope)
@@ -241,7 +253,8 @@ def _refused(refused: RequestRefused, scope: Scope) -> Response:
         answer = pages.problem(headers, f"{refused.reason} {refused.hint}".strip(), refused.status)
     else:
         title, is_reading = HTTPStatus(refused.status).phrase, scope["method"] == "GET"
-        text = pages.render("refused.html", title=title, refused=refused, is_reading=is_reading)
+        again = {"path": quote(scope["path"]), "form": [each for each in refused.form or () if each[0] not in KEYS]}
+        text = pages.render("refused.html", title=title, refused=refused, is_reading=is_reading, **again)
         answer = HTMLResponse(text, status_code=refused.status)
     if refused.needs_token:
         answer.headers["x-needs"] = "token"

@@ -19,10 +19,10 @@ import secrets
 import socket
 import sys
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -34,6 +34,9 @@ LARGEST_BODY = 256_000
 """Bytes of a request's body."""
 KEY_HEADER = "x-page-key"
 KEY_FIELD = "page-key"
+TOKEN_FIELD = "token"
+KEYS = (KEY_FIELD, TOKEN_FIELD)
+"""Fields of a form that are for the guard alone."""
 _READING = frozenset({"GET", "HEAD"})
 _FREE = "/static/"
 """Styles and scripts, which are the same for everyone; everything else needs the token."""
@@ -97,13 +100,23 @@ class Credentials(NamedTuple):
 class RequestRefused(Exception):
     """A request that is refused."""
 
-    def __init__(self, status: int, reason: str, hint: str = "", *, needs_token: bool = False) -> None:
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        hint: str = "",
+        *,
+        needs_token: bool = False,
+        form: Sequence[tuple[str, str]] | None = None,
+    ) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason
         self.hint = hint
         self.needs_token = needs_token
         """Whether the token would help, so that the answer has a field for it."""
+        self.form = form
+        """The fields of a form that was refused: it can be sent again with the token or the page key."""
 
 
 _TOO_LARGE = RequestRefused(
@@ -115,11 +128,10 @@ _NO_TOKEN = RequestRefused(
     "It is in the address that `reread serve` prints, and in the file web-token of the archive's folder.",
     needs_token=True,
 )
-_NO_KEY = RequestRefused(
+_NO_KEY = (
     403,
     "This browser may read, but not change anything yet.",
     "Give it the token that is in the address that `reread serve` prints.",
-    needs_token=True,
 )
 _OTHER_USER = RequestRefused(
     403,
@@ -181,7 +193,7 @@ class Guard:
             raise RequestRefused(400, "The request does not say how long it is.")
         if scope["method"] in _READING and _is_free(scope["path"]):
             return False
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        given = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN_FIELD, [""])[0]
         if scope["method"] in _READING and _is_same(given, self.credentials.token):
             return True
         if not any(
@@ -193,11 +205,13 @@ class Guard:
         return False
 
     def _check_key(self, headers: Headers, body: bytes) -> None:
-        given = headers.get(KEY_HEADER, "")
-        if not given and headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-            given = parse_qs(body.decode("utf-8", "replace")).get(KEY_FIELD, [""])[0]
-        if not _is_same(given, self.credentials.page_key):
-            raise _NO_KEY
+        """The page key, or the token itself, which a person without scripts types into the form that was refused."""
+        is_form = headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+        form = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True) if is_form else []
+        fields = dict(form)
+        key, token = headers.get(KEY_HEADER) or fields.get(KEY_FIELD, ""), fields.get(TOKEN_FIELD, "")
+        if not _is_same(key, self.credentials.page_key) and not _is_same(token, self.credentials.token):
+            raise RequestRefused(*_NO_KEY, needs_token=True, form=form if is_form else None)
 
     def _check_origin(self, method: str, headers: Headers) -> None:
         """A request that changes something must come from a page of ours; one that reads must not come from others'."""

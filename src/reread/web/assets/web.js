@@ -193,7 +193,7 @@
   // During the first sync, a page without content reloads as soon as there is some; others are told when the sync ends.
   const busy = one("[data-busy]"), isBare = Boolean(one("[data-coming]"));
   const look = async () => {
-    const answer = document.hidden ? null : await ask(isBare ? location.href : "/live", {headers: {}}).catch(() => null);
+    const answer = document.hidden ? null : await ask(isBare ? location.href : "/search", {headers: {}}).catch(() => null);
     const text = answer && answer.ok ? await answer.text() : " data-busy data-coming";
     if (isBare && !text.includes(" data-coming")) location.reload();
     else if (text.includes(" data-busy")) setTimeout(look, 1500);
@@ -217,6 +217,14 @@
   }, true);
 
   for (const part of all("details[data-load][open]")) part.dispatchEvent(new Event("toggle"));
+
+  // A session that the pointer rests on is read before it is opened; not from a team's store, which notes who reads.
+  const readAhead = later(row => { if (row.matches(":hover, :focus")) ask(`${new URL(row.href).pathname}/states?from=99999999`).catch(() => {}); }, 120);
+  const isOwn = Boolean(one(".places a[href='/live']"));
+  for (const kind of ["pointerover", "focusin"]) addEventListener(kind, event => {
+    const row = isOwn && event.target.closest(".list a.row[href^='/s/']");
+    if (row) readAhead(row);
+  });
 
   // Going back restores what was unfolded; otherwise the link that was followed could be hidden.
   const folding = "main.retro details, #hits .others";
