@@ -46,3 +46,28 @@ def test_an_archive_without_secrets_says_so(site: Asking) -> None:
 def test_a_long_value_is_known_by_its_ends_and_a_short_one_by_its_length() -> None:
     assert masked("ghp_" + "x" * 32 + "f3a1") == "ghp_…f3a1"
     assert masked("hunter2hunter") == "•••• (13 characters)"
+
+
+def test_a_secret_that_a_person_replaced_comes_last_until_it_is_seen_again(tmp_path: Path) -> None:
+    token, other = [each.secret for each in planted() if each.kind in ("GitHub", "Stripe")][:2]
+    said = [a_prompt(f"use {other}", timestamp="2026-02-01T10:00:00.000Z"), a_reply("ok")]
+    said += [a_prompt(f"use {token}", timestamp="2026-02-02T10:00:00.000Z"), a_reply("ok")]
+    a_session(*said, id=SESSION).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        first = re.findall(r'id="secret-(\w+)"', found_on(site))
+        done = site.post("/secrets", {"secret": first[0], "replaced": "1"})
+        assert done.status_code == 303
+        shown = found_on(site)
+        assert re.findall(r'id="secret-(\w+)"', shown) == [first[1], first[0]]
+        assert "1 secret to replace, 1 replaced" in shown
+        assert "replaced on" in shown
+        assert "1 secret to replace" in site.get("/").text
+    later = [a_prompt(f"again {token}", timestamp="2099-02-02T10:00:00.000Z"), a_reply("ok")]
+    a_session(*said, *later, id=SESSION).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        shown = found_on(site)
+        assert re.findall(r'id="secret-(\w+)"', shown) == first
+        assert "Seen again" in shown
+        site.post("/secrets", {"secret": first[0], "replaced": "0"})
+        assert "2 secrets to replace" in found_on(site)
+        assert site.post("/secrets", {"secret": "0" * 16, "replaced": "1"}).status_code == 400

@@ -36,6 +36,7 @@ from reread.index.findings import (
 from reread.index.read import StoredPiece
 from reread.index.safe_reader import IN_ORDER, SafeLines, SafeReader
 from reread.index.sessions import StoredSession
+from reread.index.user_data import REPLACED, labels
 from reread.records import parse_or_none
 from reread.safe.safe import Safe
 from reread.times import is_moment, moment
@@ -77,6 +78,8 @@ class ExposedSecret(NamedTuple):
     kind: str
     places: tuple[SecretLocation, ...]
     """Oldest first; a line that a fork copied is listed once."""
+    replaced: datetime | None = None
+    """When a person said that it was replaced."""
 
     @property
     def first(self) -> datetime | None:
@@ -87,18 +90,25 @@ class ExposedSecret(NamedTuple):
         return next((place.time for place in reversed(self.places) if place.time is not None), None)
 
     @property
+    def is_done(self) -> bool:
+        """Whether it was replaced, and not seen since."""
+        return self.replaced is not None and (self.last is None or self.last <= self.replaced)
+
+    @property
     def sessions(self) -> list[str]:
         return list(dict.fromkeys(place.session.row.uuid for place in self.places))
 
 
 class SecretsAnswer(NamedTuple):
     secrets: list[ExposedSecret]
-    """The most recently seen first."""
+    """Those to replace first, of these the most recently seen."""
     total: int
     read_bytes: int
     """How much was searched for this answer; the rest was already known."""
     damaged: int
     """How many files could not be searched because the safe has lost part of them."""
+    open: int = 0
+    """How many are not replaced, or were seen since."""
 
 
 class SecretScan:
@@ -127,10 +137,13 @@ class SecretScan:
         chosen = {each.id: each for each in passing(self._connection, base._replace(limit=None))}
         read = self._look_through(unread(self._connection, VERSION, chosen), tell)
         rows = [*kept_secrets(self._connection, chosen), *self._passing]
-        found = [each for each in _grouped(rows, chosen, base) if each.places]
-        found.sort(key=_order)
+        replaced = {name: moment(at) for name, kind, _, at in labels(self._connection) if kind == REPLACED}
+        grouped = (each for each in _grouped(rows, chosen, base) if each.places)
+        found = sorted((each._replace(replaced=replaced.get(each.id)) for each in grouped), key=_order)
         found.sort(key=lambda each: each.last or _BEGINNING, reverse=True)
-        return SecretsAnswer(found[: base.limit], len(found), read, self._damaged)
+        found.sort(key=lambda each: each.is_done)
+        still = sum(not each.is_done for each in found)
+        return SecretsAnswer(found[: base.limit], len(found), read, self._damaged, still)
 
     def value_of(self, secret: ExposedSecret) -> str | None:
         """The secret itself, read from the safe again; None if that part of the safe is lost."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time as clock
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -14,7 +15,8 @@ from reread.index import sessions as rows
 from reread.index.database import snapshot, transaction
 from reread.index.sessions import ProjectRow, moves, project_rows
 from reread.index.usage_sums import spent_by_project
-from reread.index.user_data import change, take_over_copy, write_copy
+from reread.index.findings import has_secret
+from reread.index.user_data import REPLACED, change, put_label, take_label, take_over_copy, write_copy
 from reread.live.transport import is_folder
 from reread.marks import Mark, MarkChange, Moves, counted
 from reread.times import moment
@@ -68,6 +70,20 @@ class ArchiveMarks:
     def tags(self) -> list[tuple[str, int]]:
         """Every tag and how many sessions have it, the most used first; spellings that differ only in case are one."""
         return counted(self.all().values())
+
+    def replaced(self, secret: str, *, is_replaced: bool = True) -> None:
+        """Notes that a secret was replaced where it was issued, or takes that back; `secret` is its id in
+        `archive.secrets`. Raises BadInput for one that no session contains."""
+        archive, secret = self._archive, text_of(secret, "the secret")
+        if not has_secret(archive.connection, secret):
+            raise BadInput(f"no session contains a secret {printable(secret)!r}")
+        with transaction(archive.connection, durable=True):
+            take_over_copy(archive.connection, archive.home)
+            if is_replaced:
+                put_label(archive.connection, secret, REPLACED, "", int(clock.time() * 1000))
+            else:
+                take_label(archive.connection, secret, REPLACED)
+            write_copy(archive.connection, archive.home)
 
     def moves(self) -> Moves:
         """Folders that a person recorded as moved."""

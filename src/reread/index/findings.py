@@ -325,6 +325,11 @@ def keep_secrets(connection: sqlite3.Connection, part: Unread, version: int, row
     )
 
 
+def has_secret(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether a secret with this digest, in hexadecimal, is known."""
+    return connection.execute("SELECT 1 FROM secret WHERE lower(hex(digest)) = ?", (name,)).fetchone() is not None
+
+
 def kept_secrets(connection: sqlite3.Connection, sessions: Collection[int]) -> list[KeptSecret]:
     """All secrets found in some sessions."""
     rows = connection.execute(

@@ -345,10 +345,10 @@ CREATE TABLE friction_waits (
     session INTEGER PRIMARY KEY REFERENCES session(id)
 ) STRICT;
 
--- False finds: what a person said is no moment of friction.
+-- False finds: what a person said is no moment of friction. And secrets of which a person said that they are replaced.
 CREATE TABLE moment_verdict (
-    uuid TEXT NOT NULL,
-    kind TEXT NOT NULL,                   -- '' for whatever was found at this line
+    uuid TEXT NOT NULL,                   -- of the line; of a secret its digest
+    kind TEXT NOT NULL,                   -- '' for whatever was found at this line; 'replaced' for a secret
     session ANY NOT NULL,                 -- its uuid
     at INTEGER NOT NULL,
     PRIMARY KEY (uuid, kind)

@@ -49,6 +49,10 @@ def matching(noted: Sequence[Noted], expression: str) -> list[Noted]:
         return [noted[number] for (number,) in found]
 
 
+REPLACED = "replaced"
+"""The kind of a label on a secret, which names the secret instead of a line, and no session."""
+
+
 def put_label(connection: sqlite3.Connection, uuid: str, kind: str, session: str | bytes, now: int) -> None:
     connection.execute("INSERT OR REPLACE INTO moment_verdict VALUES (?, ?, ?, ?)", (uuid, kind, session, now))
 

@@ -44,6 +44,7 @@ def _secret(secret: ExposedSecret) -> Document:
         "count": len(secret.places),
         "first": utc(secret.first),
         "last": utc(secret.last),
+        "replaced": utc(secret.replaced),
         "sessions": secret.sessions,
         "places": [_place(place) for place in secret.places],
     }

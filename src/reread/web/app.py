@@ -169,6 +169,7 @@ ROUTES = (
     Route("/doctor", doctor.doctor),
     Route("/doctor", doctor.again, methods=["POST"]),
     Route("/secrets", doctor.secrets),
+    Route("/secrets", doctor.replaced, methods=["POST"]),
     Route("/static/{name}", pages.static),
 )
 OF_OWN_ARCHIVE = ("/live", "/retro", "/secrets", "/doctor")

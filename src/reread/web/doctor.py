@@ -6,8 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -68,10 +70,11 @@ class BackgroundScan(Generic[Found]):
         with self._lock:
             if not self.is_busy:
                 self.progress, self.problem = (0, 0), ""
-                self._thread = threading.Thread(target=self._run, name="reread-scan", daemon=True)
+                self._thread = threading.Thread(target=self.look, name="reread-scan", daemon=True)
                 self._thread.start()
 
-    def _run(self) -> None:
+    def look(self) -> None:
+        """Scans in this thread."""
         try:
             self.found = self._look(self._library, self._set_progress)
         except RereadError as problem:
@@ -90,7 +93,7 @@ def doctor_scan(library: ArchivePool) -> BackgroundScan[DoctorState]:
 
 def secret_scan(library: ArchivePool) -> BackgroundScan[FoundSecrets]:
     """Looks for keys and passwords in sessions that were not scanned yet."""
-    return BackgroundScan(library, _find_secrets)
+    return BackgroundScan(library, partial(_find_secrets, {}))
 
 
 def _examine(library: ArchivePool, tell: Tell) -> DoctorState:
@@ -101,11 +104,14 @@ def _examine(library: ArchivePool, tell: Tell) -> DoctorState:
     return DoctorState(examine(tree, settings.now, tell, kept), settings.now)
 
 
-def _find_secrets(library: ArchivePool, tell: Tell) -> FoundSecrets:
+def _find_secrets(known: dict[str, str], library: ArchivePool, tell: Tell) -> FoundSecrets:
+    """`known` keeps what was masked before: for each value a file is read."""
     with library.archive() as archive:
         answer = archive.secrets.report(Filter(limit=SHOWN), tell)
-        values = {each.id: archive.secrets.value_of(each) for each in answer.secrets[:MOST_MASKED]}
-    return FoundSecrets(answer, {name: masked(value) for name, value in values.items() if value})
+        for each in answer.secrets[:MOST_MASKED]:
+            if each.id not in known:
+                known[each.id] = masked(archive.secrets.value_of(each) or "")
+    return FoundSecrets(answer, known)
 
 
 def masked(value: str) -> str:
@@ -150,6 +156,20 @@ def again(request: Request) -> Response:
     scan: BackgroundScan[DoctorState] = request.app.state.doctor
     scan.start()
     return RedirectResponse("/doctor", status_code=303)
+
+
+async def replaced(request: Request) -> Response:
+    """Notes that a secret was replaced, or takes that back. The guard has checked that the form is ours."""
+    form = await pages.form(request)
+    name, is_replaced = form.get("secret", [""])[0], form.get("replaced") != ["0"]
+    await run_in_threadpool(_replaced, pages.site_of(request).library, name, is_replaced)
+    await run_in_threadpool(request.app.state.secrets.look)
+    return RedirectResponse(f"/secrets#secret-{pages.quoted(name)}", status_code=303)
+
+
+def _replaced(library: ArchivePool, name: str, is_replaced: bool) -> None:
+    with library.archive() as archive:
+        archive.marks.replaced(name, is_replaced=is_replaced)
 
 
 def secrets(request: Request) -> HTMLResponse:

@@ -84,7 +84,7 @@ def home(request: Request) -> HTMLResponse:
         **running(site, runs),
         **queue_of(site, runs),
         first=_look_first(site.library, midnight),
-        secrets=secrets.answer.total if secrets else 0,
+        secrets=secrets.answer.open if secrets else 0,
         going=[(each, fate(each, now)) for each in kept.going],
         expiring=kept.expiring,
         lately=lately,
