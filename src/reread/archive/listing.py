@@ -38,6 +38,7 @@ from reread.index.sessions import (
     sessions_by_id,
     smallest_session,
     unfinished_since,
+    with_suspect_output,
 )
 from reread.index.sessions import ids_called as session_ids_called
 from reread.marks import NO_MARK, NO_MOVES, Moves, below
@@ -145,6 +146,8 @@ class Listed(NamedTuple):
     empty for none."""
     copied: CopiedFrom = NOTHING_COPIED
     """What it copied from other sessions. Its cost includes that, so the costs of a list may exceed what was spent."""
+    is_partial: bool = False
+    """Whether its cost is a lower bound: as in a report of usage."""
 
     def expires_soon(self, now: datetime) -> bool:
         return self.expires is not None and self.expires - now <= SOON
@@ -284,13 +287,14 @@ def numbered(
 
 def listed_by_id(connection: sqlite3.Connection, ids: list[int], cleanup_days: CleanupDays) -> Iterator[Listed]:
     moved, periods = moves(connection), _as_periods(cleanup_days)
-    copied = copied_parts(connection, ids)
+    copied, suspect = copied_parts(connection, ids), with_suspect_output(connection, ids)
     for stored in sessions_by_id(connection, ids):
         yield Listed(
             stored,
             _expires(stored, periods),
             project_of(stored.row.project, moved),
             copied.get(stored.id, NOTHING_COPIED),
+            is_partial=stored.row.unpriced_tokens > 0 or stored.id in suspect,
         )
 
 

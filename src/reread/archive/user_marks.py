@@ -13,9 +13,9 @@ from reread.billing.report import Sums, Tokens, total
 from reread.errors import BadInput, printable
 from reread.index import sessions as rows
 from reread.index.database import snapshot, transaction
+from reread.index.findings import has_secret
 from reread.index.sessions import ProjectRow, moves, project_rows
 from reread.index.usage_sums import spent_by_project
-from reread.index.findings import has_secret
 from reread.index.user_data import REPLACED, change, put_label, take_label, take_over_copy, write_copy
 from reread.live.transport import is_folder
 from reread.marks import Mark, MarkChange, Moves, counted
@@ -131,6 +131,8 @@ class Project(NamedTuple):
     """When the newest of its sessions ended."""
     tokens: Tokens
     """Every API response once, counted for the session it was made in."""
+    is_partial: bool
+    """Whether that cost is a lower bound, as in a report of usage."""
     worktrees: list[Folder]
     """By the paths that the sessions recorded, most sessions first."""
     earlier: list[Folder]
@@ -153,16 +155,16 @@ def projects_of(connection: sqlite3.Connection, filters: Filter, is_there: Calla
     found: dict[str, list[ProjectRow]] = {}
     for row in project_rows(connection, chosen):
         found.setdefault(project_of(row.project, moved), []).append(row)
-    spent: dict[str, list[Tokens]] = {}
+    spent: dict[str, list[Sums]] = {}
     for project, sums in spent_by_project(connection, chosen):
-        spent.setdefault(project_of(project, moved), []).append(Sums(*sums).tokens)
+        spent.setdefault(project_of(project, moved), []).append(Sums(*sums))
     made = [_project(folder, rows, spent.get(folder, ()), is_there) for folder, rows in found.items()]
     branches = {folder: _own_branches(rows) for folder, rows in found.items()}
     return [each._replace(perhaps=_perhaps(each, made, branches)) for each in made]
 
 
 def _project(
-    folder: str, rows: Sequence[ProjectRow], spent: Iterable[Tokens], is_there: Callable[[str], bool]
+    folder: str, rows: Sequence[ProjectRow], spent: Sequence[Sums], is_there: Callable[[str], bool]
 ) -> Project:
     worktrees = ((worktree_of(row.project), row.sessions) for row in rows)
     earlier = ((project_of(row.project), row.sessions) for row in rows)
@@ -171,7 +173,8 @@ def _project(
         sessions=sum(row.sessions for row in rows),
         prompts=sum(row.prompts for row in rows),
         last=moment(max((row.last for row in rows if row.last is not None), default=None)),
-        tokens=total(spent),
+        tokens=total(each.tokens for each in spent),
+        is_partial=any(each.unpriced_tokens or each.suspect for each in spent),
         worktrees=_folders((path, number) for path, number in worktrees if path is not None),
         earlier=_folders((path, number) for path, number in earlier if path != folder),
         exists=bool(folder) and is_there(folder),

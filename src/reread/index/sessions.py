@@ -562,6 +562,17 @@ def copied_parts(connection: sqlite3.Connection, sessions: Sequence[int]) -> dic
     return found
 
 
+def with_suspect_output(connection: sqlite3.Connection, sessions: Sequence[int]) -> set[int]:
+    """Those of some sessions that have responses with more output than was recorded."""
+    rows = connection.execute(
+        f"""SELECT id FROM session WHERE id IN ({integers(sessions)}) AND EXISTS (
+            SELECT 1 FROM file CROSS JOIN request ON request.file = file.id
+            WHERE file.session = session.id AND doubt = 2
+        )"""  # noqa: S608  only integers
+    )
+    return {number for (number,) in rows}
+
+
 MoveRow = tuple[str | bytes, str | bytes]
 """The earlier folder, and today's."""
 

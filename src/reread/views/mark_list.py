@@ -87,7 +87,7 @@ def _row(each: Project, view: View) -> tuple[str, ...]:
         f"{each.sessions:,}",
         f"{each.prompts:,}",
         when(each.last, view.timezone, _DATE),
-        money(each.tokens.cost, is_partial=each.tokens.unpriced_tokens > 0),
+        money(each.tokens.cost, is_partial=each.is_partial),
         "" if each.exists or not each.folder else "not here",
     )
 

@@ -153,7 +153,7 @@ def _row(each: Listed, view: View, now: datetime) -> dict[str, str]:
         "title": titled(row.title or "", each.stored.mark),
         "prompts": str(row.prompts),
         "tokens": tokens(row.output_tokens),
-        "cost": money(nano(row.nanodollars), is_partial=row.unpriced_tokens > 0),
+        "cost": money(nano(row.nanodollars), is_partial=each.is_partial),
         "marks": marks(each, now, is_short=is_short),
     }
 
@@ -252,7 +252,7 @@ def _recent(position: int, each: Listed, view: View) -> tuple[str, ...]:
         shorten(last_part(each.project), 16),
         titled(row.title or "", each.stored.mark),
         count(row.prompts, "prompt"),
-        money(nano(row.nanodollars), is_partial=row.unpriced_tokens > 0),
+        money(nano(row.nanodollars), is_partial=each.is_partial),
     )
 
 

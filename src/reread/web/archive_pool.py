@@ -94,6 +94,8 @@ class PooledArchive:
         self.name = ""
         """Its name in addresses."""
         self.mark = NO_MARK
+        self.is_partial = False
+        """Whether its cost is a lower bound."""
         self._stored: StoredSession | None = None
         self.stamp: Hashable = None
         self.bytes = 0
@@ -123,6 +125,7 @@ class PooledArchive:
             self._session = self.archive.session(stored)
             self.stamp, self.bytes = stamp, stored.row.bytes
             self.name, self.mark, self._stored = link_name(stored), stored.mark, stored
+            self.is_partial = self.archive.inner.listed(stored).is_partial
 
     def close(self) -> None:
         with self.lock:
