@@ -148,8 +148,8 @@ class Recorder:
 
     def __init__(self) -> None:
         self.shapes: dict[str, SeenShape] = {}
-        self._encoded, self._list, self._show = values.encoded, options.print_json_list, options.show_answer
-        options.show_answer = self.show_answer
+        self._encoded, self._list, self._show = values.encoded, options.print_json_list, options.Options.print_answer
+        options.Options.print_answer = lambda args, *both: self.print_answer(args, *both)  # type: ignore[method-assign]
         values.encoded, options.print_json_list = self.encoded, self.print_list
 
     def encoded(self, document: object) -> bytes:
@@ -163,11 +163,11 @@ class Recorder:
         self.saw(json.loads(self._encoded({**head, name: kept})))
         self._list(dict(head), name, kept)
 
-    def show_answer(self, args: Any, config: Any, document: Callable[[], object], lines: Callable[[Any], Any]) -> None:
+    def print_answer(self, args: options.Options, document: Callable[[], object], lines: Callable[[Any], Any]) -> None:
         """Keeps the document also where a test asks for text."""
         if not args.json:
             self.encoded(document())
-        self._show(args, config, document, lines)
+        self._show(args, document, lines)
 
     def saw(self, document: dict[str, Any]) -> None:
         name = document.get("schema")

@@ -95,7 +95,9 @@ def test_the_general_help_fits_the_terminal(run: Run, monkeypatch: pytest.Monkey
 def test_what_help_says_fits_an_ordinary_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Examples, too: a line to copy goes on behind a backslash."""
     monkeypatch.setenv("COLUMNS", "80")
-    actions = [f"{name} {action}" for name in ("archive", "lake", "team") for action in main.module_of(name).ABOUT]
+    actions = [
+        f"{name} {action}" for name in ("archive", "lake", "team") for action in main.module_of(name).ACTIONS.actions
+    ]
     wide = [
         f"{name}: {line}"
         for name in ("", *COMMANDS, *actions)

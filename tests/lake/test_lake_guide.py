@@ -10,7 +10,7 @@ import pytest
 from accounting.traps import write_traps
 from lake.lakes import built
 from reread.billing import packaged_prices
-from reread.cli.lake import ABOUT
+from reread.cli.lake import ACTIONS
 from reread.lake.delta import DeltaLake
 from reread.lake.query import LakeAnswers
 from reread.lake.tables import TABLES
@@ -43,5 +43,5 @@ def test_every_query_of_the_guide_has_an_answer(answers: LakeAnswers, query: str
 def test_every_table_and_action_is_in_the_guide() -> None:
     for name in (*TABLES, "response"):
         assert f"`{name}`" in GUIDE, name
-    for action in ABOUT:
+    for action in ACTIONS.actions:
         assert f"`reread lake {action} " in GUIDE, action

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import sys
@@ -68,33 +67,32 @@ def approvals_parser() -> options.Parser:
     answer.add_argument(
         "--answer", action="append", metavar="TEXT", help="answer a question, by number or in words; once for each"
     )
-    made.add_argument("--log", action="store_true", help="show what was answered since the server started")
+    made.flag("--log", "show what was answered since the server started")
     return made
 
 
-def run_approvals(arguments: list[str]) -> int:
+def run_approvals(arguments: list[str]) -> int | None:
     args = approvals_parser().parse_args(arguments)
-    config = options.make_config(args)
     decides = args.allow or args.always is not None or args.deny is not None or bool(args.answer)
     if decides and (args.request is None or args.log):
         raise BadInput("name the request to answer, by an id that `reread approvals` prints")
-    server = server_state.ledger_sections(config.home)
+    server = server_state.ledger_sections(args.config.home)
     if server is None:
-        return _report_no_server(args, is_needed=args.request is not None)
-    if args.request is not None:
-        return _one(server, args, config, decides=decides)
-    if args.log:
+        _report_no_server(args, is_needed=args.request is not None)
+    elif args.request is not None:
+        _one(server, args, decides=decides)
+    elif args.log:
         answered = _queue_of(server).answered
         document = lambda: permissions.log_document(server.origin, answered)  # noqa: E731
-        options.show_answer(args, config, document, lambda view: permissions.answered_lines(answered, view))
+        args.print_answer(document, lambda view: permissions.answered_lines(answered, view))
     elif args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        _show(_queue_of(server), server, args, config)
+        _show(_queue_of(server), server, args)
     else:
-        return asyncio.run(_AtTerminal(server, config).to_its_end())
-    return 0
+        return asyncio.run(_AtTerminal(server, args.config).to_its_end())
+    return None
 
 
-def _report_no_server(args: argparse.Namespace, *, is_needed: bool) -> int:
+def _report_no_server(args: options.Options, *, is_needed: bool) -> None:
     if is_needed:
         raise BadInput(f"{args.request!r}: {NOBODY}")
     if not args.json:
@@ -103,7 +101,6 @@ def _report_no_server(args: argparse.Namespace, *, is_needed: bool) -> int:
         options.print_json(permissions.log_document(None, ()))
     else:
         options.print_json(permissions.queue_document(None, ApprovalQueue()))
-    return 0
 
 
 def _queue_of(server: server_state.Standing) -> ApprovalQueue:
@@ -113,9 +110,9 @@ def _queue_of(server: server_state.Standing) -> ApprovalQueue:
         raise BadInput(f"reread serve at {server.origin} is of another version ({error}); start it again") from error
 
 
-def _show(queue: ApprovalQueue, server: server_state.Standing, args: argparse.Namespace, config: Config) -> None:
+def _show(queue: ApprovalQueue, server: server_state.Standing, args: options.Options) -> None:
     document = lambda: permissions.queue_document(server.origin, queue)  # noqa: E731
-    options.show_answer(args, config, document, lambda view: permissions.approval_lines(queue, view))
+    args.print_answer(document, lambda view: permissions.approval_lines(queue, view))
 
 
 def _send(server: server_state.Standing, approval: Approval, decision: Decision) -> None:
@@ -126,12 +123,12 @@ def _send(server: server_state.Standing, approval: Approval, decision: Decision)
 # One request, from a shell
 
 
-def _one(server: server_state.Standing, args: argparse.Namespace, config: Config, *, decides: bool) -> int:
+def _one(server: server_state.Standing, args: options.Options, *, decides: bool) -> None:
     queue = _queue_of(server)
     found = queue.find(args.request)
     if not decides:
-        _show(ApprovalQueue(waiting=(found,)), server, args, config)
-        return 0
+        _show(ApprovalQueue(waiting=(found,)), server, args)
+        return
     decision = _decision(found.permission, args)
     _send(server, found, decision)
     permission = found.permission
@@ -139,11 +136,10 @@ def _one(server: server_state.Standing, args: argparse.Namespace, config: Config
     point = point_of(permission.tool, permission.input, found.project)
     lines = [f"{outcome}: {tool_label(permission.tool)}  {point}".rstrip()]
     document = {"answer": outcome, **permissions.approval_document(found)}
-    options.show_answer(args, config, lambda: document, lambda _: lines)
-    return 0
+    args.print_answer(lambda: document, lambda _: lines)
 
 
-def _decision(permission: Permission, args: argparse.Namespace) -> Decision:
+def _decision(permission: Permission, args: options.Options) -> Decision:
     """The decision that the options state. Raises BadInput if they do not answer this request."""
     questions = permissions.questions_of(permission) if permission.is_question else []
     if args.deny is not None:
@@ -211,7 +207,7 @@ class _QueueAnswerer(TerminalAnswerer):
 class _AtTerminal:
     def __init__(self, server: server_state.Standing, config: Config) -> None:
         self._server = server
-        self._printer = EventPrinter(argparse.Namespace(jsonl=False, thinking=False), config)
+        self._printer = EventPrinter(options.Options(jsonl=False, thinking=False, config=config))
         self._view = options.make_view(config)
         self._keyboard = Keyboard()
         self._queue = ApprovalQueue()

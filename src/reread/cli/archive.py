@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from reread.views.numbers import count, left_out_document, left_out_lines, resul
 from reread.views.text import wrap
 
 from . import options
+from .actions import Action, CommandWithActions
 from .options import is_agreed
 from .session_source import ProgressBar, find, is_below, is_protected, open_archive, unsynced_archive
 from .streams import tell, tell_lines
@@ -38,41 +38,10 @@ ARCHIVE_EXAMPLES = """\
   reread archive forget 3f2a
   reread archive forget --damaged"""
 EXIT_DAMAGE = 1
-ABOUT = {
-    "status": "show what is kept, what exists nowhere else, and its size",
-    "verify": "check every byte and every sum; exit with 1 on damage",
-    "restore": "write a session's files, byte for byte, to a folder",
-    "forget": "remove a session, a machine, or what is damaged, for good; asks first",
-    "rebuild": "rebuild the index from the kept bytes",
-}
 
 
-def archive_parser() -> options.Parser:
-    about = "Inspect and maintain the archive that sessions are kept in."
-    return options.make_group_parser("archive", about, ARCHIVE_EXAMPLES, ABOUT, syncs=True)
-
-
-def run_archive(arguments: list[str]) -> int:
-    named = options.chosen_action(arguments, ABOUT, archive_parser)
-    if named is None:
-        return 0
-    action, rest = named
-    return _ACTIONS[action](rest)
-
-
-def _parser(action: str, examples: str, *, syncs: bool) -> options.Parser:
-    about = ABOUT[action]
-    return options.make_parser(f"archive {action}", about[0].upper() + about[1:] + ".", examples, syncs=syncs)
-
-
-def _status_parser() -> options.Parser:
-    return _parser("status", "  reread archive status --json", syncs=True)
-
-
-def _status(arguments: list[str]) -> int:
-    args = _status_parser().parse_args(arguments)
-    config = options.make_config(args)
-    with open_archive(args, config) as archive:
+def _status(args: options.Options) -> None:
+    with open_archive(args) as archive:
         status = archive.safe.status()
     files, read = status.files - status.backups, status.bytes - status.backup_bytes
     lines = [
@@ -86,8 +55,7 @@ def _status(arguments: list[str]) -> int:
         *_waiting_lines(status),
     ]
     home = printable(str(status.home))
-    options.show_answer(args, config, lambda: _status_document(status), lambda view: [home, *_wrapped(lines, view)])
-    return 0
+    args.print_answer(lambda: _status_document(status), lambda view: [home, *_wrapped(lines, view)])
 
 
 def _status_document(status: ArchiveStatus) -> Document:
@@ -129,18 +97,8 @@ def _waiting_lines(status: ArchiveStatus) -> list[str]:
     return [f"{each}; `reread sync` does that now" for each in lines]
 
 
-def _verify_parser() -> options.Parser:
-    made = _parser("verify", "  reread archive verify --json\n  reread archive verify --deep", syncs=False)
-    made.add_argument(
-        "--deep", action="store_true", help="recount every response from the kept bytes, not only a sample"
-    )
-    return made
-
-
-def _verify(arguments: list[str]) -> int:
-    args = _verify_parser().parse_args(arguments)
-    config = options.make_config(args)
-    with unsynced_archive(config) as archive, closing(ProgressBar()) as progress:
+def _verify(args: options.Options) -> int:
+    with unsynced_archive(args.config) as archive, closing(ProgressBar()) as progress:
         proof = archive.safe.verify(deep=args.deep, report=progress)
     document = {
         "schema": "reread.verify/1",
@@ -157,7 +115,7 @@ def _verify(arguments: list[str]) -> int:
         "results_waiting": proof.results_waiting,
         "pieces_left_out": proof.left_out,
     }
-    options.show_answer(args, config, lambda: document, lambda view: _proof_lines(proof, view))
+    args.print_answer(lambda: document, lambda view: _proof_lines(proof, view))
     return 0 if proof.ok else EXIT_DAMAGE
 
 
@@ -197,29 +155,24 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _restore_parser() -> options.Parser:
-    made = _parser("restore", "  reread archive restore 3f2a --to ~/restored", syncs=True)
-    made.add_argument("session", metavar="SESSION", help="an id or the start of one, @last, @2")
-    made.add_argument("--to", metavar="DIR", required=True, help="folder to write to")
-    made.add_argument("--force", action="store_true", help="overwrite existing files")
-    made.add_argument(
-        "--generation",
-        metavar="N",
+def _restore_options(made: options.Parser) -> None:
+    made.word("SESSION", "an id or the start of one, @last, @2")
+    made.option("--to DIR", "folder to write to", required=True)
+    made.flag("--force", "overwrite existing files")
+    made.option(
+        "--generation N",
+        "as the files were before they were rewritten: 1 is the first that was imported",
         type=options.positive,
-        help="as the files were before they were rewritten: 1 is the first that was imported",
     )
-    return made
 
 
-def _restore(arguments: list[str]) -> int:
-    args = _restore_parser().parse_args(arguments)
-    config = options.make_config(args)
+def _restore(args: options.Options) -> int:
     to = expanded(args.to)
-    with open_archive(args, config) as archive:
+    with open_archive(args) as archive:
         stored = find(archive, args.session)
         kept = archive.safe.generations(stored.name)
         _check_generation(kept, args.generation)
-        _check_target(archive, stored, to, config, is_forced=args.force)
+        _check_target(archive, stored, to, args.config, is_forced=args.force)
         done = archive.safe.restore(stored.name, to, args.generation)
     document = {
         "schema": "reread.restore/1",
@@ -240,7 +193,7 @@ def _restore(arguments: list[str]) -> int:
         *(f"  {damage}" for damage in done.damaged),
         *(_earlier_lines(kept) if args.generation is None else ()),
     ]
-    options.show_answer(args, config, lambda: document, lambda _: lines)
+    args.print_answer(lambda: document, lambda _: lines)
     return EXIT_DAMAGE if done.damaged else 0
 
 
@@ -278,44 +231,33 @@ def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Con
         target.unlink()
 
 
-def _forget_parser() -> options.Parser:
-    examples = (
-        "  reread archive forget 3f2a\n  reread archive forget 3f2a --yes\n  reread archive forget --damaged\n"
-        "  reread archive forget --machine laptop"
-    )
-    made = _parser("forget", examples, syncs=False)
-    made.add_argument("session", nargs="?", metavar="SESSION", help="an id or the start of one, @last, @2")
-    made.add_argument("--damaged", action="store_true", help="remove what `archive verify` reports as damaged")
-    made.add_argument("--machine", metavar="NAME", help="throw out all that was pulled from another machine")
-    made.add_argument("--yes", action="store_true", help="do not ask")
-    return made
-
-
-def _forget(arguments: list[str]) -> int:
-    args = _forget_parser().parse_args(arguments)
+def _forget(args: options.Options) -> None:
     if [args.session is not None, args.damaged, args.machine is not None].count(True) != 1:
         raise BadInput("name the SESSION to forget or a --machine, or pass --damaged to remove what cannot be read")
-    config = options.make_config(args)
     if args.machine is not None:
-        return _forget_machine(args, config)
-    if args.damaged:
-        return _forget_damaged(args, config)
-    with unsynced_archive(config) as archive:
+        _forget_machine(args)
+    elif args.damaged:
+        _forget_damaged(args)
+    else:
+        _forget_session(args)
+
+
+def _forget_session(args: options.Options) -> None:
+    with unsynced_archive(args.config) as archive:
         stored = archive.inner.find_one(args.session)
         warning = _what_is_removed(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
         if not args.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?", "forgetting cannot be undone, and"
         ):
             tell_lines("nothing was removed")
-            return 0
+            return
         # By its full id: `@last` may mean another session by the time the person has answered.
         done = archive.safe.forget(stored.name)
     document = {"schema": "reread.forget/1", "session": stored.row.uuid, "files": done.files, "bytes": done.bytes}
     gone = f"forgot {printable(stored.row.uuid)}: {count(done.files, 'file')}, {size(done.bytes)}"
-    options.show_answer(args, config, lambda: document, lambda _: [gone])
-    for sentence in _still_elsewhere(config.home, stored.row.uuid):
+    args.print_answer(lambda: document, lambda _: [gone])
+    for sentence in _still_elsewhere(args.config.home, stored.row.uuid):
         tell(sentence)
-    return 0
 
 
 def _still_elsewhere(home: Path, session: str) -> Iterator[str]:
@@ -328,15 +270,15 @@ def _still_elsewhere(home: Path, session: str) -> Iterator[str]:
         yield f"if it was pushed to {store}, it is still there: `reread team forget {session}` removes it"
 
 
-def _forget_damaged(args: argparse.Namespace, config: Config) -> int:
-    with unsynced_archive(config) as archive:
+def _forget_damaged(args: options.Options) -> None:
+    with unsynced_archive(args.config) as archive:
         found = archive.safe.damaged()
         there_is_some = bool(found.pieces or found.files)
         if there_is_some and not args.yes:
             question = "\n".join([*_damage_lines(found), "Remove what is left of it from the safe for good?"])
             if not is_agreed(question, "forgetting cannot be undone, and"):
                 tell_lines("nothing was removed")
-                return 0
+                return
         done = archive.safe.forget_damaged() if there_is_some else found
     document = {
         "schema": "reread.forget_damaged/1",
@@ -346,12 +288,11 @@ def _forget_damaged(args: argparse.Namespace, config: Config) -> int:
     }
     gone = f"forgot {count(len(done.pieces), 'damaged piece')}, {size(done.stored_bytes)}"
     lines = [gone, *_damage_lines(done)] if there_is_some else ["every byte is intact: nothing to forget"]
-    options.show_answer(args, config, lambda: document, lambda _: lines)
-    return 0
+    args.print_answer(lambda: document, lambda _: lines)
 
 
-def _forget_machine(args: argparse.Namespace, config: Config) -> int:
-    with unsynced_archive(config) as archive, closing(ProgressBar()) as progress:
+def _forget_machine(args: options.Options) -> None:
+    with unsynced_archive(args.config) as archive, closing(ProgressBar()) as progress:
         found, sessions, total = archive.safe.sessions_of(args.machine)
         name = printable(found.label)
         what = f"{name}: {count(sessions, 'session')}, {size(total)}"
@@ -359,11 +300,10 @@ def _forget_machine(args: argparse.Namespace, config: Config) -> int:
         question = f"{warning}Remove all of it from the archive for good?"
         if not args.yes and not is_agreed(question, "forgetting cannot be undone, and"):
             tell_lines("nothing was removed")
-            return 0
+            return
         archive.safe.forget_machine(found.id, progress)
     document = {"schema": "reread.forget_machine/1", "machine": found.id, "label": found.label, "sessions": sessions}
-    options.show_answer(args, config, lambda: {**document, "bytes": total}, lambda _: [f"forgot all of {what}"])
-    return 0
+    args.print_answer(lambda: {**document, "bytes": total}, lambda _: [f"forgot all of {what}"])
 
 
 def _damage_lines(found: Damaged) -> list[str]:
@@ -391,37 +331,59 @@ def _what_is_removed(stored: StoredSession, backups: int) -> str:
     return f"{printable(row.uuid)}: {title}\n{count(row.prompts, 'prompt')}, {files}. {fate}\n"
 
 
-def _rebuild_parser() -> options.Parser:
-    return _parser("rebuild", "  reread archive rebuild", syncs=False)
-
-
-def _rebuild(arguments: list[str]) -> int:
-    args = _rebuild_parser().parse_args(arguments)
-    config = options.make_config(args)
-    with unsynced_archive(config) as archive, closing(ProgressBar()) as progress:
+def _rebuild(args: options.Options) -> None:
+    with unsynced_archive(args.config) as archive, closing(ProgressBar()) as progress:
         sessions = archive.safe.rebuild(progress)
         status = archive.safe.status()
     document = {"schema": "reread.rebuild/1", "sessions": sessions, "set_aside_bytes": status.set_aside_bytes}
     lines = [f"{count(sessions, 'session')} rebuilt", *_set_aside_lines(status)]
-    options.show_answer(args, config, lambda: document, lambda _: lines)
-    return 0
+    args.print_answer(lambda: document, lambda _: lines)
 
 
-PARSERS: dict[str, Callable[[], options.Parser]] = {
-    "status": _status_parser,
-    "verify": _verify_parser,
-    "restore": _restore_parser,
-    "forget": _forget_parser,
-    "rebuild": _rebuild_parser,
+_FORGET_EXAMPLES = """\
+  reread archive forget 3f2a
+  reread archive forget 3f2a --yes
+  reread archive forget --damaged
+  reread archive forget --machine laptop"""
+_VERIFY_EXAMPLES = "  reread archive verify --json\n  reread archive verify --deep"
+_RESTORE_EXAMPLES = "  reread archive restore 3f2a --to ~/restored"
+_ACTIONS = {
+    "status": Action(
+        "show what is kept, what exists nowhere else, and its size",
+        "  reread archive status --json",
+        _status,
+        syncs=True,
+    ),
+    "verify": Action(
+        "check every byte and every sum; exit with 1 on damage",
+        _VERIFY_EXAMPLES,
+        _verify,
+        {"--deep": "recount every response from the kept bytes, not only a sample"},
+    ),
+    "restore": Action(
+        "write a session's files, byte for byte, to a folder",
+        _RESTORE_EXAMPLES,
+        _restore,
+        add=_restore_options,
+        syncs=True,
+    ),
+    "forget": Action(
+        "remove a session, a machine, or what is damaged, for good; asks first",
+        _FORGET_EXAMPLES,
+        _forget,
+        {
+            "[SESSION]": "an id or the start of one, @last, @2",
+            "--damaged": "remove what `archive verify` reports as damaged",
+            "--machine NAME": "throw out all that was pulled from another machine",
+            "--yes": "do not ask",
+        },
+    ),
+    "rebuild": Action("rebuild the index from the kept bytes", "  reread archive rebuild", _rebuild),
 }
-"""The parsers by action, for completion."""
-_ACTIONS: dict[str, Callable[[list[str]], int]] = {
-    "status": _status,
-    "verify": _verify,
-    "restore": _restore,
-    "forget": _forget,
-    "rebuild": _rebuild,
-}
+ACTIONS = CommandWithActions(
+    "archive", "Inspect and maintain the archive that sessions are kept in.", ARCHIVE_EXAMPLES, _ACTIONS, syncs=True
+)
+archive_parser, run_archive = ACTIONS.parser, ACTIONS.run
 
 
 MACHINE_EXAMPLES = """\
@@ -438,19 +400,17 @@ another."""
 
 def machine_parser() -> options.Parser:
     made = options.make_parser("machine", MACHINE_ABOUT, MACHINE_EXAMPLES, syncs=False)
-    made.add_argument("--label", metavar="NAME", help="set the label to NAME")
+    made.option("--label NAME", "set the label to NAME")
     return made
 
 
-def run_machine(arguments: list[str]) -> int:
+def run_machine(arguments: list[str]) -> None:
     args = machine_parser().parse_args(arguments)
-    config = options.make_config(args)
-    with unsynced_archive(config) as archive:
+    with unsynced_archive(args.config) as archive:
         machine = archive.inner.own_machine() if args.label is None else archive.inner.label_machine(args.label)
         code = exchange.own_code(archive.home)
         lines = [f"{machine.label}  {machine.id}", *([f"signs what it pushes with the key {code}"] if code else [])]
-        options.show_answer(args, config, lambda: _document(machine, code), lambda _: lines)
-    return 0
+        args.print_answer(lambda: _document(machine, code), lambda _: lines)
 
 
 def _document(machine: Machine, code: str | None) -> dict[str, object]:
@@ -468,19 +428,18 @@ DOCTOR_EXAMPLES = """\
 def doctor_parser() -> options.Parser:
     about = "Read every line of every source and report versions, unknown record types, damage and deletions."
     made = options.make_parser("doctor", about, DOCTOR_EXAMPLES, syncs=False)
-    made.add_argument("--strict", action="store_true", help="exit with 1 if anything could not be read")
-    made.add_argument("--fields", action="store_true", help="count every field by record type")
+    made.flag("--strict", "exit with 1 if anything could not be read")
+    made.flag("--fields", "count every field by record type")
     return made
 
 
 def run_doctor(arguments: list[str]) -> int:
     args = doctor_parser().parse_args(arguments)
-    config = options.make_config(args)
-    tree = options.open_tree(config)
-    kept, forgotten, waiting = _kept(config, [files.id for files in tree.sessions])
+    tree = options.open_tree(args.config)
+    kept, forgotten, waiting = _kept(args.config, [files.id for files in tree.sessions])
     with closing(ProgressBar()) as progress:
         tell = archives.Progress.in_phase(progress, "reading")
-        health = archives.health.examine(tree, config.now, tell, kept, forgotten)
+        health = archives.health.examine(tree, args.config.now, tell, kept, forgotten)
     health.results_waiting = waiting
 
     def lines(view: View) -> Iterator[str]:
@@ -488,9 +447,7 @@ def run_doctor(arguments: list[str]) -> int:
         if args.fields:
             yield from views.reports.field_lines(health.drift, view)
 
-    options.show_answer(
-        args, config, lambda: views.session_json.health_document(health, with_fields=args.fields), lines
-    )
+    args.print_answer(lambda: views.session_json.health_document(health, with_fields=args.fields), lines)
     return EXIT_DAMAGE if args.strict and health.is_damaged else 0
 
 

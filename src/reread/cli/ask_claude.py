@@ -6,7 +6,6 @@ person agrees.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -28,7 +27,6 @@ from .streams import tell
 
 if TYPE_CHECKING:
     from reread.billing import Prices
-    from reread.config import Config
 
 _PER_TOKEN = 4
 _OVERHEAD = 500
@@ -69,18 +67,22 @@ class SentEvidence(NamedTuple):
     """The model of the sessions, used for the estimate if no model is named."""
 
 
-def ask(args: argparse.Namespace, config: Config, evidence: SentEvidence, prices: Prices) -> ModelAnswer | None:
+def ask(args: options.Options, evidence: SentEvidence, prices: Prices) -> ModelAnswer | None:
     """Asks, keeps the answer and returns it; None if the person declined. Raises ClientError."""
     redactor = Redactor()
     text = "\n".join(evidence.lines)
     redactor.learn(text)
     text = redactor.redact(text)
     prompt = f"{QUESTIONS[evidence.about]}\n\n<evidence>\n{text}\n</evidence>"
-    tell(_disclosure(prompt, args.ask_model or evidence.model, prices, config.now, sum(placeholders(text)[0].values())))
+    tell(
+        _disclosure(
+            prompt, args.ask_model or evidence.model, prices, args.config.now, sum(placeholders(text)[0].values())
+        )
+    )
     if not args.yes and not options.is_agreed("Ask Claude?", "nothing was sent:"):
         tell("nothing was sent")
         return None
-    folder = config.home / FOLDER
+    folder = args.config.home / FOLDER
     make_private(folder)
     reply = asyncio.run(_answer(prompt, args.claude, args.ask_model, str(folder)))
     answer = ModelAnswer(
@@ -93,7 +95,7 @@ def ask(args: argparse.Namespace, config: Config, evidence: SentEvidence, prices
         evidence=text,
         text=reply.text,
     )
-    keep(config.home, answer)
+    keep(args.config.home, answer)
     return answer
 
 

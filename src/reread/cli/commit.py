@@ -26,40 +26,32 @@ PR_EXAMPLES = """\
 def commit_parser() -> options.Parser:
     made = options.make_parser("commit", COMMIT_ABOUT, COMMIT_EXAMPLES)
     made.add_argument("revision", nargs="?", default="HEAD", metavar="COMMIT|A..B", help="default: HEAD")
-    made.add_argument("--lines", action="store_true", help="show the session and turn that wrote each line")
+    made.flag("--lines", "show the session and turn that wrote each line")
     return made
 
 
-def run_commit(arguments: list[str]) -> int:
+def run_commit(arguments: list[str]) -> None:
     args = commit_parser().parse_args(arguments)
-    config = options.make_config(args)
-    with query_archive(args, config) as archive:
+    with query_archive(args) as archive:
         found = archive.files.commit(args.revision)
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: views.commit_table.commit_document(found),
         lambda view: views.commit_table.commit_lines(found, view, with_lines=args.lines),
     )
-    return 0
 
 
 def pr_parser() -> options.Parser:
     about = "Summarise in Markdown, without secrets, which sessions and prompts made the commits since BASE."
     made = options.make_parser("pr", about, PR_EXAMPLES)
-    made.add_argument(
-        "base", nargs="?", default="main", metavar="BASE", help="the branch to merge into (default: main)"
-    )
+    made.word("[BASE]", "the branch to merge into (default: main)", default="main")
     return made
 
 
-def run_pr(arguments: list[str]) -> int:
+def run_pr(arguments: list[str]) -> None:
     args = pr_parser().parse_args(arguments)
-    config = options.make_config(args)
-    with query_archive(args, config) as archive:
+    with query_archive(args) as archive:
         found = archive.files.commit(f"{args.base}..HEAD", Path.cwd())
     redactor = secrets.Redactor()
     redactor.learn_all([each.prompt or each.title for each in found.work])
     text = views.commit_table.pull_request(found, redactor.redact)
-    options.show_answer(args, config, lambda: {"schema": "reread.pr/1", "markdown": text}, lambda _: text.splitlines())
-    return 0
+    args.print_answer(lambda: {"schema": "reread.pr/1", "markdown": text}, lambda _: text.splitlines())

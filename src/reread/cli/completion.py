@@ -60,7 +60,7 @@ Offered = Sequence[tuple[str, str]]
 """Words, and what is said of each."""
 
 
-def run_completion(arguments: list[str]) -> int:
+def run_completion(arguments: list[str]) -> None:
     if arguments and arguments[0] in ("-h", "--help"):
         options.print_text(USAGE)
     elif len(arguments) == 2 and arguments[0] == "--line":
@@ -70,7 +70,6 @@ def run_completion(arguments: list[str]) -> int:
         options.print_text(SHELLS[arguments[0]])
     else:
         raise BadInput(f"name a shell: {', '.join(SHELLS)}; see `reread completion --help`")
-    return 0
 
 
 def _line(offered: tuple[str, str]) -> str:
@@ -165,10 +164,9 @@ def _parser(command: str) -> argparse.ArgumentParser | None:
     if name not in main.COMMANDS:
         return None
     module = main.module_of(name)
-    make: Callable[[], argparse.ArgumentParser] | None = (
-        module.PARSERS.get(action) if action else getattr(module, f"{name}_parser")
-    )
-    return make() if make is not None else None
+    if not action:
+        return getattr(module, f"{name}_parser")()  # type: ignore[no-any-return]
+    return module.ACTIONS.parser_of(action) if action in module.ACTIONS.actions else None
 
 
 def _of(action: argparse.Action, typed: _Typed, program: str) -> Offered:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from contextlib import closing
 from itertools import chain
 from typing import NamedTuple
@@ -14,17 +13,14 @@ from reread import lazy, views
 from reread.errors import BadInput
 
 from . import options, session_source
-from .session_source import ProgressBar, open_rows, open_session, open_sessions, query_archive
+from .session_source import ProgressBar, open_session, query_archive, rows_or_sessions
 from .streams import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread import billing, loading
-    from reread.archive.answers import FoundPrompts, ThinkingAnswer
     from reread.cli import ask_claude, event_printer
-    from reread.config import Config
     from reread.features import summaries
-    from reread.features.tool_use import ToolCount
     from reread.sessions import Branch, Session
     from reread.team import questions
     from reread.team import store as stores
@@ -58,43 +54,32 @@ def thinking_parser() -> options.Parser:
         THINKING_EXAMPLES,
     )
     options.add_session(made)
-    made.add_argument(
-        "--min-length",
-        type=options.whole,
-        default=11,
-        metavar="N",
-        help="skip thinking shorter than N characters (default 11)",
+    made.option(
+        "--min-length N", "skip thinking shorter than N characters (default 11)", type=options.whole, default=11
     )
-    made.add_argument("--follow", action="store_true", help="keep printing as it grows; without SESSION, as any does")
+    made.flag("--follow", "keep printing as it grows; without SESSION, as any does")
     options.add_filters(made, limit=None)
     return made
 
 
-def run_thinking(arguments: list[str]) -> int:
+def run_thinking(arguments: list[str]) -> None:
     args = thinking_parser().parse_args(arguments)
-    config = options.make_config(args)
     if args.follow:
-        return event_printer.follow_thinking(args, config)
+        event_printer.follow_thinking(args)
+        return
     if args.limit is None and args.session is None and not args.json:
         args.limit = MOST_THOUGHTS
-    filters = options.make_filter(args, config)
-    with open_rows(args, config) as archive:
-        if archive is not None:
-            _show_thinking(args, config, archive.thinking(filters, args.min_length))
-            return 0
-    with open_sessions(args, config, filters) as (sessions, problems, filters):
-        _show_thinking(args, config, archives.answers.thinking(sessions, filters, args.min_length))
-        options.warn(problems)
-    return 0
-
-
-def _show_thinking(args: argparse.Namespace, config: Config, answer: ThinkingAnswer) -> None:
-    options.show_answer(
+    filters, least = options.make_filter(args), args.min_length
+    with rows_or_sessions(
         args,
-        config,
-        lambda: views.session_json.thinking_document(answer),
-        lambda view: views.reports.thinking_lines(answer, view),
-    )
+        filters,
+        lambda archive: archive.thinking(filters, least),
+        lambda sessions, known: archives.answers.thinking(sessions, known, least),
+    ) as answer:
+        args.print_answer(
+            lambda: views.session_json.thinking_document(answer),
+            lambda view: views.reports.thinking_lines(answer, view),
+        )
 
 
 PROMPTS_EXAMPLES = """\
@@ -114,35 +99,20 @@ def prompts_parser() -> options.Parser:
         PROMPTS_EXAMPLES,
     )
     options.add_session(made)
-    made.add_argument("--raw", action="store_true", help="print only the text, one prompt per line")
+    made.flag("--raw", "print only the text, one prompt per line")
     options.add_programs(made)
     options.add_filters(made, limit=None)
     return made
 
 
-def run_prompts(arguments: list[str]) -> int:
+def run_prompts(arguments: list[str]) -> None:
     args = prompts_parser().parse_args(arguments)
-    config = options.make_config(args)
     if args.limit is None and args.session is None and not (args.json or args.raw):
         args.limit = MOST_SHOWN
-    filters = options.make_filter(args, config)
-    with open_rows(args, config) as archive:
-        if archive is not None:
-            _show_prompts(args, config, archive.prompts(filters))
-            return 0
-    with open_sessions(args, config, filters) as (sessions, problems, filters):
-        _show_prompts(args, config, archives.answers.prompts(sessions, filters))
-        options.warn(problems)
-    return 0
-
-
-def _show_prompts(args: argparse.Namespace, config: Config, found: FoundPrompts) -> None:
-    options.show_answer(
-        args,
-        config,
-        lambda: views.session_json.prompts_document(found),
-        lambda view: views.reports.raw_prompts(found) if args.raw else views.reports.prompts_lines(found, view),
-    )
+    filters = options.make_filter(args)
+    lines = (lambda found, _: views.reports.raw_prompts(found)) if args.raw else views.reports.prompts_lines
+    with rows_or_sessions(args, filters, lambda archive: archive.prompts(filters), archives.answers.prompts) as found:
+        args.print_answer(lambda: views.session_json.prompts_document(found), lambda view: lines(found, view))
 
 
 TOOLS_EXAMPLES = """\
@@ -158,27 +128,14 @@ def tools_parser() -> options.Parser:
     return made
 
 
-def run_tools(arguments: list[str]) -> int:
+def run_tools(arguments: list[str]) -> None:
     args = tools_parser().parse_args(arguments)
-    config = options.make_config(args)
-    filters = options.make_filter(args, config)
-    with open_rows(args, config) as archive:
-        if archive is not None:
-            _show_tools(args, config, archive.tools(filters))
-            return 0
-    with open_sessions(args, config, filters) as (sessions, problems, filters):
-        _show_tools(args, config, archives.answers.tools(sessions, filters))
-        options.warn(problems)
-    return 0
-
-
-def _show_tools(args: argparse.Namespace, config: Config, counts: Sequence[ToolCount]) -> None:
-    options.show_answer(
-        args,
-        config,
-        lambda: views.session_json.tools_document(counts, args.limit),
-        lambda view: views.reports.tools_lines(counts, view, args.limit),
-    )
+    filters = options.make_filter(args)
+    with rows_or_sessions(args, filters, lambda archive: archive.tools(filters), archives.answers.tools) as counts:
+        args.print_answer(
+            lambda: views.session_json.tools_document(counts, args.limit),
+            lambda view: views.reports.tools_lines(counts, view, args.limit),
+        )
 
 
 DECISIONS_EXAMPLES = """\
@@ -194,30 +151,26 @@ def decisions_parser() -> options.Parser:
         DECISIONS_EXAMPLES,
     )
     options.add_session(made)
-    made.add_argument("--topic", metavar="TEXT", help="only questions that contain TEXT in question, options or answer")
+    made.option("--topic TEXT", "only questions that contain TEXT in question, options or answer")
     options.add_filters(made, limit=None)
     return made
 
 
-def run_decisions(arguments: list[str]) -> int:
+def run_decisions(arguments: list[str]) -> None:
     args = decisions_parser().parse_args(arguments)
-    config = options.make_config(args)
-    filters = options.make_filter(args, config)._replace(limit=None)
+    filters = options.make_filter(args)._replace(limit=None)
     if args.session is not None:
-        with open_session(args, config) as opened:
+        with open_session(args) as opened:
             known = session_source.knowing(filters, opened.archive)
             found = archives.answers.decisions([opened.session], known, args.topic)
     else:
-        with query_archive(args, config) as archive:
+        with query_archive(args) as archive:
             found = archive.decisions(filters, args.topic)
     shown, total = found[: args.limit], len(found)
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: views.file_tables.decisions_document(shown, total),
         lambda view: views.file_tables.decisions_lines(shown, total, view),
     )
-    return 0
 
 
 SUMMARY_EXAMPLES = """\
@@ -234,49 +187,43 @@ def summary_parser() -> options.Parser:
         " what is left open; its files, errors and steps."
     )
     made = options.make_parser("summary", about, SUMMARY_EXAMPLES)
-    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or the start of one, @last, @2")
-    made.add_argument("--format", choices=FORMS, default="text", help="output format (default: text)")
-    made.add_argument("--yes", action="store_true", help="with --ask-claude: do not ask")
+    made.word("SESSION", "a file, a folder, an id or the start of one, @last, @2")
+    made.option("--format", "output format (default: text)", choices=FORMS, default="text")
+    made.flag("--yes", "with --ask-claude: do not ask")
     options.add_asking(made)
     return made
 
 
-def run_summary(arguments: list[str]) -> int:
+def run_summary(arguments: list[str]) -> None:
     args = summary_parser().parse_args(arguments)
-    config = options.make_config(args)
-    with open_session(args, config) as opened:
+    with open_session(args) as opened:
         summary = summaries.summary_of(opened.session, loading.edits_of(opened.session, opened.kept_backups))
         answer = (
-            _ask_about(args, config, summary)
+            _ask_about(args, summary)
             if args.ask_claude
-            else archives.model_answers.kept(config.home, "summary", summary.id)
+            else archives.model_answers.kept(args.config.home, "summary", summary.id)
         )
         if args.ask_claude and answer is None:
-            return 0
+            return
         asked = None if answer is None else views.summary.asked_document(answer)
-        options.show_answer(
-            args,
-            config,
+        args.print_answer(
             lambda: {**views.summary.summary_document(summary), "asked_claude": asked},
             lambda view: chain(
                 views.summary.lines_of(summary, args.format, view),
                 () if answer is None else views.markdown.asked_as(args.format)(answer, view),
             ),
         )
-    return 0
 
 
-def _ask_about(
-    args: argparse.Namespace, config: Config, summary: summaries.SessionSummary
-) -> archives.model_answers.ModelAnswer | None:
+def _ask_about(args: options.Options, summary: summaries.SessionSummary) -> archives.model_answers.ModelAnswer | None:
     evidence = ask_claude.SentEvidence(
         about="summary",
         subject=summary.id,
         session=summary.id,
-        lines=views.summary.markdown_lines(summary, options.make_view(config)),
+        lines=views.summary.markdown_lines(summary, options.make_view(args.config)),
         model=summary.models[-1] if summary.models else None,
     )
-    return ask_claude.ask(args, config, evidence, billing.load_prices(config.prices))
+    return ask_claude.ask(args, evidence, billing.load_prices(args.config.prices))
 
 
 SECRETS_EXAMPLES = """\
@@ -293,31 +240,27 @@ def secrets_parser() -> options.Parser:
         "List keys and passwords found in past sessions: kind, place and time, never the value.",
         SECRETS_EXAMPLES,
     )
-    made.add_argument("--show", action="store_true", help="also print the values; on a terminal only")
+    made.flag("--show", "also print the values; on a terminal only")
     options.add_filters(made, limit=LIMIT)
     return made
 
 
-def run_secrets(arguments: list[str]) -> int:
+def run_secrets(arguments: list[str]) -> None:
     args = secrets_parser().parse_args(arguments)
-    config = options.make_config(args)
     if args.show and (args.json or not sys.stdout.isatty()):
         raise BadInput("--show prints secrets on a terminal only, not into a file, a pipe or JSON")
-    filters = options.make_filter(args, config)
-    with query_archive(args, config) as archive:
+    filters = options.make_filter(args)
+    with query_archive(args) as archive:
         scan = archive.secrets
         with closing(ProgressBar()) as progress:
             answer = scan.report(filters, archives.Progress.in_phase(progress, "looking for secrets"))
         values = {each.id: scan.value_of(each) or "(lost)" for each in answer.secrets} if args.show else {}
-        options.show_answer(
-            args,
-            config,
+        args.print_answer(
             lambda: views.secret_list.secrets_document(answer, archives.secret_scan.ADVICE),
             lambda view: views.secret_list.secrets_lines(answer, archives.secret_scan.ADVICE, view, values),
         )
     if answer.damaged:
         tell(f"{answer.damaged:,} files could not be scanned; run `reread archive verify`")
-    return 0
 
 
 SHOW_EXAMPLES = """\
@@ -329,36 +272,34 @@ SHOW_EXAMPLES = """\
   reread show @last --follow            keeps printing as the session grows"""
 
 
-def run_show(arguments: list[str]) -> int:
+def run_show(arguments: list[str]) -> None:
     args = show_parser().parse_args(arguments)
-    config = options.make_config(args)
     store = options.store_of(args)
     if store is not None:
-        _show_of_store(store, args, config)
-        return 0
-    if args.follow:
-        return event_printer.follow_session(args, config)
-    with open_session(args, config) as opened, options.paged(config, is_wanted=args.pager and not args.json):
-        _show(opened, args, config)
-    return 0
+        _show_of_store(store, args)
+    elif args.follow:
+        event_printer.follow_session(args)
+    else:
+        with open_session(args) as opened, options.paged(args.config, is_wanted=args.pager and not args.json):
+            _show(opened, args)
 
 
-def _show_of_store(url: str, args: argparse.Namespace, config: Config) -> None:
+def _show_of_store(url: str, args: options.Options) -> None:
     if args.follow:
         raise BadInput("a team store is not followed; leave out --follow")
     with stores.Store(url) as store:
         found, kept = questions.session(store, args.session)
-    with options.paged(config, is_wanted=args.pager and not args.json):
-        _show(session_source.Opened(found, kept.listed), args, config)
+    with options.paged(args.config, is_wanted=args.pager and not args.json):
+        _show(session_source.Opened(found, kept.listed), args)
 
 
-def _show(opened: Opened, args: argparse.Namespace, config: Config) -> None:
+def _show(opened: Opened, args: options.Options) -> None:
     chosen = _chosen(opened.session, args)
     if args.json:
         kept = views.session_list.kept_fields(opened.kept) if opened.kept is not None else None
         options.print_json(views.session_json.session_document(opened.session, chosen.branches, chosen.turns, kept))
     else:
-        view = options.make_view(config, thinking=args.thinking, tools=args.tools, marked=chosen.marked)
+        view = options.make_view(args.config, thinking=args.thinking, tools=args.tools, marked=chosen.marked)
         options.print_lines(views.terminal.session_lines(opened.session, chosen.branches, chosen.turns, view))
 
 
@@ -370,7 +311,7 @@ class _Chosen(NamedTuple):
     marked: int | None = None
 
 
-def _chosen(session: Session, args: argparse.Namespace) -> _Chosen:
+def _chosen(session: Session, args: options.Options) -> _Chosen:
     if args.around is None:
         branches = chosen_branches(session, args.branch)
         return _Chosen(branches, archives.answers.chosen_turns(args.turns, branches, "--turns"))
@@ -383,20 +324,15 @@ def _chosen(session: Session, args: argparse.Namespace) -> _Chosen:
 def show_parser() -> options.Parser:
     about = "Show a conversation turn by turn: prompts, replies, thinking, tool calls, subagents, compactions, rewinds."
     made = options.make_parser("show", about, SHOW_EXAMPLES)
-    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or the start of one, @last, @2")
-    made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
-    made.add_argument(
-        "--tools",
-        choices=("none", "brief", "full"),
-        default="brief",
-        help="how much of tool calls to show (default: brief)",
+    made.word("SESSION", "a file, a folder, an id or the start of one, @last, @2")
+    made.option("--thinking", "show thinking", action=argparse.BooleanOptionalAction, default=True)
+    made.option(
+        "--tools", "how much of tool calls to show (default: brief)", choices=("none", "brief", "full"), default="brief"
     )
-    made.add_argument(
-        "--branch", default="main", metavar="ID|all", help="show another branch of a rewound session, or all"
-    )
-    made.add_argument("--turns", metavar="A-B", help="show only these turns: 3, 3-7 or 5-")
-    made.add_argument("--around", metavar="UUID", help="show the turn with this record, and its neighbours")
-    made.add_argument("--follow", action="store_true", help="keep printing as the session grows")
+    made.option("--branch ID|all", "show another branch of a rewound session, or all", default="main")
+    made.option("--turns A-B", "show only these turns: 3, 3-7 or 5-")
+    made.option("--around UUID", "show the turn with this record, and its neighbours")
+    made.flag("--follow", "keep printing as the session grows")
     made.add_argument("--no-pager", dest="pager", action="store_false", help="do not use $PAGER or less")
     return made
 

@@ -26,12 +26,8 @@ the sessions of some days, how often it was used, and what it costs in each sess
 def context_parser() -> options.Parser:
     made = options.make_parser("context", ABOUT, EXAMPLES)
     options.add_session(made)
-    made.add_argument(
-        "--unused", action="store_true", help="over all sessions: what is offered, and what of it is used"
-    )
-    made.add_argument(
-        "--days", type=_days, default=30.0, metavar="N", help="days that --unused looks back (default: 30)"
-    )
+    made.flag("--unused", "over all sessions: what is offered, and what of it is used")
+    made.option("--days N", "days that --unused looks back (default: 30)", type=_days, default=30.0)
     options.add_filters(made, limit=None)
     return made
 
@@ -46,30 +42,24 @@ def _days(text: str) -> float:
     return days
 
 
-def run_context(arguments: list[str]) -> int:
+def run_context(arguments: list[str]) -> None:
     args = context_parser().parse_args(arguments)
-    config = options.make_config(args)
     if args.unused == (args.session is not None):
         raise BadInput("name a session, such as @last, or ask for --unused")
     if args.unused:
-        filters = options.make_filter(args, config)
-        with open_archive(args, config) as archive:
-            since = filters.since or config.now - timedelta(days=args.days)
-            days = (config.now - since).total_seconds() / 86_400
+        filters = options.make_filter(args)
+        with open_archive(args) as archive:
+            since = filters.since or args.config.now - timedelta(days=args.days)
+            days = (args.config.now - since).total_seconds() / 86_400
             found = archive.billing.offered(filters._replace(since=since))[: args.limit]
-        options.show_answer(
-            args,
-            config,
+        args.print_answer(
             lambda: views.context_table.offered_document(found, days),
             lambda view: views.context_table.offered_lines(found, days, view),
         )
-        return 0
-    with open_session(args, config) as opened:
+        return
+    with open_session(args) as opened:
         answer = context_report.context_of(opened.session)
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: views.context_table.context_document(answer),
         lambda view: views.context_table.context_lines(answer, view),
     )
-    return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,13 +44,13 @@ else:
 class EventPrinter:
     """Writes events to standard output: text for people, JSON lines for programs."""
 
-    def __init__(self, args: argparse.Namespace, config: Config) -> None:
+    def __init__(self, args: options.Options) -> None:
         self.is_json: bool = args.jsonl
         self._is_terminal = sys.stdout.isatty()
-        view = options.make_view(config, thinking=args.thinking)
+        view = options.make_view(args.config, thinking=args.thinking)
         self._told: set[str] = set()
         """Keys of the blocks of growing sessions that were printed."""
-        self.screen = Screen(view, is_terminal=config.can_redraw)
+        self.screen = Screen(view, is_terminal=args.config.can_redraw)
 
     def show(self, events: Iterable[Event]) -> None:
         """Shows these events and flushes, so that they are on the screen when it returns."""
@@ -124,13 +123,13 @@ class EventPrinter:
         options.print_json_line(views.session_json.event_document(event))
 
 
-def follow_session(args: argparse.Namespace, config: Config) -> int:
+def follow_session(args: options.Options) -> None:
     if args.turns or args.around or args.branch != "main":
         raise BadInput("--follow shows the branch that grows; it does not go with --turns, --around or --branch")
-    show = _json_printer() if args.json else _text_printer(args, config)
-    path = trunk_of(args.session, config)
-    mark = NO_MARK if options.as_path(args.session) is not None else _mark_of(path.stem, config)
-    return _watch(path, show, lambda: SessionBuilder(path.stem, prices=load_prices(config.prices), mark=mark))
+    show = _json_printer() if args.json else _text_printer(args)
+    path = trunk_of(args.session, args.config)
+    mark = NO_MARK if options.as_path(args.session) is not None else _mark_of(path.stem, args.config)
+    _watch(path, show, lambda: SessionBuilder(path.stem, prices=load_prices(args.config.prices), mark=mark))
 
 
 def _mark_of(session: str, config: Config) -> Mark:
@@ -142,8 +141,8 @@ def _mark_of(session: str, config: Config) -> Mark:
         return NO_MARK
 
 
-def _text_printer(args: argparse.Namespace, config: Config) -> Callable[[Session], None]:
-    view = options.make_view(config, thinking=args.thinking, tools=args.tools)
+def _text_printer(args: options.Options) -> Callable[[Session], None]:
+    view = options.make_view(args.config, thinking=args.thinking, tools=args.tools)
     shown = _Shown()
 
     def show(session: Session) -> None:
@@ -174,22 +173,22 @@ def _json_printer() -> Callable[[Session], None]:
     return show
 
 
-def follow_thinking(args: argparse.Namespace, config: Config) -> int:
+def follow_thinking(args: options.Options) -> None:
     """Prints the thoughts of a session as it grows; without one, the new thoughts of all running sessions."""
-    printer = _ThoughtPrinter(args, config)
+    printer = _ThoughtPrinter(args)
     if args.session is not None:
-        return _watch(trunk_of(args.session, config), printer.show_all)
-    options.refuse_no_sources(config)
-    _Watch(config.sources, "the thinking of every session that grows", printer).run()
-    return 0
+        _watch(trunk_of(args.session, args.config), printer.show_all)
+    else:
+        options.refuse_no_sources(args.config)
+        _Watch(args.config.sources, "the thinking of every session that grows", printer).run()
 
 
 class _ThoughtPrinter:
-    def __init__(self, args: argparse.Namespace, config: Config) -> None:
+    def __init__(self, args: options.Options) -> None:
         self._is_json: bool = args.json
         self._least: int = args.min_length
-        self._view = options.make_view(config)
-        self._filters = options.make_filter(args, config)._replace(limit=None)
+        self._view = options.make_view(args.config)
+        self._filters = options.make_filter(args)._replace(limit=None)
         self._shown = _Shown()
 
     def show_all(self, session: Session) -> None:
@@ -219,7 +218,7 @@ def trunk_of(session: str, config: Config) -> Path:
     return path if path is not None else options.open_tree(config).trunk(session)
 
 
-def _watch(path: Path, show: Callable[[Session], None], begin: Callable[[], SessionBuilder] | None = None) -> int:
+def _watch(path: Path, show: Callable[[Session], None], begin: Callable[[], SessionBuilder] | None = None) -> None:
     """Adds every new line to a builder and shows the session, until Ctrl-C."""
     read_head(path)  # raises if it is not a file
     tail = SessionTail(path.stem)
@@ -238,7 +237,6 @@ def _watch(path: Path, show: Callable[[Session], None], begin: Callable[[], Sess
         elif read.take(news):
             show(read.session())
             sys.stdout.flush()
-    return 0
 
 
 class _ReadSoFar:
@@ -298,18 +296,17 @@ def _is_pending(step: StepBlock) -> bool:
     return isinstance(step, CallBlock) and step.status is CallStatus.MISSING
 
 
-def follow_running(args: argparse.Namespace, config: Config) -> int:
+def follow_running(args: options.Options) -> None:
     """Shows what is new in all running sessions, until Ctrl-C."""
-    printer = _Speakers(EventPrinter(args, config))
-    only = trunk_of(args.session, config) if args.session is not None else None
+    printer = _Speakers(EventPrinter(args))
+    only = trunk_of(args.session, args.config) if args.session is not None else None
     if only is not None and not only.exists():
         raise SourceError(only, "no such file or folder")
-    places = config.sources if only is None else (only,)
+    places = args.config.sources if only is None else (only,)
     if only is None:
-        options.refuse_no_sources(config)
+        options.refuse_no_sources(args.config)
     notices = _Notices() if args.notify else None
     _Watch(places, "every session that grows" if only is None else only.stem, printer, notices).run()
-    return 0
 
 
 class _Notices:

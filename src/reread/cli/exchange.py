@@ -3,7 +3,6 @@ numbers, or more, to a team's store."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shlex
@@ -32,7 +31,6 @@ from .session_source import ProgressBar, is_below, open_archive, refuse_sources,
 from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Mapping, Sequence
 
     from reread import exchange, sealed
@@ -94,56 +92,56 @@ Outcome = tuple[dict[str, Any], list[str]]
 def push_parser() -> options.Parser:
     made = options.make_parser("push", PUSH_ABOUT, PUSH_EXAMPLES)
     about = "a shared folder or team store (default: the last); `install` and `remove` before it: a service that pushes"
-    made.add_argument("target", nargs="?", metavar="TARGET", help=about)
-    made.add_argument("--what", choices=_WHAT, help="how much to send (a folder always gets all; a store: ledger)")
-    made.add_argument("--projects", choices=_NAMES, help="store: send names of projects and branches, or hashes")
-    made.add_argument("--show", metavar="SESSION", help="store: print exactly what would be sent, and send nothing")
-    made.add_argument("--encrypt", metavar="KEYFILE", help="folder: encrypt with this key; made if there is none")
-    made.add_argument("--yes", action="store_true", help="with `install` or `remove`: do not ask")
-    made.add_argument("--dry-run", action="store_true", help="show what would be sent, and send nothing")
-    made.add_argument("--watch", action="store_true", help="keep sending new sessions until Ctrl-C")
-    made.add_argument("--full", action="store_true", help="verify every byte in the folder and resend what is damaged")
+    made.word("[TARGET]", about)
+    made.option("--what", "how much to send (a folder always gets all; a store: ledger)", choices=_WHAT)
+    made.option("--projects", "store: send names of projects and branches, or hashes", choices=_NAMES)
+    made.option("--show SESSION", "store: print exactly what would be sent, and send nothing")
+    made.option("--encrypt KEYFILE", "folder: encrypt with this key; made if there is none")
+    made.flag("--yes", "with `install` or `remove`: do not ask")
+    made.flag("--dry-run", "show what would be sent, and send nothing")
+    made.flag("--watch", "keep sending new sessions until Ctrl-C")
+    made.flag("--full", "verify every byte in the folder and resend what is damaged")
     options.add_filters(made, limit=None)
     return made
 
 
 def pull_parser() -> options.Parser:
     made = options.make_parser("pull", PULL_ABOUT, PULL_EXAMPLES, syncs=False)
-    made.add_argument("folder", nargs="?", metavar="FOLDER", help="the shared folder (default: the last one used)")
-    made.add_argument("--encrypt", metavar="KEYFILE", help="the key that `push --encrypt` made")
-    made.add_argument("--forget", action="store_true", help="forget here, unasked, what other machines forgot")
-    made.add_argument("--bring-back", action="store_true", help="bring back what a pull forgot in the last 30 days")
-    made.add_argument("--trust", metavar="MACHINE", help="believe this machine again, whatever key it signs with now")
+    made.word("[FOLDER]", "the shared folder (default: the last one used)")
+    made.option("--encrypt KEYFILE", "the key that `push --encrypt` made")
+    made.flag("--forget", "forget here, unasked, what other machines forgot")
+    made.flag("--bring-back", "bring back what a pull forgot in the last 30 days")
+    made.option("--trust MACHINE", "believe this machine again, whatever key it signs with now")
     return made
 
 
-def run_push(arguments: list[str]) -> int:
+def run_push(arguments: list[str]) -> int | None:
     arguments = word_first(arguments)
     action = arguments[0] if arguments and arguments[0] in _SERVICE else None
     args = push_parser().parse_args(arguments[1:] if action else arguments)
-    config = options.make_config(args)
-    filters = options.make_filter(args, config)
+    filters = options.make_filter(args)
     if action is not None:
-        return _serve(action, args, config)
+        _serve(action, args)
+        return None
     if args.watch and (args.dry_run or args.full or args.show):
         raise BadInput("--watch goes on sending; --dry-run, --full and --show are for once")
-    with open_archive(args, config) as archive:
+    with open_archive(args) as archive:
         some = filters if filters != archives.filters.Filter() else None
         store = _store(archive, args.target)
         if store is not None:
-            return _push_to_store(archive, store, some, args, config)
+            return _push_to_store(archive, store, some, args)
         for option in ("projects", "show"):
             if getattr(args, option):
                 raise BadInput(f"--{option} is for a team's store; a folder gets every byte")
         if args.what not in (None, "all"):
             raise BadInput(f"a folder takes all or nothing: --what {args.what} is for a team store")
-        folder = _folder(archive, args.target, config, "push")
+        folder = _folder(archive, args.target, args.config, "push")
         key = _key(archive, folder, args.encrypt)
         if args.watch:
             _follow(archive, lambda: _pushed(_push_to_folder(archive, folder, key, some, args)), args)
-            return 0
+            return None
         done = _push_to_folder(archive, folder, key, some, args)
-    return _show_push(*_pushed(done), args, config)
+    return _show_push(*_pushed(done), args)
 
 
 def _key(archive: Archive, folder: Path, named: str | None) -> Path | None:
@@ -154,7 +152,7 @@ def _key(archive: Archive, folder: Path, named: str | None) -> Path | None:
 
 
 def _push_to_folder(
-    archive: Archive, folder: Path, key: Path | None, filters: Filter | None, args: argparse.Namespace
+    archive: Archive, folder: Path, key: Path | None, filters: Filter | None, args: options.Options
 ) -> Pushed:
     if key is None:
         own, encrypted = folder / archive.machine, _encrypted(folder)
@@ -187,7 +185,7 @@ def _needs_key(folder: Path) -> BadInput:
 
 
 def _pull_from_folder(
-    archive: Archive, folder: Path, key: Path | None, progress: ProgressBar, args: argparse.Namespace
+    archive: Archive, folder: Path, key: Path | None, progress: ProgressBar, args: options.Options
 ) -> Pulled:
     agree = _agree(args, progress)
     if key is None:
@@ -206,15 +204,16 @@ def _pull_from_folder(
     return replace(done, folder=folder, problems=[*opened.problems, *done.problems])
 
 
-def _serve(action: str, args: argparse.Namespace, config: Config) -> int:
+def _serve(action: str, args: options.Options) -> None:
     """Installs or removes a service that pushes from every log-in on."""
     if action == "remove":
-        return remove_service(args)
-    with unsynced_archive(config) as archive:
-        target = _store(archive, args.target) or str(_folder(archive, args.target, config, "push install"))
+        remove_service(args)
+        return
+    with unsynced_archive(args.config) as archive:
+        target = _store(archive, args.target) or str(_folder(archive, args.target, args.config, "push install"))
     if stores.without_password(target) != target:
         raise BadInput("a password in an address would stand in a file: put it into ~/.pgpass, and leave it out here")
-    return install_service(args, config, target)
+    install_service(args, target)
 
 
 def _store(archive: Archive, target: str | None) -> str | None:
@@ -224,7 +223,7 @@ def _store(archive: Archive, target: str | None) -> str | None:
     return target if target.startswith(_STORES) else None
 
 
-def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: argparse.Namespace, config: Config) -> int:
+def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: options.Options) -> int | None:
     if args.encrypt:
         raise BadInput("--encrypt is for a folder; a store is encrypted on the way by sslmode in its address")
     if args.full:
@@ -240,8 +239,8 @@ def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: arg
                 made = payload.names_of(store, is_hashed=True)
         parts = payload.shown(archive, stored, what, made)
         document = {"schema": "reread.push_show/1", "session": stored.row.uuid, "what": what, **parts}
-        options.show_answer(args, config, lambda: document, lambda _: _leaving_lines(parts))
-        return 0
+        args.print_answer(lambda: document, lambda _: _leaving_lines(parts))
+        return None
 
     def send() -> Outcome:
         with stores.Store(url, tell=tell) as store, closing(ProgressBar()) as bar:
@@ -253,13 +252,13 @@ def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: arg
 
     if args.watch:
         _follow(archive, send, args, fatal=BadInput)
-        return 0
-    return _show_push(*send(), args, config)
+        return None
+    return _show_push(*send(), args)
 
 
-def _show_push(document: dict[str, Any], problems: list[str], args: argparse.Namespace, config: Config) -> int:
+def _show_push(document: dict[str, Any], problems: list[str], args: options.Options) -> int:
     _print_problems(problems)
-    options.show_answer(args, config, lambda: document, lambda _: _push_lines(document, args))
+    args.print_answer(lambda: document, lambda _: _push_lines(document, args))
     return EXIT_DAMAGE if document["sessions"]["failed"] else 0
 
 
@@ -279,7 +278,7 @@ def _leaving_lines(parts: dict[str, Any]) -> list[str]:
 def _follow(
     archive: Archive,
     send: Callable[[], Outcome],
-    args: argparse.Namespace,
+    args: options.Options,
     fatal: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> None:
     """Sends what is new until Ctrl-C. An unreachable target is reported once and retried at growing intervals."""
@@ -314,31 +313,29 @@ def _tried(
         return None
 
 
-def run_pull(arguments: list[str]) -> int:
+def run_pull(arguments: list[str]) -> None:
     args = pull_parser().parse_args(arguments)
-    config = options.make_config(args)
     if args.folder is not None:
         _refuse_store(args.folder)
     if args.bring_back:
-        return _bring_back(args, config)
-    with unsynced_archive(config) as archive, closing(ProgressBar()) as progress:
-        folder = _folder(archive, args.folder, config, "pull")
+        _bring_back(args)
+        return
+    with unsynced_archive(args.config) as archive, closing(ProgressBar()) as progress:
+        folder = _folder(archive, args.folder, args.config, "pull")
         done = _pull_from_folder(archive, folder, _key(archive, folder, args.encrypt), progress, args)
     _print_problems([*done.notes, *done.problems, *(_left_line(each) for each in done.left)])
-    options.show_answer(args, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
-    return 0
+    args.print_answer(lambda: _pull_document(done), lambda _: _pull_lines(done))
 
 
-def _bring_back(args: argparse.Namespace, config: Config) -> int:
-    with unsynced_archive(config) as archive, closing(ProgressBar()) as progress:
+def _bring_back(args: options.Options) -> None:
+    with unsynced_archive(args.config) as archive, closing(ProgressBar()) as progress:
         sessions = archive.safe.bring_back(progress)
     document = {"schema": "reread.bring_back/1", "sessions": sessions}
     lines = [f"{count(len(sessions), 'session')} brought back", *(f"  {printable(each)}" for each in sessions)]
-    options.show_answer(args, config, lambda: document, lambda _: lines)
-    return 0
+    args.print_answer(lambda: document, lambda _: lines)
 
 
-def _agree(args: argparse.Namespace, progress: ProgressBar) -> Agree:
+def _agree(args: options.Options, progress: ProgressBar) -> Agree:
     """Asks about what another machine forgot: a handful that is signed is only told, and without a terminal nothing is
     forgotten unless an option says so."""
 
@@ -423,7 +420,7 @@ def _sent_document(done: Sent) -> dict[str, Any]:
     }
 
 
-def _push_lines(document: dict[str, Any], args: argparse.Namespace) -> list[str]:
+def _push_lines(document: dict[str, Any], args: options.Options) -> list[str]:
     sessions = document["sessions"]
     is_sent = "would be sent" if args.dry_run else "sent"
     sent = f"{count(sessions['sent'], 'session')} {is_sent}, {size(document['bytes_sent'])}"
@@ -543,22 +540,22 @@ def _plist(command: Sequence[str], environment: Mapping[str, str]) -> str:
 """
 
 
-def install_service(args: argparse.Namespace, config: Config, target: str) -> int:
+def install_service(args: options.Options, target: str) -> None:
     """Shows the file, asks, writes it and starts the service."""
     command = [sys.executable, "-P", "-m", "reread", "push", target, "--watch"]
-    if config.is_home_named or os.environ.get("REREAD_HOME") or os.environ.get("XDG_DATA_HOME"):
-        command += ["--home", str(config.home.absolute())]
-    for source in config.sources if config.is_source_named else ():
+    if args.config.is_home_named or os.environ.get("REREAD_HOME") or os.environ.get("XDG_DATA_HOME"):
+        command += ["--home", str(args.config.home.absolute())]
+    for source in args.config.sources if args.config.is_source_named else ():
         command += ["--source", str(source.absolute())]
     command += ["--what", args.what] if args.what else []
     command += ["--encrypt", str(Path(args.encrypt).absolute())] if args.encrypt else []
     command += ["--projects", args.projects] if args.projects else []
     command += _filter_words(args)
-    made = service(command, Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform, _known_now(config))
+    made = service(command, Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform, _known_now(args.config))
     _refuse_others(made.path)
     tell_lines(f"{printable(str(made.path))}:\n{made.content}")
     if not args.yes and not options.is_agreed("write this file and start it?"):
-        return 0
+        return
     try:
         made.path.parent.mkdir(parents=True, exist_ok=True)
         made.path.write_text(made.content, "utf-8")
@@ -566,10 +563,9 @@ def install_service(args: argparse.Namespace, config: Config, target: str) -> in
         raise RereadError(f"{printable(str(made.path))}: cannot be written ({error.strerror or error})") from error
     _run(made.start)
     options.print_lines([f"{printable(str(made.path))} is written; `reread push remove` takes it out again"])
-    return 0
 
 
-def _filter_words(args: argparse.Namespace) -> list[str]:
+def _filter_words(args: options.Options) -> list[str]:
     """The filters as they were given: the service must not send more than they allow."""
     named = {name: getattr(args, name) for name in _FILTERS}
     words = [f"--{name}={value}" for name, value in named.items() if value is not None]
@@ -586,20 +582,19 @@ def _known_now(config: Config) -> dict[str, str]:
     return {name: value for name, value in known.items() if value}
 
 
-def remove_service(args: argparse.Namespace) -> int:
+def remove_service(args: options.Options) -> None:
     """Removes what `install` wrote and nothing else."""
     made = service((), Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform)
     if not made.path.exists():
         options.print_lines([f"{printable(str(made.path))} is not there; nothing to take out"])
-        return 0
+        return
     _refuse_others(made.path)
     question = f"stop it and remove {printable(str(made.path))}?"
     if not args.yes and not options.is_agreed(question):
-        return 0
+        return
     _run(made.stop)
     made.path.unlink()
     options.print_lines([f"{printable(str(made.path))} is gone"])
-    return 0
 
 
 def _refuse_others(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +34,6 @@ from .streams import tell
 
 if TYPE_CHECKING:
     from reread.archive import Archive, Listed
-    from reread.config import Config
     from reread.features import secrets
     from reread.features.secrets import redact
     from reread.views import secret_list, session_list
@@ -82,9 +80,8 @@ class Export(NamedTuple):
 class Exporter:
     """Makes exports according to the options."""
 
-    def __init__(self, args: argparse.Namespace, config: Config) -> None:
+    def __init__(self, args: options.Options) -> None:
         self.args = args
-        self.config = config
         self.form: str = args.format
         if self.form == "jsonl" and not (args.thinking and args.tools and args.subagents):
             raise BadInput("jsonl is the transcript line for line; --no-thinking and the like need another --format")
@@ -136,7 +133,7 @@ class Exporter:
         from reread.views.markdown import MarkdownOptions, obsidian_lines
 
         wanted = MarkdownOptions(self.args.thinking, self.args.tools, self.args.subagents)
-        view = options.make_view(self.config)
+        view = options.make_view(self.args.config)
         return _joined(obsidian_lines(source.session, summary_of(source.session), wanted, view))
 
     def json(self, source: ExportSource) -> bytes:
@@ -217,26 +214,21 @@ def export_parser() -> options.Parser:
     )
     made = options.make_parser("export", about, EXPORT_EXAMPLES)
     options.add_session(made)
-    made.add_argument("--format", choices=FORMATS, help="output format (default: from the name of --output, or html)")
-    made.add_argument("--output", "-o", metavar="PATH", help="file or folder to write (default, or -: standard output)")
+    made.option("--format", "output format (default: from the name of --output, or html)", choices=FORMATS)
+    made.option("--output -o PATH", "file or folder to write (default, or -: standard output)")
     made.add_argument("--no-thinking", dest="thinking", action="store_false", help="leave out thinking")
     made.add_argument("--no-tools", dest="tools", action="store_false", help="leave out tool calls")
     made.add_argument("--no-subagents", dest="subagents", action="store_false", help="leave out subagents")
-    made.add_argument("--raw", action="store_true", help="html: include each raw record, folded")
-    made.add_argument(
-        "--redact",
-        action="store_true",
-        help="redact keys, tokens, passwords, e-mail addresses and user names in home paths",
-    )
-    made.add_argument("--redact-ips", action="store_true", help="redact public IP addresses as well")
-    made.add_argument("--check", action="store_true", help="if a secret would remain, write nothing and exit with 1")
+    made.flag("--raw", "html: include each raw record, folded")
+    made.flag("--redact", "redact keys, tokens, passwords, e-mail addresses and user names in home paths")
+    made.flag("--redact-ips", "redact public IP addresses as well")
+    made.flag("--check", "if a secret would remain, write nothing and exit with 1")
     options.add_filters(made, limit=None)
     return made
 
 
 def run_export(arguments: list[str]) -> int:
     args = export_parser().parse_args(arguments)
-    config = options.make_config(args)
     args.output = None if args.output in ("-", "/dev/stdout") else args.output
     output = expanded(args.output) if args.output is not None else None
     args.redact = args.redact or args.redact_ips
@@ -245,10 +237,10 @@ def run_export(arguments: list[str]) -> int:
     args.format = args.format or _format_of(output, as_json=args.json and output is None)
 
     if output is not None:
-        refuse_sources(output, config)
+        refuse_sources(output, args.config)
     if args.format == "sqlite":
-        return export_database(args, config, output)
-    exporter = Exporter(args, config)
+        return export_database(args, output)
+    exporter = Exporter(args)
     if args.session is None:
         return export_folder(exporter, output)
     return _export_one(exporter, output)
@@ -269,7 +261,7 @@ def _format_of(output: Path | None, *, as_json: bool) -> str:
 
 
 def _export_one(exporter: Exporter, output: Path | None) -> int:
-    with _opened(exporter.args, exporter.config) as source:
+    with _opened(exporter.args) as source:
         made = exporter.export(source)
     if not report_secrets([made.report], exporter.args):
         return 1
@@ -283,9 +275,9 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
 
 
 @contextmanager
-def _opened(args: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
+def _opened(args: options.Options) -> Iterator[ExportSource]:
     args.json, asked = args.json or args.format == "json", args.json  # JSON includes the archive's fields
-    with open_session(args, config) as opened:
+    with open_session(args) as opened:
         kept = session_list.kept_fields(opened.kept) if opened.kept is not None else None
         yield ExportSource(opened.session, lambda: transcript_of(opened, args.session), kept)
     args.json = asked
@@ -306,7 +298,7 @@ def source_in(archive: Archive, listed: Listed) -> ExportSource:
     return ExportSource(archive.session(stored), lambda: archive.transcript(stored), session_list.kept_fields(listed))
 
 
-def report_secrets(exports: list[ExportReport], args: argparse.Namespace) -> bool:
+def report_secrets(exports: list[ExportReport], args: options.Options) -> bool:
     """Reports kinds and counts of redacted secrets, never the values. False if a secret remains that must not."""
 
     if not (args.redact or args.check):
@@ -376,10 +368,10 @@ class Made(NamedTuple):
 def export_folder(exporter: Exporter, output: Path | None) -> int:
     """Exports every session that passes the filters; if a secret would remain in one, none is written."""
     folder = refuse_no_folder(output)
-    args, config = exporter.args, exporter.config
-    filters = options.make_filter(args, config)
-    with query_archive(args, config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
-        chosen = archive.sessions(filters, cleanup_days_of(config))
+    args = exporter.args
+    filters = options.make_filter(args)
+    with query_archive(args) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
+        chosen = archive.sessions(filters, cleanup_days_of(args.config))
         if not chosen:
             raise BadInput("no session matches these filters")
         made = _all_made(archive, exporter, Path(waiting), chosen)
@@ -439,7 +431,7 @@ def _put(made: list[Made], waiting: Path, folder: Path, index: bytes | None, suf
         write_whole(folder / f"index{suffix}", index)
 
 
-def export_database(args: argparse.Namespace, config: Config, output: Path | None) -> int:
+def export_database(args: options.Options, output: Path | None) -> int:
     """Writes one session, or all that pass the filters, as one database; writes nothing if a secret would remain."""
     if output is None:
         raise BadInput("a database is a file: name it with --output OUT.db")
@@ -447,8 +439,8 @@ def export_database(args: argparse.Namespace, config: Config, output: Path | Non
         raise BadInput(f"{printable(str(output))} is a folder; a database is one file")
     redactor = secrets.Redactor(addresses=args.redact_ips) if args.redact or args.check else None
     parts = archives.PlainParts(args.thinking, args.tools, args.subagents)
-    with query_archive(args, config) as archive, made_whole(output) as unfinished:
-        filters = args.session or options.make_filter(args, config)
+    with query_archive(args) as archive, made_whole(output) as unfinished:
+        filters = args.session or options.make_filter(args)
         made = archive.write_database(unfinished, filters, parts, redactor, only_looks=not args.redact)
         if not made.rows["sessions"]:
             raise BadInput("no session matches these filters")

@@ -32,12 +32,12 @@ else:
     loading = lazy.module("reread.loading")
 
 
-def trace_file(archive: Archive, args: argparse.Namespace, config: Config) -> Traced:
+def trace_file(archive: Archive, args: options.Options) -> Traced:
     """The history of the named file up to `--at`. Tells the person if the name means another path."""
     file = archive.file(args.file)
     if shell.key_of(shell.absolute(str(expanded(args.file)), str(Path.cwd()))) != shell.key_of(file.path):
         tell(f"using {file.path}")
-    return file.history(args.at, config.timezone)
+    return file.history(args.at, args.config.timezone)
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -69,31 +69,26 @@ FILES_EXAMPLES = """\
 def files_parser() -> options.Parser:
     about = "List files that sessions read, wrote, edited or searched, last touched first."
     made = options.make_parser("files", about, FILES_EXAMPLES)
-    made.add_argument("glob", nargs="?", metavar="GLOB", help="a path or the end of one; * and ? match anything")
-    made.add_argument(
+    made.word("[GLOB]", "a path or the end of one; * and ? match anything")
+    made.option(
         "--shell",
+        "guess files named in shell commands as well (default: if GLOB contains a word to search for)",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="guess files named in shell commands as well (default: if GLOB contains a word to search for)",
     )
     options.add_filters(made, limit=None)
     return made
 
 
-def run_files(arguments: list[str]) -> int:
+def run_files(arguments: list[str]) -> None:
     args = files_parser().parse_args(arguments)
-    config = options.make_config(args)
-    filters = options.make_filter(args, config)
-    with query_archive(args, config) as archive:
+    filters = options.make_filter(args)
+    with query_archive(args) as archive:
         touched = archive.files.touched(args.glob, filters, with_shell=args.shell, with_uuids=args.json)
-        options.show_answer(
-            args,
-            config,
-            lambda: views.file_tables.files_document(touched),
-            lambda view: views.file_tables.files_lines(touched, view),
+        args.print_answer(
+            lambda: views.file_tables.files_document(touched), lambda view: views.file_tables.files_lines(touched, view)
         )
         report_hidden(touched.hidden)
-    return 0
 
 
 BLAME_EXAMPLES = """\
@@ -115,21 +110,18 @@ of MEMORY.md or CLAUDE.md. For a commit (HEAD, 3f2a9c1) see the lines that it ad
 _COMMIT = re.compile(r"HEAD\S*|[0-9a-f]{7,40}")
 
 
-def run_blame(arguments: list[str]) -> int:
+def run_blame(arguments: list[str]) -> None:
     args = blame_parser().parse_args(arguments)
-    config = options.make_config(args)
     if _COMMIT.fullmatch(args.file) and not Path(args.file).exists():
-        return commit.run_commit(["--lines", *arguments])
-    with query_archive(args, config) as archive:
-        traced = trace_file(archive, args, config)
+        commit.run_commit(["--lines", *arguments])
+        return
+    with query_archive(args) as archive:
+        traced = trace_file(archive, args)
     lines = traced.blame()
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: views.file_tables.blame_document(traced, lines),
         lambda view: views.file_tables.blame_lines(traced, lines, view),
     )
-    return 0
 
 
 RESTORE_EXAMPLES = """\
@@ -144,20 +136,19 @@ def restore_parser() -> options.Parser:
     made = options.make_parser("restore", about, RESTORE_EXAMPLES)
     add_file(made)
     add_at(made)
-    made.add_argument("--to", metavar="PATH", help="file or folder to write to (default: standard output)")
-    made.add_argument("--force", action="store_true", help="overwrite an existing file")
+    made.option("--to PATH", "file or folder to write to (default: standard output)")
+    made.flag("--force", "overwrite an existing file")
     return made
 
 
-def run_restore(arguments: list[str]) -> int:
+def run_restore(arguments: list[str]) -> None:
     args = restore_parser().parse_args(arguments)
-    config = options.make_config(args)
 
-    with query_archive(args, config) as archive:
-        traced = trace_file(archive, args, config)
+    with query_archive(args) as archive:
+        traced = trace_file(archive, args)
         content = traced.content
-        to = _target(args, traced, config, archive)
-    report_gaps(traced, config)
+        to = _target(args, traced, archive)
+    report_gaps(traced, args.config)
     if traced.history.last is None:
         tell("only parts of it are known; gaps are marked in brackets")
     if to is not None:
@@ -171,10 +162,9 @@ def run_restore(arguments: list[str]) -> int:
         options.print_lines([str(to)])
     else:
         options.print_bytes(content.to_bytes(), content.plain)
-    return 0
 
 
-def _target(args: argparse.Namespace, traced: Traced, config: Config, archive: Archive) -> Path | None:
+def _target(args: options.Options, traced: Traced, archive: Archive) -> Path | None:
     """The path to write; raises BadInput below a source, and for an existing file without `--force`."""
     if args.to is None:
         return None
@@ -182,7 +172,7 @@ def _target(args: argparse.Namespace, traced: Traced, config: Config, archive: A
     if to.is_dir():
         to = path_below(to, traced.history.path.replace("\\", "/").rpartition("/")[2])
     known = [Path(source) for source in archive.inner.known_sources()]
-    inside = [source for source in config.sources if is_below(to, source)]
+    inside = [source for source in args.config.sources if is_below(to, source)]
     inside += [source for source in known if is_protected(to, source)]
     if inside:
         raise BadInput(f"{to} leads below the source {inside[0]}, where reread never writes; choose another place")
@@ -220,17 +210,16 @@ DIFF_EXAMPLES = """\
 def diff_parser() -> options.Parser:
     about = "Show the net change of a session by file, or the difference between two branches of a rewound session."
     made = options.make_parser("diff", about, DIFF_EXAMPLES)
-    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or the start of one, @last, @2")
-    made.add_argument("file", nargs="?", metavar="FILE", help="only this file: a path, the end of one, or a glob")
-    made.add_argument("--branch", metavar="ID|A..B", help="the changes of one branch, or the difference between two")
-    made.add_argument("--stat", action="store_true", help="only count changed lines per file")
+    made.word("SESSION", "a file, a folder, an id or the start of one, @last, @2")
+    made.word("[FILE]", "only this file: a path, the end of one, or a glob")
+    made.option("--branch ID|A..B", "the changes of one branch, or the difference between two")
+    made.flag("--stat", "only count changed lines per file")
     return made
 
 
-def run_diff(arguments: list[str]) -> int:
+def run_diff(arguments: list[str]) -> None:
     args = diff_parser().parse_args(arguments)
-    config = options.make_config(args)
-    with open_session(args, config) as opened:
+    with open_session(args) as opened:
         session = opened.session
         edits = loading.edits_of(session, opened.kept_backups)
         if args.branch is None:
@@ -239,9 +228,7 @@ def run_diff(arguments: list[str]) -> int:
             first, second = _branches(session, args.branch)
             found = edits.on(first) if second is None else edits.between(first, second)
     shown = _chosen(found, args)
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: views.file_tables.diff_document(session, args.branch or "all", shown),
         lambda view: (
             views.file_tables.stat_lines(session, shown, view)
@@ -249,7 +236,6 @@ def run_diff(arguments: list[str]) -> int:
             else views.file_tables.diff_lines(session, shown, view)
         ),
     )
-    return 0
 
 
 def _branches(session: Session, text: str) -> tuple[Branch, Branch | None]:
@@ -260,7 +246,7 @@ def _branches(session: Session, text: str) -> tuple[Branch, Branch | None]:
     return names[0], names[1] if dots else None
 
 
-def _chosen(found: list[FileDiff], args: argparse.Namespace) -> list[FileDiff]:
+def _chosen(found: list[FileDiff], args: options.Options) -> list[FileDiff]:
     """The chosen files. Raises BadInput for one that the session never changed."""
     shown = [diff for diff in found if diff.is_change]
     if args.file is None:

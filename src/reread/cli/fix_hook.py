@@ -14,11 +14,10 @@ _LEAST = 2
 _LONGEST = 200
 
 
-def run_fix_hook(arguments: list[str]) -> int:
+def run_fix_hook(arguments: list[str]) -> None:
     """Always returns 0: a hook that fails would be shown to the model."""
     with suppress(Exception):  # the client would show it, and the model can do nothing with it
         _tell(arguments[2] if arguments[1:2] == ["--home"] else None)
-    return 0
 
 
 def _tell(named: str | None) -> None:

@@ -32,13 +32,12 @@ SCHEMA_EXAMPLES = """\
 def format_parser() -> options.Parser:
     about = "Describe the transcript format: every record, attachment, block, frame and side file with its fields."
     made = options.make_parser("format", about, FORMAT_EXAMPLES, syncs=False)
-    made.add_argument("name", nargs="?", metavar="NAME", help="a kind or a field; default: list all kinds")
+    made.word("[NAME]", "a kind or a field; default: list all kinds")
     return made
 
 
-def run_format(arguments: list[str]) -> int:
+def run_format(arguments: list[str]) -> None:
     args = format_parser().parse_args(arguments)
-    config = options.make_config(args)
     entries = list(book.entries()) if args.name is None else book.find_entries(args.name)
     fields = [] if entries else book.find_fields(args.name)
     if not entries and not fields:
@@ -52,32 +51,30 @@ def run_format(arguments: list[str]) -> int:
             return (line for each in entries for line in views.format_book.entry_lines(each, view))
         return views.format_book.field_lines(args.name, fields, view)
 
-    with options.paged(config, is_wanted=not args.json):
+    with options.paged(args.config, is_wanted=not args.json):
         found = entries or {each.key: each for each, _ in fields}.values()
-        options.show_answer(args, config, lambda: views.format_book.format_document(found), lines)
-    return 0
+        args.print_answer(lambda: views.format_book.format_document(found), lines)
 
 
 def schema_parser() -> options.Parser:
     about = "Print a JSON Schema: of transcripts, of the stream, of one kind of line, or of what --json prints."
     made = options.make_parser("schema", about, SCHEMA_EXAMPLES, syncs=False)
-    made.add_argument("name", nargs="?", metavar="NAME", help="a schema; default: list their names")
+    made.word("[NAME]", "a schema; default: list their names")
     return made
 
 
-def run_schema(arguments: list[str]) -> int:
+def run_schema(arguments: list[str]) -> None:
     args = schema_parser().parse_args(arguments)
     if args.name is None:
         documents = ", ".join(book.document_schemas())
         lines = ["transcript, stream", "", f"of what --json prints: {documents}", "", "kinds of lines and objects:"]
         options.print_lines([*lines, *(f"  {each.key}" for each in book.entries())])
-        return 0
+        return
     found = book.schema_of(args.name)
     if found is None:
         known = ["transcript", "stream", *book.document_schemas(), *(each.name for each in book.entries())]
         raise _no_such("schema", args.name, known, "schema")
     options.print_json(found)
-    return 0
 
 
 def _no_such(what: str, name: str, known: list[str], command: str) -> BadInput:

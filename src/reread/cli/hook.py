@@ -3,7 +3,6 @@ queue; also the first of them (the other is `dialog_hook`)."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -42,17 +41,17 @@ SETTLE = 2.0
 def hook_run_parser() -> options.Parser:
     about = "Run by Claude Code when a session ends or is compacted; not meant to be typed."
     made = options.make_parser("hook run", about, "  reread hook run < told.json", syncs=False)
-    made.add_argument("--session", metavar="ID", help="the session that ended, if known")
-    made.add_argument("--transcript", metavar="FILE", help="its transcript, if known")
+    made.option("--session ID", "the session that ended, if known")
+    made.option("--transcript FILE", "its transcript, if known")
     return made
 
 
-def run_hook_run(arguments: list[str]) -> int:
+def run_hook_run(arguments: list[str]) -> None:
     """Starts `take` in the background; before a compaction, which may rewrite the transcript, imports at once. Always
     returns 0: the session has ended or goes on, and nobody could react to an error."""
     home = make_config(None, None).home
     try:
-        config = options.make_config(hook_run_parser().parse_args(arguments))
+        config = hook_run_parser().parse_args(arguments).config
         home = config.home
         from .streams import piped_input
 
@@ -63,22 +62,20 @@ def run_hook_run(arguments: list[str]) -> int:
             _start(arguments, told)
     except Exception as error:  # noqa: BLE001  Claude Code would show it, and the person can do nothing with it
         note(home, f"could not be started: {error}")
-    return 0
 
 
-def run_hook_ask(arguments: list[str]) -> int:
+def run_hook_ask(arguments: list[str]) -> None:
     """Always returns 0: with nothing printed, the dialog stays as it is."""
     from .dialog_hook import ask
 
     home = make_config(None, None).home
     try:
-        home = options.make_config(hook_run_parser().parse_args(arguments)).home
+        home = hook_run_parser().parse_args(arguments).config.home
         from .streams import piped_input
 
         ask(home, piped_input())
     except Exception as error:  # noqa: BLE001  Claude Code would show it, and its own dialog is open
         note(home, f"a dialog stays on its screen only: {error}")
-    return 0
 
 
 def _start(arguments: list[str], hook_input: HookInput) -> None:
@@ -96,19 +93,17 @@ def _start(arguments: list[str], hook_input: HookInput) -> None:
         subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603
 
 
-def take(arguments: list[str]) -> int:
+def take(arguments: list[str]) -> None:
     """Imports what changed, and again after the client has had time to write its last lines."""
     args = hook_run_parser().parse_args(arguments)
-    config = options.make_config(args)
     session = args.session or "a session"
     try:
-        _sync(config, args.transcript)
+        _sync(args.config, args.transcript)
         time.sleep(SETTLE)
-        problems = _sync(config, args.transcript)
+        problems = _sync(args.config, args.transcript)
     except Exception as error:  # noqa: BLE001  nobody sees what this process prints: the log is all there is
         problems = [str(error) or type(error).__name__]
-    _note_sync(config, session, problems)
-    return 0
+    _note_sync(args.config, session, problems)
 
 
 def _note_sync(config: Config, session: str, problems: list[str]) -> None:
@@ -185,57 +180,55 @@ HOOKS_OFF = "`disableAllHooks` is set there: Claude Code runs no hook until that
 def hook_parser() -> options.Parser:
     made = options.make_parser("hook", ABOUT, HOOK_EXAMPLES, syncs=False)
     made.add_argument("action", nargs="?", choices=ACTIONS, default="status", help="default: status")
-    made.add_argument(
-        "--settings", metavar="FILE", help="settings file to change (default: the one in the config directory)"
-    )
-    made.add_argument(
-        "--statusline", action="store_true", help="also install `reread statusline`, unless another one is set"
-    )
-    made.add_argument(
-        "--approvals", action="store_true", help="also bring its permission dialogs into `reread approvals`"
-    )
-    made.add_argument("--fixes", action="store_true", help="also say what worked in past sessions when a command fails")
-    made.add_argument("--yes", action="store_true", help="do not ask")
+    made.option("--settings FILE", "settings file to change (default: the one in the config directory)")
+    made.flag("--statusline", "also install `reread statusline`, unless another one is set")
+    made.flag("--approvals", "also bring its permission dialogs into `reread approvals`")
+    made.flag("--fixes", "also say what worked in past sessions when a command fails")
+    made.flag("--yes", "do not ask")
     return made
 
 
-def run_hook(arguments: list[str]) -> int:
+def run_hook(arguments: list[str]) -> None:
     arguments = word_first(arguments)
     if arguments and arguments[0] in HIDDEN:
-        return {"run": run_hook_run, "take": take, "ask": run_hook_ask}[arguments[0]](arguments[1:])
+        {"run": run_hook_run, "take": take, "ask": run_hook_ask}[arguments[0]](arguments[1:])
+    else:
+        _run_action(arguments)
+
+
+def _run_action(arguments: list[str]) -> None:
     args = hook_parser().parse_args(arguments)
-    config = options.make_config(args)
-    file = client_settings.SettingsFile(_settings_path(args, config))
+    file = client_settings.SettingsFile(_settings_path(args))
     if args.action == "status":
-        options.show_answer(args, config, lambda: _document(args, config, file), lambda _: _status(config, file))
-        return 0
-    change = file.installing(_entries(args, config)) if args.action == "install" else file.removing()
+        args.print_answer(lambda: _document(args, file), lambda _: _status(args.config, file))
+        return
+    change = file.installing(_entries(args)) if args.action == "install" else file.removing()
     if change.is_none:
-        _report(args, config, file, change, is_done=False)
-        return 0
-    return _make(args, config, file, change)
+        _report(args, file, change, is_done=False)
+    else:
+        _make(args, file, change)
 
 
-def _settings_path(args: argparse.Namespace, config: Config) -> Path:
+def _settings_path(args: options.Options) -> Path:
     """The named settings file, by default that of the first config directory."""
     if args.settings is not None:
         return expanded(args.settings).absolute()
-    folders = [source.parent if source.name == "projects" else source for source in config.sources]
-    if config.is_source_named:
+    folders = [source.parent if source.name == "projects" else source for source in args.config.sources]
+    if args.config.is_source_named:
         folders = [folder for folder in folders if folder.name == ".claude" or (folder / "projects").is_dir()]
         if not folders:
             raise BadInput("no --source is a config directory of Claude Code; name its settings with --settings")
     return (folders[0] if folders else expanded("~/.claude")).absolute() / "settings.json"
 
 
-def _entries(args: argparse.Namespace, config: Config) -> client_settings.Entries:
+def _entries(args: options.Options) -> client_settings.Entries:
     """Our entries: they run this reread with the archive and sources given now."""
-    if any(is_protected(config.home, source) for source in config.sources):
-        raise BadInput(f"the archive {config.home} would lie below a source; choose another --home")
-    is_home_told = config.is_home_named or bool(os.environ.get("REREAD_HOME", "").strip())
-    are_sources_told = config.is_source_named or bool(os.environ.get("CLAUDE_CONFIG_DIR", "").strip())
-    home = ["--home", str(config.home.absolute())] if is_home_told else []
-    sources = [word for source in config.sources for word in ("--source", str(source.absolute()))]
+    if any(is_protected(args.config.home, source) for source in args.config.sources):
+        raise BadInput(f"the archive {args.config.home} would lie below a source; choose another --home")
+    is_home_told = args.config.is_home_named or bool(os.environ.get("REREAD_HOME", "").strip())
+    are_sources_told = args.config.is_source_named or bool(os.environ.get("CLAUDE_CONFIG_DIR", "").strip())
+    home = ["--home", str(args.config.home.absolute())] if is_home_told else []
+    sources = [word for source in args.config.sources for word in ("--source", str(source.absolute()))]
     arguments = [*home, *(sources if are_sources_told else [])]
     made = client_settings.entries_running(_program(), arguments, home, is_windows=sys.platform == "win32")
     line, asking = made.status_line if args.statusline else None, made.asking if args.approvals else None
@@ -248,40 +241,37 @@ def _program() -> list[str]:
     return [str(beside)] if beside.is_file() else [sys.executable, "-P", "-m", "reread"]
 
 
-def _make(args: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange) -> int:
+def _make(args: options.Options, file: SettingsFile, change: SettingsChange) -> None:
     """Shows the change and makes it if the person agrees."""
     if args.yes:
-        _write(args, config, file, change)
-        _report(args, config, file, change, is_done=True)
-        return 0
+        _write(args, file, change)
+        _report(args, file, change, is_done=True)
+        return
     if args.json or not sys.stdin.isatty():
-        _report(args, config, file, change, is_done=False)
+        _report(args, file, change, is_done=False)
         raise BadInput("nothing was changed: standard input is not a terminal to ask at; pass --yes")
-    options.print_lines(_shown(config, file, change))
+    options.print_lines(_shown(args.config, file, change))
     sys.stdout.flush()
     tell_lines("Make this change? [y/N] ", end="")
     is_agreed = sys.stdin.readline().strip().lower() in ("y", "yes")
     if is_agreed:
-        _write(args, config, file, change)
+        _write(args, file, change)
     options.print_lines(_outcome(args, file, change) if is_agreed else ["nothing was changed"])
-    return 0
 
 
-def _write(args: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange) -> None:
+def _write(args: options.Options, file: SettingsFile, change: SettingsChange) -> None:
     file.write(change)
     if args.action == "install" and args.fixes:
-        with unsynced_archive(config, to_import=True) as archive:
+        with unsynced_archive(args.config, to_import=True) as archive:
             archive.friction.keep_fixes()
 
 
-def _report(
-    args: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange, *, is_done: bool
-) -> None:
+def _report(args: options.Options, file: SettingsFile, change: SettingsChange, *, is_done: bool) -> None:
     """Prints the change and its outcome together."""
     if args.json:
-        options.print_json(_document(args, config, file, change, is_done=is_done))
+        options.print_json(_document(args, file, change, is_done=is_done))
         return
-    options.print_lines(_shown(config, file, change))
+    options.print_lines(_shown(args.config, file, change))
     if is_done:
         options.print_lines(_outcome(args, file, change))
     elif change.is_none:
@@ -289,7 +279,7 @@ def _report(
         options.print_lines([f"{state} in {printable(str(file.path))}; nothing to change", *_remarks(args, file)])
 
 
-def _outcome(args: argparse.Namespace, file: SettingsFile, change: SettingsChange) -> list[str]:
+def _outcome(args: options.Options, file: SettingsFile, change: SettingsChange) -> list[str]:
     verb = {"install": "installed in", "remove": "removed from"}[args.action]
     if change.backup is not None:
         kept = f"; as it was before: {printable(str(file.backup))}"
@@ -298,7 +288,7 @@ def _outcome(args: argparse.Namespace, file: SettingsFile, change: SettingsChang
     return [f"{verb} {printable(str(file.path))}{kept}", *_remarks(args, file)]
 
 
-def _remarks(args: argparse.Namespace, file: SettingsFile) -> list[str]:
+def _remarks(args: options.Options, file: SettingsFile) -> list[str]:
     """What the person should know besides the change."""
     settings = file.settings(file.read())
     remarks = []
@@ -343,12 +333,7 @@ def _notes(config: Config, settings: ClientSettings) -> list[str]:
 
 
 def _document(
-    args: argparse.Namespace,
-    config: Config,
-    file: SettingsFile,
-    change: SettingsChange | None = None,
-    *,
-    is_done: bool = False,
+    args: options.Options, file: SettingsFile, change: SettingsChange | None = None, *, is_done: bool = False
 ) -> dict[str, object]:
     settings = file.settings(file.read())
     return {
@@ -364,6 +349,6 @@ def _document(
         "changed": is_done,
         "diff": "".join(f"{line}\n" for line in _diff(file, change)) if change else "",
         "backup": str(file.backup) if file.backup.exists() else None,
-        "home": str(config.home),
-        "log": _notes(config, settings),
+        "home": str(args.config.home),
+        "log": _notes(args.config, settings),
     }

@@ -234,18 +234,19 @@ def run(arguments: list[str]) -> int:
         raise BadInput(f"there is no command {name!r}; see `reread --help`{_meant(name)}")
     if arguments[:2] == ["hook", "fix"]:  # without the modules of `hook`: a client waits for it
         name = "fix_hook"
-    command: Callable[[list[str]], int] = getattr(module_of(name), f"run_{name}")
+    command: Callable[[list[str]], int | None] = getattr(module_of(name), f"run_{name}")
     store = None if name in OVER_STORE else store_of(name, arguments[1:], os.environ)
     if store is None:
-        return command(arguments[1:])
+        return command(arguments[1:]) or 0
     if name not in OVER_COPIES:
         offered = ", ".join((*OVER_STORE, *OVER_COPIES))
         raise BadInput(f"`reread {name}` is not offered over a team's store: {offered} are")
-    return int(module_of("team").run_over_copies(command, name, without_store(arguments[1:]), store))
+    return module_of("team").run_over_copies(command, name, without_store(arguments[1:]), store) or 0
 
 
 def module_of(name: str) -> ModuleType:
-    """The module of a command. It has `run_NAME` and, unless the command takes other commands, `NAME_parser`."""
+    """The module of a command. It has `run_NAME`, which returns the exit code (None is 0), and, unless the
+    command takes other commands, `NAME_parser`."""
     return import_module(f"reread.cli.{MODULES.get(name, name)}")
 
 

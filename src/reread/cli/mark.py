@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from reread.archive import Archive, StoredSession
-    from reread.config import Config
     from reread.views.mark_list import MarkedSession
 import ntpath
 import posixpath
@@ -31,7 +30,6 @@ from reread.config import expanded
 
 if TYPE_CHECKING:
     from reread.archive import Archive
-    from reread.config import Config
 
 PROJECTS_EXAMPLES = """\
   reread projects
@@ -61,19 +59,17 @@ def projects_parser() -> options.Parser:
     return made
 
 
-def run_projects(arguments: list[str]) -> int:
+def run_projects(arguments: list[str]) -> None:
     args = projects_parser().parse_intermixed_args(arguments)  # folders may come before and after options
-    config = options.make_config(args)
     named = {"move": 2, "unmove": 1}.get(args.action, 0)
     if len(args.folders) != named:
         raise BadInput("say `reread projects move OLD NEW` or `reread projects unmove OLD`, or nothing for the list")
     folders = [_full(folder) for folder in args.folders]
-    with open_archive(args, config) as archive:
+    with open_archive(args) as archive:
         if args.action is None:
-            _show_projects(archive, args, config)
+            _show_projects(archive, args)
         else:
-            _change_moves(archive, args, config, folders)
-    return 0
+            _change_moves(archive, args, folders)
 
 
 def _full(folder: str) -> str:
@@ -89,19 +85,17 @@ def _normal(path: str) -> str:
     return ntpath.normpath(path) if "\\" in path or path[1:2] == ":" else posixpath.normpath(path)
 
 
-def _show_projects(archive: Archive, args: argparse.Namespace, config: Config) -> None:
-    filters = options.make_filter(args, config)._replace(without_hidden=not args.hidden)
+def _show_projects(archive: Archive, args: options.Options) -> None:
+    filters = options.make_filter(args)._replace(without_hidden=not args.hidden)
     everything, moves = archive.projects(filters._replace(limit=None)), archive.marks.moves()
     found, total = everything[: args.limit], len(everything)
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: views.mark_list.projects_document(found, moves, total),
         lambda view: views.mark_list.projects_lines(found, view, total),
     )
 
 
-def _change_moves(archive: Archive, args: argparse.Namespace, config: Config, folders: list[str]) -> None:
+def _change_moves(archive: Archive, args: options.Options, folders: list[str]) -> None:
     if args.action == "move":
         archive.marks.move_project(*folders)
     else:
@@ -114,9 +108,7 @@ def _change_moves(archive: Archive, args: argparse.Namespace, config: Config, fo
         else views.mark_list.unmoved_line(folders[0], number)
     )
     found = archive.projects()
-    options.show_answer(
-        args, config, lambda: views.mark_list.projects_document(found, moves, len(found)), lambda _: [line]
-    )
+    args.print_answer(lambda: views.mark_list.projects_document(found, moves, len(found)), lambda _: [line])
 
 
 MARK_EXAMPLES = """\
@@ -148,7 +140,7 @@ def mark_parser() -> options.Parser:
     _text_or_none(noting, "note", "set a note")
     _text_or_none(noting, "title", "set a title")
     noting.add_argument("--yes", action="store_true", help="do not ask before marking sessions chosen by filters")
-    made.add_argument("--tags", action="store_true", help="list all tags with their number of sessions")
+    made.flag("--tags", "list all tags with their number of sessions")
     options.add_filters(made, limit=None, tag_names=("--tagged",))
     return made
 
@@ -165,34 +157,32 @@ def _text_or_none(group: argparse._ArgumentGroup, name: str, about: str) -> None
     both.add_argument(f"--no-{name}", dest=name, action="store_const", const="", help=f"remove the {name}")
 
 
-def run_mark(arguments: list[str]) -> int:
+def run_mark(arguments: list[str]) -> None:
     args = mark_parser().parse_intermixed_args(arguments)  # sessions may come before and after options
-    config = options.make_config(args)
     change = _change(args)
     is_filtered = any(getattr(args, name) not in (None, False) for name in FILTERS)
     is_change = change != MarkChange()
     _refuse_nonsense(args, is_change=is_change, is_filtered=is_filtered)
-    filters = options.make_filter(args, config)
-    with open_archive(args, config) as archive:
+    filters = options.make_filter(args)
+    with open_archive(args) as archive:
         if args.tags:
-            _show_tags(archive, args, config)
-            return 0
+            _show_tags(archive, args)
+            return
         if args.sessions:
             chosen = [archive.find(name) for name in args.sessions]
         else:
             chosen = [each.stored for each in archive.sessions(filters)]
         if not is_change:
             shown = chosen if args.sessions else [each for each in chosen if any(each.mark)]
-            _show(args, config, _marked(archive, shown), None)
+            _show(args, _marked(archive, shown), None)
         elif args.sessions or args.yes or _is_agreed(chosen, change):
             changed = archive.marks.set(*chosen, **change._asdict())
-            _show(args, config, _marked(archive, chosen), changed)
+            _show(args, _marked(archive, chosen), changed)
         else:
             tell_lines("nothing was marked")
-    return 0
 
 
-def _change(args: argparse.Namespace) -> MarkChange:
+def _change(args: options.Options) -> MarkChange:
     for name in ("note", "title"):
         text = getattr(args, name)
         if text and not text.strip():
@@ -208,7 +198,7 @@ def _change(args: argparse.Namespace) -> MarkChange:
     ).checked()
 
 
-def _refuse_nonsense(args: argparse.Namespace, *, is_change: bool, is_filtered: bool) -> None:
+def _refuse_nonsense(args: options.Options, *, is_change: bool, is_filtered: bool) -> None:
     if args.sessions and is_filtered:
         raise BadInput("name sessions, or choose them with filters; not both")
     if args.tags and (args.sessions or is_filtered or is_change):
@@ -238,18 +228,14 @@ def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[views.m
     ]
 
 
-def _show(args: argparse.Namespace, config: Config, sessions: list[MarkedSession], changed: int | None) -> None:
+def _show(args: options.Options, sessions: list[MarkedSession], changed: int | None) -> None:
     most = None if changed is None else MOST_SHOWN
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: views.mark_list.marks_document(sessions, changed),
         lambda view: views.mark_list.marks_lines(sessions, changed, view, most),
     )
 
 
-def _show_tags(archive: Archive, args: argparse.Namespace, config: Config) -> None:
+def _show_tags(archive: Archive, args: options.Options) -> None:
     tags = archive.marks.tags()
-    options.show_answer(
-        args, config, lambda: views.mark_list.tags_document(tags), lambda view: views.mark_list.tags_lines(tags, view)
-    )
+    args.print_answer(lambda: views.mark_list.tags_document(tags), lambda view: views.mark_list.tags_lines(tags, view))

@@ -17,14 +17,12 @@ from .streams import tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterator
     from subprocess import Popen
     from typing import Any
 
     from reread import mcp as server_of_tools
     from reread.archive import Archive
-    from reread.config import Config
     from reread.features import secrets
     from reread.features.secrets import shapes
 else:
@@ -55,19 +53,14 @@ REDACTIONS = ("none", "secrets", "all")
 
 def mcp_parser() -> options.Parser:
     made = options.make_parser("mcp", ABOUT, MCP_EXAMPLES, has_json=False)
-    made.add_argument("--redact", choices=REDACTIONS, default="secrets", help="what to redact (default: secrets)")
-    made.add_argument(
-        "--brief",
-        action="store_true",
-        help="give the model no instructions before it uses a tool: 150 tokens less in every session",
-    )
+    made.option("--redact", "what to redact (default: secrets)", choices=REDACTIONS, default="secrets")
+    made.flag("--brief", "give the model no instructions before it uses a tool: 150 tokens less in every session")
     return made
 
 
-def run_mcp(arguments: list[str]) -> int:
+def run_mcp(arguments: list[str]) -> None:
     args = mcp_parser().parse_args(arguments)
-    config = options.make_config(args)
-    first = FirstImport(args, config)
+    first = FirstImport(args)
     instructions, beside = ("", f" {server_of_tools.AS_DATA}") if args.brief else (server_of_tools.INSTRUCTIONS, "")
     tools = {
         name: tool._replace(about=tool.about + beside, answer=_with_warning(tool.answer, first))
@@ -83,15 +76,13 @@ def run_mcp(arguments: list[str]) -> int:
                 options.send_json_line(answer)
     finally:
         signal.signal(signal.SIGTERM, before)
-    return 0
 
 
 class FirstImport:
     """The first import, which may take minutes. A separate process makes it and goes on when this one ends."""
 
-    def __init__(self, args: argparse.Namespace, config: Config) -> None:
+    def __init__(self, args: options.Options) -> None:
         self.args = args
-        self.config = config
         self._process: Popen[bytes] | None = None
         self.is_unfinished = False
 
@@ -100,10 +91,10 @@ class FirstImport:
         """The archive, up to date; during the first import, with what is imported so far."""
         self.is_unfinished = not self.args.no_sync and self._still_importing()
         if self.is_unfinished:
-            with unsynced_archive(self.config) as archive:
+            with unsynced_archive(self.args.config) as archive:
                 yield archive
         else:
-            with open_archive(self.args, self.config, only_reads=True) as archive:
+            with open_archive(self.args, only_reads=True) as archive:
                 yield archive
 
     def _still_importing(self) -> bool:
@@ -120,14 +111,14 @@ class FirstImport:
         return False
 
     def _is_needed(self) -> bool:
-        with unsynced_archive(self.config) as archive:
+        with unsynced_archive(self.args.config) as archive:
             return bool(archive.sources) and can_be_made(archive) and archive.is_empty
 
     def _start(self) -> Popen[bytes]:
         from subprocess import DEVNULL, Popen
 
-        places = [word for source in self.config.sources for word in ("--source", str(source.absolute()))]
-        command = [sys.executable, "-m", "reread", "sync", "--home", str(self.config.home.absolute()), *places]
+        places = [word for source in self.args.config.sources for word in ("--source", str(source.absolute()))]
+        command = [sys.executable, "-m", "reread", "sync", "--home", str(self.args.config.home.absolute()), *places]
         return Popen(command, stdin=DEVNULL, stdout=DEVNULL, start_new_session=True)  # noqa: S603  ourselves
 
 
@@ -142,7 +133,7 @@ def _with_warning(answer: Callable[[Any], str], first: FirstImport) -> Callable[
 
 
 def _memory(first: FirstImport) -> server_of_tools.Memory:
-    args, config = first.args, first.config
+    args, config = first.args, first.args.config
     return server_of_tools.Memory(
         opened=first.opened,
         # Claude Code 2.1.197 and 2.1.325 set both. The session is that of the start: `/clear` begins another.

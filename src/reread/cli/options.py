@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -138,12 +139,49 @@ class _ShortHelp(argparse.Action):
         parser.exit()
 
 
+class Options(argparse.Namespace):
+    """The options of a command, with the configuration that they and the environment make."""
+
+    @cached_property
+    def config(self) -> Config:
+        return config.make_config(self.source, self.timezone, self.home, prices=getattr(self, "prices", None))
+
+    def print_answer(self, document: Callable[[], object], lines: Callable[[View], Iterable[str]]) -> None:
+        """Prints an answer as one JSON document or as text for the terminal."""
+        if self.json:
+            print_json(document())
+        else:
+            print_lines(lines(make_view(self.config)))
+
+
 class Parser(argparse.ArgumentParser):
     """Reports a wrong argument in one sentence, without repeating the usage."""
 
     _usage_words = ""
     legend: tuple[str, Callable[[], Mapping[str, str]]] | None = None
     """A title, and words with their meanings: a section of the long help, made only when that is shown."""
+
+    def flag(self, names: str, about: str, **more: Any) -> None:
+        """Adds an option without a value: `flag("--watch", "keep importing until Ctrl-C")`."""
+        self.add_argument(*names.split(), action="store_true", help=about, **more)
+
+    def option(self, names: str, about: str, **more: Any) -> None:
+        """Adds an option with a value: `option("--output -o PATH", "file to write")`."""
+        words = names.split()
+        metavar = None if words[-1].startswith("-") else words.pop()  # of choices, they are the name of the value
+        self.add_argument(*words, metavar=metavar, help=about, **more)
+
+    def word(self, name: str, about: str, **more: Any) -> None:
+        """Adds a word in its place, in brackets if it may be missing: `word("[SESSION]", "an id")`."""
+        metavar = name.strip("[]")
+        number = None if metavar == name else "?"
+        self.add_argument(metavar.lower(), metavar=metavar, help=about, nargs=number, **more)
+
+    def take(self, table: Mapping[str, str]) -> None:
+        """Adds flags, options and words, which differ in how they are written: `--all`, `--to DIR`, `SESSION`."""
+        for name, about in table.items():
+            add = self.word if not name.startswith("-") else self.option if " " in name else self.flag
+            add(name, about)
 
     def show_help(self, *, is_short: bool) -> None:
         sys.stdout.write(self.format_help(is_short=is_short))
@@ -184,19 +222,15 @@ class Parser(argparse.ArgumentParser):
         formatter.add_usage(None, [action for action in self._actions if not action.option_strings], [], prefix="")
         return formatter.format_help().rstrip()
 
-    def parse_intermixed_args(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, namespace: None = None
-    ) -> argparse.Namespace:
+    def parse_intermixed_args(self, args: Sequence[str]) -> Options:  # type: ignore[override]
         """Keeps words in the usage line: argparse (3.11) hides them while it parses options, `--help` among them."""
         self._usage_words = self._words()
-        return self._checked(*self.parse_known_intermixed_args(args, namespace), args or ())
+        return self._checked(*self.parse_known_intermixed_args(args, Options()), args)
 
-    def parse_args(  # type: ignore[override]  # nobody passes a namespace of another type
-        self, args: Sequence[str] | None = None, namespace: None = None
-    ) -> argparse.Namespace:
-        return self._checked(*self.parse_known_args(args, namespace), args or ())
+    def parse_args(self, args: Sequence[str]) -> Options:  # type: ignore[override]
+        return self._checked(*self.parse_known_args(args, Options()), args)
 
-    def _checked(self, given: argparse.Namespace, unknown: list[str], args: Sequence[str]) -> argparse.Namespace:
+    def _checked(self, given: Options, unknown: list[str], args: Sequence[str]) -> Options:
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}", self._meant(unknown, args))
         for action in self._actions:
@@ -294,41 +328,9 @@ def make_parser(
     return parser
 
 
-def store_of(args: argparse.Namespace) -> str | None:
+def store_of(args: Options) -> str | None:
     """The team's store to use; None for the person's own archive."""
     return args.store or os.environ.get("REREAD_STORE") or None
-
-
-def make_group_parser(name: str, description: str, examples: str, actions: Mapping[str, str], *, syncs: bool) -> Parser:
-    """The parser of a command with actions, for help and completion; each action has its own parser."""
-    parser = make_parser(name, description, examples, syncs=syncs)
-    listed = parser.add_subparsers(title="actions", metavar="ACTION")
-    for action, about in actions.items():
-        listed.add_parser(action, help=about)
-    return parser
-
-
-def chosen_action(
-    arguments: list[str], actions: Mapping[str, str], make: Callable[[], Parser], passes: tuple[str, ...] = ()
-) -> tuple[str, list[str]] | None:
-    """The named action and the other arguments; None after help was shown. Raises BadInput if none is named.
-
-    Words that begin with one of `passes` may come before it.
-    """
-    arguments = main.word_first(arguments)
-    action = next((word for word in arguments if not word.startswith(("-", *passes))), None)
-    if action == "help" and action not in actions:
-        arguments.remove(action)
-        return chosen_action([*arguments, "--help"], actions, make, passes)
-    if action is not None and action in actions:
-        place = arguments.index(action)
-        return action, arguments[:place] + arguments[place + 1 :]
-    parser = make()
-    if "-h" not in arguments and "--help" not in arguments:
-        unknown = f"there is no action {action!r}; choose from" if action is not None else "name an action:"
-        raise BadInput(f"{unknown} {', '.join(actions)}; see `{parser.prog} --help`")
-    parser.show_help(is_short="--help" not in arguments)
-    return None
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
@@ -405,7 +407,9 @@ def whole(text: str) -> int:
     return min(int(text), _MOST)
 
 
-def make_filter(options: argparse.Namespace, config: Config) -> archives.filters.Filter:
+def make_filter(options: Options) -> archives.filters.Filter:
+    config = options.config
+
     def moment(parse: Any, option: str) -> Any:
         text = getattr(options, option)
         return None if text is None else parse(text, config.now, config.timezone, f"--{option}")
@@ -454,10 +458,6 @@ def open_tree(config: Config, prices: Prices | None = None) -> loading.SourceTre
 def refuse_no_sources(config: Config) -> None:
     if not config.sources:
         raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
-
-
-def make_config(args: argparse.Namespace) -> Config:
-    return config.make_config(args.source, args.timezone, args.home, prices=getattr(args, "prices", None))
 
 
 def has_transcripts(config: Config) -> bool:
@@ -554,22 +554,12 @@ def send_json_line(document: object) -> None:
     sys.stdout.buffer.flush()
 
 
-def refuse_two_answers(args: argparse.Namespace) -> None:
+def refuse_two_answers(args: Options) -> None:
     """Raises BadInput if more than one of JSON, CSV and a chart is to be printed."""
     asked = {"--json": args.json, "--csv": args.csv, "--plot -": getattr(args, "plot", None) == "-"}
     names = [name for name, is_asked in asked.items() if is_asked]
     if len(names) > 1:
         raise BadInput(f"{' and '.join(names)} cannot be printed together; choose one")
-
-
-def show_answer(
-    args: argparse.Namespace, config: Config, document: Callable[[], object], lines: Callable[[View], Iterable[str]]
-) -> None:
-    """Prints an answer as one JSON document or as text for the terminal."""
-    if args.json:
-        print_json(document())
-    else:
-        print_lines(lines(make_view(config)))
 
 
 @contextmanager

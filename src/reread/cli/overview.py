@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
@@ -44,25 +43,24 @@ def overview_parser() -> options.Parser:
     return made
 
 
-def run_overview(arguments: list[str]) -> int:
+def run_overview(arguments: list[str]) -> int | None:
     args = overview_parser().parse_args(arguments)
-    config = options.make_config(args)
-    if is_straight(config):
-        _show_sources(args, config)
-        return 0
-    if not _has_anything(config):
+    if is_straight(args.config):
+        _show_sources(args)
+        return None
+    if not _has_anything(args.config):
         tell_lines("No Claude Code transcripts found here, so this is a demonstration on sample sessions.\n")
         return run_demo([])
-    with readable_archive(config) as archive:
+    with readable_archive(args.config) as archive:
         is_shown = False
-        if not args.no_sync and archive.home == config.home:
-            is_shown = _show_early(archive, args, config)
+        if not args.no_sync and archive.home == args.config.home:
+            is_shown = _show_early(archive, args)
             if not is_shown:
                 freshen(archive)
         if not is_shown:
             warn_incomplete(archive)
-            _show_archive(archive, args, config)
-    return 0
+            _show_archive(archive, args)
+    return None
 
 
 class EarlyOverview(ProgressBar):
@@ -81,15 +79,15 @@ class EarlyOverview(ProgressBar):
         super().__call__(progress)
 
 
-def _show_early(archive: Archive, args: argparse.Namespace, config: Config) -> bool:
+def _show_early(archive: Archive, args: options.Options) -> bool:
     """Before a long first sync, counts usage straight from the sources, imports the newest sessions, and shows both
     while the sync goes on. Only at a terminal, where a person sees that more is to come."""
     if args.json or not sys.stdout.isatty() or archive.inner.is_read_only or not archive.is_empty:
         return False
-    report = archive.billing.usage_ahead("day", timezone=config.timezone)
+    report = archive.billing.usage_ahead("day", timezone=args.config.timezone)
     if report is None:
         return False
-    early = EarlyOverview(lambda total: _show_newest(archive, config, report, total))
+    early = EarlyOverview(lambda total: _show_newest(archive, args.config, report, total))
     freshen(archive, early)
     if early.is_shown:
         tell("all sessions are read now")
@@ -123,37 +121,33 @@ def _has_anything(config: Config) -> bool:
         return not archive.inner.holds_nothing
 
 
-def _show_sources(args: argparse.Namespace, config: Config) -> None:
-    tree = options.open_tree(config)
+def _show_sources(args: options.Options) -> None:
+    tree = options.open_tree(args.config)
     newest = list(islice(tree, NEWEST))
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: views.session_json.sessions_document(newest),
         lambda view: views.reports.overview_lines(newest, len(tree.sessions), view),
     )
     options.warn(tree.problems)
 
 
-def _show_archive(archive: Archive, args: argparse.Namespace, config: Config) -> None:
-    kept_for = cleanup_days_of(config)
+def _show_archive(archive: Archive, args: options.Options) -> None:
+    kept_for = cleanup_days_of(args.config)
     ended = [each.stored.ended for each in archive.sessions(archives.filters.Filter(limit=1), kept_for)]
-    until = archives.usage_report.counted_to(config.now, next(iter(ended), None), config.timezone)
-    starts = archives.usage_report.beginnings(until, config.timezone)
-    days = archive.usage("day", archives.filters.Filter(since=min(starts)), config.timezone).rows
+    until = archives.usage_report.counted_to(args.config.now, next(iter(ended), None), args.config.timezone)
+    starts = archives.usage_report.beginnings(until, args.config.timezone)
+    days = archive.usage("day", archives.filters.Filter(since=min(starts)), args.config.timezone).rows
     lately = archives.usage_report.periods(
-        days, starts, archive.inner.prompts_since(starts), is_past=until is not config.now
+        days, starts, archive.inner.prompts_since(starts), is_past=until is not args.config.now
     )
     everything = archive.count_sessions()
     hidden = 0 if args.hidden else everything - archive.count_sessions(archives.filters.Filter(without_hidden=True))
     newest = archives.listing.numbered(archive.inner.connection, NEWEST, kept_for, with_hidden=args.hidden)
-    expiring = archive.inner.count_expiring(config.now + archives.listing.SOON, kept_for)
+    expiring = archive.inner.count_expiring(args.config.now + archives.listing.SOON, kept_for)
     found = archives.facts.archive_facts(archive.inner.connection, until, kept_for)
-    facts = list(views.fact_lines.facts_of(found, expiring, config.now, config.timezone))
+    facts = list(views.fact_lines.facts_of(found, expiring, args.config.now, args.config.timezone))
     counts = everything - hidden, hidden
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: views.session_list.overview_document([each for _, each in newest], *counts, expiring, facts, lately),
         lambda view: views.session_list.overview_lines(newest, *counts, facts, lately, view),
     )

@@ -39,19 +39,18 @@ def list_parser() -> options.Parser:
     return made
 
 
-def run_list(arguments: list[str]) -> int:
+def run_list(arguments: list[str]) -> None:
     args = list_parser().parse_args(arguments)
-    config = options.make_config(args)
     store = options.store_of(args)
     if store is not None:
-        team.list_store(store, args, config, options.make_filter(args, config))
-        return 0
-    filters = options.make_filter(args, config)._replace(without_hidden=not args.hidden)
-    with open_archive(args, config, only_reads=True) as archive:
+        team.list_store(store, args, options.make_filter(args))
+        return
+    filters = options.make_filter(args)._replace(without_hidden=not args.hidden)
+    with open_archive(args, only_reads=True) as archive:
         total = archive.count_sessions(filters)
         if not total and not args.hidden and archive.count_sessions(filters._replace(without_hidden=False)):
             tell("all matching sessions are hidden; --hidden shows them")
-        found = archive.each_session(filters, cleanup_days_of(config))
+        found = archive.each_session(filters, cleanup_days_of(args.config))
         lost = archive.lost(filters)
         if args.json:
             head = {
@@ -61,14 +60,13 @@ def run_list(arguments: list[str]) -> int:
             }
             options.print_json_list(head, "sessions", map(views.session_list.listed_row, found))
         else:
-            view = options.make_view(config)
+            view = options.make_view(args.config)
             options.print_lines(
                 chain(
-                    views.session_list.list_lines(found, view, config.now, total),
+                    views.session_list.list_lines(found, view, args.config.now, total),
                     views.session_list.lost_lines(lost, view),
                 )
             )
-    return 0
 
 
 SEARCH_EXAMPLES = """\
@@ -84,37 +82,33 @@ def search_parser() -> options.Parser:
     about = "Search prompts, replies, thinking, tool calls and titles, best matches first; tool results only with --in."
     made = options.make_parser("search", about, SEARCH_EXAMPLES)
     made.add_argument("query", nargs="+", metavar="QUERY", help='words, "phrases", word*, AND, OR, NOT, field:word')
-    made.add_argument(
-        "--in",
+    made.option(
+        "--in FIELDS",
+        "fields to search: prompt,text,thinking,tool,result,title or all (default: all but result)",
         dest="fields",
-        metavar="FIELDS",
-        help="fields to search: prompt,text,thinking,tool,result,title or all (default: all but result)",
     )
-    made.add_argument(
-        "--regex", action="store_true", help="treat QUERY as a regular expression; slower, and finds punctuation too"
-    )
+    made.flag("--regex", "treat QUERY as a regular expression; slower, and finds punctuation too")
     options.add_filters(made, limit=LIMIT)
     return made
 
 
-def run_search(arguments: list[str]) -> int:
+def run_search(arguments: list[str]) -> None:
     args = search_parser().parse_args(arguments)
-    config = options.make_config(args)
     store = options.store_of(args)
     if store is not None:
-        team.search_store(store, args, config, options.make_filter(args, config)._replace(limit=None))
-        return 0
+        team.search_store(store, args, options.make_filter(args)._replace(limit=None))
+        return
     fields = archives.search_language.fields_of(args.fields, "--in")
-    filters = options.make_filter(args, config)._replace(limit=None)
+    filters = options.make_filter(args)._replace(limit=None)
     query = " ".join(args.query)
     phrase = None if args.regex else archives.search_language.unclosed_phrase(query)
     if phrase is not None:
         tell(f"the quote before {phrase!r} is not closed; all of that is taken for a phrase")
-    with open_archive(args, config, only_reads=True) as archive:
+    with open_archive(args, only_reads=True) as archive:
         progress = ProgressBar()
         try:
             answer = archive.search(
-                query, fields, filters, args.limit, is_regex=args.regex, now=config.now, report=progress
+                query, fields, filters, args.limit, is_regex=args.regex, now=args.config.now, report=progress
             )
         except NoWords as error:
             raise BadInput(f"{error}, --regex finds anything") from error
@@ -122,16 +116,13 @@ def run_search(arguments: list[str]) -> int:
             progress.close()
         lost = archive.lost(filters, query, fields, is_regex=args.regex)[: args.limit]
         found, gone = views.hits, views.session_list
-        options.show_answer(
-            args,
-            config,
+        args.print_answer(
             lambda: {**found.search_document(answer, answer.terms), "lost": [gone.lost_row(each) for each in lost]},
             lambda view: chain(found.search_lines(answer, answer.terms, view), gone.lost_lines(lost, view)),
         )
         report_hidden(answer.hidden)
         if answer.waiting:
             tell(f"{views.numbers.results_waiting(answer.waiting)}: hits may be missing")
-    return 0
 
 
 SQL_EXAMPLES = """\
@@ -144,18 +135,17 @@ SQL_EXAMPLES = """\
 def sql_parser() -> options.Parser:
     about = "Run one SQL statement on the archive, read-only."
     made = options.make_parser("sql", about, SQL_EXAMPLES)
-    made.add_argument("query", nargs="?", metavar="QUERY", help="a SELECT")
-    made.add_argument("--schema", action="store_true", help="describe the tables and columns")
-    made.add_argument(
+    made.word("[QUERY]", "a SELECT")
+    made.flag("--schema", "describe the tables and columns")
+    made.flag(
         "--csv",
-        action="store_true",
-        help="print CSV with a header; control characters are left out, and a text that begins like a formula gets an"
+        "print CSV with a header; control characters are left out, and a text that begins like a formula gets an"
         " apostrophe before it (--json keeps all as it is)",
     )
     return made
 
 
-def run_sql(arguments: list[str]) -> int:
+def run_sql(arguments: list[str]) -> None:
     args = sql_parser().parse_args(arguments)
     options.refuse_two_answers(args)
     if args.schema:
@@ -164,22 +154,17 @@ def run_sql(arguments: list[str]) -> int:
             options.print_json({"schema": "reread.sql_schema/1", "text": described})
         else:
             options.print_text(f"{described}\n")
-        return 0
+        return
     if args.query is None:
         raise BadInput("a QUERY is missing; `reread sql --schema` shows what can be asked")
-    config = options.make_config(args)
-    with open_archive(args, config) as archive:
+    with open_archive(args) as archive:
         columns, rows = archive.sql(args.query)
     if args.csv:
         options.print_text(_csv(columns, rows))
     else:
-        options.show_answer(
-            args,
-            config,
-            lambda: views.session_list.rows_document(columns, rows),
-            lambda view: table_lines(columns, rows, view),
+        args.print_answer(
+            lambda: views.session_list.rows_document(columns, rows), lambda view: table_lines(columns, rows, view)
         )
-    return 0
 
 
 def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

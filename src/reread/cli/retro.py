@@ -14,7 +14,7 @@ from reread.errors import BadInput
 
 from . import options
 from .options import is_agreed
-from .session_source import ProgressBar, open_archive, query_archive
+from .session_source import ProgressBar, open_archive, query_archive, without_needless_sources
 from .streams import tell_lines
 
 TYPE_CHECKING = False
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from reread import loading
     from reread.archive import Archive, Retro
+    from reread.archive.filters import Filter
     from reread.cli import ask_claude
     from reread.client_settings import Applied
     from reread.config import Config
@@ -63,29 +64,24 @@ what repeats across sessions, and what to change: suggestions with a ready draft
         "a file, an id or the start of one, @last; or `apply N`, `dismiss N`, `undo N`: use suggestion N, never show it"
         " again, or take an applied one out again"
     )
-    made.add_argument("session", nargs="?", metavar="SESSION", help=about)
+    made.word("[SESSION]", about)
     about = "with `apply` and `dismiss`: the number that --suggestions shows; with `undo` that of what was applied"
     made.add_argument("number", nargs="?", metavar="N", help=about)
     about = "with `apply` or --ask-claude: do not ask; `apply` with --json changes nothing without it"
-    made.add_argument("--yes", action="store_true", help=about)
-    made.add_argument(
-        "--kind",
+    made.flag("--yes", about)
+    made.option(
+        "--kind KIND",
+        "only moments of this kind, such as correction or tool_error; repeatable; `--help` explains all kinds",
         action="append",
-        metavar="KIND",
-        help="only moments of this kind, such as correction or tool_error; repeatable; `--help` explains all kinds",
     )
-    made.add_argument(
-        "--by", metavar="ORDER", default="hurt", help="sort by time, cost, count, or hurt (default: all three combined)"
-    )
-    made.add_argument("--agents", action="store_true", help="include moments of subagents")
-    made.add_argument(
-        "--min-confidence", type=_share, metavar="N", help="only moments at least this certain, 0 to 1 (default 0.5)"
-    )
-    made.add_argument("--suggestions", action="store_true", help="print suggestions only")
+    made.option("--by ORDER", "sort by time, cost, count, or hurt (default: all three combined)", default="hurt")
+    made.flag("--agents", "include moments of subagents")
+    made.option("--min-confidence N", "only moments at least this certain, 0 to 1 (default 0.5)", type=_share)
+    made.flag("--suggestions", "print suggestions only")
     about = "ask about the five least sure guesses: y, n, or Enter to skip; with --ask-claude your own client is asked"
-    made.add_argument("--doubtful", action="store_true", help=about)
-    made.add_argument("--all", action="store_true", help="with `--since last`: the whole report, not one screen")
-    made.add_argument("--format", choices=FORMS, default="text", help="output format (default: text)")
+    made.flag("--doubtful", about)
+    made.flag("--all", "with `--since last`: the whole report, not one screen")
+    made.option("--format", "output format (default: text)", choices=FORMS, default="text")
     labels = made.add_argument_group("false finds")
     labels.add_argument(
         "--wrong", metavar="UUID", help="mark the moment at this record as a false find; it is left out from then on"
@@ -109,55 +105,58 @@ def _share(text: str) -> float:
     return share
 
 
-def run_retro(arguments: list[str]) -> int:
+def run_retro(arguments: list[str]) -> None:
     args = retro_parser().parse_args(arguments)
-    config = options.make_config(args)
     if args.wrong is not None or args.right is not None:
-        _label(args, config)
-        return 0
+        _label(args)
+        return
     is_look = args.since == _LAST
     args.since = None if is_look else args.since
-    filters = options.make_filter(args, config)
     action, number = _action(args)
     path = options.as_path(args.session) if args.session is not None else None
-    with query_archive(args, config, [] if path is None else [path]) as archive:
-        if archive.inner.known_sources() <= {str(source) for source in archive.sources}:
-            filters = filters._replace(sources=())  # the archive has nothing else
+    filters = options.make_filter(args)
+    with query_archive(args, [] if path is None else [path]) as archive:
         if is_look:
-            filters = filters._replace(since=_since(archive, config))
-        with closing(ProgressBar()) as progress:
-            found = archive.friction.retro(
-                filters,
-                args.session if path is None else _only_session(archive, path),
-                kinds=args.kind,
-                with_agents=args.agents,
-                least_confidence=args.min_confidence,
-                with_wrong=args.include_wrong,
-                by=args.by,
-                timezone=config.timezone,
-                report=progress,
-            )
+            filters = filters._replace(since=_since(archive, args.config))
+        session = args.session if path is None else _only_session(archive, path)
+        found = _found(args, archive, without_needless_sources(filters, archive), session)
         if number is not None:
-            return _act(args, config, archive, action or "", _numbered(archive, found, action, number))
-        is_one_screen = is_look and not (args.all or args.json)
-        (_ask_doubtful if args.doubtful else _look if is_one_screen else _show)(args, config, archive, found)
-    return 0
+            _act(args, archive, action or "", _numbered(archive, found, action, number))
+        elif args.doubtful:
+            _ask_doubtful(args, archive, found)
+        elif is_look and not (args.all or args.json):
+            _look(args, archive, found)
+        else:
+            _show(args, archive, found)
 
 
-def _show(args: argparse.Namespace, config: Config, archive: Archive, found: Retro) -> None:
+def _found(args: options.Options, archive: Archive, filters: Filter, session: str | None) -> Retro:
+    with closing(ProgressBar()) as progress:
+        return archive.friction.retro(
+            filters,
+            session,
+            kinds=args.kind,
+            with_agents=args.agents,
+            least_confidence=args.min_confidence,
+            with_wrong=args.include_wrong,
+            by=args.by,
+            timezone=args.config.timezone,
+            report=progress,
+        )
+
+
+def _show(args: options.Options, archive: Archive, found: Retro) -> None:
     """The whole report, with what the person's client says of it if that was asked for."""
     answer = (
-        _ask_about(args, config, archive, found)
+        _ask_about(args, archive, found)
         if args.ask_claude
-        else archives.model_answers.kept(config.home, "retro", _subject(args, config, found))
+        else archives.model_answers.kept(args.config.home, "retro", _subject(args, found))
     )
     if args.ask_claude and answer is None:
         return
     lines = views.retro_report.markdown_lines if args.format == "markdown" else views.retro_report.retro_lines
     asked = {"asked_claude": None if answer is None else views.summary.asked_document(answer)}
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: {**views.retro_report.retro_document(found, args.limit, only_suggestions=args.suggestions), **asked},
         lambda view: chain(
             lines(found, view, args.limit, only_suggestions=args.suggestions),
@@ -173,22 +172,24 @@ def _only_session(archive: Archive, path: Path) -> str:
     return "@last"
 
 
-def _subject(args: argparse.Namespace, config: Config, found: Retro) -> str:
+def _subject(args: options.Options, found: Retro) -> str:
     """The key under which the answer is kept: the period and the filters."""
     narrowed = [f"{name}={getattr(args, name)}" for name in ("project", "kind", "model", "machine", "tagged")]
-    title = views.retro_report.title(found, options.make_view(config))
+    title = views.retro_report.title(found, options.make_view(args.config))
     return " ".join([title, *(each for each in narrowed if not each.endswith("=None"))])
 
 
-def _ask_doubtful(args: argparse.Namespace, config: Config, archive: Archive, found: Retro) -> None:
+def _ask_doubtful(args: options.Options, archive: Archive, found: Retro) -> None:
     """Asks about the least sure guesses; each is asked about once."""
-    doubtful, view = archive.friction.doubtful(found), options.make_view(config)
+    doubtful, view = archive.friction.doubtful(found), options.make_view(args.config)
     lines = [views.retro_report.doubtful_text(each, view) for each in doubtful]
     if not doubtful:
         options.print_lines(["no guess that was not asked about yet"])
     elif args.ask_claude:
-        evidence = _evidence(config, archive, found, "doubtful", [f"{n}. {line}" for n, line in enumerate(lines, 1)])
-        answer = ask_claude.ask(args, config, evidence, archive.prices)
+        evidence = _evidence(
+            args.config, archive, found, "doubtful", [f"{n}. {line}" for n, line in enumerate(lines, 1)]
+        )
+        answer = ask_claude.ask(args, evidence, archive.prices)
         said = dict(_YES_OR_NO.findall(answer.text)) if answer is not None else {}
         for number, (each, line) in enumerate(zip(doubtful, lines, strict=True), 1):
             if word := said.get(str(number), "").lower():
@@ -220,12 +221,10 @@ def _evidence(
     )
 
 
-def _ask_about(
-    args: argparse.Namespace, config: Config, archive: Archive, found: Retro
-) -> archives.model_answers.ModelAnswer | None:
-    lines = views.retro_report.evidence_lines(found, options.make_view(config))
-    evidence = _evidence(config, archive, found, "retro", lines)._replace(subject=_subject(args, config, found))
-    return ask_claude.ask(args, config, evidence, archive.prices)
+def _ask_about(args: options.Options, archive: Archive, found: Retro) -> archives.model_answers.ModelAnswer | None:
+    lines = views.retro_report.evidence_lines(found, options.make_view(args.config))
+    evidence = _evidence(args.config, archive, found, "retro", lines)._replace(subject=_subject(args, found))
+    return ask_claude.ask(args, evidence, archive.prices)
 
 
 _LAST = "last"
@@ -238,11 +237,11 @@ def _since(archive: Archive, config: Config) -> datetime:
     return last[0] if last is not None else config.now - _A_WEEK
 
 
-def _look(args: argparse.Namespace, config: Config, archive: Archive, found: Retro) -> None:
+def _look(args: options.Options, archive: Archive, found: Retro) -> None:
     """One screen, and the time of the look is remembered."""
     last = archive.friction.last_look()
-    whole = archive.friction.retro(options.make_filter(args, config), timezone=config.timezone)
-    view = options.make_view(config)
+    whole = archive.friction.retro(options.make_filter(args), timezone=args.config.timezone)
+    view = options.make_view(args.config)
     news = views.retro_news.News(found, whole, last[1] if last else None)
     is_markdown = args.format == "markdown"
     options.print_lines((views.retro_news.news_markdown if is_markdown else views.retro_news.news_lines)(news, view))
@@ -252,7 +251,7 @@ def _look(args: argparse.Namespace, config: Config, archive: Archive, found: Ret
 _APPLY, _DISMISS, _UNDO = "apply", "dismiss", "undo"
 
 
-def _action(args: argparse.Namespace) -> tuple[str | None, int | None]:
+def _action(args: options.Options) -> tuple[str | None, int | None]:
     """What is to be done with which suggestion: `apply`, `dismiss` and `undo` stand in the place of a
     session."""
     action = args.session
@@ -275,25 +274,23 @@ def _numbered(archive: Archive, found: Retro, action: str | None, number: int) -
     return listed[number - 1]
 
 
-def _act(
-    args: argparse.Namespace, config: Config, archive: Archive, action: str, each: Suggestion | AppliedDraft
-) -> int:
+def _act(args: options.Options, archive: Archive, action: str, each: Suggestion | AppliedDraft) -> None:
     """Leaves a draft out from now on; or shows the change that a draft or taking it out again makes, and writes it if
     the person agrees; with --json, if --yes says so."""
     friction = archive.friction
     if isinstance(each, friction_wishes.AppliedDraft):
-        return _change(args, config, friction.undoing(each), friction.undo)
-    if action == _APPLY:
-        return _change(args, config, friction.planned(each), friction.apply)
-    friction.dismiss(each)
-    document = {"schema": "reread.dismissed/1", "key": each.key, "title": each.title}
-    options.show_answer(args, config, lambda: document, lambda _: [f"left out from now on: {each.title}"])
-    return 0
+        _change(args, friction.undoing(each), friction.undo)
+    elif action == _APPLY:
+        _change(args, friction.planned(each), friction.apply)
+    else:
+        friction.dismiss(each)
+        document = {"schema": "reread.dismissed/1", "key": each.key, "title": each.title}
+        args.print_answer(lambda: document, lambda _: [f"left out from now on: {each.title}"])
 
 
-def _change(args: argparse.Namespace, config: Config, plan: Applied, write: Callable[[Applied], None]) -> int:
+def _change(args: options.Options, plan: Applied, write: Callable[[Applied], None]) -> None:
     if not args.json:
-        options.print_lines(views.retro_report.applied_lines(plan.diff(), options.make_view(config)))
+        options.print_lines(views.retro_report.applied_lines(plan.diff(), options.make_view(args.config)))
     is_wanted = args.yes or (not args.json and is_agreed("Make this change?"))
     if is_wanted:
         write(plan)
@@ -305,24 +302,21 @@ def _change(args: argparse.Namespace, config: Config, plan: Applied, write: Call
     else:
         lines = [f"wrote {plan.file.path}", *([f"before it: {backup}"] if backup else [])]
         options.print_lines(lines if is_wanted else ["nothing was changed"])
-    return 0
 
 
-def _label(args: argparse.Namespace, config: Config) -> None:
+def _label(args: options.Options) -> None:
     if args.wrong is not None and args.right is not None:
         raise BadInput("--wrong and --right contradict each other; use one at a time")
     if args.session is not None or (args.kind and len(args.kind) > 1):
         raise BadInput("--wrong and --right take one line, and at most one --kind")
     kind = args.kind[0] if args.kind else None
     is_wrong = args.wrong is not None
-    with open_archive(args, config) as archive:
+    with open_archive(args) as archive:
         named = (
             archive.friction.mark_wrong(args.wrong, kind) if is_wrong else archive.friction.mark_right(args.right, kind)
         )
     kinds = (named.kind,) if named.kind is not None else named.kinds
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: views.retro_report.labelled_document(named.uuid, kinds, named.session, is_wrong=is_wrong),
         lambda view: views.retro_report.labelled_lines(named.uuid, kinds, named.session, view, is_wrong=is_wrong),
     )

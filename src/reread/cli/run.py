@@ -49,37 +49,32 @@ Exit codes: 0 success, 1 the result is an error, 2 the client could not be start
 
 def run_parser() -> options.Parser:
     made = options.make_parser("run", ABOUT, RUN_EXAMPLES, syncs=False, is_stream=True)
-    made.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt; - or none reads standard input")
-    made.add_argument("-i", "--interactive", action="store_true", help="ask for more prompts until Ctrl-D; /help there")
-    made.add_argument("--claude", metavar="PATH", help="the client to run (default: `claude` on PATH)")
-    made.add_argument(
+    made.word("[PROMPT]", "the prompt; - or none reads standard input")
+    made.flag("-i --interactive", "ask for more prompts until Ctrl-D; /help there")
+    made.option("--claude PATH", "the client to run (default: `claude` on PATH)")
+    made.option(
         "--permission",
+        "how to answer permission requests (default: ask)",
         choices=("ask", "allow", "deny"),
         default="ask",
-        help="how to answer permission requests (default: ask)",
     )
-    made.add_argument(
-        "--allow",
+    made.option(
+        "--allow RULE",
+        "let through what a rule matches, such as Read or 'Bash(git log:*)'; repeatable; `show` tells which",
         action="append",
         default=[],
-        metavar="RULE",
-        help="let through what a rule matches, such as Read or 'Bash(git log:*)'; repeatable; `show` tells which",
     )
-    made.add_argument("--max-cost", type=_dollars, metavar="DOLLARS", help="ask, or stop, when the run has cost it")
-    made.add_argument("--permission-mode", metavar="MODE", help="the client's permission mode: plan, acceptEdits, ...")
-    made.add_argument("--model", metavar="NAME", help="model, such as opus or sonnet")
-    made.add_argument("--max-thinking-tokens", type=_count, metavar="N", help="thinking budget; 0 for none")
-    made.add_argument("--resume", metavar="SESSION", help="resume a session: an id or the start of one, @last")
-    made.add_argument(
-        "--continue", action="store_true", dest="continue_last", help="resume the newest session of this folder"
-    )
-    made.add_argument("--fork", action="store_true", help="resume under a new id, leaving the old session unchanged")
-    made.add_argument("--cwd", metavar="DIR", help="working directory of the client")
-    made.add_argument(
-        "--image", action="append", default=[], metavar="FILE", help="attach an image to PROMPT; repeatable"
-    )
-    made.add_argument("--no-capture", action="store_true", help="do not record the run")
-    made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
+    made.option("--max-cost DOLLARS", "ask, or stop, when the run has cost it", type=_dollars)
+    made.option("--permission-mode MODE", "the client's permission mode: plan, acceptEdits, ...")
+    made.option("--model NAME", "model, such as opus or sonnet")
+    made.option("--max-thinking-tokens N", "thinking budget; 0 for none", type=_count)
+    made.option("--resume SESSION", "resume a session: an id or the start of one, @last")
+    made.flag("--continue", "resume the newest session of this folder", dest="continue_last")
+    made.flag("--fork", "resume under a new id, leaving the old session unchanged")
+    made.option("--cwd DIR", "working directory of the client")
+    made.option("--image FILE", "attach an image to PROMPT; repeatable", action="append", default=[])
+    made.flag("--no-capture", "do not record the run")
+    made.option("--thinking", "show thinking", action=argparse.BooleanOptionalAction, default=True)
     return made
 
 
@@ -99,7 +94,6 @@ def _count(text: str) -> int:
 def run_run(arguments: list[str]) -> int:
     ours, theirs = _divided(arguments)
     args = run_parser().parse_args(ours)
-    config = options.make_config(args)
     if args.resume and args.continue_last:
         raise BadInput("--resume and --continue both say where to go on; give one of them")
     if args.fork and not (args.resume or args.continue_last):
@@ -109,12 +103,12 @@ def run_run(arguments: list[str]) -> int:
     if prompt is not None and not prompt.strip():
         raise BadInput("no prompt: give one as an argument or on standard input")
     if args.resume:
-        _find_session(args, config)
+        _find_session(args)
     if not args.no_capture:
-        refuse_foreign(config.home)
-    code = run_loop.talk(args, config, prompt, theirs, can_answer=not is_from_stdin)
+        refuse_foreign(args.config.home)
+    code = run_loop.talk(args, prompt, theirs, can_answer=not is_from_stdin)
     if not args.no_sync:
-        import_run(config)
+        import_run(args.config)
     return code
 
 
@@ -126,9 +120,9 @@ def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:end], arguments[end + 1 :]
 
 
-def _find_session(args: argparse.Namespace, config: Config) -> None:
+def _find_session(args: options.Options) -> None:
     """Finds the full id of the session to resume, and its folder: the client finds the session only from there."""
-    with unsynced_archive(config) as archive:
+    with unsynced_archive(args.config) as archive:
         if not args.no_sync:
             freshen(archive)
         stored = archive.find(args.resume)
@@ -169,26 +163,24 @@ def live_parser() -> options.Parser:
     made.add_argument(
         "session", nargs="?", metavar="SESSION|-", help="a file, an id or the start of one, @last; - for standard input"
     )
-    made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
-    made.add_argument(
-        "--notify", action="store_true", help="ring the bell, and notify, when a session waits for you or is done"
-    )
+    made.option("--thinking", "show thinking", action=argparse.BooleanOptionalAction, default=True)
+    made.flag("--notify", "ring the bell, and notify, when a session waits for you or is done")
     return made
 
 
-def run_live(arguments: list[str]) -> int:
+def run_live(arguments: list[str]) -> int | None:
     args = live_parser().parse_args(arguments)
-    config = options.make_config(args)
     if args.session == "-":
         if args.notify:
             raise BadInput("--notify needs sessions on disk; it does not go with -")
-        return _read_stream(args, config)
-    return event_printer.follow_running(args, config)
+        return _read_stream(args)
+    event_printer.follow_running(args)
+    return None
 
 
-def _read_stream(args: argparse.Namespace, config: Config) -> int:
+def _read_stream(args: options.Options) -> int:
     """Shows standard input until it ends; the exit code is that of the last result."""
-    stream, printer = protocol.Stream(), event_printer.EventPrinter(args, config)
+    stream, printer = protocol.Stream(), event_printer.EventPrinter(args)
     has_failed = False
 
     def show(events: list[live_events.Event]) -> None:

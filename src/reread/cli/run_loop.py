@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import sys
@@ -14,7 +13,6 @@ from typing import Any
 
 from reread import archive as archives
 from reread.billing import load_prices
-from reread.config import Config
 from reread.errors import BadInput, ClientError, ClientRefused
 from reread.features.edits.patches import is_edit
 from reread.live.client import Client, Policy, by_policy
@@ -30,47 +28,38 @@ from .answerers import Answerer, ProgramAnswerer, TerminalAnswerer
 from .event_printer import EventPrinter
 from .keyboard import Interrupts, Keyboard, typed_line
 from .main import EXIT_INTERRUPTED, EXIT_USAGE
+from .options import Options
 from .prompt_reader import PROMPT, Completion, PromptHistory, PromptReader
 from .status_bar import StatusBar, TurnDisplay
 from .streams import tell
 
 
-def talk(
-    args: argparse.Namespace, config: Config, prompt: str | None, arguments: Sequence[str], *, can_answer: bool
-) -> int:
+def talk(args: Options, prompt: str | None, arguments: Sequence[str], *, can_answer: bool) -> int:
     """Runs the client and returns the exit code. `can_answer`: standard input was not read for the prompt."""
-    return asyncio.run(_Run(args, config, prompt, arguments, can_answer=can_answer).to_its_end())
+    return asyncio.run(_Run(args, prompt, arguments, can_answer=can_answer).to_its_end())
 
 
 class _Run:
-    def __init__(
-        self,
-        args: argparse.Namespace,
-        config: Config,
-        prompt: str | None,
-        arguments: Sequence[str],
-        *,
-        can_answer: bool,
-    ) -> None:
+    def __init__(self, args: Options, prompt: str | None, arguments: Sequence[str], *, can_answer: bool) -> None:
         self._given = args
         self._prompt = prompt
         self._can_answer = can_answer
         self._is_interactive: bool = args.interactive or prompt is None
         if self._is_interactive and not sys.stdin.isatty():
             raise BadInput("--interactive needs a terminal")
-        self._printer = EventPrinter(args, config)
+        self._printer = EventPrinter(args)
         self._keyboard = Keyboard()
         self._rules = tuple(map(AllowRule.parse, args.allow))
-        meter = CostMeter(load_prices(config.prices))
-        self._gate = CostGate(meter, _limits(args, config), self._may_exceed)
+        meter = CostMeter(load_prices(args.config.prices))
+        self._gate = CostGate(meter, _limits(args), self._may_exceed)
         self._status = RunStatus()
         style, put = self._printer.screen.view.style, self._printer.put
-        can_draw = config.can_redraw and sys.stdin.isatty() and not args.jsonl
+        can_draw = args.config.can_redraw and sys.stdin.isatty() and not args.jsonl
         bar = StatusBar(put, _ROWS_BELOW, is_possible=can_draw)
         self._display = TurnDisplay(bar, self._status, meter, style)
         self._keyboard.on_stop = bar.close
         self._folder = Path(args.cwd or Path.cwd())
-        self._history = PromptHistory(None if args.no_capture else config.home / "run-history")
+        self._history = PromptHistory(None if args.no_capture else args.config.home / "run-history")
         self._reader: PromptReader | None = None
         self._last_key = 0.0
         self._can_edit = can_draw and self._is_interactive and self._keyboard.can_edit
@@ -88,7 +77,7 @@ class _Run:
             fork=args.fork,
             continue_last=args.continue_last,
             arguments=arguments,
-            capture=None if args.no_capture else config.home / "wire",
+            capture=None if args.no_capture else args.config.home / "wire",
             hooks=self._gate.hooks,
         )
 
@@ -281,9 +270,9 @@ class _Run:
             self._printer.note(f"reread show {talk.session}", "dim")
 
 
-def _limits(args: argparse.Namespace, config: Config) -> list[CostLimit]:
-    now = int(config.now.timestamp() * 1000)
-    found = archives.status.budgets(str(config.home), now)
+def _limits(args: Options) -> list[CostLimit]:
+    now = int(args.config.now.timestamp() * 1000)
+    found = archives.status.budgets(str(args.config.home), now)
     own = [CostLimit("the run's limit", args.max_cost)] if args.max_cost is not None else []
     return [*own, *(CostLimit(each.name, each.limit, each.spent) for each in found)]
 

@@ -55,33 +55,29 @@ _HIGHEST_PORT = 65_535
 
 def serve_parser() -> options.Parser:
     made = options.make_parser("serve", ABOUT, SERVE_EXAMPLES, syncs=False, has_json=False)
-    made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)")
-    made.add_argument("--lan", action="store_true", help="listen on the local network and print a QR code")
-    made.add_argument(
-        "--port", type=_port, metavar="N", help="port to listen on (default 7383, or the next free one; 0: any)"
-    )
-    made.add_argument("--new-token", action="store_true", help="create a new token; old links ask for it")
-    made.add_argument("--no-browser", action="store_true", help="print the address only")
-    made.add_argument("--claude", metavar="PATH", help="the client to run (default: `claude` on PATH)")
-    made.add_argument(
+    made.option("--host ADDRESS", "address to listen on (default 127.0.0.1)", default="127.0.0.1")
+    made.flag("--lan", "listen on the local network and print a QR code")
+    made.option("--port N", "port to listen on (default 7383, or the next free one; 0: any)", type=_port)
+    made.flag("--new-token", "create a new token; old links ask for it")
+    made.flag("--no-browser", "print the address only")
+    made.option("--claude PATH", "the client to run (default: `claude` on PATH)")
+    made.option(
         "--allow-run",
+        "allow running clients, or not (default: only if no other machine can connect)",
         action=argparse.BooleanOptionalAction,
-        help="allow running clients, or not (default: only if no other machine can connect)",
     )
-    made.add_argument(
-        "--allow",
+    made.option(
+        "--allow RULE",
+        "what sessions that run here may do unasked, as with `reread run`; repeatable",
         action="append",
         default=[],
-        metavar="RULE",
-        help="what sessions that run here may do unasked, as with `reread run`; repeatable",
     )
     options.add_prices(made)
     return made
 
 
-def run_serve(arguments: list[str]) -> int:
+def run_serve(arguments: list[str]) -> None:
     args = serve_parser().parse_args(arguments)
-    config = options.make_config(args)
     store = options.store_of(args)
     if args.lan and args.host != "127.0.0.1":
         raise BadInput("--lan listens everywhere; it does not go with --host")
@@ -91,14 +87,15 @@ def run_serve(arguments: list[str]) -> int:
         raise BadInput(f"--host {args.host!r} is not an address")
     terminal = server.Terminal(announce=_announce_to_phone if args.lan else _announce, complain=tell_lines)
     may_run = guard.is_loopback(args.host) if args.allow_run is None else args.allow_run
-    with _settings(config) if store is None else _settings_over_store(store, config) as found:
+    with _settings(args.config) if store is None else _settings_over_store(store, args.config) as found:
         may_run = may_run and store is None
         allowed = tuple(map(rules.AllowRule.parse, args.allow))
-        settings = found._replace(claude=args.claude, may_run=may_run, captures=config.home / "wire", rules=allowed)
+        settings = found._replace(
+            claude=args.claude, may_run=may_run, captures=args.config.home / "wire", rules=allowed
+        )
         shown = server.lan_address() if args.lan else ""
         place = server.ListenAt(args.host, args.port, is_new_token=args.new_token, shown=shown)
         server.serve(settings, place, terminal, opens_browser=not args.no_browser)
-    return 0
 
 
 def session_path(stored: StoredSession) -> str:
@@ -189,16 +186,14 @@ one that runs until Ctrl-C, like `reread serve`."""
 def open_parser() -> options.Parser:
     made = options.make_parser("open", OPEN_ABOUT, OPEN_EXAMPLES, syncs=False, has_json=False)
     made.add_argument("session", metavar="SESSION[#MESSAGE]", help="an id or the start of one, @last, @2")
-    made.add_argument("--no-browser", action="store_true", help="print the address only")
+    made.flag("--no-browser", "print the address only")
     options.add_prices(made)
     return made
 
 
-def run_open(arguments: list[str]) -> int:
+def run_open(arguments: list[str]) -> None:
     args = open_parser().parse_args(arguments)
-    config = options.make_config(args)
-    open_page(config, _path(config, args.session), opens_browser=not args.no_browser)
-    return 0
+    open_page(args.config, _path(args.config, args.session), opens_browser=not args.no_browser)
 
 
 def _path(config: Config, named: str) -> str:

@@ -6,7 +6,6 @@ looking into a folder must not silently import it.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -25,7 +24,8 @@ from .streams import is_closed_pipe, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
+    from collections.abc import Callable
+    from typing import TextIO, TypeVar
 
     from reread import billing, loading
     from reread.archive import Archive, Listed, Progress, StoredSession, SyncResult
@@ -34,21 +34,23 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.features.edits.history import ReadBackup
     from reread.sessions import Session
+
+    Answer = TypeVar("Answer")
 else:
     billing = lazy.module("reread.billing")
     loading = lazy.module("reread.loading")
 
 
 @contextmanager
-def open_archive(args: argparse.Namespace, config: Config, *, only_reads: bool = False) -> Iterator[Archive]:
+def open_archive(args: options.Options, *, only_reads: bool = False) -> Iterator[Archive]:
     """The archive, after importing what changed in the sources unless `--no-sync`.
 
     With `only_reads`, a temporary archive of the sources is used if there is none and none can be made.
     """
-    with readable_archive(config) if only_reads else unsynced_archive(config) as archive:
-        if not args.no_sync and archive.home == config.home:
+    with readable_archive(args.config) if only_reads else unsynced_archive(args.config) as archive:
+        if not args.no_sync and archive.home == args.config.home:
             freshen(archive)
-        refuse_nothing(archive, config)
+        refuse_nothing(archive, args.config)
         warn_incomplete(archive)
         yield archive
 
@@ -129,12 +131,10 @@ def temporary_archive(config: Config, sources: Sequence[Path]) -> Iterator[archi
 
 
 @contextmanager
-def query_archive(args: argparse.Namespace, config: Config, files: Sequence[Path] = ()) -> Iterator[Archive]:
+def query_archive(args: options.Options, files: Sequence[Path] = ()) -> Iterator[Archive]:
     """The archive, or a temporary one of the named files or of sources that are read straight."""
-    looked_into = files or (config.sources if is_straight(config) else ())
-    with (
-        temporary_archive(config, looked_into) if looked_into else open_archive(args, config, only_reads=True) as found
-    ):
+    looked_into = files or (args.config.sources if is_straight(args.config) else ())
+    with temporary_archive(args.config, looked_into) if looked_into else open_archive(args, only_reads=True) as found:
         yield found
 
 
@@ -227,21 +227,23 @@ class Opened:
 
 
 @contextmanager
-def open_session(args: argparse.Namespace, config: Config) -> Iterator[Opened]:
+def open_session(args: options.Options) -> Iterator[Opened]:
     """A session by path, id, beginning of an id, `@last` or `@2`. Tool outputs can be read only while this is open."""
     path = options.as_path(args.session)
     if path is not None:
-        session = loading.load(path, billing.load_prices(config.prices))
+        session = loading.load(path, billing.load_prices(args.config.prices))
         if session.records and all(record.type is None for record in session.records):
             raise SourceError(path, "is no session: not one of its lines is a record of Claude Code")
         yield Opened(session, None)
         return
-    if is_straight(config):
-        yield Opened(options.open_tree(config, billing.load_prices(config.prices)).session(args.session), None)
+    if is_straight(args.config):
+        yield Opened(
+            options.open_tree(args.config, billing.load_prices(args.config.prices)).session(args.session), None
+        )
         return
-    with open_archive(args, config, only_reads=True) as archive:
+    with open_archive(args, only_reads=True) as archive:
         found = find(archive, args.session)
-        kept = archive.inner.listed(found, cleanup_days_of(config)) if args.json else None
+        kept = archive.inner.listed(found, cleanup_days_of(args.config)) if args.json else None
         yield Opened(archive.session(found), kept, archive)
 
 
@@ -256,30 +258,24 @@ def find(archive: Archive, name: str) -> StoredSession:
 
 
 @contextmanager
-def open_rows(args: argparse.Namespace, config: Config) -> Iterator[Archive | None]:
-    """The archive, if the command is about many sessions and the archive's rows can answer; else None."""
-    if args.session is not None or is_straight(config):
-        yield None
-    else:
-        with open_archive(args, config, only_reads=True) as archive:
-            yield archive
-
-
-@contextmanager
-def open_sessions(
-    args: argparse.Namespace, config: Config, filters: Filter
-) -> Iterator[tuple[Iterable[Session], list[SourceError], Filter]]:
-    """One session, or all that may match, oldest first; a list that fills with errors of reading; and the filter, with
-    the archive's moved folders added."""
+def rows_or_sessions(
+    args: options.Options,
+    filters: Filter,
+    of_rows: Callable[[Archive], Answer],
+    of_sessions: Callable[[Iterable[Session], Filter], Answer],
+) -> Iterator[Answer]:
+    """An answer about many sessions, made of the archive's rows; about one, or about sources that are read straight,
+    made of sessions, with the archive's moved folders in the filter."""
     if args.session is not None:
-        with open_session(args, config) as opened:
-            yield [opened.session], [], knowing(filters, opened.archive)
-    elif is_straight(config):
-        tree = options.open_tree(config)
-        yield tree.oldest_first(), tree.problems, filters
+        with open_session(args) as opened:
+            yield of_sessions([opened.session], knowing(filters, opened.archive))
+    elif is_straight(args.config):
+        tree = options.open_tree(args.config)
+        yield of_sessions(tree.oldest_first(), filters)
+        options.warn(tree.problems)
     else:
-        with open_archive(args, config, only_reads=True) as archive:
-            yield archive.read_all(archives.window_of(filters)), [], knowing(filters, archive)
+        with open_archive(args, only_reads=True) as archive:
+            yield of_rows(archive)
 
 
 def without_needless_sources(filters: Filter, archive: Archive) -> Filter:

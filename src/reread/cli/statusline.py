@@ -44,15 +44,13 @@ def statusline_parser() -> options.Parser:
         formatter_class=options.Help,
         allow_abbrev=False,
     )
-    made.add_argument(
-        "--home", metavar="DIR", help="archive folder (default: REREAD_HOME, or the platform's data folder)"
-    )
+    made.option("--home DIR", "archive folder (default: REREAD_HOME, or the platform's data folder)")
     fields = ", ".join(f"{{{name}}}" for name in PARTS)
-    made.add_argument("--format", metavar="TEXT", help=f"your own line; may contain {fields}")
+    made.option("--format TEXT", f"your own line; may contain {fields}")
     return made
 
 
-def run_statusline(arguments: list[str]) -> int:
+def run_statusline(arguments: list[str]) -> None:
     home, template = _home_and_format(arguments)
     from reread.archive.status import spent
     from reread.records.client_input import read_status_line
@@ -65,7 +63,6 @@ def run_statusline(arguments: list[str]) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8")  # Claude Code reads UTF-8, whatever the Windows console uses
     sys.stdout.write(f"{shown}\n")
-    return 0
 
 
 def _home_and_format(arguments: list[str]) -> tuple[str | None, str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from contextlib import closing
 
@@ -29,23 +28,21 @@ def sync_parser() -> options.Parser:
         "Import new and changed transcripts, with subagents, tool results and backups, into the archive and keep them."
     )
     made = options.make_parser("sync", about, SYNC_EXAMPLES, syncs=False)
-    made.add_argument("--watch", action="store_true", help="keep importing until Ctrl-C")
-    made.add_argument("--full", action="store_true", help="read everything again, even if unchanged")
+    made.flag("--watch", "keep importing until Ctrl-C")
+    made.flag("--full", "read everything again, even if unchanged")
     return made
 
 
-def run_sync(arguments: list[str]) -> int:
+def run_sync(arguments: list[str]) -> None:
     args = sync_parser().parse_args(arguments)
-    config = options.make_config(args)
-    options.refuse_no_sources(config)
-    with unsynced_archive(config, to_import=True) as archive:
+    options.refuse_no_sources(args.config)
+    with unsynced_archive(args.config, to_import=True) as archive:
         result = _sync(archive, is_full=args.full)
         _print_result(result, args)
         if result.files:
-            _tell_beside(config)
+            _tell_beside(args.config)
         if args.watch:
             _watch(archive, args)
-    return 0
 
 
 def _tell_beside(config: Config) -> None:
@@ -60,7 +57,7 @@ def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
         return archive.sync(progress, full=is_full)
 
 
-def _watch(archive: Archive, args: argparse.Namespace) -> None:
+def _watch(archive: Archive, args: options.Options) -> None:
     """Reports every sync that imported something, and every problem once, until Ctrl-C."""
     reported: set[str] = set()
     for result in archive.watch():
@@ -71,7 +68,7 @@ def _watch(archive: Archive, args: argparse.Namespace) -> None:
             _print_result(result, args)
 
 
-def _print_result(result: SyncResult, args: argparse.Namespace) -> None:
+def _print_result(result: SyncResult, args: options.Options) -> None:
     if args.json:
         _print_document(result, is_one_line=args.watch)
     else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import shutil
 import signal
 import tempfile
@@ -21,13 +19,13 @@ from reread.errors import BadInput, UnknownSession, printable
 from reread.views.numbers import count, size
 
 from . import options
+from .actions import Action, CommandWithActions
 from .streams import tell
 
 if TYPE_CHECKING:
     from reread import billing, exchange
     from reread.archive.filters import Filter
     from reread.archive.usage_report import UsageReport
-    from reread.config import Config
     from reread.live import transport
     from reread.team import questions
     from reread.team import store as stores
@@ -51,142 +49,68 @@ TEAM_EXAMPLES = """\
   reread push postgresql://ann@db.example/team          what each person does
   reread --store postgresql://ann@db.example/team usage person
   reread team retain 180d"""
-ABOUT = {
-    "init": "create or update tables, roles and prices in a database; asks first",
-    "status": "show what the store holds, who pushed when, and which teams you are in",
-    "members": "list who is in which team and who sees its text",
-    "grant": "add a database role to a team; creates the role if needed",
-    "revoke": "remove a role from a team",
-    "assign": "assign projects that match a pattern to a team",
-    "person": "rename, transfer, remove or export a person",
-    "retain": "set how many days text, or the ledger, is kept",
-    "forget": "remove a session for good; no later push brings it back",
-    "verify": "recount and reprice everything and compare; exit with 1 on a difference",
-    "audit": "list who read whose text",
-}
 EXIT_DIFFERENCE = 1
 _STORES = ("postgresql://", "postgres://")
 
 
-def team_parser() -> options.Parser:
-    about = "Set up and manage a team store on PostgreSQL; see docs/team.md."
-    return options.make_group_parser("team", about, TEAM_EXAMPLES, ABOUT, syncs=False)
-
-
-def run_team(arguments: list[str]) -> int:
-    named = options.chosen_action(arguments, ABOUT, team_parser, _STORES)
-    if named is None:
-        return 0
-    action, rest = named
-    made = options.make_parser(f"team {action}", f"{ABOUT[action].capitalize()}.", _EXAMPLES[action], syncs=False)
-    for name, about in _VALUES.get(action, {}).items():
-        made.add_argument(name.lower(), metavar=name, help=about, nargs="?" if name == "OTHER" else None)
-    for option, about in _OPTIONS.get(action, {}).items():
-        made.add_argument(option, action="store_true", help=about)
-    if action == "status":
-        made.add_argument(
-            "--late", metavar="DAYS", help="exit with 1 if somebody has not pushed for so long, or failed"
-        )
-    if action == "init":
-        about = "the database, as postgresql://user@host/database (default: REREAD_STORE, or the last one used)"
-        made.add_argument("url", nargs="?", metavar="URL", help=about)
-        options.add_prices(made)
+def run_team(arguments: list[str]) -> int | None:
+    """The address of a store may also stand alone, anywhere."""
     urls = [
-        word for place, word in enumerate(rest) if word.startswith(_STORES) and rest[place - 1 : place] != ["--store"]
+        word
+        for before, word in zip(["", *arguments], arguments, strict=False)
+        if word.startswith(_STORES) and before != "--store"
     ]
-    args = made.parse_args([word for word in rest if word not in urls])
-    if action == "init" and args.url is not None:
-        raise BadInput(f"{args.url!r} is not the address of a database; write postgresql://user@host/database")
-    config = options.make_config(args)
-    return _ACTIONS[action](args, config, _url(args, config, urls))
-
-
-_VALUES = {
-    "grant": {"ROLE": "a role of the database", "TEAM": "a name; * is every team"},
-    "revoke": {"ROLE": "a role of the database", "TEAM": "the team it leaves"},
-    "assign": {"PATTERN": "part of a project's path, or a pattern with *", "TEAM": "the team they belong to"},
-    "person": {
-        "CHANGE": "rename, transfer, remove, or export to standard output as JSON lines",
-        "NAME": "the person, as `usage person` shows them",
-        "OTHER": "the new name; for transfer, the role that has everything from now on",
-    },
-    "retain": {"DAYS": "such as 180d, or forever"},
-    "forget": {"SESSION": "its id, or the beginning of it"},
-}
-_OPTIONS = {
-    "init": {
-        "--yes": "do not ask",
-        "--dry-run": "do it, undo it, and say what it did",
-        "--print-sql": "print the statements, to run in one transaction as the owner; change nothing",
-    },
-    "status": {"--prometheus": "print it as Prometheus reads it"},
-    "person": {"--forget": "with remove: every copy, whoever pushed it, and for good", "--yes": "do not ask"},
-    "retain": {"--ledger": "the ledger as well, from before that day"},
-    "grant": {"--numbers": "sees the team's ledger, and no text of others"},
-    "forget": {"--yes": "do not ask"},
-}
-_EXAMPLES = {
-    "init": "  reread team init postgresql://owner@db.example/team --yes",
-    "status": "  reread team status --json\n  reread team status --late 7d --prometheus",
-    "person": "  reread team person rename ann anna\n  reread team person remove ann --forget",
-    "members": "  reread team members",
-    "grant": "  reread team grant ann builders\n  reread team grant finance '*' --numbers",
-    "revoke": "  reread team revoke ann builders",
-    "assign": "  reread team assign '*/shop*' builders",
-    "retain": "  reread team retain 180d",
-    "forget": "  reread team forget 3f2a",
-    "verify": "  reread team verify",
-    "audit": "  reread team audit --json",
-}
-
-
-def _url(args: argparse.Namespace, config: Config, urls: list[str]) -> str:
-    """The store: the named one, else the environment's, else that of the last `team init` or push."""
-    named = [*urls, *filter(None, [args.store])]
-    if len(named) > 1:
+    if len(urls) + sum(word.partition("=")[0] == "--store" for word in arguments) > 1:
         raise BadInput("name one store, not several")
-    known = exchange.own_store(config.home) or exchange.last_store(config.home)
-    found = named[0] if named else os.environ.get("REREAD_STORE") or known
+    rest = [word for word in arguments if word not in urls]
+    return ACTIONS.run([*rest, *(f"--store={url}" for url in urls)])
+
+
+def _url(args: options.Options) -> str:
+    """The store: the named one, else the environment's, else that of the last `team init` or push."""
+    home = args.config.home
+    found = options.store_of(args) or exchange.own_store(home) or exchange.last_store(home)
     if found is None:
         raise BadInput("say which store: `--store postgresql://host/database`, or REREAD_STORE")
     return found
 
 
-def _init(args: argparse.Namespace, config: Config, url: str) -> int:
-    prices = billing.load_prices(config.prices)
+def _init(args: options.Options) -> None:
+    if args.url is not None:
+        raise BadInput(f"{args.url!r} is not the address of a database; write postgresql://user@host/database")
+    prices, url = billing.load_prices(args.config.prices), _url(args)
     question = (
         "make or update the schema `reread` and the role `reread_member`, and close the schema `public`, in"
         f" {printable(stores.without_password(url))}?"
     )
     if not (args.yes or args.dry_run or args.print_sql) and not options.is_agreed(question):
-        return 0
+        return
     with stores.Store(url, is_new=True, tell=tell) as store:
         if args.print_sql:
             options.print_lines(stores.script(store, prices)[1].splitlines())
-            return 0
+            return
         needed = stores.initialise(store, prices, is_dry=args.dry_run)
         document = {"schema": "reread.team_init/1", "target": store.address, "price_table_date": f"{prices.as_of}"}
     lines = [f"{printable(document['target'])}: migrated to version {each.number}: {each.about}" for each in needed]
     if args.dry_run:
         lines.append("all of it works, and was undone")
     else:
-        exchange.remember_own_store(config.home, document["target"])
+        exchange.remember_own_store(args.config.home, document["target"])
         lines.append(f"{printable(document['target'])} is ready; next: `reread team grant ROLE TEAM`")
-    options.show_answer(args, config, lambda: document, lambda _: lines)
-    return 0
+    args.print_answer(lambda: document, lambda _: lines)
 
 
-def _status(args: argparse.Namespace, config: Config, url: str) -> int:
+def _status(args: options.Options) -> int:
     late = None if args.late is None else _days(args.late)
-    with stores.Store(url) as store:
+    with stores.Store(_url(args)) as store:
         found = stores.status(store)
-    behind = [] if late is None else [each for each in found.pushes if each.is_late(config.now, late)]
+    behind = [] if late is None else [each for each in found.pushes if each.is_late(args.config.now, late)]
     if args.prometheus:
         options.print_lines(_prometheus_lines(found))
     else:
         pushes = [asdict(each) | {"pushed": views.values.utc(each.pushed)} for each in found.pushes]
         document = {"schema": "reread.team_status/1", **asdict(found), "pushes": pushes}
-        options.show_answer(args, config, lambda: document, lambda _: [*_status_lines(found), *_push_lines(found)])
+        args.print_answer(lambda: document, lambda _: [*_status_lines(found), *_push_lines(found)])
     for each in behind:
         tell(f"{printable(each.person)} is late: {_last_push(each)}")
     return EXIT_DIFFERENCE if behind else 0
@@ -232,66 +156,65 @@ def _label(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _person(args: argparse.Namespace, config: Config, url: str) -> int:
+def _person(args: options.Options) -> None:
     change, name, other = args.change, args.name, args.other
     if change not in ("rename", "transfer", "remove", "export") or (other is None) == (
         change in ("rename", "transfer")
     ):
         raise BadInput("say `rename NAME NEW`, `transfer NAME ROLE`, `remove NAME` or `export NAME`")
-    with stores.Store(url, tell=tell) as store:
+    with stores.Store(_url(args), tell=tell) as store:
         if change == "export":
             for row in stores.person_rows(store, name):
                 options.print_json_line(row)
-            return 0
+            return
         question = f"remove {printable(name)} and what they pushed from {printable(store.address)} for good?"
         if change == "remove" and not args.yes and not options.is_agreed(question):
-            return 0
+            return
         moved = stores.change_person(store, change, *((args.forget, name) if change == "remove" else (name, other)))
     done = {"rename": f"is called {other} now", "transfer": f"is {other} now: {count(moved, 'session')}"}
     gone = f"is gone from the store, with {count(moved, 'session')}"
     sentence = f"{name} {done.get(change, gone)}"
-    return _show_change(args, config, sentence, change=change, person=name, other=other, sessions=moved)
+    _show_change(args, sentence, change=change, person=name, other=other, sessions=moved)
 
 
-def _members(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url) as store:
+def _members(args: options.Options) -> None:
+    with stores.Store(_url(args)) as store:
         found = stores.members(store)
     rows = [{"role": role, "team": team, "sees_text": sees} for role, team, sees in found]
     lines = [f"{team}: {role}{'' if sees else ' (numbers alone)'}" for role, team, sees in found] or ["no members yet"]
-    options.show_answer(args, config, lambda: {"schema": "reread.team_members/1", "members": rows}, lambda _: lines)
-    return 0
+    args.print_answer(lambda: {"schema": "reread.team_members/1", "members": rows}, lambda _: lines)
 
 
-def _grant(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url, tell=tell) as store:
+def _grant(args: options.Options) -> None:
+    with stores.Store(_url(args), tell=tell) as store:
         is_new = stores.grant(store, args.role, args.team, sees_text=not args.numbers)
     made = "; the role was made, without a password: `ALTER ROLE ... PASSWORD` gives it one" if is_new else ""
     sentence = f"{args.role} is in {args.team}{made}"
-    return _show_change(args, config, sentence, role=args.role, team=args.team, made_role=is_new)
+    _show_change(args, sentence, role=args.role, team=args.team, made_role=is_new)
 
 
-def _revoke(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url, tell=tell) as store:
+def _revoke(args: options.Options) -> None:
+    with stores.Store(_url(args), tell=tell) as store:
         stores.revoke(store, args.role, args.team)
     sentence = f"{args.role} is no longer in {args.team}; what was pushed stays there"
-    return _show_change(args, config, sentence, role=args.role, team=args.team)
+    _show_change(args, sentence, role=args.role, team=args.team)
 
 
-def _assign(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url, tell=tell) as store:
+def _assign(args: options.Options) -> None:
+    with stores.Store(_url(args), tell=tell) as store:
         moved = stores.assign(store, args.pattern, args.team)
     sentence = f"{args.pattern} belongs to {args.team}; {count(moved, 'session')} moved there"
-    return _show_change(args, config, sentence, pattern=args.pattern, team=args.team, moved=moved)
+    _show_change(args, sentence, pattern=args.pattern, team=args.team, moved=moved)
 
 
-def _retain(args: argparse.Namespace, config: Config, url: str) -> int:
+def _retain(args: options.Options) -> None:
     days = None if args.days == "forever" else _days(args.days)
-    with stores.Store(url, tell=tell) as store:
+    with stores.Store(_url(args), tell=tell) as store:
         gone = stores.retain(store, days, of_ledger=args.ledger)
     kept = "for ever" if days is None else f"for {count(days, 'day')}"
     stays = "" if args.ledger else "; the ledger stays"
     sentence = f"{'ledger' if args.ledger else 'text'} is kept {kept}; {count(gone, 'month')} of text went{stays}"
-    return _show_change(args, config, sentence, days=days, months_dropped=gone)
+    _show_change(args, sentence, days=days, months_dropped=gone)
 
 
 def _days(text: str) -> int:
@@ -301,31 +224,31 @@ def _days(text: str) -> int:
     return int(word)
 
 
-def _forget(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url, tell=tell) as store:
+def _forget(args: options.Options) -> None:
+    with stores.Store(_url(args), tell=tell) as store:
         named = stores.found_session(store, args.session)
         question = (
             f"remove every copy of {printable(named)} from {printable(store.address)}, ledger and text, for good?"
         )
         if not args.yes and not options.is_agreed(question):
-            return 0
+            return
         stores.forget(store, named)
-    return _show_change(args, config, f"{named} is gone from the store, and no push brings it back", session=named)
+    _show_change(args, f"{named} is gone from the store, and no push brings it back", session=named)
 
 
-def _verify(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url) as store:
-        number, wrong = stores.verify(store, billing.load_prices(config.prices))
+def _verify(args: options.Options) -> int:
+    with stores.Store(_url(args)) as store:
+        number, wrong = stores.verify(store, billing.load_prices(args.config.prices))
     sentence = (
         f"{count(number, 'response')} settled and priced again: {'all the same' if not wrong else 'these differ:'}"
     )
     document = {"schema": "reread.team_verify/1", "ok": not wrong, "responses": number, "different": wrong}
-    options.show_answer(args, config, lambda: document, lambda _: [sentence, *(f"  {key}" for key in wrong)])
+    args.print_answer(lambda: document, lambda _: [sentence, *(f"  {key}" for key in wrong)])
     return EXIT_DIFFERENCE if wrong else 0
 
 
-def _audit(args: argparse.Namespace, config: Config, url: str) -> int:
-    with stores.Store(url) as store:
+def _audit(args: options.Options) -> None:
+    with stores.Store(_url(args)) as store:
         rows = [
             {"at": views.values.utc(at), "reader": reader, "person": person, "how": how, "session": session}
             for at, reader, person, how, session in stores.audit(store, 1_000)
@@ -333,44 +256,107 @@ def _audit(args: argparse.Namespace, config: Config, url: str) -> int:
     unnoted = "others, and undid the note of whose it was"
     lines = [f"{row['at']}  {row['reader']} read text of {row['person'] or unnoted} ({row['how']})" for row in rows]
     document = {"schema": "reread.team_audit/1", "readings": rows}
-    options.show_answer(args, config, lambda: document, lambda _: lines or ["nobody has read text of others"])
-    return 0
+    args.print_answer(lambda: document, lambda _: lines or ["nobody has read text of others"])
 
 
-def _show_change(args: argparse.Namespace, config: Config, sentence: str, **fields: Any) -> int:
-    options.show_answer(args, config, lambda: {"schema": "reread.team_change/1", **fields}, lambda _: [sentence])
-    return 0
+def _show_change(args: options.Options, sentence: str, **fields: Any) -> None:
+    args.print_answer(lambda: {"schema": "reread.team_change/1", **fields}, lambda _: [sentence])
 
 
-_ACTIONS: dict[str, Callable[[argparse.Namespace, Config, str], int]] = {
-    "init": _init,
-    "status": _status,
-    "members": _members,
-    "grant": _grant,
-    "revoke": _revoke,
-    "assign": _assign,
-    "person": _person,
-    "retain": _retain,
-    "forget": _forget,
-    "verify": _verify,
-    "audit": _audit,
+_ACTIONS = {
+    "init": Action(
+        "create or update tables, roles and prices in a database; asks first",
+        "  reread team init postgresql://owner@db.example/team --yes",
+        _init,
+        {
+            "[URL]": "the database, as postgresql://user@host/database (default: REREAD_STORE, or the last one used)",
+            "--yes": "do not ask",
+            "--dry-run": "do it, undo it, and say what it did",
+            "--print-sql": "print the statements, to run in one transaction as the owner; change nothing",
+        },
+        add=options.add_prices,
+    ),
+    "status": Action(
+        "show what the store holds, who pushed when, and which teams you are in",
+        "  reread team status --json\n  reread team status --late 7d --prometheus",
+        _status,
+        {
+            "--prometheus": "print it as Prometheus reads it",
+            "--late DAYS": "exit with 1 if somebody has not pushed for so long, or failed",
+        },
+    ),
+    "members": Action("list who is in which team and who sees its text", "  reread team members", _members),
+    "grant": Action(
+        "add a database role to a team; creates the role if needed",
+        "  reread team grant ann builders\n  reread team grant finance '*' --numbers",
+        _grant,
+        {
+            "ROLE": "a role of the database",
+            "TEAM": "a name; * is every team",
+            "--numbers": "sees the team's ledger, and no text of others",
+        },
+    ),
+    "revoke": Action(
+        "remove a role from a team",
+        "  reread team revoke ann builders",
+        _revoke,
+        {"ROLE": "a role of the database", "TEAM": "the team it leaves"},
+    ),
+    "assign": Action(
+        "assign projects that match a pattern to a team",
+        "  reread team assign '*/shop*' builders",
+        _assign,
+        {"PATTERN": "part of a project's path, or a pattern with *", "TEAM": "the team they belong to"},
+    ),
+    "person": Action(
+        "rename, transfer, remove or export a person",
+        "  reread team person rename ann anna\n  reread team person remove ann --forget",
+        _person,
+        {
+            "CHANGE": "rename, transfer, remove, or export to standard output as JSON lines",
+            "NAME": "the person, as `usage person` shows them",
+            "[OTHER]": "the new name; for transfer, the role that has everything from now on",
+            "--forget": "with remove: every copy, whoever pushed it, and for good",
+            "--yes": "do not ask",
+        },
+    ),
+    "retain": Action(
+        "set how many days text, or the ledger, is kept",
+        "  reread team retain 180d",
+        _retain,
+        {"DAYS": "such as 180d, or forever", "--ledger": "the ledger as well, from before that day"},
+    ),
+    "forget": Action(
+        "remove a session for good; no later push brings it back",
+        "  reread team forget 3f2a",
+        _forget,
+        {"SESSION": "its id, or the beginning of it", "--yes": "do not ask"},
+    ),
+    "verify": Action(
+        "recount and reprice everything and compare; exit with 1 on a difference", "  reread team verify", _verify
+    ),
+    "audit": Action("list who read whose text", "  reread team audit --json", _audit),
 }
+ACTIONS = CommandWithActions(
+    "team", "Set up and manage a team store on PostgreSQL; see docs/team.md.", TEAM_EXAMPLES, _ACTIONS
+)
+team_parser = ACTIONS.parser
 
 
 # -- the archive's commands on the store
 
 
-def usage_of_store(url: str, args: argparse.Namespace, config: Config, filters: Filter) -> UsageReport:
+def usage_of_store(url: str, args: options.Options, filters: Filter) -> UsageReport:
     if args.reconcile or args.fold_worktrees or args.cost == "recorded":
         raise BadInput("a team store knows computed costs alone: leave out --reconcile, --fold-worktrees and --cost")
     by = {**archives.usage_report.ALIASES, "teams": "team", "people": "person", "persons": "person"}.get(
         args.by, args.by
     )
     with stores.Store(url) as store:
-        return questions.usage(store, by, filters, config.timezone)
+        return questions.usage(store, by, filters, args.config.timezone)
 
 
-def list_store(url: str, args: argparse.Namespace, config: Config, filters: Filter) -> None:
+def list_store(url: str, args: options.Options, filters: Filter) -> None:
     with stores.Store(url) as store:
         found = questions.listed(store, filters._replace(limit=None))
         report_without_text(store)
@@ -380,13 +366,13 @@ def list_store(url: str, args: argparse.Namespace, config: Config, filters: Filt
         rows = ({**views.session_list.listed_row(each.listed), **each.about} for each in shown)
         options.print_json_list(head, "sessions", rows)
     else:
-        view = options.make_view(config)
+        view = options.make_view(args.config)
         options.print_lines(
-            views.session_list.list_lines((each.listed for each in shown), view, config.now, len(found))
+            views.session_list.list_lines((each.listed for each in shown), view, args.config.now, len(found))
         )
 
 
-def search_store(url: str, args: argparse.Namespace, config: Config, filters: Filter) -> None:
+def search_store(url: str, args: options.Options, filters: Filter) -> None:
     if args.regex:
         raise BadInput("a team store is searched by words, not by --regex")
     fields = (
@@ -395,17 +381,17 @@ def search_store(url: str, args: argparse.Namespace, config: Config, filters: Fi
         else archives.search_language.fields_of(args.fields, "--in")
     )
     with stores.Store(url) as store:
-        answer = questions.search(store, " ".join(args.query), fields, filters, args.limit, config.now)
+        answer = questions.search(store, " ".join(args.query), fields, filters, args.limit, args.config.now)
         report_without_text(store)
-    options.show_answer(
-        args,
-        config,
+    args.print_answer(
         lambda: {**views.hits.search_document(answer, answer.terms), "lost": []},
         lambda view: views.hits.search_lines(answer, answer.terms, view),
     )
 
 
-def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: list[str], url: str) -> int:
+def run_over_copies(
+    command: Callable[[list[str]], int | None], name: str, arguments: list[str], url: str
+) -> int | None:
     """Runs any other command on temporary files made of the pushed text that this user may read."""
     if "-h" in arguments or "--help" in arguments:
         return command(arguments)

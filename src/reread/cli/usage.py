@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from datetime import UTC, timedelta
@@ -114,59 +113,53 @@ By tool, a response that calls several tools is split evenly between them."""
         help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill, machine; "
         "in a team store also team, person",
     )
-    made.add_argument("--breakdown", action="store_true", help="add a line for every model")
-    made.add_argument("--reconcile", action="store_true", help="by session: compare with the cost Claude Code reported")
-    made.add_argument(
-        "--fold-worktrees", action="store_true", help="by project: count worktrees as part of their main project"
-    )
-    made.add_argument("--plot", metavar="FILE", help="draw a chart: FILE.svg, FILE.png, or - for the terminal")
-    made.add_argument(
-        "--csv", action="store_true", help="print CSV for spreadsheets; names that look like formulas are quoted"
-    )
-    made.add_argument(
+    made.flag("--breakdown", "add a line for every model")
+    made.flag("--reconcile", "by session: compare with the cost Claude Code reported")
+    made.flag("--fold-worktrees", "by project: count worktrees as part of their main project")
+    made.option("--plot FILE", "draw a chart: FILE.svg, FILE.png, or - for the terminal")
+    made.flag("--csv", "print CSV for spreadsheets; names that look like formulas are quoted")
+    made.option(
         "--cost",
+        "recorded: the cost that 1.0.x clients wrote into their transcripts",
         choices=("computed", "recorded"),
         default="computed",
-        help="recorded: the cost that 1.0.x clients wrote into their transcripts",
     )
     options.add_filters(made, limit=None)
     options.add_prices(made)
     return made
 
 
-def run_usage(arguments: list[str]) -> int:
+def run_usage(arguments: list[str]) -> None:
     args = usage_parser().parse_args(arguments)
     options.refuse_two_answers(args)
-    config = options.make_config(args)
     store = options.store_of(args)
     if store is not None:
         args.breakdown = args.breakdown and args.by != "model"
-        _show(args, config, team.usage_of_store(store, args, config, options.make_filter(args, config)), None)
-        return 0
+        _show(args, team.usage_of_store(store, args, options.make_filter(args)), None)
+        return
     by = _grouping(args)
     if args.plot is not None:
-        check_target(args.plot, config)
-    filters = options.make_filter(args, config)
+        check_target(args.plot, args.config)
+    filters = options.make_filter(args)
     args.breakdown = args.breakdown and by != "model"  # by model, every row is its own breakdown
-    billing.load_prices(config.prices)  # raises for an invalid price file before anything is imported
-    with readable_archive(config) as archive:
-        refuse_nothing(archive, config)
+    billing.load_prices(args.config.prices)  # raises for an invalid price file before anything is imported
+    with readable_archive(args.config) as archive:
+        refuse_nothing(archive, args.config)
         filters = without_needless_sources(filters, archive)
-        is_current = args.no_sync or archive.home != config.home or archive.is_current(is_glance=True)
-        is_ahead = not is_current and not archive.inner.is_read_only and _show_ahead(args, config, archive, by, filters)
+        is_current = args.no_sync or archive.home != args.config.home or archive.is_current(is_glance=True)
+        is_ahead = not is_current and not archive.inner.is_read_only and _show_ahead(args, archive, by, filters)
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:
             warn_incomplete(archive)
             is_recorded = args.cost == "recorded"
             folds = args.fold_worktrees
-            report = archive.usage(by, filters, config.timezone, is_recorded=is_recorded, folds_worktrees=folds)
+            report = archive.usage(by, filters, args.config.timezone, is_recorded=is_recorded, folds_worktrees=folds)
             reconciliation = archive.billing.reconciliation() if args.reconcile else None
-            _show(args, config, report, reconciliation, archive.billing.reused_and_copied())
-    return 0
+            _show(args, report, reconciliation, archive.billing.reused_and_copied())
 
 
-def _grouping(args: argparse.Namespace) -> str:
+def _grouping(args: options.Options) -> str:
     """The grouping that was asked for. Raises BadInput for an unknown one, and for options that do not go with it."""
     by: str = archives.usage_report.ALIASES.get(args.by, args.by)
     if by in ("team", "person"):
@@ -180,15 +173,15 @@ def _grouping(args: argparse.Namespace) -> str:
     return by
 
 
-def _show_ahead(args: argparse.Namespace, config: Config, archive: Archive, by: str, filters: Filter) -> bool:
+def _show_ahead(args: options.Options, archive: Archive, by: str, filters: Filter) -> bool:
     """Before a long first sync, counts the answer straight from the sources and shows it; False if not done. At a
     terminal the sync follows; a script gets only the answer."""
     if args.cost == "recorded":
         return False
-    report = archive.billing.usage_ahead(by, filters, config.timezone)
+    report = archive.billing.usage_ahead(by, filters, args.config.timezone)
     if report is None:
         return False
-    _show(args, config, report, None)
+    _show(args, report, None)
     sys.stdout.flush()
     follows = "this now" if sys.stdout.isatty() else "`reread sync`"
     tell(f"counted straight from the sources; {follows} imports them into the archive")
@@ -196,8 +189,7 @@ def _show_ahead(args: argparse.Namespace, config: Config, archive: Archive, by: 
 
 
 def _show(
-    args: argparse.Namespace,
-    config: Config,
+    args: options.Options,
     report: UsageReport,
     reconciliation: dict[str, Reconciled] | None,
     identity: tuple[int, int] = (0, 0),
@@ -205,18 +197,18 @@ def _show(
     report = views.usage_table.limited(report, args.limit)
     if args.plot is not None:
         is_all = not (args.json or args.csv)
-        save_chart(views.usage_table.usage_chart(report, config.timezone), args.plot, config, is_named=is_all)
+        save_chart(views.usage_table.usage_chart(report, args.config.timezone), args.plot, args.config, is_named=is_all)
         if is_all:
             return
     if args.csv:
         options.print_text(views.usage_table.usage_csv(report, breakdown=args.breakdown, reconciliation=reconciliation))
         return
-    options.show_answer(
-        args,
-        config,
-        lambda: views.usage_table.usage_document(report, options.zone_name(args.timezone), config.now, reconciliation),
+    args.print_answer(
+        lambda: views.usage_table.usage_document(
+            report, options.zone_name(args.timezone), args.config.now, reconciliation
+        ),
         lambda view: views.usage_table.usage_lines(
-            report, view, config.now, breakdown=args.breakdown, reconciliation=reconciliation, identity=identity
+            report, view, args.config.now, breakdown=args.breakdown, reconciliation=reconciliation, identity=identity
         ),
     )
 
@@ -235,45 +227,43 @@ requests that read less than half of the previous prompt from the cache and wrot
 the API reports, or else inferred. Every API response counts once across all files."""
     made = options.make_parser("cache", about, CACHE_EXAMPLES)
     options.add_session(made)
-    made.add_argument(
-        "--by", metavar="GROUPING", help="day (default), week, month, model (default for one session), project, session"
-    )
+    made.option("--by GROUPING", "day (default), week, month, model (default for one session), project, session")
     options.add_filters(made, limit=None)
     options.add_prices(made)
     return made
 
 
-def run_cache(arguments: list[str]) -> int:
+def run_cache(arguments: list[str]) -> None:
     args = cache_parser().parse_args(arguments)
-    config = options.make_config(args)
     if args.session in archives.cache_report.GROUPINGS:
         raise BadInput(
             f"`reread cache` groups with --by, as in `reread cache --by {args.session}`; a word is a session"
         )
     by = args.by or ("day" if args.session is None else "model")
     archives.cache_report.check_grouping(by)
-    filters = options.make_filter(args, config)
+    filters = options.make_filter(args)
     found = _over_everything if args.session is None else _of_a_session
-    report = views.usage_table.limited(found(args, config, by, filters), args.limit)
-    options.show_answer(
-        args,
-        config,
+    report = views.usage_table.limited(found(args, by, filters), args.limit)
+    args.print_answer(
         lambda: views.cache_table.cache_document(report, options.zone_name(args.timezone)),
         lambda view: views.cache_table.cache_lines(report, view),
     )
-    return 0
 
 
-def _over_everything(args: argparse.Namespace, config: Config, by: str, filters: Filter) -> CacheReport:
-    with open_archive(args, config, only_reads=True) as archive:
-        return archive.billing.caching(by, without_needless_sources(filters, archive), config.timezone)
+def _over_everything(args: options.Options, by: str, filters: Filter) -> CacheReport:
+    with open_archive(args, only_reads=True) as archive:
+        return archive.billing.caching(by, without_needless_sources(filters, archive), args.config.timezone)
 
 
-def _of_a_session(args: argparse.Namespace, config: Config, by: str, filters: Filter) -> CacheReport:
-    with open_session(args, config) as opened:
+def _of_a_session(args: options.Options, by: str, filters: Filter) -> CacheReport:
+    with open_session(args) as opened:
         copied = opened.archive.billing.copied_into(args.session) if opened.archive is not None else frozenset[str]()
-        ask = archives.usage_report.UsageQuestion(by=by, filters=knowing(filters, opened.archive), zone=config.timezone)
-        return archives.cache_report.session_report(opened.session, ask, billing.load_prices(config.prices), copied)
+        ask = archives.usage_report.UsageQuestion(
+            by=by, filters=knowing(filters, opened.archive), zone=args.config.timezone
+        )
+        return archives.cache_report.session_report(
+            opened.session, ask, billing.load_prices(args.config.prices), copied
+        )
 
 
 EXPLAIN_EXAMPLES = """\
@@ -289,31 +279,25 @@ def explain_parser() -> options.Parser:
     about = """Explain the cost of a response or session: every line that reports it, in every file; which one counts,
 and why; the price used; each product to the nano-dollar; and the sum, as `usage` counts it."""
     made = options.make_parser("explain", about, EXPLAIN_EXAMPLES)
-    made.add_argument(
-        "id", metavar="ID", help="a message or request id (or the start of one), or a session: id, @last, file"
-    )
+    made.word("ID", "a message or request id (or the start of one), or a session: id, @last, file")
     options.add_prices(made)
     return made
 
 
-def run_explain(arguments: list[str]) -> int:
+def run_explain(arguments: list[str]) -> None:
     args = explain_parser().parse_args(arguments)
-    config = options.make_config(args)
     path = _trunk(args.id)
-    if path is not None and _is_kept(config, path):
-        opened = open_archive(args, config, only_reads=True)
+    if path is not None and _is_kept(args.config, path):
+        opened = open_archive(args, only_reads=True)
     else:
-        opened = query_archive(args, config, [] if path is None else [path, *loading.parts_of(path)])
+        opened = query_archive(args, [] if path is None else [path, *loading.parts_of(path)])
     with opened as archive:
         explained = archive.billing.explain(args.id if path is None else path)
         as_of = archive.prices.as_of
-        options.show_answer(
-            args,
-            config,
+        args.print_answer(
             lambda: views.cost_lines.explained_document(explained, as_of),
             lambda view: views.cost_lines.explained_lines(explained, as_of, view),
         )
-    return 0
 
 
 def _trunk(name: str) -> Path | None:
@@ -345,26 +329,22 @@ your own prices, in prices.json in the archive's folder:
 def prices_parser() -> options.Parser:
     about = "Show prices per million tokens by model, which ones are your own, and which models have none."
     made = options.make_parser("prices", about, PRICES_EXAMPLES)
-    made.add_argument("--model", metavar="TEXT", help="only models whose name contains TEXT, or a model id")
-    made.add_argument("--all", action="store_true", help="include past and future prices, not only today's")
+    made.option("--model TEXT", "only models whose name contains TEXT, or a model id")
+    made.flag("--all", "include past and future prices, not only today's")
     options.add_prices(made)
     return made
 
 
-def run_prices(arguments: list[str]) -> int:
+def run_prices(arguments: list[str]) -> None:
     args = prices_parser().parse_args(arguments)
-    config = options.make_config(args)
-    prices = billing.load_prices(config.prices)
+    prices = billing.load_prices(args.config.prices)
     models = [model for model in prices.models() if _is_wanted(args.model, model, prices)]
-    unpriced = _unpriced(args, config)
-    day = None if args.all else config.now.astimezone(UTC).date()
-    options.show_answer(
-        args,
-        config,
+    unpriced = _unpriced(args)
+    day = None if args.all else args.config.now.astimezone(UTC).date()
+    args.print_answer(
         lambda: views.price_table.prices_document(prices, models, unpriced, day),
         lambda view: views.price_table.price_lines(prices, models, unpriced, view, day),
     )
-    return 0
 
 
 def _is_wanted(text: str | None, model: ModelPrices, prices: Prices) -> bool:
@@ -374,12 +354,12 @@ def _is_wanted(text: str | None, model: ModelPrices, prices: Prices) -> bool:
     return text.lower() in model.name or (meant is not None and meant.name == model.name)
 
 
-def _unpriced(args: argparse.Namespace, config: Config) -> list[UnpricedModel] | None:
+def _unpriced(args: options.Options) -> list[UnpricedModel] | None:
     """Models without a price; None if nothing was ever imported, because showing prices creates no archive."""
-    with archives.Archive(config.home) as archive:
+    with archives.Archive(args.config.home) as archive:
         if not archive.exists:
             return None
-    with unsynced_archive(config) as archive:
+    with unsynced_archive(args.config) as archive:
         if not args.no_sync:
             freshen(archive)
         found = archive.billing.unpriced_models()
@@ -408,20 +388,16 @@ def budget_parser() -> options.Parser:
     return made
 
 
-def run_budget(arguments: list[str]) -> int:
+def run_budget(arguments: list[str]) -> None:
     args = budget_parser().parse_args(arguments)
-    config = options.make_config(args)
     if args.period is not None:
-        _set(config, args.period, args.amount)
-    with open_archive(args, config) as archive:
-        found = _spending(archive, config)
-    options.show_answer(
-        args,
-        config,
+        _set(args.config, args.period, args.amount)
+    with open_archive(args) as archive:
+        found = _spending(archive, args.config)
+    args.print_answer(
         lambda: views.price_table.spending_document(found),
         lambda view: views.price_table.spending_lines(found, view.width),
     )
-    return 0
 
 
 def _set(config: Config, period: str, amount: str | None) -> None:
