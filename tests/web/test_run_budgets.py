@@ -63,7 +63,7 @@ def test_a_rule_answers_and_is_in_the_log(tmp_path: Path) -> None:
         started = await driver.start(RunRequest("bash", tmp_path))
         await until(lambda: started.result is not None)
         await driver.close()
-        return [(each.words, each.is_allowed, each.by_policy) for each in driver.answered]
+        return [(each.given.answer, each.given.allowed, each.given.by_policy) for each in driver.answered]
 
     assert asyncio.run(run()) == [("allowed by the rule Bash(touch:*)", True, True)]
 

@@ -6,12 +6,12 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from msgspec.json import encode
 from msgspec.structs import replace
@@ -25,13 +25,12 @@ from reread.blocks.model import CallBlock, ShownBlock, ThinkingBlock
 from reread.config import expanded
 from reread.errors import BadInput, ClientError, RereadError
 from reread.features.activity import Activity, Doing, activity_of
-from reread.live.approvals import Approval, ApprovalQueue, GivenAnswer, WaitingElsewhere
+from reread.live.approvals import Approval, ApprovalQueue, WaitingElsewhere
 from reread.live.client import POLICIES, Policy
-from reread.live.events import Permission, TurnResult
+from reread.live.events import Permission
 from reread.live.transport import Resumed, is_folder, program, resumed
 from reread.loading import last_of
 from reread.sessions import Session
-from reread.views.calls import point_of as tool_point
 from reread.views.calls import tool_label
 from reread.views.html.call_parts import MOST_SUGGESTIONS, asking_of
 from reread.views.reports import activity_words
@@ -43,7 +42,7 @@ from . import pages
 from .archive_pool import link_name
 from .dialogs import Dialog, Dialogs
 from .paging import FIRST_STEPS, PageSlice
-from .runs import MOST_AT_ONCE, NOT_HERE, Answered, Asker, Driver, Run, RunRequest, checked_prompt, decision_of
+from .runs import MOST_AT_ONCE, NOT_HERE, Asker, Driver, Run, RunRequest, checked_prompt, decision_of
 from .session_view import SessionView, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
 from .updates import BEAT, server_event
 
@@ -58,53 +57,49 @@ _RUNS = 1
 """The place of all others in that order: they are working and need nobody."""
 
 
-class RunningSnapshot(NamedTuple):
-    """The state of a client that runs or asks here, copied from the event loop so that any thread can use it."""
+class RunningRow(NamedTuple):
+    """A session that runs, as it was when this was made in the event loop, so that any thread can use it."""
 
-    id: str
     href: str
     session: str
     title: str
     folder: str
     activity: Activity
-    since: datetime
-    problem: str
+    time: datetime | None
+    """When it was begun here, or its last line elsewhere."""
+    id: str = ""
+    problem: str = ""
+    is_here: bool = False
+    """Whether this server runs it."""
     open_permissions: Sequence[Permission] = ()
     """The questions it waits for, oldest first."""
     asked_at: Mapping[str, datetime] = MappingProxyType({})
     """When each was asked, by its request."""
-    is_here: bool = True
-    """Whether this server runs it."""
+
+    @property
+    def project(self) -> str:
+        return last_part(self.folder) or self.folder or "no project"
+
+    @property
+    def words(self) -> str:
+        return activity_words(self.activity)
 
 
-class RunningRow(NamedTuple):
-    href: str
-    title: str
-    project: str
-    place: str
-    """The full path of the project."""
-    activity: Activity
-    words: str
-    time: datetime | None
-    is_here: bool
-    problem: str = ""
-
-
-def runs_of(site: pages.Site) -> list[RunningSnapshot]:
-    """Snapshots of all clients. Called outside the event loop, it may be slightly out of date."""
+def runs_of(site: pages.Site) -> list[RunningRow]:
+    """All clients that run or ask here. Called outside the event loop, it may be slightly out of date."""
     return [
-        RunningSnapshot(
-            run.id,
+        RunningRow(
             run.href,
             run.session_id,
             run.title,
             run.folder,
             run.activity,
             run.began,
+            run.id,
             run.problem,
+            not isinstance(run, Dialog),
             () if run.has_ended else run.open_permissions,
             {each.request_id: run.asked_at(each) for each in run.open_permissions},
-            is_here=not isinstance(run, Dialog),
         )
         for run in _askers(site)
     ]
@@ -115,11 +110,10 @@ def _askers(site: pages.Site) -> list[Asker]:
     return [*site.part(Dialogs).waiting, *site.part(Driver).runs]
 
 
-def queue_of(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any]:
+def queue_of(site: pages.Site, runs: Sequence[RunningRow]) -> dict[str, Any]:
     """All questions that wait for an answer here, the oldest session first, and the log of answers."""
     waiting = [(run, asking_of(each, run.folder)) for run in reversed(runs) for each in run.open_permissions]
-    answered = [AnsweredRow.of(each) for each in list(site.part(Driver).answered)]
-    return {"queue": waiting, "answered": answered}
+    return {"queue": waiting, "answered": list(site.part(Driver).answered), "tool_label": tool_label}
 
 
 def waiting(request: Request) -> Response:
@@ -130,24 +124,23 @@ def waiting(request: Request) -> Response:
 async def approvals(request: Request) -> Response:
     """The queue and the log as JSON for `reread approvals`, with sessions that may wait in terminals of their own."""
     site = pages.site_of(request)
-    askers = _askers(site)
-    running = [run for run in reversed(askers) if not run.has_ended]
-    waiting = tuple(_approval(run, permission) for run in running for permission in run.open_permissions)
-    answered = tuple(map(_given_answer, site.part(Driver).answered))
-    driven = {run.session_id for run in askers}
+    runs = runs_of(site)
+    waiting = tuple(_approval(run, permission) for run in reversed(runs) for permission in run.open_permissions)
+    answered = tuple(each.given for each in site.part(Driver).answered)
+    driven = {run.session for run in runs}
     others = await run_in_threadpool(lambda: [row for row in _others(site, driven) if row.activity.needs_person])
     elsewhere = tuple(
-        WaitingElsewhere(session=row.href.removeprefix("/s/"), title=row.title, project=row.place, doing=row.words)
+        WaitingElsewhere(session=row.href.removeprefix("/s/"), title=row.title, project=row.folder, doing=row.words)
         for row in others
     )
     return Response(encode(ApprovalQueue(waiting=waiting, answered=answered, elsewhere=elsewhere)), media_type=JSON)
 
 
-def _approval(run: Asker, permission: Permission) -> Approval:
-    at = run.asked_at(permission)
+def _approval(run: RunningRow, permission: Permission) -> Approval:
+    at = run.asked_at[permission.request_id]
     return Approval(
         run=run.id,
-        session=run.session_id,
+        session=run.session,
         title=run.title,
         project=run.folder,
         asked_at=at,
@@ -157,50 +150,9 @@ def _approval(run: Asker, permission: Permission) -> Approval:
     )
 
 
-def _given_answer(answered: Answered) -> GivenAnswer:
-    return GivenAnswer(
-        run=answered.run,
-        session=answered.session,
-        title=answered.title,
-        project=answered.project,
-        time=answered.time,
-        tool=answered.tool,
-        point=shorten(tool_point(answered.tool, answered.input, None)[:400], 120),
-        answer=answered.words,
-        allowed=answered.is_allowed,
-        by_policy=answered.by_policy,
-    )
-
-
-class AnsweredRow(NamedTuple):
-    """A row of the log of answers."""
-
-    href: str
-    title: str
-    time: datetime
-    tool: str
-    point: str
-    words: str
-    is_allowed: bool
-    by_policy: bool
-
-    @classmethod
-    def of(cls, answered: Answered) -> Self:
-        return cls(
-            href=answered.href,
-            title=answered.title,
-            time=answered.time,
-            tool=tool_label(answered.tool),
-            point=shorten(tool_point(answered.tool, answered.input, None)[:400], 120),
-            words=shorten(harmless(answered.words)[:600], 200),
-            is_allowed=answered.is_allowed,
-            by_policy=answered.by_policy,
-        )
-
-
-def running(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any]:
+def running(site: pages.Site, runs: Sequence[RunningRow]) -> dict[str, Any]:
     """The rows of the list, and what it puts before the title of the tab."""
-    rows = [*map(_of_run, runs), *_others(site, {run.session for run in runs})]
+    rows = [*runs, *_others(site, {run.session for run in runs})]
     rows.sort(key=lambda row: (_ORDER.get(row.activity.doing, _RUNS), row.activity.is_guess))
     return {"running": rows, "waiting": _waiting([row.activity for row in rows])}
 
@@ -212,20 +164,6 @@ def _waiting(activities: Sequence[Activity]) -> str:
     if certain:
         return f"({len(certain)}) "
     return f"({len(asking)}?) " if asking else ""
-
-
-def _of_run(run: RunningSnapshot) -> RunningRow:
-    return RunningRow(
-        href=run.href,
-        title=run.title,
-        project=last_part(run.folder) or run.folder,
-        place=run.folder,
-        activity=run.activity,
-        words=activity_words(run.activity),
-        time=run.since,
-        is_here=run.is_here,
-        problem=run.problem,
-    )
 
 
 def _others(site: pages.Site, driven: set[str]) -> list[RunningRow]:
@@ -248,18 +186,9 @@ def is_recent(stored: StoredSession, now: datetime) -> bool:
 
 
 def _of_other(stored: StoredSession) -> RunningRow:
-    row = stored.row
-    activity = activity_now(stored)
-    return RunningRow(
-        href=f"/s/{link_name(stored)}",
-        title=row.title or "(no title)",
-        project=last_part(row.project) or "no project",
-        place=row.project or "",
-        activity=activity,
-        words=activity_words(activity),
-        time=stored.ended,
-        is_here=False,
-    )
+    row, activity = stored.row, activity_now(stored)
+    title = row.title or "(no title)"
+    return RunningRow(f"/s/{link_name(stored)}", row.uuid, title, row.project or "", activity, stored.ended)
 
 
 def activity_now(stored: StoredSession) -> Activity:
@@ -393,7 +322,7 @@ async def live_events(site: pages.Site) -> AsyncGenerator[str]:
         await site.hub.wait(LOOK_AGAIN)
 
 
-def _list_news(site: pages.Site, runs: Sequence[RunningSnapshot]) -> str:
+def _list_news(site: pages.Site, runs: Sequence[RunningRow]) -> str:
     shown, waiting = running(site, runs), queue_of(site, runs)
     return server_event(
         "/live",
@@ -419,28 +348,35 @@ async def start(request: Request) -> Response:
 
 def _run_request(form: dict[str, str]) -> RunRequest:
     """Raises BadInput with what to change."""
-    prompt = checked_prompt(form.get("prompt", ""))
-    name = form.get("folder", "").strip()
-    if not name:
-        raise BadInput("Say in which folder to work.")
-    folder = expanded(name[: pages.LONGEST_VALUE])
-    if not folder.is_absolute() or "\0" in name or not is_folder(folder):
-        raise BadInput(f"{name[:200]!r} is not a folder on this machine; give the full path of one that exists.")
+    prompt, folder = checked_prompt(form.get("prompt", "")), _chosen_folder(form.get("folder", "").strip())
     model = form.get("model", "").strip()
     if model and (not _NAME.fullmatch(model) or model.startswith("-")):
         raise BadInput(f"{model[:100]!r} is not a model name; try opus, sonnet or haiku.")
     thinking = form.get("thinking", "").strip()
     if thinking and (not thinking.isdecimal() or len(thinking) > 7):
         raise BadInput(f"{thinking[:100]!r} is not a number of tokens; leave it empty for the default.")
-    permission = form.get("permission", "ask")
-    mode = permission.removeprefix("mode:") if permission.startswith("mode:") else None
-    policy: Policy = next((each for each in POLICIES if each == permission), "ask")
+    policy, mode = _chosen_permission(form.get("permission", "ask"), form.get("confirm", "").strip())
+    return RunRequest(prompt, folder, model or None, policy, mode, int(thinking) if thinking else None)
+
+
+def _chosen_folder(name: str) -> Path:
+    if not name:
+        raise BadInput("Say in which folder to work.")
+    folder = expanded(name[: pages.LONGEST_VALUE])
+    if not folder.is_absolute() or "\0" in name or not is_folder(folder):
+        raise BadInput(f"{name[:200]!r} is not a folder on this machine; give the full path of one that exists.")
+    return folder
+
+
+def _chosen_permission(permission: str, confirmed: str) -> tuple[Policy, str | None]:
+    """The policy, and the client's mode if one was chosen."""
+    word = permission.removeprefix("mode:")
+    mode = word if permission.startswith("mode:") else None
     if mode is not None and mode not in MODES:
         raise BadInput(f"{mode[:100]!r} is not a known permission mode.")
-    word = permission.removeprefix("mode:")
-    if permission in WIDER and form.get("confirm", "").strip() != word:
+    if permission in WIDER and confirmed != word:
         raise BadInput(f"That allows more than usual: type {word} in the field below it to confirm.")
-    return RunRequest(prompt, folder, model or None, policy, mode, int(thinking) if thinking else None)
+    return next((each for each in POLICIES if each == permission), "ask"), mode
 
 
 async def go_on(request: Request) -> Response:
@@ -513,10 +449,10 @@ def _run_of(request: Request) -> Run:
 
 async def show(request: Request) -> HTMLResponse:
     run = _run_of(request)
-    site, seen, read = pages.site_of(request), _RunState.of(run), run.view_reader()
+    site, state, read = pages.site_of(request), _state_of(run), run.view_reader()
 
     def made() -> HTMLResponse:
-        values = seen.shown(site)
+        values = _shown(site, state)
         view = read()
         branch_pages = view.branch("") if view.branches else None
         page_slice = (
@@ -545,79 +481,55 @@ def _kept(site: pages.Site, run: Run) -> str:
         return ""
 
 
-class _RunState(NamedTuple):
-    """The state of a run apart from its conversation, copied from the event loop so that any thread can use it."""
+def _state_of(run: Run) -> dict[str, Any]:
+    """The state of a run apart from its conversation, for any thread; called in the event loop, where it changes."""
+    outcome = outcome_of(run.result) if run.result is not None else None
+    failure = run.problem or (outcome.failure if outcome is not None and not run.has_told_failure else "")
+    return {
+        "run": run,
+        "version": run.version,
+        "words": activity_words(run.activity),
+        "doing": run.activity.doing.value,
+        "project": run.folder,
+        "asked": run.open_permissions,
+        "outcome": outcome,
+        "failure": harmless(failure)[:LONGEST_FAILURE],
+        "note": shorten(run.note, 300),
+    }
 
-    run: Run
-    version: int
-    activity: Activity
-    open_permissions: list[Permission]
-    result: TurnResult | None
-    problem: str
-    has_told_failure: bool
-    note: str
 
-    @classmethod
-    def of(cls, run: Run) -> Self:
-        has_failed = run.has_told_failure
-        return cls(run, run.version, run.activity, run.open_permissions, run.result, run.problem, has_failed, run.note)
-
-    def shown(self, site: pages.Site) -> dict[str, Any]:
-        project = str(self.run.request.folder)
-        outcome = outcome_of(self.result) if self.result is not None else None
-        failure = self.problem or (outcome.failure if outcome is not None and not self.has_told_failure else "")
-        return {
-            "run": self.run,
-            "version": self.version,
-            "words": activity_words(self.activity),
-            "doing": self.activity.doing.value,
-            "project": project,
-            "asked": [asking_of(each, project) for each in self.open_permissions],
-            "outcome": outcome,
-            "failure": harmless(failure)[:LONGEST_FAILURE],
-            "note": shorten(self.note, 300),
-            "kept": _kept(site, self.run),
-        }
+def _shown(site: pages.Site, state: dict[str, Any]) -> dict[str, Any]:
+    asked = [asking_of(each, state["project"]) for each in state["asked"]]
+    return {**state, "asked": asked, "kept": _kept(site, state["run"])}
 
 
 async def now(request: Request) -> HTMLResponse:
     """Only state, questions and outcome, for a page that updates itself."""
-    site, seen = pages.site_of(request), _RunState.of(_run_of(request))
-    return await run_in_threadpool(lambda: pages.fragment("run_state.html", **seen.shown(site)))
+    site, state = pages.site_of(request), _state_of(_run_of(request))
+    return await run_in_threadpool(lambda: pages.fragment("run_state.html", **_shown(site, state)))
 
 
-async def more(request: Request) -> Response:
-    return await _read(request, lambda view: more_of(view, request) if view.branches else _nothing())
+def _of_conversation(made: Callable[[SessionView, Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """The answer that a saved session's page would give, of the conversation so far."""
+
+    async def answer(request: Request) -> Response:
+        read = _run_of(request).view_reader()
+        return await run_in_threadpool(lambda: made(read(), request))
+
+    return answer
 
 
-async def part(request: Request) -> Response:
-    return await _read(request, lambda view: part_in(view, request))
+def _more(view: SessionView, request: Request) -> Response:
+    return more_of(view, request) if view.branches else HTMLResponse("", headers={"x-next": "-1", "x-first": "0"})
 
 
-async def states(request: Request) -> Response:
-    return await _read(request, lambda view: states_in(view, request))
-
-
-async def stops(request: Request) -> Response:
-    return await _read(request, lambda view: stops_in(view, request))
-
-
-async def where_is(request: Request) -> Response:
-    return await _read(request, lambda view: where_in(view, request))
-
-
-async def record(request: Request) -> Response:
+def _record(view: SessionView, request: Request) -> Response:
     run = _run_of(request)
-    return await _read(request, lambda view: record_in(view, request, back=f"/live/{run.id}", title=run.title))
+    return record_in(view, request, back=f"/live/{run.id}", title=run.title)
 
 
-async def _read(request: Request, made: Callable[[SessionView], Response]) -> Response:
-    read = _run_of(request).view_reader()
-    return await run_in_threadpool(lambda: made(read()))
-
-
-def _nothing() -> Response:
-    return HTMLResponse("", headers={"x-next": "-1", "x-first": "0"})
+more, record = _of_conversation(_more), _of_conversation(_record)
+part, states, stops, where_is = map(_of_conversation, (part_in, states_in, stops_in, where_in))
 
 
 async def conversation_events(site: pages.Site, name: str) -> AsyncGenerator[str]:

@@ -19,12 +19,14 @@ from reread.blocks.of_events import StreamBlocks
 from reread.errors import BadInput, ClientError, ClientRefused, RereadError
 from reread.features.activity import Activity, Doing
 from reread.live import events, outgoing
+from reread.live.approvals import GivenAnswer
 from reread.live.client import NO_PLAN, Client, Policy, by_policy
 from reread.live.events import Event, Permission
 from reread.live.limits import CostGate, CostLimit, CostMeter, Reached
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.live.rules import AllowRule, allowing
 from reread.live.transport import BackgroundTasks
+from reread.views.calls import point_of
 from reread.views.html.call_parts import MOST_SUGGESTIONS
 from reread.views.permissions import in_words, questions_of
 from reread.views.text import shorten
@@ -60,21 +62,10 @@ class RunRequest(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A question of a client, and its answer."""
+    """A question of a client with its answer, and the page of whoever asked."""
 
-    run: str
-    """The run's id."""
     href: str
-    session: str
-    project: str
-    title: str
-    time: datetime
-    tool: str
-    input: Any
-    words: str
-    """`allowed`, `denied: not today`, `allowed, and from now on ...`."""
-    is_allowed: bool
-    by_policy: bool
+    given: GivenAnswer
 
 
 class Asker(Protocol):
@@ -105,19 +96,19 @@ class Asker(Protocol):
 
 
 def answered_now(asker: Asker, permission: Permission, decision: Decision, *, by_policy: bool) -> Answered:
-    return Answered(
+    given = GivenAnswer(
         run=asker.id,
-        href=asker.href,
         session=asker.session_id,
-        project=asker.folder,
         title=asker.title,
+        project=asker.folder,
         time=datetime.now(UTC),
         tool=permission.tool,
-        input=permission.input,
-        words=decision_words(decision),
-        is_allowed=isinstance(decision, Allow),
+        point=shorten(point_of(permission.tool, permission.input, None)[:400], 120),
+        answer=decision_words(decision),
+        allowed=isinstance(decision, Allow),
         by_policy=by_policy,
     )
+    return Answered(asker.href, given)
 
 
 class Run:
@@ -276,46 +267,55 @@ class Run:
                 self.forming.pop(block.key, None)
         if isinstance(event, events.Delta):
             self._grow(event)
-            return
-        if isinstance(event, _CHANGES_NOTHING):
-            return
-        if isinstance(event, events.ToolCall) and event.agent is None and not event.is_server:
-            self._calls[event.id or ""] = event
-        elif isinstance(event, events.ToolResult):
-            self._calls.pop(event.id or "", None)
-        elif isinstance(event, events.Text) and event.agent is None:
-            self.has_told_failure = event.is_synthetic
-        elif isinstance(event, events.SessionStarted):
-            self.model = event.model or self.model
-        elif isinstance(event, events.Permission):
-            self._asked_at[event.request_id] = datetime.now(UTC)
-            decision = self._unasked(event)
-            if decision is not None:
-                self._send_out(self.client.decide(event, decision))
-                self._log(event, decision, by_policy=True)
-        elif isinstance(event, events.Trouble):
-            self.note = event.text
-        self._turned(event)
-        self._changed()
+        elif not isinstance(event, _CHANGES_NOTHING):
+            self._note(event)
+            self._turned(event)
+            self._changed()
+
+    def _note(self, event: Event) -> None:
+        """Keeps what the pages show of an event besides its blocks."""
+        match event:
+            case events.ToolCall(agent=None, is_server=False):
+                self._calls[event.id or ""] = event
+            case events.ToolResult():
+                self._calls.pop(event.id or "", None)
+            case events.Text(agent=None):
+                self.has_told_failure = event.is_synthetic
+            case events.SessionStarted():
+                self.model = event.model or self.model
+            case events.Permission():
+                self._decide_unasked(event)
+            case events.Trouble():
+                self.note = event.text
+
+    def _decide_unasked(self, permission: Permission) -> None:
+        self._asked_at[permission.request_id] = datetime.now(UTC)
+        decision = self._unasked(permission)
+        if decision is not None:
+            self._send_out(self.client.decide(permission, decision))
+            self._log(permission, decision, by_policy=True)
 
     def _turned(self, event: Event) -> None:
         """Keeps track of whether the client is working, and of the result of the last turn."""
-        if isinstance(event, events.TurnResult):
-            self.result, self._is_busy = event, False
-            self.note = _used_up(self._gate) if self._gate is not None and self._gate.stopped is not None else ""
-            self._calls.clear()
-            self._asked_at = {
-                name: at for name, at in self._asked_at.items() if name in self.client.stream.open_permissions
-            }
-            self.forming.clear()
-        elif isinstance(event, events.Prompt) and event.agent is None and not event.is_synthetic:
-            self.result, self.has_told_failure = None, False
-        elif isinstance(event, events.Notice) and event.what == "retry":
-            self.note = f"trying again: {event.text}"
-        elif isinstance(event, events.Notice) and event.what == "status" and event.text == "requesting":
-            self._is_busy = True
-        elif isinstance(event, events.Whole) and event.agent is None:
-            self.note, self._is_busy = "", True
+        match event:
+            case events.TurnResult():
+                self._end_turn(event)
+            case events.Prompt(agent=None, is_synthetic=False):
+                self.result, self.has_told_failure = None, False
+            case events.Notice(what="retry"):
+                self.note = f"trying again: {event.text}"
+            case events.Notice(what="status", text="requesting"):
+                self._is_busy = True
+            case events.Whole(agent=None):
+                self.note, self._is_busy = "", True
+
+    def _end_turn(self, result: events.TurnResult) -> None:
+        self.result, self._is_busy = result, False
+        self.note = _used_up(self._gate) if self._gate is not None and self._gate.stopped is not None else ""
+        self._calls.clear()
+        still_open = self.client.stream.open_permissions
+        self._asked_at = {name: at for name, at in self._asked_at.items() if name in still_open}
+        self.forming.clear()
 
     def _grow(self, event: events.Delta) -> None:
         if event.agent is None:
