@@ -15,7 +15,7 @@ def _adds_nothing(_: Parser) -> None:
     """For actions without words and options of their own."""
 
 
-class Action(NamedTuple):
+class CommandAction(NamedTuple):
     """One thing that a command does."""
 
     about: str
@@ -32,7 +32,7 @@ class CommandWithActions(NamedTuple):
     name: str
     about: str
     examples: str
-    actions: Mapping[str, Action]
+    actions: Mapping[str, CommandAction]
     add: Callable[[Parser], None] = _adds_nothing
     """Adds what all its actions take."""
     syncs: bool = False

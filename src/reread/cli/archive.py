@@ -16,7 +16,7 @@ from reread.views.numbers import count, left_out_document, left_out_lines, resul
 from reread.views.text import wrap
 
 from . import options
-from .actions import Action, CommandWithActions
+from .actions import CommandAction, CommandWithActions
 from .options import is_agreed
 from .session_source import ProgressBar, find, is_below, is_protected, open_archive, unsynced_archive
 from .streams import tell, tell_lines
@@ -348,26 +348,26 @@ _FORGET_EXAMPLES = """\
 _VERIFY_EXAMPLES = "  reread archive verify --json\n  reread archive verify --deep"
 _RESTORE_EXAMPLES = "  reread archive restore 3f2a --to ~/restored"
 _ACTIONS = {
-    "status": Action(
+    "status": CommandAction(
         "show what is kept, what exists nowhere else, and its size",
         "  reread archive status --json",
         _status,
         syncs=True,
     ),
-    "verify": Action(
+    "verify": CommandAction(
         "check every byte and every sum; exit with 1 on damage",
         _VERIFY_EXAMPLES,
         _verify,
         {"--deep": "recount every response from the kept bytes, not only a sample"},
     ),
-    "restore": Action(
+    "restore": CommandAction(
         "write a session's files, byte for byte, to a folder",
         _RESTORE_EXAMPLES,
         _restore,
         add=_restore_options,
         syncs=True,
     ),
-    "forget": Action(
+    "forget": CommandAction(
         "remove a session, a machine, or what is damaged, for good; asks first",
         _FORGET_EXAMPLES,
         _forget,
@@ -378,7 +378,7 @@ _ACTIONS = {
             "--yes": "do not ask",
         },
     ),
-    "rebuild": Action("rebuild the index from the kept bytes", "  reread archive rebuild", _rebuild),
+    "rebuild": CommandAction("rebuild the index from the kept bytes", "  reread archive rebuild", _rebuild),
 }
 ACTIONS = CommandWithActions(
     "archive", "Inspect and maintain the archive that sessions are kept in.", ARCHIVE_EXAMPLES, _ACTIONS, syncs=True

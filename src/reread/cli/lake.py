@@ -14,7 +14,7 @@ from reread.errors import BadInput, printable
 from reread.views.numbers import count, size
 
 from . import options
-from .actions import Action, CommandWithActions
+from .actions import CommandAction, CommandWithActions
 from .archive import EXIT_DAMAGE
 from .options import is_agreed
 from .query import table_lines
@@ -431,37 +431,37 @@ _FORGET_EXAMPLES = """\
   reread lake forget --person ann --lake ~/lake
   reread lake forget --older-than 180d --lake ~/lake --yes"""
 _ACTIONS = {
-    "build": Action(
+    "build": CommandAction(
         "read what is new in the sources and write it to the lake, all of it or nothing",
         _BUILD_EXAMPLES,
         _build,
         add=_build_options,
     ),
-    "query": Action(
+    "query": CommandAction(
         "answer `usage GROUPING` like `reread usage`, `friction` by week, `search`, or one SELECT with `sql`",
         QUERY_EXAMPLES,
         _query,
         add=_query_options,
     ),
-    "plan": Action(
+    "plan": CommandAction(
         "show what a build would read, without writing anything",
         "  reread lake plan ~/.claude --lake ~/lake --json",
         _plan,
         add=_add_sources,
     ),
-    "verify": Action(
+    "verify": CommandAction(
         "check every file of the lake and count its usage again; exit with 1 on damage",
         "  reread lake verify --lake ~/lake --sources",
         _verify,
         {"--sources": "hold the source files against what was read of them, too"},
     ),
-    "people": Action(
+    "people": CommandAction(
         "say whose the sources are, by a CSV file, for `usage person` and `usage team`; without one, show it",
         _PEOPLE_EXAMPLES,
         _people,
         {"[FILE]": "CSV with the columns prefix, person and team"},
     ),
-    "forget": Action(
+    "forget": CommandAction(
         "remove a session, a person's or old sessions from every table and the disk, for good; asks first",
         _FORGET_EXAMPLES,
         _forget,
@@ -472,7 +472,7 @@ _ACTIONS = {
             "--yes": "do not ask",
         },
     ),
-    "vacuum": Action(
+    "vacuum": CommandAction(
         "join small files and remove those that are no longer needed",
         "  reread lake vacuum --lake ~/lake --hours 24",
         _vacuum,

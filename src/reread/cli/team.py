@@ -19,7 +19,7 @@ from reread.errors import BadInput, UnknownSession, printable
 from reread.views.numbers import count, size
 
 from . import options
-from .actions import Action, CommandWithActions
+from .actions import CommandAction, CommandWithActions
 from .streams import tell
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def _show_change(args: options.Options, sentence: str, **fields: Any) -> None:
 
 
 _ACTIONS = {
-    "init": Action(
+    "init": CommandAction(
         "create or update tables, roles and prices in a database; asks first",
         "  reread team init postgresql://owner@db.example/team --yes",
         _init,
@@ -276,7 +276,7 @@ _ACTIONS = {
         },
         add=options.add_prices,
     ),
-    "status": Action(
+    "status": CommandAction(
         "show what the store holds, who pushed when, and which teams you are in",
         "  reread team status --json\n  reread team status --late 7d --prometheus",
         _status,
@@ -285,8 +285,8 @@ _ACTIONS = {
             "--late DAYS": "exit with 1 if somebody has not pushed for so long, or failed",
         },
     ),
-    "members": Action("list who is in which team and who sees its text", "  reread team members", _members),
-    "grant": Action(
+    "members": CommandAction("list who is in which team and who sees its text", "  reread team members", _members),
+    "grant": CommandAction(
         "add a database role to a team; creates the role if needed",
         "  reread team grant ann builders\n  reread team grant finance '*' --numbers",
         _grant,
@@ -296,19 +296,19 @@ _ACTIONS = {
             "--numbers": "sees the team's ledger, and no text of others",
         },
     ),
-    "revoke": Action(
+    "revoke": CommandAction(
         "remove a role from a team",
         "  reread team revoke ann builders",
         _revoke,
         {"ROLE": "a role of the database", "TEAM": "the team it leaves"},
     ),
-    "assign": Action(
+    "assign": CommandAction(
         "assign projects that match a pattern to a team",
         "  reread team assign '*/shop*' builders",
         _assign,
         {"PATTERN": "part of a project's path, or a pattern with *", "TEAM": "the team they belong to"},
     ),
-    "person": Action(
+    "person": CommandAction(
         "rename, transfer, remove or export a person",
         "  reread team person rename ann anna\n  reread team person remove ann --forget",
         _person,
@@ -320,22 +320,22 @@ _ACTIONS = {
             "--yes": "do not ask",
         },
     ),
-    "retain": Action(
+    "retain": CommandAction(
         "set how many days text, or the ledger, is kept",
         "  reread team retain 180d",
         _retain,
         {"DAYS": "such as 180d, or forever", "--ledger": "the ledger as well, from before that day"},
     ),
-    "forget": Action(
+    "forget": CommandAction(
         "remove a session for good; no later push brings it back",
         "  reread team forget 3f2a",
         _forget,
         {"SESSION": "its id, or the beginning of it", "--yes": "do not ask"},
     ),
-    "verify": Action(
+    "verify": CommandAction(
         "recount and reprice everything and compare; exit with 1 on a difference", "  reread team verify", _verify
     ),
-    "audit": Action("list who read whose text", "  reread team audit --json", _audit),
+    "audit": CommandAction("list who read whose text", "  reread team audit --json", _audit),
 }
 ACTIONS = CommandWithActions(
     "team", "Set up and manage a team store on PostgreSQL; see docs/team.md.", TEAM_EXAMPLES, _ACTIONS
