@@ -8,6 +8,8 @@ from functools import lru_cache
 from reread import lazy
 from reread.features.edits.shell import without_heredocs
 
+from .word_tables import table
+
 _BEFORE_PROGRAM = lazy.pattern(
     r"""\s*(?:(?:cd|pushd)\s+(?:"[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*   # cd somewhere &&
     | [A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|(?:\$\([^()]*\)|[^\s;&])*)(?:\s*(?:&&|;)\s*|\s+)   # NAME=value
@@ -20,12 +22,7 @@ _BEFORE_PROGRAM = lazy.pattern(
 _WORD = lazy.pattern(r"[\w./@:+-]+")
 _SCRIPTED = frozenset({"python", "python3", "node", "ruby", "php"})
 _SCRIPTS = (".py", ".js", ".ts", ".rb", ".php")
-_HAVE_SUBCOMMANDS = """
-    git npm npx pnpm yarn bun deno cargo go docker kubectl terraform helm gh glab jj pip pip3 uv poetry pipenv hatch
-    nox tox make just mise rake bundle rails mix dotnet gradle gradlew mvn swift xcodebuild brew apt apt-get
-    systemctl aws
-    ruff biome gcloud az conda nix composer artisan flutter dart zig stack cabal lake rtk task turbo nx"""
-_WITH_SUBCOMMAND = _SCRIPTED | frozenset(_HAVE_SUBCOMMANDS.split())
+_WITH_SUBCOMMAND = _SCRIPTED | frozenset(table("words", "lists")["with_subcommand"].words)
 _TWO_DEEP = frozenset({"gh", "glab", "aws", "gcloud", "az"})
 _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "mise"})
 _WITH_VALUE = frozenset({"-C", "-R", "--prefix", "--cwd", "--filter", "--directory", "--manifest-path"})

@@ -94,6 +94,8 @@ def compile_patterns() -> None:
         lazy.compile_patterns(module)
     for each in (*cues.REPLY, *cues.THOUGHT, *cues.WORDS, *cues.ALONE, *phrases.ENGLISH):
         _ = each.pattern
+    for pattern in prompt_text.KINDS_OF_LINE.values():
+        _ = pattern.match
 
 
 def find_events(session: Session, *, with_agents: bool = False) -> list[Moment]:

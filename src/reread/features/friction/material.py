@@ -23,6 +23,7 @@ from .prompt_text import Sketch, sketch_of_words, words_of
 from .refusals import is_by_person, is_from_hook, reason_given
 from .repeats import FEWEST_WORDS, LONGEST_WAIT, decisions, rule_of, was_asked
 from .stated import ShownInstructions, shown_in
+from .word_tables import table
 
 MOST_CHAINS = 120
 MOST_LINES = 60
@@ -48,24 +49,14 @@ _RULE = lazy.pattern(
     r"|jamais|ne (?:\w+ ){1,2}pas"
     r"|siempre|nunca|no uses|sempre|não use)\b|必ず|しないで|使わないで|总是|不要|必须|以后"
 )
-_RULE_WORDS = (
-    "always", "never", "don't", "don’t", "do not", "must", "make sure", "from now", "remember", "time", "we use",
-    "we don", "we only", "prefer", "not ", "avoid", "no more",
-    "stick", "instead", "no need", "only use", "immer", "nie", "nicht mehr", "bitte kein", "toujours", "jamais",
-    " pas", "siempre", "nunca",
-    "no uses", "sempre", "não use", "必ず", "ないで", "总是", "不要", "必须", "以后",
-)  # fmt: skip
+_RULE_WORDS = table("words", "pieces")["rule"].pieces
 _ONLY_NOW = lazy.pattern(
     r"\b(?:yet|for now|this time|right now|today|in this (?:case|commit)|don't (?:know|think|see|understand"
     r"|worry|have|need|get|remember|care|mind)"
     r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)"
     r"|they (?:don't|never))\b"
 )
-_LOOK_AROUND = """
-    ls cat cd echo head tail grep rg find wc sed awk pwd which mkdir rm cp mv touch sleep true test stat file
-    tree sort uniq cut tr xargs printf export source set date env whoami diff less more du df ps kill chmod jq tee
-    python python3 node"""
-_TRIVIAL = frozenset(_LOOK_AROUND.split()) | {
+_TRIVIAL = frozenset(table("words", "lists")["look_around"].words) | {
     f"{program} {look}"
     for program in ("git", "jj")
     for look in ("status", "st", "diff", "log", "show", "branch", "fetch")

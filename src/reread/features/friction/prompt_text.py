@@ -14,6 +14,8 @@ from zlib import crc32
 from reread import lazy
 from reread.sessions import Speaker as Speaker
 
+from .word_tables import table
+
 LONGEST_PROSE = 4000
 """Characters of a prompt that are examined: a longer one was pasted."""
 
@@ -90,61 +92,14 @@ class Paste(NamedTuple):
     """Whether the output contains an error, a refusal or a failure."""
 
 
-_PROMPT_LINE = lazy.pattern(
-    r"""(?:\([\w.-]+\)\ )?(?:
-      [\w.+-]+@[\w.-]+[^\n]{0,100}?[$#%❯>](?:\ |$)          # ann@desk:~/app$
-    | [A-Z]:\\[^>\n]{0,120}>
-    | PS\ [A-Z]:\\
-    | [~/][\w./~@+ -]{0,100}?\ {0,3}[$#%❯](?:\ |$)
-    | (?:➜|❯|λ|\$|%|>>>|\.\.\.)\ +\S
-    | [\w.~/-]{1,40}\ ?(?:git:\([^)]*\)|\([\w./+-]+\))\ ?[$%✗❯#>]\ )""",
-    re.VERBOSE,
-)
-_STACK_LINE = lazy.pattern(
-    r"""\s*(?:Traceback\ \(most\ recent | File\ "[^"]+",\ line\ \d+ | at\ (?:async\ )?[\w.$<>\[\] /\\-]+[(:@]
-    | at\ \S+\s\(unknown\) | goroutine\ \d+ | panic: | Caused\ by: | Exception\ in\ thread | thread\ '[^']*'\ panicked
-    | npm\ (?:ERR!|error) | \#\d+\s+(?:0x|\S+\()) | \s*\d+:\s+0x""",
-    re.VERBOSE,
-)
-_OUTPUT_LINE = lazy.pattern(
-    r"""\s*(?:
-      (?:\[?(?i:error|err|warn|warning|info|debug|trace|fatal|failed|fail|failure|hint|remote|note|usage|critical
-        |notice|panic|exception)\]?\s*[:\]!|]|(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|FAILED|FAIL|PASS|OK|E
-        |W)\b[\s:!\[])
-    | \w*(?:Error|Exception|Warning|Failure)\b:?\ ?
-    | \[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d | \[?\d\d?:\d\d:\d\d
-    | (?:HTTP/\d|GET|POST|PUT|DELETE|PATCH)\s+\S | \d{3}\s+(?:OK|Not\ Found|Forbidden|Internal|Bad)
-    | (?i:exit\ code|exit\ status|exited\ with|command\ failed|process\ completed|build\ failed|unknown\ command
-      |unrecognized|no\ such|cannot\ find|could\ not|unable\ to|permission\ denied|failed\ to|not\ found
-      |segmentation\ fault|killed|aborted)\b
-    | (?:===|---|\*\*\*|>>>|\#\#\#)\s?\S?.*(?:===|---|\*\*\*)\s*$ | [=_*~-]{6,}\s*$
-    | [│├└╭╰┌┐┘┤┬┴┼═║╔╗╚╝▶●○◆✓✔✗✖×⚠❌✅→↳⎿]\s?
-    | [\w./\\@+-]+\.\w{1,5}(?::\d+){1,2}\b
-    | [\w./\\-]+\((?:\d+,\d+|line\ \d+)\)
-    | (?:create|delete|rename)\ mode\ \d+ | \d+\ files?\ changed | commit\ [0-9a-f]{7,} | Author:\ | Date:\ +\w
-    | (?:drwx|-rw[x-])\S* | total\ \d+$ | \d+\ (?:passed|failed|tests?|errors?|warnings?)\b
-    | (?:npm|yarn|pnpm|pip|cargo|go|git|docker|make|brew|apt|rustc|ld|gcc|clang|webpack|vite|tsc|jest
-      |pytest)(?:\[\d+\])?:\s
-    | "?[\w.-]+"?\s*[:=]\s*(?:"[^"]*"|[\d.]+|true|false|null|None|\{|\[),?\s*$
-    | [{}\[\]]+,?\s*$
-    | (?:Building|Built|Compiling|Fetching|Downloading|Download|Installing|Running|Creating|Created|Starting
-      |Started|Loading|Resolving|Unpacking|Reading|Processing|Finished|Found|Looking|Checking|Copying|Removing
-      |Updating|Updated|Pushing|Cloning|Initialized|Added|Skipping|Using|Connecting|Connected|Listening|Generating
-      |Waiting|Success|Successfully)\b[^.?!]*(?:\.\.\.|:\s?\S+|/\S+|\d\S*|\.)\s*$
-    )""",
-    re.VERBOSE,
-)
+KINDS_OF_LINE = {
+    name: lazy.pattern("\n".join(entry.lines), re.VERBOSE) for name, entry in table("words", "lines").items()
+}
+"""How a line begins that was not typed, the surest first."""
 _OUTPUT_AMID = lazy.pattern(
     r"\b(?:\d+(?:\.\d+)?\s?(?:ms|µs|ns|MB|kB|KB|GB|MiB|KiB|B/s|%)\b|[0-9a-f]{12,40}\b|0x[0-9a-f]{4,})"
     r"|\b\d{1,2}:\d\d:\d\d\b|\s{4,}\S+\s{2,}\S|\S\s{3,}\S.*\S\s{3,}\S|\s->\s\S+$"
 )
-_CODE_LINE = lazy.pattern(
-    r"""\s*(?:(?:def|class|func|fn|function|const|let|var|import|from|export|return|if\ \(|for\ \(|while\ \(|public
-      |private|static|struct|impl|pub|use|package|async|await|type|interface|enum|SELECT|INSERT|CREATE)\b.*[({:;=]
-      |[+-]{1,3}\s?\S.*[;{}()=]\s*$|//|/\*|\#include|</?\w+[^>]*>\s*$|.*[;{]\s*$|@\w+)""",
-    re.VERBOSE,
-)
-_DOCUMENT_LINE = lazy.pattern(r"\s*(?:#{1,6} \S|[-*•] \S|\d+[.)] \S|\|.*\|\s*$|>\s)")
 _TYPED_LINE = lazy.pattern(
     r"\b(?:i|i'm|i've|you|we|please|can|could|should|this|why|what|how|but|let's|so|my|our|it's|don't|help|fix)\b",
     re.IGNORECASE,
@@ -218,16 +173,9 @@ def _kind_of_line(line: str) -> str:
     line = line[:400]
     if line.lstrip().startswith("> ") and (bare := line.lstrip()[2:]).strip():
         line = bare if _kind_of_line(bare) != "typed" else line
-    if _PROMPT_LINE.match(line):
-        return "prompt"
-    if _STACK_LINE.match(line):
-        return "stack"
-    if _OUTPUT_LINE.match(line):
-        return "output"
-    if _DOCUMENT_LINE.match(line):
-        return "document"
-    if _CODE_LINE.match(line):
-        return "code"
+    for kind, pattern in KINDS_OF_LINE.items():
+        if pattern.match(line):
+            return kind
     is_typed = _TYPED_LINE.search(line) is not None
     return "output" if not is_typed and _OUTPUT_AMID.search(line) else "typed"
 
@@ -241,18 +189,7 @@ _ERROR_AMID = lazy.pattern(
 )
 
 
-_ERROR_SEEDS = (
-    "rror",
-    "xception",
-    "exit ",
-    "atal",
-    "not found",
-    "denied",
-    "no such",
-    "not recogn",
-    "annot find",
-    "egmentation",
-)
+_ERROR_SEEDS = table("words", "pieces")["quoted_error"].pieces
 
 
 def quoted_error(text: str) -> bool:
@@ -271,18 +208,7 @@ LONGEST = 600
 _WORDS = lazy.pattern(r"[^\W_]+(?:['’][^\W_]+)?")
 _SPACED = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 _WITHOUT_SPACES = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
-_COMMON = """
-    a an the i you we it he she they me my your our this that these those is are was were be been am do does did done
-    to of in on at for from with by as and or but so if then than too also just now not no yes ok okay please pls can
-    could
-    would will shall should may might let lets let's i'd i'll i'm you're it's that's there here again still said told
-    asked want
-    wanted need hey hi hello thanks thank again some any all what which who how when where why s t m re ll ve d
-    der die das ein eine und oder ich du wir es ist sind bitte nicht mal noch auch zu in auf mit
-    le la les un une des et ou je tu il elle est sont que qui de du en ne pas s'il vous plaît te plait
-    el los las un una y o yo tú que de en por favor no es son se lo
-    o os as um uma e ou eu você que de em por favor não é são"""
-_SAYS_LITTLE = frozenset(_COMMON.split())
+_SAYS_LITTLE = frozenset(table("words", "lists")["says_little"].words)
 
 
 @lru_cache(maxsize=256)

@@ -24,6 +24,7 @@ from .detection import (
     verdict_in,
 )
 from .refusals import refused_by
+from .word_tables import entries, table
 
 _HEAD, _TAIL = 800, 800
 """Characters of an output that are examined: the cause is at its beginning or at its end."""
@@ -101,110 +102,21 @@ _TEST_REPORT = lazy.pattern(
     re.MULTILINE,
 )
 _COUNTED = lazy.pattern(r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?)\b|✖ \d+ problem|would reformat")
-_UNCOMPILED = (
-    "could not compile", "syntaxerror", ": ***", "build failed", "compilation failed", ": error:", "error: aborting",
-    "undefined: ", " undefined (", "imported and not used", "declared and not used", "failed to solve",
-    "redeclared in this block", "missing go.sum entry", "error ts", "error[e", "cannot find symbol",
-)  # fmt: skip
+_UNCOMPILED = table("words", "pieces")["uncompiled"].pieces
 _REFORMATS = lazy.pattern(
     r"^diff in \S+:\d+:|\berror md\d{3}/|^would reformat |would have printed the following", re.MULTILINE
 )
 """What a formatter or a linter prints, in a hook of a commit too, and what no other program does."""
-_LINTED = ("(ireturn)", "(exhaustive)", "(errcheck)", "(unused)", "(lint)", "[lint", "no-unused-vars")
-_OTHER_SIGNS = (
-    (
-        ErrorClass.CONFLICT,
-        (
-            "merge conflict", "conflict (content)", "fix conflicts", "already used by worktree", "index.lock",
-            "could not write index", "would be overwritten", "non-fast-forward", "[rejected]", "already exists",
-            "is immutable", "address already in use", "eaddrinuse", "database is locked", "could not lock",
-            "device or resource busy", "non-tracking remote", "cherry-pick is now empty", "nothing to commit",
-            "no changes added to commit",
-        ),
-    ),
-    (
-        ErrorClass.BAD_ARGUMENTS,
-        (
-            "inputvalidationerror", "unrecognized subcommand", "unrecognized argument", "unexpected argument",
-            "unknown option", "unknown command", "unknown flag", "invalid option", "illegal option", "usage: ",
-            "cannot be used with", "invalid argument", "unknown shorthand", "required parameter", "no matches found:",
-            "failed to parse", "missing required", "too many arguments", "is not a git command", "unknown revision or",
-            "bad revision", "ambiguous argument", "parse error near", "syntax error near unexpected token",
-            "unexpected eof while looking for", "eisdir: ", "unknown json field", "unknown field", "unrecognized key",
-            "jq: error", "jq: parse error", "http 422", "doesn't accept argument", "maximum allowed tokens",
-            "ignored by one of your .gitignore", "no files were processed",
-        ),
-    ),
-    (
-        ErrorClass.DEPENDENCY,
-        (
-            "unknown revision", "no matching version", "could not find a version", "unresolved dependency", "eresolve",
-            "version solving failed", "unable to locate package", "no matching distribution", "unmet peer",
-        ),
-    ),
-    (
-        ErrorClass.RUNTIME_ERROR,
-        (
-            "traceback (most recent", "uncaught", "unhandled", "panicked at", "panic: ", "typeerror", "referenceerror",
-            "valueerror", "keyerror", "segmentation fault", "exception in thread", "    at ", "attributeerror",
-        ),
-    ),
-)  # fmt: skip
+_LINTED = table("words", "pieces")["linted"].pieces
 _LOOKERS = frozenset(
     ["grep", "rg", "diff", "which", "test", "cmp", "pgrep", "git diff", "git grep", "git config", "gh pr", "find", "ls"]
 )
-_SIGNS = (
-    (
-        ErrorClass.NOT_READ,
-        ("file has not been read yet", "must read the file", "read it first before"),
-    ),
-    (ErrorClass.CONFLICT, ("has been modified since read", "has been unexpectedly modified")),
-    (
-        ErrorClass.EDIT_MISMATCH,
-        ("string to replace not found", "matches of the string to replace", "no changes to make: old_string",
-        "old_string not found"),
-    ),
-    (ErrorClass.NOT_FOUND, ("command not found", "is not recognized as an internal", ": not found\n")),
-    (ErrorClass.TIMEOUT, ("command timed out", "timed out after", "exit code 124", "timeouterror",
-    "deadline exceeded")),
-)  # fmt: skip
-"""Messages of the client itself or of a shell, in lower case."""
-_LATER_SIGNS = (
-    (
-        ErrorClass.NETWORK,
-        (
-            " enotfound", "econnrefused", "econnreset", "etimedout", "getaddrinfo", "could not resolve host",
-            "connection refused", "bad gateway",
-            "connection reset", "connection timed out", "failed to connect", "network is unreachable",
-            "name resolution",
-            "fetch failed", "socket hang up", "status code 4", "status code 5", "http 429", "http 50", "sslerror",
-            "unable to connect",
-        ),
-    ),
-    (
-        ErrorClass.PERMISSION,
-        (
-            "permission denied", "eacces", "eperm", "operation not permitted", "requested permission",
-            "haven't granted",
-            "requires approval", "require approval", "explicit approval", "was blocked. for security",
-            "authentication required",
-            "sudo: a password", "sudo: a terminal", "1password: failed", "gpg failed to sign", "is not a tty",
-            "access denied", "access is denied", "read-only file system",
-        ),
-    ),
-    (
-        ErrorClass.NOT_FOUND,
-        (
-            "no such file or directory", "does not exist", "enoent", "modulenotfounderror", "cannot find module",
-            "cannot find package", "no module named", "cannot find the file", "cannot find the path",
-            "' not found. available",
-            "remote not found", "could not resolve to a repository", "unknown skill: ",
-            "file found in the working directory", "file not found", "did not match any file",
-            "http 404",
-        ),
-    ),
-)  # fmt: skip
-"""Messages of programs. Tried after the signs of a failed check, whose output may quote any of them."""
+_SIGNS, _LATER_SIGNS = (
+    [(ErrorClass(entry.name), entry.pieces) for entry in entries("words", section)]
+    for section in ("errors_of_client", "errors_of_programs")
+)
+"""Messages in lower case; those of programs are tried after the signs of a failed check, whose output may quote any of
+them."""
 _WEB = frozenset({"WebFetch", "WebSearch"})
 _UNREACHED = lazy.pattern(r"Exit code (?:5|6|7|28|35|52|56)\b")
 """Of `curl`: no host, no connection, no answer in time."""
@@ -224,7 +136,7 @@ def class_of(call: DetectedCall) -> ErrorClass:
     if call.name in SHELLS and (found := _failed_check(call.command[:400], text)) is not None:
         return found
     last = text.rstrip().rpartition("\n")[2]  # a program's banner comes first, and its verdict last
-    found = _first(_LATER_SIGNS + _OTHER_SIGNS, last) or _first(_LATER_SIGNS + _OTHER_SIGNS, text)
+    found = _first(_LATER_SIGNS, last) or _first(_LATER_SIGNS, text)
     return found or _by_program(call)
 
 
