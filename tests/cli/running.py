@@ -32,7 +32,7 @@ Run = Callable[..., Ran]
 
 def environment(**changes: str) -> dict[str, str]:
     """Ours without what steers the program's output, so that a developer's own settings change no test."""
-    steering = ("NO_COLOR", "FORCE_COLOR", "PAGER", "CLAUDE_CONFIG_DIR")
+    steering = ("NO_COLOR", "FORCE_COLOR", "PAGER", "CLAUDE_CONFIG_DIR", "PYTHONUNBUFFERED")
     ours = {name: value for name, value in os.environ.items() if name not in steering}
     return {**ours, "COLUMNS": "80", "TERM": "xterm-256color", "PYTHONUTF8": "1", **changes}
 

@@ -207,6 +207,7 @@ class _ThoughtPrinter:
     def show(self, session: Session, blocks: list[ShownBlock], *, is_first: bool) -> None:  # noqa: ARG002
         if any(isinstance(block, ThinkingBlock) for block in blocks):
             self.show_all(session)
+            sys.stdout.flush()
 
     @staticmethod
     def _key(found: FoundThought) -> str:
