@@ -1,4 +1,4 @@
-"""Prints docs/format/ and docs/schema/ from the record types, their sentences and the counts.
+"""Prints records/format/book.json, docs/format/ and docs/schema/ from the record types, their sentences and the counts.
 
 python bench/format_book.py
 """
@@ -9,6 +9,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
+from format_source import FORMAT, make_book
 from reread.records import book
 from reread.views.format_book import field_seen, seen_words
 
@@ -29,19 +32,21 @@ TITLES = {
 
 def pages() -> dict[str, str]:
     """Every generated file below docs/, with its text."""
-    made = {f"format/{family}.md": "\n".join(_page(family)) for family in book.FAMILIES}
+    made = {f"format/{family}.md": "\n".join(_page(family)) for family in book.read_book().families}
     schemas = {name: book.schema_of(name) for name in ("transcript", "stream")}
     schemas["documents"] = book.document_schemas()
     return made | {f"schema/{name}.json": json.dumps(each, indent=1) + "\n" for name, each in schemas.items()}
 
 
 def _page(family: str) -> Iterator[str]:
-    prose = book.prose(family)["family"]
-    yield f"# {TITLES[family]}\n\n{prose['is']}\n"
-    yield f"**Older and newer clients.** {prose['changes']}\n\n**What goes wrong.** {prose['trouble']}\n"
+    whole = book.read_book()
+    of = whole.families[family]
+    yield f"# {TITLES[family]}\n\n{of.says}\n"
+    yield f"**Older and newer clients.** {of.changes}\n\n**What goes wrong.** {of.trouble}\n"
     yield "How to read this page, and how it is counted: [the book of the format](index.md).\n"
-    for name in book.FAMILIES[family]:
-        yield from _entry(book.entry(family, name))
+    for each in whole.entries:
+        if each.family == family:
+            yield from _entry(each)
 
 
 def _entry(entry: book.BookEntry) -> Iterator[str]:
@@ -65,11 +70,18 @@ def _linked(words: str) -> str:
     for word in words.split(" "):
         family, _, name = word.partition("/")
         anchor = f"#{name.lower()}" if name else ""
-        made.append(f"[{name or family}]({family}.md{anchor})" if family in book.FAMILIES else word)
+        made.append(f"[{name or family}]({family}.md{anchor})" if family in TITLES else word)
     return " ".join(made)
 
 
+def book_json() -> str:
+    """What the package keeps of the book; an entry a line."""
+    return msgspec.json.format(msgspec.json.encode(make_book()), indent=0).decode() + "\n"
+
+
 def main() -> None:
+    (FORMAT / "book.json").write_text(book_json(), "utf-8")
+    book.read_book.cache_clear()
     for name, text in pages().items():
         path = DOCS / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -18,9 +18,9 @@ from typing import Any, get_args, get_origin
 
 from msgspec import Struct
 
+from format_source import FAMILIES, FILES, own_fields, plain_type
 from reread.records import Record, System, Unknown, decode_all, parse_or_none
 from reread.records.base import version_numbers
-from reread.records.book import FAMILIES, FILES, own_fields, plain_type
 from reread.records.lenient import fields_of, options, struct_for, transcript_spelling
 
 ENTRY_OF = {

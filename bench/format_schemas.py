@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin
 
 from msgspec import Meta, Raw, Struct
 
-from reread.records.book import FAMILIES, BookEntry, entry, plain_type
+from format_source import FAMILIES, FORMAT, make_book, own_fields, plain_type
+from reread.records.book import BookEntry
 from reread.records.lenient import options, transcript_spelling
 
 Schema = dict[str, Any]
-FORMAT = Path(__file__).parents[1] / "src" / "reread" / "records" / "format"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_ENTRIES = {each.key: each for each in make_book().entries}
 _KEY_OF = {kind: (family, name) for family, kinds in FAMILIES.items() for name, kind in kinds.items()}
 _UNIONS = ("attachment", "progress", "block")
 _RAW = {
@@ -74,14 +74,15 @@ class _SchemaBuilder:
         key = f"{family}.{name}"
         if key not in self.definitions:
             self.definitions[key] = {}  # before its own fields, which may lead back to it
-            self.definitions[key] = self._object(entry(family, name))
+            self.definitions[key] = self._object(_ENTRIES[f"{family}/{name}"])
         return {"$ref": f"#/$defs/{key}"}
 
     def _object(self, of: BookEntry) -> Schema:
         fields: dict[str, Schema] = {}
+        annotations = own_fields(of.family, of.name, FAMILIES[of.family][of.name])
         for field in of.fields:
             raw = _RAW.get((of.key, field.name))
-            found = self._value(field.annotation) if raw is None else self._described(raw)
+            found = self._value(annotations[field.name]) if raw is None else self._described(raw)
             if field.name == "message" and of.family == "record" and "anyOf" in found:
                 found["anyOf"].append({"type": ["string", "array"]})  # in files made by hand it is the content alone
             fields[field.name] = {"description": field.meaning, **found}

@@ -38,10 +38,12 @@ def format_parser() -> options.Parser:
 
 def run_format(arguments: list[str]) -> None:
     args = format_parser().parse_args(arguments)
-    entries = list(book.entries()) if args.name is None else book.find_entries(args.name)
+    entries = book.read_book().entries if args.name is None else book.find_entries(args.name)
     fields = [] if entries else book.find_fields(args.name)
     if not entries and not fields:
-        known = [name for each in book.entries() for name in (each.name, *(field.name for field in each.fields))]
+        known = [
+            name for each in book.read_book().entries for name in (each.name, *(field.name for field in each.fields))
+        ]
         raise _no_such("kind or field", args.name, known, "format")
 
     def lines(view: View) -> Iterable[str]:
@@ -68,11 +70,11 @@ def run_schema(arguments: list[str]) -> None:
     if args.name is None:
         documents = ", ".join(book.document_schemas())
         lines = ["transcript, stream", "", f"of what --json prints: {documents}", "", "kinds of lines and objects:"]
-        options.print_lines([*lines, *(f"  {each.key}" for each in book.entries())])
+        options.print_lines([*lines, *(f"  {each.key}" for each in book.read_book().entries)])
         return
     found = book.schema_of(args.name)
     if found is None:
-        known = ["transcript", "stream", *book.document_schemas(), *(each.name for each in book.entries())]
+        known = ["transcript", "stream", *book.document_schemas(), *(each.name for each in book.read_book().entries)]
         raise _no_such("schema", args.name, known, "schema")
     options.print_json(found)
 

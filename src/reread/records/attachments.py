@@ -1,16 +1,16 @@
 """`attachment` lines: what the client added to the conversation besides the person's words.
 
-A new subtype needs a class here and a name in `AttachmentBody`; an unknown one keeps its bytes.
+A new subtype needs a class here; an unknown one keeps its bytes.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record
 from .content import Content, text_of
 from .conversation import Origin
-from .lenient import ABSENT, UNKNOWN_TAG, Timestamp, parse_or_none
+from .lenient import ABSENT, UNKNOWN_TAG, Timestamp, parse_or_none, tagged
 
 
 class _Attachment(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rename="camel"):
@@ -449,65 +449,10 @@ class UnknownAttachment(_Attachment, tag=UNKNOWN_TAG, frozen=True):
         return next((text for text in found if isinstance(text, str)), "")
 
 
-AttachmentBody = (
-    TaskReminder
-    | TodoReminder
-    | TotalTokensReminder
-    | SilentTurnReminder
-    | HookSuccess
-    | HookAdditionalContext
-    | HookSystemMessage
-    | HookNonBlockingError
-    | HookBlockingError
-    | HookStoppedContinuation
-    | HookCancelled
-    | EditedTextFile
-    | DeferredToolsDelta
-    | QueuedCommand
-    | SkillListing
-    | BashOutputAudienceNote
-    | AgentListingDelta
-    | McpInstructionsDelta
-    | CommandPermissions
-    | DiagnosticsAttachment
-    | FileAttachment
-    | DirectoryAttachment
-    | InvokedSkills
-    | DynamicSkill
-    | PlanFileReference
-    | CompanionIntro
-    | WorkflowKeywordRequest
-    | CompactFileReference
-    | PlanMode
-    | PlanModeReentry
-    | PlanModeExit
-    | AutoMode
-    | AutoModeExit
-    | DateChange
-    | GoalStatus
-    | BackgroundTaskStatus
-    | SelectedLinesInIde
-    | OpenedFileInIde
-    | NestedMemory
-    | MaxTurnsReached
-    | Environment
-    | ModelAttachment
-    | DateAttachment
-    | SessionContext
-    | RemoteSessionChange
-    | PromptSnapshot
-    | UnknownCommandFallback
-    | HookPermissionDecision
-    | ThinkingStripped
-    | ToolResultsCut
-    | WholeTextsWithdrawn
-    | Instructions
-    | InstructionFilesNotLoaded
-    | MemoryUpdate
-    | TokenUsage
-    | BudgetUsd
-    | UnknownAttachment
-)
+if TYPE_CHECKING:
+    AttachmentBody = _Attachment
+else:
+    AttachmentBody = Union[tuple(tagged(_Attachment).values())]  # noqa: UP007  of as many as there are
 
 
 class Attachment(Record, tag="attachment", frozen=True):

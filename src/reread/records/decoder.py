@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, get_args
+from typing import Any, Union
 
 import msgspec
 from msgspec.structs import asdict, fields, force_setattr, replace
@@ -20,102 +20,16 @@ from msgspec.structs import asdict, fields, force_setattr, replace
 from reread.decoders import json_decoder
 from reread.errors import BadInput
 
-from .attachments import Attachment
+from . import attachments, state  # noqa: F401  every type of theirs is in `RECORD_TYPES`
 from .base import SMALL_LINE, SPREAD, Record, Unknown, is_too_large
-from .conversation import ApiMessage, Assistant, ToolResultLine, User
-from .frames import (
-    AuthStatus,
-    CommandLifecycle,
-    ControlCancelRequest,
-    ControlRequest,
-    ControlResponse,
-    ConversationReset,
-    KeepAlive,
-    PromptSuggestion,
-    RateLimitEvent,
-    Result,
-    StreamEvent,
-    ToolProgress,
-    ToolUseSummary,
-    message_of_events,
-)
-from .lenient import FAILURES, OURS, parse, salvage, with_transcript_spelling
-from .state import (
-    AgentName,
-    AgentSetting,
-    AiTitle,
-    ApiRequest,
-    ApiRequestBlob,
-    ApiRequestShape,
-    AtisLatch,
-    BridgeSession,
-    ContinuedIn,
-    CostState,
-    CustomTitle,
-    DerivedFrom,
-    FileHistoryDelta,
-    FileHistorySnapshot,
-    LastPrompt,
-    Mode,
-    PermissionMode,
-    PrLink,
-    ProgressLine,
-    QueueOperation,
-    Relocated,
-    SessionTag,
-    Summary,
-    ToolsUsed,
-    WorktreeState,
-)
+from .conversation import ApiMessage, Assistant, User
+from .frames import StreamEvent, message_of_events
+from .lenient import FAILURES, OURS, parse, salvage, tagged, with_transcript_spelling
 from .system import SYSTEM_SUBTYPES, System, ThinkingTokens
 
-AnyRecord = (
-    User
-    | Assistant
-    | System
-    | Attachment
-    | ProgressLine
-    | Summary
-    | FileHistorySnapshot
-    | FileHistoryDelta
-    | QueueOperation
-    | PermissionMode
-    | Mode
-    | LastPrompt
-    | AiTitle
-    | CustomTitle
-    | AgentName
-    | AgentSetting
-    | SessionTag
-    | Relocated
-    | WorktreeState
-    | ContinuedIn
-    | DerivedFrom
-    | PrLink
-    | BridgeSession
-    | AtisLatch
-    | ToolsUsed
-    | CostState
-    | ApiRequest
-    | ApiRequestShape
-    | ApiRequestBlob
-    | ToolResultLine
-    | StreamEvent
-    | Result
-    | ControlRequest
-    | ControlResponse
-    | ControlCancelRequest
-    | CommandLifecycle
-    | ConversationReset
-    | RateLimitEvent
-    | ToolProgress
-    | ToolUseSummary
-    | PromptSuggestion
-    | AuthStatus
-    | KeepAlive
-)
-
-RECORD_TYPES: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyRecord)}
+RECORD_TYPES = {tag: kind for tag, kind in tagged(Record).items() if not tag.startswith("reread:")}
+"""By the `type` of a line. No line has a type whose tag is ours."""
+AnyRecord: Any = Union[tuple(RECORD_TYPES.values())]  # noqa: UP007  of as many as there are
 
 
 @cache

@@ -166,6 +166,17 @@ def fields_of(kind: type[Struct]) -> dict[str, tuple[str, Any]]:
     return {f.name: (f.encode_name, hints[f.name]) for f in msgspec.structs.fields(kind)}
 
 
+def tagged(base: type[S]) -> dict[str, type[S]]:
+    """The types below `base` that have a tag of their own, by it."""
+    found: dict[str, type[S]] = {}
+    for kind in base.__subclasses__():
+        tag = str(kind.__struct_config__.tag)
+        if tag not in (kind.__name__, base.__struct_config__.tag):  # msgspec's for a type that gives none, the base's
+            found[tag] = kind
+        found |= tagged(kind)
+    return found
+
+
 def options(annotation: Any) -> tuple[Any, ...]:
     """The members of a union except None, or the annotation alone."""
     if get_origin(annotation) in (Union, UnionType):

@@ -3,13 +3,13 @@
 Only progress lines have a uuid and are linked into the tree. The others apply to what follows them in the same file.
 """
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record
 from .content import Content, text_of
-from .lenient import ABSENT, UNKNOWN_TAG, Timestamp, parse_or_none, salvage
+from .lenient import ABSENT, UNKNOWN_TAG, Timestamp, parse_or_none, salvage, tagged
 
 
 class Summary(Record, tag="summary", frozen=True):
@@ -286,16 +286,10 @@ class UnknownProgress(_Progress, tag=UNKNOWN_TAG, frozen=True):
     value: Raw = ABSENT
 
 
-ProgressData = (
-    BashProgress
-    | HookProgress
-    | AgentProgress
-    | McpProgress
-    | WaitingForTask
-    | QueryUpdate
-    | SearchResultsReceived
-    | UnknownProgress
-)
+if TYPE_CHECKING:
+    ProgressData = _Progress
+else:
+    ProgressData = Union[tuple(tagged(_Progress).values())]  # noqa: UP007  of as many as there are
 
 
 class ProgressLine(Record, tag="progress", frozen=True):

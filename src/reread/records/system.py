@@ -3,9 +3,11 @@
 A new subtype needs a class here; an unknown one becomes a plain `System` and keeps its place in the tree.
 """
 
+# ruff: noqa: SIM905  with a word a line they would take a page
+
 from typing import Any
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct, defstruct, field
 
 from .base import Number, Record
 from .lenient import ABSENT
@@ -321,47 +323,22 @@ class SessionWritesLost(System, tag="system", frozen=True):
         return f"{what} ({self.error_code})" if what and self.error_code else what
 
 
-class Bookkeeping(System, tag="system", frozen=True):
-    """For other programs; not used, but described so that it does not count as unknown."""
+_BOOKKEEPING_FIELDS = """
+    kind branch provider url repo identifier action status commands per_turn_effort_active reason preempted_by_uuid
+    preempted_message_uuids mode memories written_paths team_count verb files failed processed_at detail
+    summarizes_uuid status_category status_detail needs_action mcp_server_name elicitation_id name error request_id
+    attempt max_retries retry_delay_ms error_status
+    """.split()
+_BOOKKEEPING_SUBTYPES = """
+    vcs_state_changed code_change_published permission_check_status commands_changed per_turn_effort_changed
+    turn_preempted memory_recall memory_saved files_persisted task_summary post_turn_summary elicitation_complete
+    plugin_install control_request_progress
+    """.split()
+_fields = [(name, Raw, ABSENT) for name in _BOOKKEEPING_FIELDS]
+Bookkeeping = defstruct("Bookkeeping", _fields, bases=(System,), module=__name__, frozen=True, tag="system")
+"""For other programs; not used, but described so that it does not count as unknown."""
 
-    kind: Raw = ABSENT
-    branch: Raw = ABSENT
-    provider: Raw = ABSENT
-    url: Raw = ABSENT
-    repo: Raw = ABSENT
-    identifier: Raw = ABSENT
-    action: Raw = ABSENT
-    status: Raw = ABSENT
-    commands: Raw = ABSENT
-    per_turn_effort_active: Raw = ABSENT
-    reason: Raw = ABSENT
-    preempted_by_uuid: Raw = ABSENT
-    preempted_message_uuids: Raw = ABSENT
-    mode: Raw = ABSENT
-    memories: Raw = ABSENT
-    written_paths: Raw = ABSENT
-    team_count: Raw = ABSENT
-    verb: Raw = ABSENT
-    files: Raw = ABSENT
-    failed: Raw = ABSENT
-    processed_at: Raw = ABSENT
-    detail: Raw = ABSENT
-    summarizes_uuid: Raw = ABSENT
-    status_category: Raw = ABSENT
-    status_detail: Raw = ABSENT
-    needs_action: Raw = ABSENT
-    mcp_server_name: Raw = ABSENT
-    elicitation_id: Raw = ABSENT
-    name: Raw = ABSENT
-    error: Raw = ABSENT
-    request_id: Raw = ABSENT
-    attempt: Raw = ABSENT
-    max_retries: Raw = ABSENT
-    retry_delay_ms: Raw = ABSENT
-    error_status: Raw = ABSENT
-
-
-SYSTEM_SUBTYPES: dict[str, type[System]] = {
+SYSTEM_SUBTYPES: dict[str, type[Any]] = {
     "turn_duration": TurnDuration,
     "stop_hook_summary": StopHookSummary,
     "away_summary": AwaySummary,
@@ -369,7 +346,6 @@ SYSTEM_SUBTYPES: dict[str, type[System]] = {
     "api_error": ApiError,
     "compact_boundary": CompactBoundary,
     "microcompact_boundary": MicrocompactBoundary,
-    "local_command": LocalCommand,
     "bridge_status": BridgeStatus,
     "model_consent_fallback": ModelConsentFallback,
     "scheduled_task_fire": ScheduledTaskFire,
@@ -378,35 +354,16 @@ SYSTEM_SUBTYPES: dict[str, type[System]] = {
     "status": StatusLineRecord,
     "thinking_tokens": ThinkingTokens,
     "api_retry": ApiRetry,
-    "task_started": TaskEvent,
-    "task_progress": TaskEvent,
-    "task_updated": TaskEvent,
-    "task_notification": TaskEvent,
-    "hook_started": HookEvent,
-    "hook_progress": HookEvent,
-    "hook_response": HookEvent,
     "notification": Notification,
     "model_refusal_no_fallback": ModelRefusalNoFallback,
     "background_tasks_changed": BackgroundTasksChanged,
     "permission_denied": PermissionDenied,
     "session_title_changed": SessionTitleChanged,
     "session_state_changed": SessionStateChanged,
-    "model_fallback": ModelFallback,
-    "model_refusal_fallback": ModelFallback,
     "session_writes_lost": SessionWritesLost,
-    "local_command_output": LocalCommand,
-    "vcs_state_changed": Bookkeeping,
-    "code_change_published": Bookkeeping,
-    "permission_check_status": Bookkeeping,
-    "commands_changed": Bookkeeping,
-    "per_turn_effort_changed": Bookkeeping,
-    "turn_preempted": Bookkeeping,
-    "memory_recall": Bookkeeping,
-    "memory_saved": Bookkeeping,
-    "files_persisted": Bookkeeping,
-    "task_summary": Bookkeeping,
-    "post_turn_summary": Bookkeeping,
-    "elicitation_complete": Bookkeeping,
-    "plugin_install": Bookkeeping,
-    "control_request_progress": Bookkeeping,
+    **dict.fromkeys(("local_command", "local_command_output"), LocalCommand),
+    **dict.fromkeys(("task_started", "task_progress", "task_updated", "task_notification"), TaskEvent),
+    **dict.fromkeys(("hook_started", "hook_progress", "hook_response"), HookEvent),
+    **dict.fromkeys(("model_fallback", "model_refusal_fallback"), ModelFallback),
+    **dict.fromkeys(_BOOKKEEPING_SUBTYPES, Bookkeeping),
 }

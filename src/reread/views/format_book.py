@@ -19,20 +19,22 @@ _INDENT = "  "
 def contents_lines(view: View) -> Iterator[str]:
     """Every kind with its sentence, by family."""
     yield from view.wrapped("`reread format NAME` says more of each, or of any field.", "dim")
-    for family, kinds in book.FAMILIES.items():
+    whole = book.read_book()
+    for name, family in whole.families.items():
         yield ""
-        yield from view.wrapped(f"{family}: {book.prose(family)['family']['is']}", "bold")
-        for name in kinds:
-            yield f"{_INDENT}{name:<27} {shorten(book.entry(family, name).meaning, max(8, view.width - 30))}"
+        yield from view.wrapped(f"{name}: {family.says}", "bold")
+        for entry in whole.entries:
+            if entry.family == name:
+                yield f"{_INDENT}{entry.name:<27} {shorten(entry.meaning, max(8, view.width - 30))}"
 
 
 def entry_lines(entry: book.BookEntry, view: View) -> Iterator[str]:
     yield view.style.paint(entry.key, "bold")
     yield from wrap(entry.meaning, view.width)
     yield from view.wrapped(seen_words(entry), "dim")
-    family = book.prose(entry.family)["family"]
-    yield from ["", *wrap(f"Older and newer clients: {entry.changes or family['changes']}", view.width)]
-    yield from ["", *wrap(f"What goes wrong: {entry.trouble or family['trouble']}", view.width), ""]
+    family = book.read_book().families[entry.family]
+    yield from ["", *wrap(f"Older and newer clients: {entry.changes or family.changes}", view.width)]
+    yield from ["", *wrap(f"What goes wrong: {entry.trouble or family.trouble}", view.width), ""]
     for field in entry.fields:
         seen = field_seen(field) or "not in the sessions counted"
         yield f"{_INDENT}{view.style.paint(field.name, 'bold')}  {field.type}  {view.style.paint(seen, 'dim')}"
@@ -54,7 +56,7 @@ def _indented(text: str, view: View) -> Iterator[str]:
 
 def seen_words(entry: book.BookEntry) -> str:
     """How often an entry was seen, and from which clients."""
-    total = book.counts()["lines"]
+    total = book.read_book().lines
     numbers = f"{entry.seen['n']:,} in {total:,} lines counted" if entry.seen else "in none of the lines counted"
     wide = f", {entry.wide['n']:,} in a larger set of 222,674" if entry.wide.get("n") else ""
     clients = f"; clients {entry.versions}" if entry.versions else "; described from the client or from reports"
