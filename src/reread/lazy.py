@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 def fetcher(package: str) -> "Callable[[str], object]":
     """A `__getattr__` for a package: imports on first use what its `if TYPE_CHECKING:` block imports, which it reads
-    in the source. With Python 3.15 that block can become `lazy from ... import ...`."""
+    in the source. `__all__` are their names. With Python 3.15 that block can become `lazy from ... import ...`."""
     homes: dict[str, tuple[str, str]] = {}
 
     def fetch(name: str) -> object:
         if not homes:
             homes.update(_imports_for_types(package))
+        if name == "__all__":
+            return sorted(homes)
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home, called = homes[name]

@@ -4,41 +4,26 @@
 plain database. It knows no database, reads no file, and prints nothing.
 """
 
+# ruff: noqa: I001  it would give each `X as X`, which makes X public, an import of its own
+
 from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .model import (
-        VERSION,
-        CallRow,
-        ClientTotalRow,
-        FileRows,
-        MomentRow,
-        PromptRow,
-        RequestContext,
-        Rows,
-        TextRow,
-        ThoughtRow,
-        TypedPrompt,
+        VERSION as VERSION,
+        CallRow as CallRow,
+        ClientTotalRow as ClientTotalRow,
+        FileRows as FileRows,
+        MomentRow as MomentRow,
+        PromptRow as PromptRow,
+        RequestContext as RequestContext,
+        Rows as Rows,
+        TextRow as TextRow,
+        ThoughtRow as ThoughtRow,
+        TypedPrompt as TypedPrompt,
     )
-    from .of_session import file_texts, rows_of
-    from .session_row import SessionRow
-
-__all__ = [
-    "VERSION",
-    "CallRow",
-    "ClientTotalRow",
-    "FileRows",
-    "MomentRow",
-    "PromptRow",
-    "RequestContext",
-    "Rows",
-    "SessionRow",
-    "TextRow",
-    "ThoughtRow",
-    "TypedPrompt",
-    "file_texts",
-    "rows_of",
-]
+    from .of_session import file_texts as file_texts, rows_of as rows_of
+    from .session_row import SessionRow as SessionRow
 
 __getattr__ = fetcher(__name__)

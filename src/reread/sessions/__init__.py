@@ -3,88 +3,64 @@
 Names are fetched when first used: a search needs only the speaker of a line, and nothing else of this room.
 """
 
+# ruff: noqa: I001  it would give each `X as X`, which makes X public, an import of its own
+
 from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.billing.report import Tokens
+    from reread.billing.report import Tokens as Tokens
 
-    from .agents import AgentKind, Subagent
-    from .calls import CallStatus, ToolCall, ToolOutput, split_tool_name
+    from .agents import AgentKind as AgentKind, Subagent as Subagent
+    from .calls import (
+        CallStatus as CallStatus,
+        ToolCall as ToolCall,
+        ToolOutput as ToolOutput,
+        split_tool_name as split_tool_name,
+    )
     from .captured import (
-        Captured,
-        Final,
-        MessageTiming,
-        SessionCapture,
-        ToolPermission,
-        WithdrawnBlock,
-        completed,
-        with_final_counts,
+        Captured as Captured,
+        Final as Final,
+        MessageTiming as MessageTiming,
+        SessionCapture as SessionCapture,
+        ToolPermission as ToolPermission,
+        WithdrawnBlock as WithdrawnBlock,
+        completed as completed,
+        with_final_counts as with_final_counts,
     )
-    from .conversation import Conversation
+    from .conversation import Conversation as Conversation
     from .requests import (
-        Request,
-        add_up,
-        collapse,
-        is_of_one_file,
-        requests_in,
-        requests_of,
-        responses_in,
-        scope_of,
-        spoken_groups,
+        Request as Request,
+        add_up as add_up,
+        collapse as collapse,
+        is_of_one_file as is_of_one_file,
+        requests_in as requests_in,
+        requests_of as requests_of,
+        responses_in as responses_in,
+        scope_of as scope_of,
+        spoken_groups as spoken_groups,
     )
-    from .session import Copies, FindOutput, Session, SessionBuilder
-    from .speaker import Speaker, kind_of
-    from .tree import MAIN
-    from .turns import prompt_of
-    from .values import MINIMUM_THOUGHT, Branch, Coverage, Message, Notice, Prompt, Said, Step, Thought, Turn, Unplaced
-
-
-__all__ = [
-    "MAIN",
-    "MINIMUM_THOUGHT",
-    "AgentKind",
-    "Branch",
-    "CallStatus",
-    "Captured",
-    "Conversation",
-    "Copies",
-    "Coverage",
-    "Final",
-    "FindOutput",
-    "Message",
-    "MessageTiming",
-    "Notice",
-    "Prompt",
-    "Request",
-    "Said",
-    "Session",
-    "SessionBuilder",
-    "SessionCapture",
-    "Speaker",
-    "Step",
-    "Subagent",
-    "Thought",
-    "Tokens",
-    "ToolCall",
-    "ToolOutput",
-    "ToolPermission",
-    "Turn",
-    "Unplaced",
-    "WithdrawnBlock",
-    "add_up",
-    "collapse",
-    "completed",
-    "is_of_one_file",
-    "kind_of",
-    "prompt_of",
-    "requests_in",
-    "requests_of",
-    "responses_in",
-    "scope_of",
-    "split_tool_name",
-    "spoken_groups",
-    "with_final_counts",
-]
+    from .session import (
+        Copies as Copies,
+        FindOutput as FindOutput,
+        Session as Session,
+        SessionBuilder as SessionBuilder,
+    )
+    from .speaker import Speaker as Speaker, kind_of as kind_of
+    from .tree import MAIN as MAIN
+    from .turns import prompt_of as prompt_of
+    from .values import (
+        MINIMUM_THOUGHT as MINIMUM_THOUGHT,
+        Branch as Branch,
+        Coverage as Coverage,
+        Message as Message,
+        Notice as Notice,
+        Prompt as Prompt,
+        Said as Said,
+        Step as Step,
+        Thought as Thought,
+        Turn as Turn,
+        Unplaced as Unplaced,
+    )
 
 __getattr__ = fetcher(__name__)
