@@ -28,13 +28,10 @@ from reread.sessions.speaker import Speaker, kind_of
 from reread.sessions.turns import prompt_of, queued_prompt
 
 from .answer import Answer
-from .filters import Filter, FilterOptions, Zone, is_tool, make_filter, text_of, whole_number
+from .filters import Filter, is_tool
 from .listing import passing_ids
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
-    from reread.index.safe_reader import SafeReader
     from reread.loading import LoadedSession
 
     from .inner import InnerArchive
@@ -351,22 +348,22 @@ def tool_counts(connection: sqlite3.Connection, filters: Filter) -> list[ToolCou
     return sum_tools(each for each in found if each.name == filters.tool or fnmatch(each.name.lower(), tool))
 
 
-Load = Callable[[StoredSession], Session]
 Told = TypeVar("Told", Prompt, Thought)
 
 
 class TalkReader:
-    """Reads the prompts, thoughts and calls that rows refer to. `load` gives a whole session, for what one line does
-    not show."""
+    """What people typed, what models thought and what was decided over many sessions, read where the rows say."""
 
-    def __init__(self, connection: sqlite3.Connection, kept: SafeReader, load: Load) -> None:
-        self._connection = connection
-        self._kept = kept
-        self._load = load
+    def __init__(self, archive: InnerArchive) -> None:
+        self._connection = archive.connection
+        self._kept = archive.line_reader()
+        self._load = archive.session
+        """Reads a whole session, for what one line does not show."""
         self.hidden = 0
         """Rows whose text cannot be read because the safe is damaged."""
 
     def prompts(self, filters: Filter) -> FoundPrompts:
+        """What people typed, newest first; a prompt that a fork repeats is listed once."""
         rows, total = conversation_rows.prompt_rows(
             self._connection, typed_rows(self._connection, filters), filters.limit
         )
@@ -477,52 +474,8 @@ def window_of(filters: Filter) -> Filter:
     return Filter(since=filters.since, until=filters.until, sources=filters.sources)
 
 
-class ArchiveTalk:
-    """What people typed, what models thought, which tools ran and what was decided, over many sessions."""
-
-    def __init__(self, archive: InnerArchive) -> None:
-        self._archive = archive
-
-    def prompts(
-        self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
-    ) -> FoundPrompts:
-        """What people typed, newest first; a prompt that a fork repeats is listed once."""
-        return self._reader().prompts(make_filter(base, filters, timezone))
-
-    def thinking(
-        self,
-        base: Filter | None = None,
-        min_length: int = 11,
-        timezone: Zone | None = None,
-        **filters: Unpack[FilterOptions],
-    ) -> ThinkingAnswer:
-        """Thoughts of sessions and their agents, newest first, each once; and how many were left out."""
-        chosen, least = make_filter(base, filters, timezone), whole_number(min_length, "min_length")
-        return self._reader().thinking(chosen, least)
-
-    def tools(
-        self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
-    ) -> list[ToolCount]:
-        """How often each tool ran and failed, agents included and every call once; most used first."""
-        return tool_counts(self._archive.connection, make_filter(base, filters, timezone))
-
-    def decisions(
-        self,
-        base: Filter | None = None,
-        topic: str | None = None,
-        timezone: Zone | None = None,
-        **filters: Unpack[FilterOptions],
-    ) -> list[Decision]:
-        """Questions Claude asked and their answers, newest first; with a topic, those that contain all of its words."""
-        chosen = make_filter(base, filters, timezone)
-        about = None if topic is None else text_of(topic, "topic")
-        return self._reader().decisions(chosen, about)
-
-    def read_all(self, filters: Filter) -> Iterator[LoadedSession]:
-        """Sessions read from the safe one at a time, the oldest first."""
-        for number in reversed(passing_ids(self._archive.connection, filters)):
-            for stored in sessions(self._archive.connection, ids=[number]):
-                yield self._archive.session(stored)
-
-    def _reader(self) -> TalkReader:
-        return TalkReader(self._archive.connection, self._archive.line_reader(), self._archive.session)
+def read_all(archive: InnerArchive, filters: Filter) -> Iterator[LoadedSession]:
+    """Sessions read from the safe one at a time, the oldest first."""
+    for number in reversed(passing_ids(archive.connection, filters)):
+        for stored in sessions(archive.connection, ids=[number]):
+            yield archive.session(stored)

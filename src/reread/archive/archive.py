@@ -261,10 +261,6 @@ class Archive:
         """The full-text index."""
         return text_search.ArchiveText(self.inner)
 
-    @property
-    def _talk(self) -> answers.ArchiveTalk:
-        return answers.ArchiveTalk(self.inner)
-
     def sync(
         self,
         report: Report | None = None,
@@ -399,7 +395,7 @@ class Archive:
         self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> FoundPrompts:
         """What people typed, newest first; a prompt that a fork repeats is listed once."""
-        return self._talk.prompts(base, timezone, **filters)
+        return answers.TalkReader(self.inner).prompts(filtering.make_filter(base, filters, timezone))
 
     def thinking(
         self,
@@ -409,13 +405,14 @@ class Archive:
         **filters: Unpack[FilterOptions],
     ) -> ThinkingAnswer:
         """Thinking of sessions and their agents, newest first, each once; and how many blocks are empty or redacted."""
-        return self._talk.thinking(base, min_length, timezone, **filters)
+        chosen, least = filtering.make_filter(base, filters, timezone), filtering.whole_number(min_length, "min_length")
+        return answers.TalkReader(self.inner).thinking(chosen, least)
 
     def tools(
         self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
     ) -> list[ToolCount]:
         """How often each tool ran and failed, agents included and every call once; most used first."""
-        return self._talk.tools(base, timezone, **filters)
+        return answers.tool_counts(self.inner.connection, filtering.make_filter(base, filters, timezone))
 
     def decisions(
         self,
@@ -425,7 +422,9 @@ class Archive:
         **filters: Unpack[FilterOptions],
     ) -> list[Decision]:
         """Questions Claude asked and their answers, newest first; with a topic, those that contain all of its words."""
-        return self._talk.decisions(base, topic, timezone, **filters)
+        chosen = filtering.make_filter(base, filters, timezone)
+        about = None if topic is None else filtering.text_of(topic, "topic")
+        return answers.TalkReader(self.inner).decisions(chosen, about)
 
     def projects(
         self, base: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
@@ -457,7 +456,7 @@ class Archive:
 
     def read_all(self, base: Filter | None = None, **filters: Unpack[FilterOptions]) -> Iterator[LoadedSession]:
         """Sessions read from the safe one at a time, the oldest first."""
-        return self._talk.read_all(filtering.make_filter(base, filters))
+        return answers.read_all(self.inner, filtering.make_filter(base, filters))
 
     def transcript(self, session: SessionName) -> bytes:
         """The session's own file, byte for byte; empty if only files of its agents are left."""

@@ -12,10 +12,8 @@ from msgspec.structs import replace
 from reread.billing import packaged_prices
 from reread.billing.cost import NANODOLLARS, Rated
 from reread.records import (
-    ApiRetry,
     Assistant,
     Block,
-    CompactBoundary,
     ControlRequest,
     Image,
     Init,
@@ -56,18 +54,9 @@ from reread.records.frames import (
     decode_api_event,
     question_of,
 )
-from reread.records.system import (
-    SYSTEM_SUBTYPES,
-    BackgroundTasksChanged,
-    HookEvent,
-    PermissionDenied,
-    SessionTitleChanged,
-    StatusLineRecord,
-    ThinkingTokens,
-)
+from reread.records.system import SYSTEM_SUBTYPES, BackgroundTasksChanged, StatusLineRecord
 from reread.sessions import SessionBuilder, Speaker, kind_of
 from reread.sessions.captured import ToolPermission
-from reread.sessions.turns import compacted_sizes
 
 from . import events
 from .events import (
@@ -77,13 +66,13 @@ from .events import (
     Event,
     EventPlace,
     HookCallback,
-    Notice,
     Permission,
     PermissionAnswered,
     PermissionVoid,
     SessionStarted,
     Withdrawal,
 )
+from .notices import notice_of, task_state
 from .streamed_message import StreamedMessage
 
 ReadFile = Callable[[str], str | None]
@@ -237,67 +226,6 @@ def answered_permission(permission: ToolPermission, event: PermissionAnswered, t
         remembered=event.remembered,
         rule=event.rule,
     )
-
-
-_WHAT = {
-    "compact_boundary": "compacted",
-    "api_retry": "retry",
-    "task_started": "task",
-    "task_progress": "task",
-    "task_updated": "task",
-    "task_notification": "task",
-    "hook_started": "hook",
-    "hook_progress": "hook",
-    "hook_response": "hook",
-    "session_title_changed": "title",
-}
-"""Shorter names for some subtypes; the others keep their own."""
-
-
-def notice_of(frame: System, where: EventPlace) -> Notice:
-    what = _WHAT.get(frame.subtype or "", frame.subtype or "system")
-    return Notice(**where, what=what, text=_text(frame), record=frame)
-
-
-def _text(frame: System) -> str:
-    if isinstance(frame, ApiRetry):
-        return _retry(frame)
-    if isinstance(frame, CompactBoundary):
-        return compacted_sizes(frame)
-    if isinstance(frame, TaskEvent):
-        return " ".join(part for part in (_task_status(frame), frame.summary or frame.description) if part)
-    if isinstance(frame, ThinkingTokens):
-        return f"about {frame.estimated_tokens:,} tokens" if frame.estimated_tokens is not None else ""
-    if isinstance(frame, HookEvent):
-        return " ".join(part for part in (frame.hook_name or frame.hook_event, frame.outcome) if part)
-    if isinstance(frame, StatusLineRecord):
-        return frame.status or ""
-    if isinstance(frame, SessionTitleChanged):
-        return frame.title or ""
-    if isinstance(frame, PermissionDenied):
-        return ": ".join(part for part in (frame.tool_name, frame.message) if part)
-    return frame.text
-
-
-def _retry(frame: ApiRetry) -> str:
-    status = f"HTTP {frame.error_status}" if frame.error_status is not None else "the connection broke"
-    of = f" of {frame.max_retries}" if frame.max_retries is not None else ""
-    wait = f", in {frame.retry_delay_ms / 1000:.1f} s" if frame.retry_delay_ms is not None else ""
-    return f"{status}; attempt {frame.attempt}{of}{wait}"
-
-
-_STATUS = {"task_started": "started", "task_progress": "works on"}
-
-
-def _task_status(frame: TaskEvent) -> str:
-    return task_state(frame) or _STATUS.get(frame.subtype or "", "")
-
-
-def task_state(frame: TaskEvent) -> str | None:
-    """The state of a task, if the frame or its patch has it."""
-    patch: Any = parse_or_none(frame.patch)
-    changed = patch.get("status") if isinstance(patch, dict) else None
-    return frame.status or (changed if isinstance(changed, str) else None)
 
 
 REMEMBERED = 32
