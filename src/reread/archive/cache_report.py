@@ -5,14 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.billing import Prices
 from reread.billing.money import in_dollars
-from reread.billing.report import Sums, Tokens, sums_of
+from reread.billing.report import Sums, Tokens, column_sum, columns_of, sums_of
 from reread.billing.response import Response, settle_all
 from reread.errors import BadInput
 from reread.features.activity import throughput
@@ -202,13 +202,7 @@ def with_caching(usage: UsageReport, cells: Sequence[CacheCell], session: Sessio
 
 def added(parts: Iterable[Caching]) -> Caching:
     """Adds up sums; money is None if none of them has a price."""
-    columns = zip(*parts, strict=True)
-    return Caching(*(_total(column) for column in columns))
-
-
-def _total(column: Sequence[int | None]) -> Any:
-    known = [value for value in column if value is not None]
-    return sum(known) if known else None
+    return Caching(*map(column_sum, zip(*parts, strict=True)))
 
 
 def _causes(cells: Iterable[CacheCell]) -> list[RebuildCause]:
@@ -240,7 +234,7 @@ def _cells(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Cache
 
 
 _DIMENSIONS: dict[str, usage_sums.CacheDimension] = {"model": "all", "project": "project", "session": "owner"}
-_SUMS = len(Sums._fields)
+_SUMS = len(Sums.__struct_fields__)
 
 
 class Keys:
@@ -327,7 +321,9 @@ def cells_of(responses: SessionResponses, session: str, ask: UsageQuestion) -> I
         where = responses.contexts[each.owner_context]
         project = project_name(where.project, ask.filters.moves, folds_worktrees=ask.folds_worktrees)
         key = keys.of(quarter(each.time), session=session, model=each.model, project=project)
-        yield CacheCell(UsageCell(key, each.model, sums_of(each)), each.cause, bool(each.by_api), caching_of(each))
+        yield CacheCell(
+            UsageCell(key, each.model, sums_of(columns_of(each))), each.cause, bool(each.by_api), caching_of(each)
+        )
 
 
 def caching_of(row: Response) -> Caching:

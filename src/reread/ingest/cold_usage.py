@@ -20,6 +20,7 @@ from msgspec.structs import force_setattr
 
 from reread import billing, records, sessions, sources
 from reread.billing import Prices
+from reread.billing.report import Columns, added_columns, columns_of
 from reread.billing.response import Response, settle_all
 from reread.billing.scan import scan
 from reread.changes import EDGE, head_of
@@ -84,34 +85,10 @@ def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Price
 
 
 def _cells(responses: Iterable[Response]) -> list[tuple[Any, ...]]:
-    sums: dict[tuple[int, str], list[Any]] = {}
+    by_place: dict[tuple[int, str], list[Columns]] = {}
     for each in responses:
-        place = (quarter(each.time), each.model or "")
-        found = sums.get(place)
-        if found is None:
-            found = sums[place] = [0, 0, 0, 0, 0, 0, 0, None, 0, 0, 0, 0, each.time, each.time]
-        found[0] += 1
-        found[1] += each.input
-        found[2] += each.output
-        found[3] += each.cache_read
-        found[4] += each.cache_write_5m
-        found[5] += each.cache_write_1h
-        found[6] += each.web_searches
-        if each.nanodollars is not None:
-            found[7] = (found[7] or 0) + each.nanodollars
-        else:
-            found[8] += each.total
-        if each.rows > 1:  # comparing by hand saves a quarter of this loop: it runs for every response
-            found[9] += each.rows - 1
-        if each.doubt:
-            found[10] += each.doubt == 2
-            found[11] += each.doubt == 1
-        if each.time is not None:
-            if found[12] is None or each.time < found[12]:
-                found[12] = each.time
-            if found[13] is None or each.time > found[13]:
-                found[13] = each.time
-    return [(*place, *found) for place, found in sorted(sums.items())]
+        by_place.setdefault((quarter(each.time), each.model or ""), []).append(columns_of(each))
+    return [(*place, *added_columns(by_place[place])) for place in sorted(by_place)]
 
 
 class _FileUsage(NamedTuple):
