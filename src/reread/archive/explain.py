@@ -316,34 +316,6 @@ class ExplainedSession(Struct, frozen=True, kw_only=True):
     provisional: int
 
 
-def explain_session(
-    connection: sqlite3.Connection, files: SessionFileReader, prices: Prices, stored: StoredSession
-) -> ExplainedSession:
-    """Explains a session together with its copies in other folders, which are the same session."""
-    places = sessions.sessions(connection, ids=sessions.ids_called(connection, stored.row.uuid))
-    rows = {row.id: row for each in places for row in read.files_of(connection, each.id)}
-    counted = ledger.counted_in(connection, list(rows))
-    agents = {row.key: _agent_id(row) for row in rows.values() if row.kind == "subagent"}
-    own = [each for each in counted if each.owner not in agents and not each.is_sidechain]
-    whole = grouped_responses(counted)
-    return ExplainedSession(
-        id=stored.row.uuid,
-        title=stored.row.title,
-        project=stored.row.project,
-        paths=tuple(str(row.path) for row in rows.values() if row.kind in ("transcript", "subagent")),
-        tokens=_sum(counted),
-        models=tuple(_models(counted, prices)),
-        own=_sum(own),
-        agents=tuple(_agents(counted, agents, usage_rows.contexts(connection))),
-        elsewhere=tuple(_elsewhere(connection, ledger.counted_elsewhere(connection, list(rows)))),
-        branches=tuple(_branches(places, connection, files, prices, counted)),
-        dearest=tuple(sorted(whole, key=lambda each: -(each.tokens.nanodollars or 0))[:DEAREST]),
-        responses=len(whole),
-        suspect=sum(each.doubt == Doubt.SUSPECT for each in counted),
-        provisional=sum(each.doubt == Doubt.PROVISIONAL for each in counted),
-    )
-
-
 def grouped_responses(counted: Iterable[Response]) -> list[ResponseCost]:
     """Responses including what their advisors used, in the order given."""
     by_response = _by(counted, lambda each: each.response)
@@ -374,8 +346,11 @@ def _models(counted: Iterable[Response], prices: Prices) -> Iterator[ModelUse]:
     by_model = _by(counted, lambda each: shown_model(each.model, prices))
     for model in sorted(by_model, key=lambda name: name or ""):
         inside = by_model[model]
-        suspect = sum(each.doubt == Doubt.SUSPECT for each in inside)
-        yield ModelUse(model=model, tokens=_sum(inside), suspect=suspect)
+        yield ModelUse(model=model, tokens=_sum(inside), suspect=_suspect(inside))
+
+
+def _suspect(counted: Iterable[Response]) -> int:
+    return sum(each.doubt == Doubt.SUSPECT for each in counted)
 
 
 def _agent_id(row: FileRow) -> str:
@@ -391,34 +366,6 @@ def _agents(
     by_agent = _by(theirs, lambda each: (agents.get(each.owner), known[each.owner_context].agent))
     found = [AgentCost(id=number, name=name, tokens=_sum(parts)) for (number, name), parts in by_agent.items()]
     yield from sorted(found, key=lambda each: -(each.tokens.nanodollars or 0))
-
-
-def _elsewhere(connection: sqlite3.Connection, counted: Iterable[Response]) -> Iterator[CountedElsewhere]:
-    session_of, titles = ledger.sessions_of_files(connection), usage_rows.titles(connection)
-    for session, parts in _by(counted, lambda each: session_of.get(each.owner)).items():
-        title = titles[session][0] if session is not None else None
-        yield CountedElsewhere(session=session, title=title, tokens=_sum(parts))
-
-
-def _branches(
-    places: Iterable[StoredSession],
-    connection: sqlite3.Connection,
-    files: SessionFileReader,
-    prices: Prices,
-    counted: Iterable[Response],
-) -> Iterator[BranchCost]:
-    """The costs of branches; only sessions that were rewound are read for this."""
-    by_place = _by(counted, lambda each: (each.owner, each.response))
-    rewound = {home for (home, _), parts in by_place.items() if any(part.is_abandoned for part in parts)}
-    for each in places:
-        rows = read.files_of(connection, each.id)
-        if each.row.branches < 2 and not rewound.intersection(row.key for row in rows):
-            continue
-        session = load_session(files.session_files(each.id, each.row.uuid), disk=files, prices=prices)
-        for row in rows:
-            conversation = _conversation(session, row)
-            if conversation is not None and len(conversation.branches) > 1:
-                yield from _branches_of(conversation, row, by_place)
 
 
 def _conversation(session: Session, row: FileRow) -> Conversation | None:
@@ -497,7 +444,50 @@ class Explainer:
         return self._responses.explain(begun[0])
 
     def _session(self, stored: StoredSession) -> ExplainedSession:
-        return explain_session(self._connection, self._files, self._prices, stored)
+        """Explains a session together with its copies in other folders, which are the same session."""
+        places = sessions.sessions(self._connection, ids=sessions.ids_called(self._connection, stored.row.uuid))
+        rows = {row.id: row for each in places for row in read.files_of(self._connection, each.id)}
+        counted = ledger.counted_in(self._connection, list(rows))
+        agents = {row.key: _agent_id(row) for row in rows.values() if row.kind == "subagent"}
+        own = [each for each in counted if each.owner not in agents and not each.is_sidechain]
+        whole = grouped_responses(counted)
+        return ExplainedSession(
+            id=stored.row.uuid,
+            title=stored.row.title,
+            project=stored.row.project,
+            paths=tuple(str(row.path) for row in rows.values() if row.kind in ("transcript", "subagent")),
+            tokens=_sum(counted),
+            models=tuple(_models(counted, self._prices)),
+            own=_sum(own),
+            agents=tuple(_agents(counted, agents, contexts(self._connection))),
+            elsewhere=tuple(self._elsewhere(ledger.counted_elsewhere(self._connection, list(rows)))),
+            branches=tuple(self._branches(places, counted)),
+            dearest=tuple(sorted(whole, key=lambda each: -(each.tokens.nanodollars or 0))[:DEAREST]),
+            responses=len(whole),
+            suspect=_suspect(counted),
+            provisional=sum(each.doubt == Doubt.PROVISIONAL for each in counted),
+        )
+
+    def _elsewhere(self, counted: Iterable[Response]) -> Iterator[CountedElsewhere]:
+        session_of, titles = ledger.sessions_of_files(self._connection), usage_rows.titles(self._connection)
+        for session, parts in _by(counted, lambda each: session_of.get(each.owner)).items():
+            title = titles[session][0] if session is not None else None
+            yield CountedElsewhere(session=session, title=title, tokens=_sum(parts))
+
+    def _branches(self, places: Iterable[StoredSession], counted: Iterable[Response]) -> Iterator[BranchCost]:
+        """The costs of branches; only sessions that were rewound are read for this."""
+        by_place = _by(counted, lambda each: (each.owner, each.response))
+        rewound = {home for (home, _), parts in by_place.items() if any(part.is_abandoned for part in parts)}
+        for each in places:
+            rows = read.files_of(self._connection, each.id)
+            if each.row.branches < 2 and not rewound.intersection(row.key for row in rows):
+                continue
+            files = self._files.session_files(each.id, each.row.uuid)
+            session = load_session(files, disk=self._files, prices=self._prices)
+            for row in rows:
+                conversation = _conversation(session, row)
+                if conversation is not None and len(conversation.branches) > 1:
+                    yield from _branches_of(conversation, row, by_place)
 
     def _session_called(self, name: str) -> StoredSession | None:
         try:
