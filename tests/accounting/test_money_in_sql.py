@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from reread.billing import Doubt, Response, packaged_prices
-from reread.billing.report import added, sums_of
+from reread.billing.report import added_columns, columns_of
 from reread.billing.response import settle_all
 from reread.billing.sql import (
     ADDED,
@@ -178,11 +178,11 @@ def test_every_database_adds_up_as_the_library_does(database: Database, told: li
     for each in told:
         cells.setdefault((quarter(each.time), each.model or ""), []).append(each)
     assert {row[:2]: row[2:] for row in map(tuple, rows)} == {
-        place: tuple(added(map(sums_of, several))) for place, several in cells.items()
+        place: added_columns(map(columns_of, several)) for place, several in cells.items()
     }
     named = ", ".join(f"{column} AS {name}" for name, column in sums_by_name(database.dialect).items())
     [whole] = database.run(f"SELECT {ADDED} FROM ({query.format(named)}) AS cell")  # noqa: S608  our own names
-    assert tuple(whole) == tuple(added(map(sums_of, told)))
+    assert tuple(whole) == added_columns(map(columns_of, told))
 
 
 def test_every_database_prices_as_the_library_does(database: Database, told: list[Response]) -> None:

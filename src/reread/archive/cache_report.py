@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from reread.billing import Prices
 from reread.billing.money import in_dollars
-from reread.billing.report import Sums, Tokens, column_sum, columns_of, sums_of
+from reread.billing.report import Sums, Tokens, column_sum, columns_of
 from reread.billing.response import Response, settle_all
 from reread.errors import BadInput
 from reread.features.activity import throughput
@@ -322,7 +322,7 @@ def cells_of(responses: SessionResponses, session: str, ask: UsageQuestion) -> I
         project = project_name(where.project, ask.filters.moves, folds_worktrees=ask.folds_worktrees)
         key = keys.of(quarter(each.time), session=session, model=each.model, project=project)
         yield CacheCell(
-            UsageCell(key, each.model, sums_of(columns_of(each))), each.cause, bool(each.by_api), caching_of(each)
+            UsageCell(key, each.model, Sums(*columns_of(each))), each.cause, bool(each.by_api), caching_of(each)
         )
 
 

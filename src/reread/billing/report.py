@@ -107,7 +107,7 @@ class Sums(Tokens, frozen=True):
 _OF_TOKENS = len(Tokens.__struct_fields__)
 
 
-Columns = tuple[int | None, ...]
+Columns = tuple[Any, ...]
 """The values of `Sums`, which are added up faster than objects."""
 
 
@@ -125,23 +125,21 @@ def added_columns(rows: Iterable[Columns]) -> Columns:
     return *map(column_sum, counts), min(began, default=None), max(ended, default=None)
 
 
-def sums_of(values: Iterable[Any]) -> Sums:
-    return Sums(*values)
-
-
 def added(rows: Iterable[Sums]) -> Sums:
     """Adds up sums; money is None if none of them has a price."""
     rows = tuple(rows)
     if len(rows) < 2:  # six times out of ten, since most models have one cell per day
         return rows[0] if rows else Sums()
-    return sums_of(added_columns(map(astuple, rows)))
+    return Sums(*added_columns(map(astuple, rows)))
 
 
 def shares(sums: Sums, number: int) -> Iterator[Sums]:
     """Divides sums into equal shares that add up to the whole: a response that called several tools counts for each of
     them in part."""
     *counts, first, last = astuple(sums)
-    return (sums_of((*(_share(count, number, i) for count in counts), first, last)) for i in range(number))
+    for i in range(number):
+        values: Columns = (*(_share(count, number, i) for count in counts), first, last)
+        yield Sums(*values)
 
 
 def _share(value: int | None, number: int, i: int) -> int | None:
