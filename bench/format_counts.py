@@ -90,7 +90,7 @@ class FormatCounts:
                 continue
             self.fields[entry, field] += 1
             self._saw(entry, field)
-            self._inside(entry, field, inner[field], item)
+            self._inside(entry, field, inner.get(field), item)
 
     def _inside(self, entry: str, field: str, annotation: Any, item: Any) -> None:
         family, kind = NAMED.get((entry, field), ("", None))

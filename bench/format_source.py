@@ -131,7 +131,14 @@ def own_fields(family: str, name: str, kind: type[Struct]) -> dict[str, Any]:
         above = system.System
     inherited = {key for key, _ in fields_of(above).values()} if above is not None else set()
     named = fields_of(kind).values()
-    return {key: each for key, each in named if not key.startswith(OURS) and key not in inherited}
+    own = {key: each for key, each in named if not key.startswith(OURS) and key not in inherited}
+    return own | dict.fromkeys(_unread(family, name), Raw)
+
+
+def _unread(family: str, name: str) -> list[str]:
+    """The fields that no type has because nothing reads them."""
+    names: list[str] = prose(family).get(name, {}).get("unread", [])
+    return names
 
 
 def make_book() -> Book:
@@ -141,7 +148,12 @@ def make_book() -> Book:
         for name in FAMILIES
     }
     entries = [_entry(family, name, kind) for family, kinds in FAMILIES.items() for name, kind in kinds.items()]
-    return Book(lines=counts()["lines"], families=families, entries=entries)
+    unread: dict[str, set[str]] = {}
+    for family, kinds in FAMILIES.items():
+        for name, kind in kinds.items():
+            unread.setdefault(kind.__name__, set()).update(_unread(family, name))
+    names = {kind: sorted(each) for kind, each in sorted(unread.items()) if each}
+    return Book(lines=counts()["lines"], families=families, entries=entries, unread=names)
 
 
 def _entry(family: str, name: str, kind: type[Struct]) -> BookEntry:

@@ -110,10 +110,6 @@ class DeferredToolsDelta(_Attachment, tag="deferred_tools_delta", frozen=True):
     added_lines: list[str] | None = None
     removed_names: list[str] | None = None
     readded_names: list[str] | None = None
-    pending_mcp_servers: Raw = ABSENT
-    failed_mcp_servers: Raw = ABSENT
-    needs_auth_mcp_servers: Raw = ABSENT
-    wire_hidden_names: Raw = ABSENT
 
 
 class QueuedCommand(_Attachment, tag="queued_command", frozen=True):
@@ -126,7 +122,6 @@ class QueuedCommand(_Attachment, tag="queued_command", frozen=True):
     source_uuid: str | None = field(default=None, name="source_uuid")
     delivery_id: str | None = field(default=None, name="delivery_id")
     image_paste_ids: list[int] | None = None
-    human_turn: Raw = ABSENT
 
     @property
     def as_text(self) -> str:
@@ -151,7 +146,6 @@ class AgentListingDelta(_Attachment, tag="agent_listing_delta", frozen=True):
     is_initial: bool | None = None
     show_concurrency_note: bool | None = None
     built_in_types: Raw = ABSENT
-    built_in_plugin_types: Raw = ABSENT
 
 
 class McpInstructionsDelta(_Attachment, tag="mcp_instructions_delta", frozen=True):
@@ -195,7 +189,6 @@ class InvokedSkills(_Attachment, tag="invoked_skills", frozen=True):
     """Skills that were used before a compaction, told to the model again."""
 
     skills: list[Any] | None = None
-    mcp_skill_entries: Raw = ABSENT
 
 
 class DynamicSkill(_Attachment, tag="dynamic_skill", frozen=True):
@@ -244,12 +237,6 @@ class PlanModeExit(_PlanMode, tag="plan_mode_exit", frozen=True):
 
 class _AutoMode(_Attachment, frozen=True):
     reminder_type: str | None = None
-    auto_mode_consent_flow: Raw = ABSENT
-    bash_first: Raw = ABSENT
-    steer_only: Raw = ABSENT
-    bypass: Raw = ABSENT
-    finish_exposed_work: Raw = ABSENT
-    bash_first_steer: Raw = ABSENT
 
 
 class AutoMode(_AutoMode, tag="auto_mode", frozen=True):
@@ -267,7 +254,6 @@ class DateChange(_Attachment, tag="date_change", frozen=True):
 class GoalStatus(_Attachment, tag="goal_status", frozen=True):
     met: bool | None = None
     condition: str | None = None
-    sentinel: Raw = ABSENT
     reason: str | None = None
     iterations: int | None = None
     duration_ms: Number | None = None
@@ -335,9 +321,6 @@ class RemoteSessionChange(_Attachment, tag="remote_session_change", frozen=True)
     url: str | None = None
     commit: Raw = ABSENT
     pr: Raw = ABSENT
-    send_user_file_hint: Raw = ABSENT
-    managed_commit: Raw = ABSENT
-    managed_pr: Raw = ABSENT
 
 
 class PromptSnapshot(_Attachment, tag="prompt_snapshot", frozen=True):
@@ -345,14 +328,6 @@ class PromptSnapshot(_Attachment, tag="prompt_snapshot", frozen=True):
 
     system_prompt: Raw = ABSENT
     tools: Raw = ABSENT
-    cli_prefix: Raw = ABSENT
-    system_turns: Raw = ABSENT
-    tool_change_header: Raw = ABSENT
-    inline_tools: Raw = ABSENT
-    kept_reminders: Raw = ABSENT
-    reminder_fold: Raw = ABSENT
-    echo_wire_tool_inputs: Raw = ABSENT
-    context_rendering: Raw = ABSENT
 
 
 class UnknownCommandFallback(_Attachment, tag="unknown_command_fallback", frozen=True):
@@ -460,7 +435,6 @@ class Attachment(Record, tag="attachment", frozen=True):
     rendered: Raw = ABSENT
     """What the model was actually shown (2.1.325)."""
     rendered_role: str | None = None
-    rendered_beside_tool_result: Raw = ABSENT
 
     @property
     def text(self) -> str:

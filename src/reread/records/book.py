@@ -71,6 +71,8 @@ class Book(Struct, frozen=True):
     """Lines that were counted."""
     families: dict[str, Family]
     entries: list[BookEntry]
+    unread: dict[str, list[str]]
+    """By class, the fields that its objects have and that the class lacks, because nothing reads them."""
 
 
 @cache

@@ -50,7 +50,6 @@ class Usage(Struct, frozen=True, gc=False, kw_only=True, repr_omit_defaults=True
     server_tool_use: ServerToolCounts | None = None
     iterations: list[Iteration | None] | None = None
     output_tokens_details: OutputTokensDetails | None = None
-    fallback_credit: Raw = ABSENT
 
 
 class _Block(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", repr_omit_defaults=True):
@@ -61,7 +60,6 @@ class _Block(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", repr
 
 class Text(_Block, tag="text", frozen=True):
     text: str | None = None
-    citations: Raw = ABSENT
 
     @property
     def as_text(self) -> str:
@@ -127,7 +125,6 @@ class Document(_Block, tag="document", frozen=True):
     source: DocumentSource | None = None
     title: str | None = None
     context: str | None = None
-    citations: Raw = ABSENT
 
     @property
     def as_text(self) -> str:

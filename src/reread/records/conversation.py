@@ -34,9 +34,7 @@ class ApiMessage(Struct, frozen=True, kw_only=True, gc=False, repr_omit_defaults
     stop_reason: str | None = None
     stop_sequence: str | None = None
     usage: Usage | None = None
-    stop_details: Raw = ABSENT
     container: Raw = ABSENT
-    context_management: Raw = ABSENT
     provider: str | None = None
     diagnostics: Diagnostics | None = None
 
@@ -125,18 +123,8 @@ class User(Spoken, tag="user", frozen=True):
     subagent_type: str | None = field(default=None, name="subagent_type")
     task_description: str | None = field(default=None, name="task_description")
 
-    # Bookkeeping of 2.1.325; not used, but described so that it does not count as drift.
-    turn_origin: Raw = ABSENT
-    turn_position: Raw = ABSENT
-    turn_companion: Raw = ABSENT
-    turn_attribution_key: Raw = ABSENT
-    sandboxed: Raw = ABSENT
     holds_persons_words: Raw = ABSENT
-    queue_skip_attachments: Raw = ABSENT
-    summarized_turn_prompt_uuids: Raw = ABSENT
     refused_message_id: str | None = None
-    mcp_meta: Raw = ABSENT
-    classifier_boundary: Raw = ABSENT
 
     @property
     def other_uuids(self) -> tuple[str, ...]:
@@ -168,7 +156,6 @@ class Assistant(Spoken, tag="assistant", frozen=True):
     api_error: str | None = None
     api_error_status: Number | None = None
     api_error_type: str | None = None
-    error_details: Raw = ABSENT
     effort: str | None = None
     per_turn_effort: str | None = None
     attribution_agent: str | None = None
@@ -178,17 +165,11 @@ class Assistant(Spoken, tag="assistant", frozen=True):
     attribution_mcp_tool: str | None = None
     is_aborted_mid_stream: bool | None = None
     api_block_index: int | None = None
-    request_ref: Raw = ABSENT
     requested_model: str | None = None
-    prompt_cache_requested: Raw = ABSENT
-    made_by: Raw = ABSENT
     thinking_duration_ms: Number | None = None
     thinking_display: str | None = None
     tool_input_stream_ms: Number | None = None
-    server_classifier_request: Raw = ABSENT
     failed_response_had_no_tool_call: bool | None = None
-    truncated_after_output: Raw = ABSENT
-    heals_distinct_carrier: Raw = ABSENT
     thinking_metadata: ThinkingMetadata | None = None
     todos: list[Any] | None = None
     cost_usd: Number | None = field(default=None, name="costUSD")
@@ -200,8 +181,6 @@ class Assistant(Spoken, tag="assistant", frozen=True):
     # Of frames: which messages it answers, and what a command of the client printed.
     user_message_uuid: str | None = field(default=None, name="user_message_uuid")
     user_message_uuids: Raw = field(default=ABSENT, name="user_message_uuids")
-    local_command_source: Raw = field(default=ABSENT, name="local_command_source")
-    local_command_run: Raw = field(default=ABSENT, name="local_command_run")
     context_usage: Raw = field(default=ABSENT, name="context_usage")
 
     @property

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from .attachments import UnknownAttachment
 from .base import SPREAD, Record, Unknown
+from .book import read_book
 from .content import UnknownBlock
 from .lenient import fields_of, options, struct_for, transcript_spelling
 from .state import UnknownProgress
@@ -127,7 +128,9 @@ def _plan(kind: type[Struct], keys: tuple[str, ...], path: str) -> _Plan:
     known = dict(fields_of(kind).values())
     annotations = {key: known.get(key, known.get(transcript_spelling(key))) for key in keys}
     tag = kind.__struct_config__.tag_field
-    strangers = [key for key, annotation in annotations.items() if annotation is None and key != tag]
+    unread = {name for each in kind.__mro__ for name in read_book().unread.get(each.__name__, ())}
+    unknown = [key for key, annotation in annotations.items() if annotation is None and key != tag]
+    strangers = [key for key in unknown if unread.isdisjoint((key, transcript_spelling(key)))]
     rooms = {key: _Room(annotation) for key, annotation in annotations.items()}
     inner = [(key, room, f"{path}.{key}") for key, room in rooms.items() if room.holds_structs]
     return [(False, f"{path}.{key}") for key in strangers], inner

@@ -25,7 +25,6 @@ class StreamEvent(Record, tag="stream_event", frozen=True):
     api_message_id: str | None = field(default=None, name="api_message_id")
     thinking_display: str | None = field(default=None, name="thinking_display")
     abandoned_blocks: Raw = field(default=ABSENT, name="abandoned_blocks")
-    owed_rows: Raw = field(default=ABSENT, name="owed_rows")
     user_message_uuid: str | None = field(default=None, name="user_message_uuid")
     user_message_uuids: Raw = field(default=ABSENT, name="user_message_uuids")
 
@@ -54,23 +53,11 @@ class Result(Record, tag="result", frozen=True):
     origin: Raw = ABSENT
     fast_mode_state: str | None = field(default=None, name="fast_mode_state")
     result_index: int | None = field(default=None, name="result_index")
-    model_usage_since_last_result: Raw = field(default=ABSENT, name="model_usage_since_last_result")
     structured_output: Raw = field(default=ABSENT, name="structured_output")
     ttft_ms: Raw = field(default=ABSENT, name="ttft_ms")
-    ttft_stream_ms: Raw = field(default=ABSENT, name="ttft_stream_ms")
-    time_to_request_ms: Raw = field(default=ABSENT, name="time_to_request_ms")
-    first_content_frame_ms: Raw = field(default=ABSENT, name="first_content_frame_ms")
-    fast_mode_disabled_reason: Raw = field(default=ABSENT, name="fast_mode_disabled_reason")
-    subagent_stats: Raw = field(default=ABSENT, name="subagent_stats")
-    safety_stops: Raw = field(default=ABSENT, name="safety_stops")
-    queued_turn_count: Raw = field(default=ABSENT, name="queued_turn_count")
     local_command: Raw = field(default=ABSENT, name="local_command")
-    api_error_type: Raw = field(default=ABSENT, name="api_error_type")
     user_message_uuid: str | None = field(default=None, name="user_message_uuid")
     user_message_uuids: Raw = field(default=ABSENT, name="user_message_uuids")
-    request_sent_wall_ms: Raw = field(default=ABSENT, name="request_sent_wall_ms")
-    first_request_input_tokens: Raw = field(default=ABSENT, name="first_request_input_tokens")
-    first_request_cache_read_input_tokens: Raw = field(default=ABSENT, name="first_request_cache_read_input_tokens")
     key: str | None = None
     """Workflow journals use the same type name with a `key`."""
 
@@ -136,7 +123,6 @@ class ToolProgress(Record, tag="tool_progress", frozen=True):
     task_id: str | None = field(default=None, name="task_id")
     heartbeat: bool | None = None
     subagent_type: str | None = field(default=None, name="subagent_type")
-    subagent_retry: Raw = field(default=ABSENT, name="subagent_retry")
 
     @property
     def text(self) -> str:
@@ -145,7 +131,6 @@ class ToolProgress(Record, tag="tool_progress", frozen=True):
 
 class ToolUseSummary(Record, tag="tool_use_summary", frozen=True):
     summary: str | None = None
-    preceding_tool_use_ids: Raw = field(default=ABSENT, name="preceding_tool_use_ids")
 
     @property
     def text(self) -> str:

@@ -211,7 +211,6 @@ class ApiRequest(Record, tag="api-request", frozen=True):
     keep: Raw = ABSENT
     tail: Raw = ABSENT
     base: Raw = ABSENT
-    cache_control: Raw = ABSENT
     request_digest: str | None = None
 
 
@@ -257,7 +256,6 @@ class AgentProgress(_Progress, tag="agent_progress", frozen=True):
     agent_id: str | None = None
     prompt: str | None = None
     message: Raw = ABSENT
-    normalized_messages: Raw = ABSENT
 
 
 class McpProgress(_Progress, tag="mcp_progress", frozen=True):
@@ -312,9 +310,7 @@ class AgentMeta(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     parent_agent_id: str | None = None
     is_built_in: bool | None = None
     launched_with_defaults: bool | None = None
-    request_shape: Raw = ABSENT
     request_non_interactive: bool | None = None
-    picked_effort_model: Raw = ABSENT
     finished: Raw = ABSENT
     name: str | None = None
     worktree_path: str | None = None
