@@ -17,7 +17,7 @@ from msgspec import Raw, Struct
 
 from reread.records import book, conversation, frames, state, system
 from reread.records.attachments import AttachmentBody
-from reread.records.base import ForkedFrom, Record
+from reread.records.base import ForkedFrom, Number, Record
 from reread.records.book import Book, BookEntry, BookField, Family
 from reread.records.content import (
     Block,
@@ -119,6 +119,27 @@ FAMILIES: dict[str, Kinds] = {
 """Every described object by family and name, in the order of their sentences, in the file of the family's name."""
 
 
+def plain_type(annotation: Any) -> Any:
+    """An annotation without its limits: `Annotated[int, ...]` is int."""
+    return getattr(annotation, "__origin__", annotation) if get_origin(annotation) is Annotated else annotation
+
+
+def type_words(annotation: Any) -> str:
+    """An annotation in words: `list of string`, `part/usage`."""
+    annotation = plain_type(annotation)
+    if get_origin(annotation) is list:
+        return f"list of {type_words(get_args(annotation)[0])}"
+    if get_origin(annotation) is dict:
+        return f"object of {type_words(get_args(annotation)[1])} by name"
+    members = [each for each in options(annotation) if each is not NoneType]
+    if members == [annotation]:
+        return _NAMES.get(annotation) or _PLAIN.get(annotation) or "object"
+    family = next((name for name, kinds in FAMILIES.items() if members[0] in kinds.values() and len(members) > 1), None)
+    if family is not None and family != "part":
+        return family
+    return " or ".join(dict.fromkeys(map(type_words, members))).replace("integer or number", "number")
+
+
 def own_fields(family: str, name: str, kind: type[Struct]) -> dict[str, Any]:
     """JSON names and annotations of the fields that this entry describes: inherited ones belong to `envelope` and
     `system`, and those of bookkeeping subtypes to `bookkeeping`."""
@@ -132,13 +153,16 @@ def own_fields(family: str, name: str, kind: type[Struct]) -> dict[str, Any]:
     inherited = {key for key, _ in fields_of(above).values()} if above is not None else set()
     named = fields_of(kind).values()
     own = {key: each for key, each in named if not key.startswith(OURS) and key not in inherited}
-    return own | dict.fromkeys(_unread(family, name), Raw)
+    return own | {key: _ANNOTATIONS[words] for key, words in _unread(family, name).items()}
 
 
-def _unread(family: str, name: str) -> list[str]:
-    """The fields that no type has because nothing reads them."""
-    names: list[str] = prose(family).get(name, {}).get("unread", [])
-    return names
+_ANNOTATIONS = {type_words(each): each for each in (str, int, bool, Number, Raw, list[str], list[int], list[Any])}
+
+
+def _unread(family: str, name: str) -> dict[str, str]:
+    """The fields that no type has because nothing reads them, with the words for their types."""
+    found: dict[str, str] = prose(family).get(name, {}).get("unread", {})
+    return found
 
 
 def make_book() -> Book:
@@ -190,24 +214,3 @@ def _whole_line(family: str, name: str, own: str, *, is_stream: bool) -> str:
     elif family == "progress":
         own = f'"type":"progress",{_IDS},"data":{{"type":"{name}",{own}}}'
     return f"{{{own.rstrip(',')}}}"
-
-
-def plain_type(annotation: Any) -> Any:
-    """An annotation without its limits: `Annotated[int, ...]` is int."""
-    return getattr(annotation, "__origin__", annotation) if get_origin(annotation) is Annotated else annotation
-
-
-def type_words(annotation: Any) -> str:
-    """An annotation in words: `list of string`, `part/usage`."""
-    annotation = plain_type(annotation)
-    if get_origin(annotation) is list:
-        return f"list of {type_words(get_args(annotation)[0])}"
-    if get_origin(annotation) is dict:
-        return f"object of {type_words(get_args(annotation)[1])} by name"
-    members = [each for each in options(annotation) if each is not NoneType]
-    if members == [annotation]:
-        return _NAMES.get(annotation) or _PLAIN.get(annotation) or "object"
-    family = next((name for name, kinds in FAMILIES.items() if members[0] in kinds.values() and len(members) > 1), None)
-    if family is not None and family != "part":
-        return family
-    return " or ".join(dict.fromkeys(map(type_words, members))).replace("integer or number", "number")

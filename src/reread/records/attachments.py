@@ -36,11 +36,11 @@ class _WithText(_Attachment, frozen=True):
 
 
 class TaskReminder(_WithContent, tag="task_reminder", frozen=True):
-    item_count: int | None = None
+    pass
 
 
 class TodoReminder(_WithContent, tag="todo_reminder", frozen=True):
-    item_count: int | None = None
+    pass
 
 
 class TotalTokensReminder(_WithText, tag="total_tokens_reminder", frozen=True):
@@ -108,8 +108,6 @@ class EditedTextFile(_Attachment, tag="edited_text_file", frozen=True):
 class DeferredToolsDelta(_Attachment, tag="deferred_tools_delta", frozen=True):
     added_names: list[str] | None = None
     added_lines: list[str] | None = None
-    removed_names: list[str] | None = None
-    readded_names: list[str] | None = None
 
 
 class QueuedCommand(_Attachment, tag="queued_command", frozen=True):
@@ -129,8 +127,6 @@ class QueuedCommand(_Attachment, tag="queued_command", frozen=True):
 
 
 class SkillListing(_WithContent, tag="skill_listing", frozen=True):
-    skill_count: int | None = None
-    is_initial: bool | None = None
     names: list[str] | None = None
     digests: Raw = ABSENT
 
@@ -142,16 +138,12 @@ class BashOutputAudienceNote(_Attachment, tag="bash_output_audience_note", froze
 class AgentListingDelta(_Attachment, tag="agent_listing_delta", frozen=True):
     added_types: list[str] | None = None
     added_lines: list[str] | None = None
-    removed_types: list[str] | None = None
-    is_initial: bool | None = None
-    show_concurrency_note: bool | None = None
     built_in_types: Raw = ABSENT
 
 
 class McpInstructionsDelta(_Attachment, tag="mcp_instructions_delta", frozen=True):
     added_names: list[str] | None = None
     added_blocks: list[str] | None = None
-    removed_names: list[str] | None = None
 
 
 class CommandPermissions(_Attachment, tag="command_permissions", frozen=True):
@@ -192,19 +184,15 @@ class InvokedSkills(_Attachment, tag="invoked_skills", frozen=True):
 
 
 class DynamicSkill(_Attachment, tag="dynamic_skill", frozen=True):
-    skill_dir: str | None = None
-    skill_names: list[str] | None = None
     display_path: str | None = None
 
 
 class PlanFileReference(_Attachment, tag="plan_file_reference", frozen=True):
-    plan_file_path: str | None = None
-    plan_content: str | None = None
+    pass
 
 
 class CompanionIntro(_Attachment, tag="companion_intro", frozen=True):
     name: str | None = None
-    species: str | None = None
 
 
 class WorkflowKeywordRequest(_Attachment, tag="workflow_keyword_request", frozen=True):
@@ -217,10 +205,7 @@ class CompactFileReference(_Attachment, tag="compact_file_reference", frozen=Tru
 
 
 class _PlanMode(_Attachment, frozen=True):
-    plan_file_path: str | None = None
-    plan_exists: bool | None = None
-    reminder_type: str | None = None
-    is_sub_agent: bool | None = None
+    pass
 
 
 class PlanMode(_PlanMode, tag="plan_mode", frozen=True):
@@ -236,7 +221,7 @@ class PlanModeExit(_PlanMode, tag="plan_mode_exit", frozen=True):
 
 
 class _AutoMode(_Attachment, frozen=True):
-    reminder_type: str | None = None
+    pass
 
 
 class AutoMode(_AutoMode, tag="auto_mode", frozen=True):
@@ -248,7 +233,7 @@ class AutoModeExit(_AutoMode, tag="auto_mode_exit", frozen=True):
 
 
 class DateChange(_Attachment, tag="date_change", frozen=True):
-    new_date: str | None = None
+    pass
 
 
 class GoalStatus(_Attachment, tag="goal_status", frozen=True):
@@ -261,8 +246,6 @@ class GoalStatus(_Attachment, tag="goal_status", frozen=True):
 
 
 class _InIde(_WithContent, frozen=True):
-    ide_name: str | None = None
-    line_start: int | None = None
     line_end: int | None = None
     filename: str | None = None
     display_path: str | None = None
@@ -272,13 +255,8 @@ class BackgroundTaskStatus(_Attachment, tag="task_status", frozen=True):
     """What a background task is doing, told to the model after a compaction."""
 
     task_id: str | None = None
-    task_type: str | None = None
     description: str | None = None
     status: str | None = None
-    delta_summary: str | None = None
-    output_file_path: str | None = None
-    can_continue_agent: bool | None = None
-    ends_unannounced: bool | None = None
 
 
 class SelectedLinesInIde(_InIde, tag="selected_lines_in_ide", frozen=True):
@@ -297,8 +275,6 @@ class NestedMemory(_Attachment, tag="nested_memory", frozen=True):
 
 class MaxTurnsReached(_Attachment, tag="max_turns_reached", frozen=True):
     max_turns: int | None = None
-    turn_count: int | None = None
-    exit_committed: bool | None = None
 
 
 class Environment(_Attachment, tag="environment", frozen=True):
@@ -332,8 +308,6 @@ class PromptSnapshot(_Attachment, tag="prompt_snapshot", frozen=True):
 
 class UnknownCommandFallback(_Attachment, tag="unknown_command_fallback", frozen=True):
     command_name: str | None = None
-    available_command_names: list[str] | None = None
-    available_command_count: int | None = None
 
 
 class HookPermissionDecision(_Hook, tag="hook_permission_decision", frozen=True):
@@ -359,7 +333,6 @@ class ThinkingStripped(OutOfContext, tag="thinking_stripped", frozen=True):
 
 class ToolResultsCut(OutOfContext, tag="tool_results_cut", frozen=True):
     call_ids: list[str] | None = None
-    stand_in: str | None = None
     rough_tokens: Number | None = None
 
     @property
@@ -397,7 +370,6 @@ class MemoryUpdate(_Attachment, tag="memory_update", frozen=True):
     source: str | None = None
     summary: str | None = None
     paths: list[str] | None = None
-    in_context_paths: list[str] | None = None
 
 
 class TokenUsage(_Attachment, tag="token_usage", frozen=True):

@@ -46,7 +46,6 @@ class ForkedFrom(Struct, frozen=True, gc=False, rename="camel"):
     """The line that a line of an SDK fork, with its new uuids, was copied from."""
 
     session_id: str | None = None
-    message_uuid: str | None = None
 
 
 class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rename="camel"):

@@ -68,8 +68,6 @@ class Spoken(Record, frozen=True):
 
 class Origin(Struct, frozen=True, gc=False, rename="camel"):
     kind: str | None = None
-    producer: str | None = None
-    run_id: str | None = None
 
 
 class ThinkingMetadata(Struct, frozen=True, gc=False, rename="camel"):
@@ -82,10 +80,6 @@ class ThinkingMetadata(Struct, frozen=True, gc=False, rename="camel"):
 class PermissionDecision(Struct, frozen=True, gc=False, rename="camel"):
     decision: str | None = None
     source: str | None = None
-    reason_type: str | None = None
-    grant_scope: str | None = None
-    rule_source: str | None = None
-    reason_code: str | None = None
 
 
 class User(Spoken, tag="user", frozen=True):

@@ -80,7 +80,6 @@ class ControlCancelRequest(Record, tag="control_cancel_request", frozen=True):
 
 
 class CommandLifecycle(Record, tag="command_lifecycle", frozen=True):
-    command_uuid: str | None = field(default=None, name="command_uuid")
     state: str | None = None
 
     @property
@@ -89,8 +88,6 @@ class CommandLifecycle(Record, tag="command_lifecycle", frozen=True):
 
 
 class ConversationReset(Record, tag="conversation_reset", frozen=True):
-    new_conversation_id: str | None = field(default=None, name="new_conversation_id")
-    """Not the id of the session that follows."""
     trigger: str | None = None
     user_message_uuid: str | None = field(default=None, name="user_message_uuid")
 
@@ -119,9 +116,7 @@ class ToolProgress(Record, tag="tool_progress", frozen=True):
     tool_use_id: str | None = field(default=None, name="tool_use_id")
     tool_name: str | None = field(default=None, name="tool_name")
     parent_tool_use_id: str | None = field(default=None, name="parent_tool_use_id")
-    elapsed_time_seconds: Number | None = field(default=None, name="elapsed_time_seconds")
     task_id: str | None = field(default=None, name="task_id")
-    heartbeat: bool | None = None
     subagent_type: str | None = field(default=None, name="subagent_type")
 
     @property
@@ -148,7 +143,6 @@ class PromptSuggestion(Record, tag="prompt_suggestion", frozen=True):
 
 
 class AuthStatus(Record, tag="auth_status", frozen=True):
-    is_authenticating: bool | None = None
     output: Raw = ABSENT
     error: str | None = None
 

@@ -26,15 +26,12 @@ class FileBackup(Struct, frozen=True, gc=False, rename="camel"):
     backup_file_name: str | None = None
     version: int | None = None
     backup_time: Timestamp = None
-    real_parent_dir: str | None = None
 
 
 class BackupSnapshot(Struct, frozen=True, gc=False, rename="camel"):
     message_id: str | None = None
     timestamp: Timestamp = None
     tracked_file_backups: dict[str, FileBackup | None] | None = None
-    has_untracked_changes: bool | None = None
-    """Whether a command may have changed files that have no backup (2.1.327)."""
 
 
 class FileHistorySnapshot(Record, tag="file-history-snapshot", frozen=True):
@@ -45,7 +42,6 @@ class FileHistorySnapshot(Record, tag="file-history-snapshot", frozen=True):
 
 class FileHistoryDelta(Record, tag="file-history-delta", frozen=True):
     message_id: str | None = None
-    snapshot_message_id: str | None = None
     tracking_path: str | None = None
     backup: FileBackup | None = None
 
@@ -104,18 +100,10 @@ class Relocated(Record, tag="relocated", frozen=True):
 
 class Worktree(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
     original_cwd: str | None = None
-    pre_enter_original_cwd: str | None = None
     worktree_path: str | None = None
-    worktree_name: str | None = None
     worktree_branch: str | None = None
-    original_branch: str | None = None
-    original_head_commit: str | None = None
     session_id: str | None = None
-    tmux_session_name: str | None = None
-    hook_based: bool | None = None
-    entered_existing: bool | None = None
     made_elsewhere: Raw = ABSENT
-    extension_root: str | None = None
 
 
 class WorktreeState(Record, tag="worktree-state", frozen=True):
@@ -149,16 +137,11 @@ class DerivedFrom(Record, tag="derived-from", frozen=True):
 
 
 class PrLink(Record, tag="pr-link", frozen=True):
-    pr_number: int | None = None
     pr_url: str | None = None
-    pr_repository: str | None = None
 
 
 class BridgeSession(Record, tag="bridge-session", frozen=True):
-    bridge_session_id: str | None = None
-    last_sequence_num: int | None = None
-    owner_account_uuid: str | None = None
-    owner_organization_uuid: str | None = None
+    pass
 
 
 class AtisLatch(Record, tag="atis-latch", frozen=True):
@@ -175,17 +158,9 @@ class ModelUsage(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
     thinking_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
-    cache_creation_ephemeral_5m_input_tokens: int | None = field(
-        default=None, name="cacheCreationEphemeral5mInputTokens"
-    )
-    cache_creation_ephemeral_1h_input_tokens: int | None = field(
-        default=None, name="cacheCreationEphemeral1hInputTokens"
-    )
     web_search_requests: int | None = None
     cost_usd: Number | None = field(default=None, name="costUSD")
     context_window: int | None = None
-    max_output_tokens: int | None = None
-    cost_basis: str | None = None
 
 
 class CostState(Record, tag="cost-state", frozen=True):
@@ -205,19 +180,15 @@ class CostState(Record, tag="cost-state", frozen=True):
 
 class ApiRequest(Record, tag="api-request", frozen=True):
     id: str | None = None
-    query_source: str | None = None
-    shape_hash: str | None = None
     params: Raw = ABSENT
     keep: Raw = ABSENT
     tail: Raw = ABSENT
     base: Raw = ABSENT
-    request_digest: str | None = None
 
 
 class ApiRequestShape(Record, tag="api-request-shape", frozen=True):
     """Holds the client's whole system prompt and tool descriptions; it is never part of a conversation."""
 
-    shape_hash: str | None = None
     shape: Raw = ABSENT
 
 
@@ -235,8 +206,6 @@ class _Progress(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", r
 class BashProgress(_Progress, tag="bash_progress", frozen=True):
     output: str | None = None
     full_output: Raw = ABSENT
-    elapsed_time_seconds: Number | None = None
-    total_lines: int | None = None
     timeout_ms: Number | None = None
     total_bytes: int | None = None
     task_id: str | None = None
@@ -247,7 +216,6 @@ class HookProgress(_Progress, tag="hook_progress", frozen=True):
     hook_name: str | None = None
     command: str | None = None
     prompt_text: str | None = None
-    status_message: str | None = None
 
 
 class AgentProgress(_Progress, tag="agent_progress", frozen=True):
@@ -262,12 +230,10 @@ class McpProgress(_Progress, tag="mcp_progress", frozen=True):
     status: str | None = None
     server_name: str | None = None
     tool_name: str | None = None
-    elapsed_time_ms: Number | None = None
 
 
 class WaitingForTask(_Progress, tag="waiting_for_task", frozen=True):
-    task_description: str | None = None
-    task_type: str | None = None
+    pass
 
 
 class QueryUpdate(_Progress, tag="query_update", frozen=True):
@@ -276,7 +242,6 @@ class QueryUpdate(_Progress, tag="query_update", frozen=True):
 
 class SearchResultsReceived(_Progress, tag="search_results_received", frozen=True):
     query: str | None = None
-    result_count: int | None = None
 
 
 class UnknownProgress(_Progress, tag=UNKNOWN_TAG, frozen=True):

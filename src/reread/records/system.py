@@ -91,15 +91,11 @@ class ApiError(System, tag="system", frozen=True):
 
 
 class PreservedSegment(Struct, frozen=True, gc=False, rename="camel"):
-    head_uuid: str | None = None
-    anchor_uuid: str | None = None
     tail_uuid: str | None = None
 
 
 class PreservedMessages(Struct, frozen=True, gc=False, rename="camel"):
-    anchor_uuid: str | None = None
     uuids: list[str] | None = None
-    all_uuids: list[str] | None = None
 
 
 class CompactMetadata(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
@@ -107,8 +103,6 @@ class CompactMetadata(Struct, frozen=True, gc=False, rename="camel", kw_only=Tru
     pre_tokens: int | None = None
     post_tokens: int | None = None
     duration_ms: Number | None = None
-    pre_compact_discovered_tools: list[str] | None = None
-    cumulative_dropped_tokens: int | None = None
     preserved_segment: PreservedSegment | None = None
     preserved_messages: PreservedMessages | None = None
 
@@ -124,9 +118,6 @@ class CompactBoundary(System, tag="system", frozen=True):
 class MicrocompactMetadata(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
     trigger: str | None = None
     pre_tokens: int | None = None
-    tokens_saved: int | None = None
-    compacted_tool_ids: list[str] | None = None
-    cleared_attachment_uuids: list[str] | None = field(default=None, name="clearedAttachmentUUIDs")
 
 
 class MicrocompactBoundary(System, tag="system", frozen=True):
@@ -151,15 +142,11 @@ class BridgeStatus(System, tag="system", frozen=True):
 
 class ModelConsentFallback(System, tag="system", frozen=True):
     choice: str | None = None
-    original_model: str | None = None
     fallback_model: str | None = None
-    persisted_as_default: bool | None = None
 
 
 class ScheduledTaskFire(System, tag="system", frozen=True):
-    folded_uuids: list[str] | None = None
-    """Earlier lines of the same task that it stands for (2.1.327)."""
-    no_op_streak: int | None = None
+    pass
 
 
 class AgentsKilled(System, tag="system", frozen=True):
@@ -196,7 +183,6 @@ class StatusLineRecord(System, tag="system", frozen=True):
 
 class ThinkingTokens(System, tag="system", frozen=True):
     estimated_tokens: int | None = field(default=None, name="estimated_tokens")
-    estimated_tokens_delta: int | None = field(default=None, name="estimated_tokens_delta")
 
 
 class ApiRetry(System, tag="system", frozen=True):
@@ -229,7 +215,6 @@ class TaskEvent(System, tag="system", frozen=True):
 
 
 class HookEvent(System, tag="system", frozen=True):
-    hook_id: str | None = field(default=None, name="hook_id")
     hook_name: str | None = field(default=None, name="hook_name")
     hook_event: str | None = field(default=None, name="hook_event")
     output: str | None = None
@@ -256,7 +241,6 @@ class BackgroundTasksChanged(System, tag="system", frozen=True):
 class PermissionDenied(System, tag="system", frozen=True):
     tool_name: str | None = field(default=None, name="tool_name")
     message: str | None = None
-    decision_reason_type: str | None = field(default=None, name="decision_reason_type")
     decision_reason: str | None = field(default=None, name="decision_reason")
 
 
@@ -271,9 +255,7 @@ class SessionStateChanged(System, tag="system", frozen=True):
 class ModelRefusalNoFallback(System, tag="system", frozen=True):
     """The model declined, and no fallback model was asked."""
 
-    original_model: str | None = None
     request_id: str | None = None
-    refused_user_message_uuid: str | None = None
 
 
 class ModelFallback(System, tag="system", frozen=True):
@@ -282,11 +264,9 @@ class ModelFallback(System, tag="system", frozen=True):
     trigger: str | None = None
     direction: str | None = None
     scope: str | None = None
-    original_model: str | None = None
     fallback_model: str | None = None
     request_id: str | None = None
     retracted_message_uuids: list[str] | None = None
-    refused_user_message_uuid: str | None = None
 
 
 class SessionWritesLost(System, tag="system", frozen=True):
