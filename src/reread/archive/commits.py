@@ -186,21 +186,32 @@ class _Written:
 
 def _lines_of(change: FileChange) -> Iterator[str]:
     """The lines that a change put into its file."""
+    old, new = _texts_of(change)
+    had = set(map(_plain, old))
+    return (line for line in map(_plain, new) if _tells(line) and line not in had)
+
+
+def _texts_of(change: FileChange) -> tuple[list[str], list[str]]:
+    """The lines that a change took out or replaced, and those that it put in."""
     if change.hunks:
-        new, old = ([line[1:] for hunk in change.hunks for line in hunk.lines if line[:1] == sign] for sign in "+-")
-    elif change.content is not None:
-        new = (change.content.text or "").split("\n")
-        old = (change.before.text or "").split("\n") if change.before is not None else []
-    else:
-        new = [line for each in change.replacements for line in each.new.split("\n")]
-        old = [line for each in change.replacements for line in each.old.split("\n")]
-    had = {" ".join(line.split()) for line in old}
-    plain = (" ".join(line.split()) for line in new)
-    return (line for line in plain if _tells(line) and line not in had)
+        lines = [line for hunk in change.hunks for line in hunk.lines]
+        return [line[1:] for line in lines if line[:1] == "-"], [line[1:] for line in lines if line[:1] == "+"]
+    if change.content is not None:
+        before = [change.before.text] if change.before is not None else []
+        return _split(before), _split([change.content.text])
+    return _split(each.old for each in change.replacements), _split(each.new for each in change.replacements)
+
+
+def _split(texts: Iterable[str | None]) -> list[str]:
+    return [line for text in texts for line in (text or "").split("\n")]
+
+
+def _plain(line: str) -> str:
+    return " ".join(line.split())
 
 
 def _with_writers(lines: Sequence[CommitLine], written: _Written, until: dict[str, datetime]) -> Iterator[CommitLine]:
-    plain = ["", *(" ".join(line.text.split()) for line in lines), ""]
+    plain = ["", *(_plain(line.text) for line in lines), ""]
     for line, *texts in zip(lines, plain, plain[1:], plain[2:], strict=False):
         yield replace(line, writer=written.by(line.path, (texts[0], texts[1], texts[2]), until[line.commit]))
 
@@ -212,21 +223,27 @@ def _works(lines: Iterable[CommitLine], written: _Written, known: dict[str, Sess
             found[line.writer.session, line.writer.turn].append(line.writer)
     runs = {name: list(test_runs_of(known[name])) for name in {session for session, _ in found}}
     for (name, number), places in found.items():
-        session = known[name]
-        turns = [turn for branch in session.branches for turn in branch.turns if turn.index == number]
-        turn = next((each for each in turns if each.branch == places[0].branch), None)
-        calls = [step for step in turn.steps if isinstance(step, ToolCall)] if turn is not None else []
-        spent = session.usage_of(turn).nanodollars if turn is not None else None
         share = min(1.0, len(places) / max(1, written.sizes[name, number]))
-        yield Work(
-            session=name,
-            title=session.title,
-            turn=number,
-            prompt=places[0].prompt,
-            prompt_uuid=places[0].prompt_uuid,
-            time=places[0].time,
-            lines=len(places),
-            nanodollars=None if spent is None else round(spent * share),
-            tests=tuple(run for run in runs[name] if run.turn == number),
-            failures=sum(call.status in (CallStatus.ERROR, CallStatus.REJECTED) for call in calls),
-        )
+        tests = tuple(run for run in runs[name] if run.turn == number)
+        yield _work(known[name], places, share, tests)
+
+
+def _work(session: Session, places: Sequence[EditPosition], share: float, tests: tuple[RanTests, ...]) -> Work:
+    """The work of a turn, from where it wrote lines of commits; `share` is how much of what it wrote they are."""
+    first = places[0]
+    turns = (turn for branch in session.branches for turn in branch.turns if turn.index == first.turn)
+    turn = next((each for each in turns if each.branch == first.branch), None)
+    calls = [step for step in turn.steps if isinstance(step, ToolCall)] if turn is not None else []
+    spent = session.usage_of(turn).nanodollars if turn is not None else None
+    return Work(
+        session=session.id,
+        title=session.title,
+        turn=first.turn,
+        prompt=first.prompt,
+        prompt_uuid=first.prompt_uuid,
+        time=first.time,
+        lines=len(places),
+        nanodollars=None if spent is None else round(spent * share),
+        tests=tests,
+        failures=sum(call.status in (CallStatus.ERROR, CallStatus.REJECTED) for call in calls),
+    )

@@ -7,7 +7,7 @@ import time as clock
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -86,14 +86,16 @@ def _repeated_instructions(connection: sqlite3.Connection, uuid: str) -> list[tu
 def label_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -> Labelled:
     """The mark on a line, given by a prefix of its uuid; raises BadInput if there is none or several lines match."""
     meant = kind_called(kind).value if kind is not None else None
-    labels = [row for row in user_data.labels(connection) if uuid and row[0].startswith(uuid)]
-    labels = [row for row in labels if row[0] == uuid] or labels
-    labels = [row for row in labels if meant is None or row[1] in (meant, "")]
-    if len({row[0] for row in labels}) != 1:
-        raise BadInput(
-            f"{'nothing' if not labels else 'more than one thing'} was said about a line {printable(uuid)!r}"
-        )
+    labels = [row for row in _labels_at(connection, uuid) if meant is None or row[1] in (meant, "")]
+    if len({line for line, *_ in labels}) != 1:
+        raise BadInput(f"{'more than one thing' if labels else 'nothing'} was said about a line {printable(uuid)!r}")
     return Labelled(labels[0][0], tuple(row[1] for row in labels if row[1]), meant, as_path(labels[0][2]))
+
+
+def _labels_at(connection: sqlite3.Connection, uuid: str) -> list[tuple[Any, ...]]:
+    """The marks on this line, or else on those whose uuid begins so."""
+    begun = [row for row in user_data.labels(connection) if uuid and row[0].startswith(uuid)]
+    return [row for row in begun if row[0] == uuid] or begun
 
 
 def put(connection: sqlite3.Connection, named: Labelled) -> None:

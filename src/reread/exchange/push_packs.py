@@ -124,17 +124,20 @@ class _Outgoing:
         """The wanted pieces of this machine. One that only refers to bytes that the folder does not get comes with the
         piece that has them."""
         found = [each for each in self._safe.scan() if self._is_sound(each)]
-        bytes_of = {each.header.sha256: each for each in found if not shared_digest(each.header)}
-        own = [each for each in found if each.header.machine == self._machine.id]
-        full = {piece_name(each.header): each for each in own if not shared_digest(each.header)}
-        at_home = {each.header.sha256 for name, each in full.items() if self._is_wanted(each) or name in self._there}
-        for each in filter(self._is_wanted, own):
+        full = [each for each in found if not shared_digest(each.header)]
+        bytes_of = {each.header.sha256: each for each in full}
+        own = {piece_name(each.header): each for each in full if self._is_own(each)}
+        at_home = {each.header.sha256 for name, each in own.items() if self._is_wanted(each) or name in self._there}
+        for each in filter(self._is_wanted, filter(self._is_own, found)):
             digest = shared_digest(each.header)
             if digest is None:
                 yield each, None
             # What shared the bytes of a forgotten session is there twice: then the piece with the bytes is sent.
-            elif piece_name(each.header) not in full:
+            elif piece_name(each.header) not in own:
                 yield each, None if digest in at_home else bytes_of.get(digest)
+
+    def _is_own(self, found: FoundPiece) -> bool:
+        return found.header.machine == self._machine.id
 
     def _is_wanted(self, found: FoundPiece) -> bool:
         return self._wanted is None or self._sessions.get(found.file) in self._wanted

@@ -97,16 +97,23 @@ class Ledger:
         numbers = [self._contexts.id_of(each) for each in batch.rows.contexts]
         rows = [(file, row.key, row.request_id, numbers[row.context], *_values(row)) for row in batch.rows.responses]
         before = {} if is_new else self._rows_before(file, rows if batch.since else None)
-        now = {row[_KEY]: row for row in rows}
-        new = [row for row in rows if before.get(row[_KEY]) != row]
-        self._drop_rows(file, {key for key, row in before.items() if now.get(key) != row})
-        self._connection.executemany(_INSERT, new)
-        self._quarters.update(quarter(row[_TIME]) for row in new)
+        new = self._write_changes(file, before, rows)
         is_elsewhere = self._move(file, self._new_span(file, batch))
         if is_elsewhere or (len(new) == len(rows) and not batch.since):
             self._files.add(file)
         else:
             self._keys.update(row[_KEY] for row in new if self._is_elsewhere(asker(row[_KEY]), file))
+
+    def _write_changes(
+        self, file: int, before: dict[str, tuple[Any, ...]], rows: Sequence[tuple[Any, ...]]
+    ) -> list[tuple[Any, ...]]:
+        """Gives the rows that are not there yet."""
+        now = {row[_KEY]: row for row in rows}
+        new = [row for row in rows if before.get(row[_KEY]) != row]
+        self._drop_rows(file, {key for key, row in before.items() if now.get(key) != row})
+        self._connection.executemany(_INSERT, new)
+        self._quarters.update(quarter(row[_TIME]) for row in new)
+        return new
 
     def _new_span(self, file: int, batch: FileBatch) -> tuple[int | None, int | None]:
         times = [row.time for row in batch.rows.responses if row.time is not None]
