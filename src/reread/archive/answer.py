@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -23,13 +23,18 @@ _LONGEST = 200
 class Answer(Struct, Generic[_Row], frozen=True):
     """Rows with what is known of all of them."""
 
+    _rows_in: ClassVar[str] = "rows"
+    """The field that has the rows."""
+
     @property
     def total(self) -> int:
         """How many rows there are, including those beyond the limit."""
-        return len(self)
+        count: int | None = getattr(self, "total_rows", None)
+        return len(self) if count is None else count
 
-    def _rows(self) -> tuple[_Row, ...] | list[_Row]:
-        raise NotImplementedError
+    def _rows(self) -> Sequence[_Row]:
+        found: Sequence[_Row] = getattr(self, self._rows_in)
+        return found
 
     def _plain(self, row: _Row) -> dict[str, Any]:
         """One row as columns of plain values; money in dollars, times as they are."""

@@ -191,15 +191,13 @@ class FoundThought(Struct, frozen=True):
 class ThinkingAnswer(Answer[FoundThought], frozen=True):
     """The thoughts with enough text, newest first, and how many were left out."""
 
+    _rows_in = "thoughts"
     thoughts: list[FoundThought]
     skipped_short: int
     empty_with_signature: int
     redacted: int
     total: int
     """How many have enough text, including those beyond the limit."""
-
-    def _rows(self) -> list[FoundThought]:
-        return self.thoughts
 
     def _plain(self, row: FoundThought) -> dict[str, object]:
         return {"session": row.session, "agent": row.agent, "time": row.thought.time, "text": row.thought.text}
@@ -217,11 +215,9 @@ class FoundPrompt(Struct, frozen=True):
 class FoundPrompts(Answer[FoundPrompt], frozen=True):
     """Prompts, newest first, and how many there are including those beyond the limit."""
 
+    _rows_in = "prompts"
     prompts: list[FoundPrompt]
     total: int
-
-    def _rows(self) -> list[FoundPrompt]:
-        return self.prompts
 
     def _plain(self, row: FoundPrompt) -> dict[str, object]:
         return {"session": row.session, "project": row.project, "time": row.prompt.time, "text": row.prompt.text}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -142,6 +143,12 @@ QUICK_SYNC = 50_000_000
 """Source bytes that a sync imports within about two seconds."""
 
 
+def _question(
+    by: str, base: Filter | None, timezone: Zone | None, filters: FilterOptions, **how: bool
+) -> UsageQuestion:
+    return UsageQuestion(by=by, filters=make_filter(base, filters, timezone), zone=zone_of(timezone), **how)
+
+
 class ArchiveBilling:
     """Questions about tokens and money. Every API response counts once over all files."""
 
@@ -150,6 +157,13 @@ class ArchiveBilling:
 
     def __repr__(self) -> str:
         return f"<billing of {self._archive!r}>"
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        """One state of the archive, priced by the prices of today."""
+        self._archive.reprice()
+        with snapshot(self._archive.connection):
+            yield self._archive.connection
 
     def usage(
         self,
@@ -166,17 +180,9 @@ class ArchiveBilling:
         Days are in the machine's time zone unless one is given. A project is a working directory; with
         `folds_worktrees` it is what `projects` lists: the session's, and for a worktree the one it was made from.
         """
-        archive = self._archive
-        ask = UsageQuestion(
-            by=by,
-            filters=make_filter(base, filters, timezone),
-            zone=zone_of(timezone),
-            is_recorded=is_recorded,
-            folds_worktrees=folds_worktrees,
-        )
-        archive.reprice()
-        with snapshot(archive.connection):
-            return usage_report.report(archive.connection, ask, archive.prices)
+        ask = _question(by, base, timezone, filters, is_recorded=is_recorded, folds_worktrees=folds_worktrees)
+        with self._snapshot() as connection:
+            return usage_report.report(connection, ask, self._archive.prices)
 
     def usage_ahead(
         self,
@@ -190,7 +196,7 @@ class ArchiveBilling:
         None if a sync would be quick, or the question cannot be answered without one.
         """
         archive = self._archive
-        ask = UsageQuestion(by=by, filters=make_filter(base, filters, timezone), zone=zone_of(timezone))
+        ask = _question(by, base, timezone, filters)
         if not usage_report.can_be_ahead(ask) or source_state.has_captures(archive.wire) or archive.has_lost_index:
             return None
         files = cold_usage.behind(archive.connection, archive.machine, archive.sources)
@@ -207,11 +213,9 @@ class ArchiveBilling:
         **filters: Unpack[FilterOptions],
     ) -> CacheReport:
         """What the cache saved and what its rebuilds cost by day, week, month, model, project or session."""
-        archive = self._archive
-        ask = UsageQuestion(by=by, filters=make_filter(base, filters, timezone), zone=zone_of(timezone))
-        archive.reprice()
-        with snapshot(archive.connection):
-            return cache_report.report(archive.connection, ask, archive.prices)
+        ask = _question(by, base, timezone, filters)
+        with self._snapshot() as connection:
+            return cache_report.report(connection, ask, self._archive.prices)
 
     def usage_and_caching(
         self,
@@ -223,23 +227,17 @@ class ArchiveBilling:
         **filters: Unpack[FilterOptions],
     ) -> tuple[UsageReport, CacheReport]:
         """`usage` and `caching` of the same responses, in the time that one of them takes."""
-        archive = self._archive
-        ask = UsageQuestion(
-            by=by, filters=make_filter(base, filters, timezone), zone=zone_of(timezone), folds_worktrees=folds_worktrees
-        )
-        archive.reprice()
-        with snapshot(archive.connection):
-            return cache_report.with_usage(archive.connection, ask, archive.prices)
+        ask = _question(by, base, timezone, filters, folds_worktrees=folds_worktrees)
+        with self._snapshot() as connection:
+            return cache_report.with_usage(connection, ask, self._archive.prices)
 
     def reconciliation(self) -> dict[str, Reconciled]:
         """By session: what the client itself counted, and the sum of all responses in the session's files.
 
         Contains only sessions for which the client reported a total.
         """
-        archive = self._archive
-        archive.reprice()
-        with snapshot(archive.connection):
-            return reconciliation(archive.connection)
+        with self._snapshot() as connection:
+            return reconciliation(connection)
 
     def reused_and_copied(self) -> tuple[int, int]:
         """How many ids gateways gave to several responses, and how many responses several files tell of."""
@@ -261,9 +259,8 @@ class ArchiveBilling:
         """
         archive = self._archive
         name = name if isinstance(name, Path) else text_of(name, "the name")
-        archive.reprice()
-        with snapshot(archive.connection):
-            return explain.Explainer(archive.connection, archive.reader, archive.prices, archive.find).explain(name)
+        with self._snapshot() as connection:
+            return explain.Explainer(connection, archive.reader, archive.prices, archive.find).explain(name)
 
     def context(self, session: SessionName) -> ContextAnswer:
         """What fills the context of a session, and what its compactions cost."""

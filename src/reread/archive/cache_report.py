@@ -138,14 +138,6 @@ class CacheReport(Answer[CacheRow], frozen=True, kw_only=True):
     accounting: Accounting
     session: SessionCaching | None = None
 
-    @property
-    def total(self) -> int:
-        """How many rows there are, including those beyond the limit."""
-        return len(self.rows) if self.total_rows is None else self.total_rows
-
-    def _rows(self) -> tuple[CacheRow, ...]:
-        return self.rows
-
     def _plain(self, row: CacheRow) -> dict[str, object]:
         money = {"saved": in_dollars(row.caching.saved), "premium": in_dollars(row.caching.premium)}
         return {self.by: row.key, "title": row.title, **row.tokens.plain(), **row.caching._asdict(), **money}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -234,20 +235,18 @@ class ArchiveFriction:
     def mark_wrong(self, uuid: str, kind: str | None = None) -> Labelled:
         """Marks the moments at a line as not friction, all or those of one kind; a prefix of the uuid is enough. Raises
         BadInput if there is no such moment."""
-        archive = self._archive
-        named = friction_report.moment_called(archive.connection, text_of(uuid, "the uuid"), kind)
-        with transaction(archive.connection, durable=True):
-            take_over_copy(archive.connection, archive.home)
-            friction_report.put(archive.connection, named)
-            write_copy(archive.connection, archive.home)
-        return named
+        named = friction_report.moment_called(self._archive.connection, text_of(uuid, "the uuid"), kind)
+        return self._label(named, friction_report.put)
 
     def mark_right(self, uuid: str, kind: str | None = None) -> Labelled:
         """Undoes `mark_wrong`."""
+        named = friction_report.label_called(self._archive.connection, text_of(uuid, "the uuid"), kind)
+        return self._label(named, friction_report.take)
+
+    def _label(self, named: Labelled, change: Callable[[sqlite3.Connection, Labelled], None]) -> Labelled:
         archive = self._archive
-        named = friction_report.label_called(archive.connection, text_of(uuid, "the uuid"), kind)
         with transaction(archive.connection, durable=True):
             take_over_copy(archive.connection, archive.home)
-            friction_report.take(archive.connection, named)
+            change(archive.connection, named)
             write_copy(archive.connection, archive.home)
         return named

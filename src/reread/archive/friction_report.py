@@ -184,6 +184,7 @@ class Outcomes(NamedTuple):
 
 
 class Retro(Answer[Moment], frozen=True, kw_only=True):
+    _rows_in = "events"
     since: datetime | None
     until: datetime | None
     session: StoredSession | None
@@ -213,9 +214,6 @@ class Retro(Answer[Moment], frozen=True, kw_only=True):
     """Kinds that the period has none of, with their rates before, where chance does not explain it."""
     waiting: int = 0
     """How many sessions have not been searched for moments, or not completely."""
-
-    def _rows(self) -> list[Moment]:
-        return self.events
 
     def _plain(self, row: Moment) -> dict[str, object]:
         where = {"kind": str(row.kind), "about": row.about, "session": row.session, "uuid": row.uuid, "time": row.time}

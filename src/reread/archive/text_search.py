@@ -198,6 +198,7 @@ class Hit(Struct, frozen=True, kw_only=True):
 
 
 class SearchAnswer(Answer[Hit], frozen=True, kw_only=True):
+    _rows_in = "hits"
     query: str
     terms: tuple[Term, ...]
     total: int
@@ -222,9 +223,6 @@ class SearchAnswer(Answer[Hit], frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"<SearchAnswer {self.query[:80]!r}, {len(self.hits)} of {self.total} hits>"
-
-    def _rows(self) -> list[Hit]:
-        return self.hits
 
     def _plain(self, row: Hit) -> dict[str, object]:
         where = {"session": row.session.row.uuid, "uuid": row.uuid, "field": str(row.field), "time": row.time}

@@ -510,14 +510,6 @@ class UsageReport(Answer[UsageRow], frozen=True, kw_only=True):
     is_recorded: bool = False
     """Whether money is what the client wrote into lines."""
 
-    @property
-    def total(self) -> int:
-        """How many rows there are, including those beyond the limit."""
-        return len(self.rows) if self.total_rows is None else self.total_rows
-
-    def _rows(self) -> tuple[UsageRow, ...]:
-        return self.rows
-
     def _plain(self, row: UsageRow) -> dict[str, object]:
         return {self.by: row.key, "title": row.title, "project": row.project, **row.tokens.plain()}
 

@@ -82,16 +82,11 @@ it stays linear, so that it counts occurrences."""
 
 def known_files(connection: sqlite3.Connection, machine: str) -> dict[str, FileRow]:
     """Every file of a machine except backups, by key."""
-    rows = connection.execute(
-        f"SELECT {_FILE} FROM file WHERE machine = ? AND backup_of IS NULL",  # noqa: S608  our own names
-        (machine,),
-    )
-    return {row[1]: _file(row) for row in rows}
+    return {row.key: row for row in _files(connection, "machine = ? AND backup_of IS NULL", machine)}
 
 
 def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
-    rows = connection.execute(f"SELECT {_FILE} FROM file WHERE session = ? ORDER BY path", (session,))  # noqa: S608
-    return [_file(row) for row in rows]
+    return _files(connection, "session = ? ORDER BY path", session)
 
 
 def agents_of_responses(connection: sqlite3.Connection, files: Iterable[int]) -> dict[int, frozenset[str | None]]:
@@ -147,31 +142,23 @@ def figures_by_session(connection: sqlite3.Connection) -> dict[int, list[FileFig
 
 
 def files_of_kind(connection: sqlite3.Connection, kind: str) -> list[FileRow]:
-    rows = connection.execute(f"SELECT {_FILE} FROM file WHERE kind = ? ORDER BY path", (kind,))  # noqa: S608
-    return [_file(row) for row in rows]
+    return _files(connection, "kind = ? ORDER BY path", kind)
 
 
 def own_index(connection: sqlite3.Connection, path: Path) -> FileRow | None:
     """The index file that the client keeps in a folder; it belongs to no session."""
-    row = connection.execute(
-        f"SELECT {_FILE} FROM file WHERE session IS NULL AND kind = 'index' AND path = ?",  # noqa: S608  our own names
-        (stored_path(str(path)),),
-    ).fetchone()
-    return _file(row) if row is not None else None
+    return next(
+        iter(_files(connection, "session IS NULL AND kind = 'index' AND path = ?", stored_path(str(path)))), None
+    )
 
 
 def backups_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
-    rows = connection.execute(f"SELECT {_FILE} FROM file WHERE backup_of = ? ORDER BY path", (session,))  # noqa: S608
-    return [_file(row) for row in rows]
+    return _files(connection, "backup_of = ? ORDER BY path", session)
 
 
 def backups_of_none(connection: sqlite3.Connection, machine: str) -> list[FileRow]:
     """Backups of a machine whose session was not there yet when they got their rows."""
-    rows = connection.execute(
-        f"SELECT {_FILE} FROM file WHERE machine = ? AND kind = 'backup' AND backup_of IS NULL",  # noqa: S608  our own names
-        (machine,),
-    )
-    return [_file(row) for row in rows]
+    return _files(connection, "machine = ? AND kind = 'backup' AND backup_of IS NULL", machine)
 
 
 def session_called(connection: sqlite3.Connection, machine: str, uuid: str) -> int | None:
@@ -253,7 +240,7 @@ def uuids(connection: sqlite3.Connection) -> list[tuple[int, str]]:
 
 
 def file_by_id(connection: sqlite3.Connection, file: int) -> FileRow:
-    return _file(connection.execute(f"SELECT {_FILE} FROM file WHERE id = ?", (file,)).fetchone())  # noqa: S608
+    return _files(connection, "id = ?", file)[0]
 
 
 def machine_of(connection: sqlite3.Connection, file: int) -> str:
@@ -261,8 +248,13 @@ def machine_of(connection: sqlite3.Connection, file: int) -> str:
 
 
 def file_by_key(connection: sqlite3.Connection, key: str) -> FileRow | None:
-    row = connection.execute(f"SELECT {_FILE} FROM file WHERE key = ?", (key,)).fetchone()  # noqa: S608
-    return _file(row) if row is not None else None
+    found = _files(connection, "key = ?", key)
+    return found[0] if found else None
+
+
+def _files(connection: sqlite3.Connection, condition: str, value: int | str | bytes) -> list[FileRow]:
+    rows = connection.execute(f"SELECT {_FILE} FROM file WHERE {condition}", (value,))  # noqa: S608  our own conditions
+    return [_file(row) for row in rows]
 
 
 def _file(row: Sequence[Any]) -> FileRow:
