@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from reread.billing import packaged_prices
 from reread.errors import SourceError
@@ -46,21 +46,33 @@ class LeftOut(Struct, frozen=True, kw_only=True):
     """Have lines or files that cannot be read."""
 
 
-class Health(Struct, kw_only=True):
+class ReadLines(Struct, kw_only=True):
+    """What some files contain."""
+
     files: int = 0
     lines: int = 0
     """Lines that are not blank."""
     records: int = 0
-    malformed: list[Malformed]
-    drift: Drift
-    types: Counter[str]
-    versions: Counter[str]
+    malformed: list[Malformed] = []
+    drift: Drift = field(default_factory=Drift)
+    types: Counter[str] = field(default_factory=Counter)
+    versions: Counter[str] = field(default_factory=Counter)
     orphan_parents: int = 0
+    unreadable: list[SourceError] = []
+    unsaid_sessions: int = 0
+
+    def join(self, more: ReadLines) -> None:
+        """Adds what other files contain."""
+        self.drift.join(more.drift)
+        for name in ReadLines.__struct_fields__:
+            if name != "drift":
+                setattr(self, name, getattr(self, name) + getattr(more, name))
+
+
+class Health(ReadLines, kw_only=True):
     cross_file_duplicates: int = 0
-    unreadable: list[SourceError]
     unsaid: int = 0
     """Words of Claude that the client did not store; copies in several files count once."""
-    unsaid_sessions: int = 0
     sessions: int = 0
     cleanup_period_days: float = DEFAULT_CLEANUP_DAYS
     """The shortest one, where several config folders have their own."""
@@ -97,10 +109,6 @@ def examine(
     pairs = zip(tree.sessions, kept_for, strict=True)
     expiring = [files for files, days in pairs if _expires_soon(files, days, now)]
     health = Health(
-        malformed=[],
-        drift=Drift(),
-        types=Counter(),
-        versions=Counter(),
         unreadable=tree.problems,
         sessions=len(tree.sessions),
         cleanup_period_days=min(kept_for or [days for _, days in periods.by_folder] or [periods.days]),
@@ -146,38 +154,32 @@ class _Found:
     """What one share of sessions contains; `_Ledger` adds up the shares."""
 
     def __init__(self) -> None:
-        self.files = self.lines = self.records = self.orphan_parents = 0
-        self.malformed: list[Malformed] = []
-        self.unreadable: list[SourceError] = []
-        self.drift = Drift()
-        self.types: Counter[str] = Counter()
-        self.versions: Counter[str] = Counter()
+        self.read = ReadLines()
         self.uuids: list[set[str]] = []
         """One set for each session."""
         self.unsaid: set[str | None] = set()
         """The signatures of words that the client did not store."""
-        self.unsaid_sessions = 0
 
     def add(self, files: list[SourceFile]) -> None:
         own: set[str] = set()
         parents: list[str] = []
         unsaid: set[str | None] = set()
         for file in files:
-            self.files += 1
+            self.read.files += 1
             try:
                 self._read(file, own, parents, unsaid)
             except SourceError as problem:
-                self.unreadable.append(problem)
-        self.orphan_parents += sum(parent not in own for parent in parents)
+                self.read.unreadable.append(problem)
+        self.read.orphan_parents += sum(parent not in own for parent in parents)
         self.uuids.append(own)
         self.unsaid |= unsaid
-        self.unsaid_sessions += bool(unsaid)
+        self.read.unsaid_sessions += bool(unsaid)
 
     def _read(self, file: SourceFile, own: set[str], parents: list[str], unsaid: set[str | None]) -> None:
         last_line = 0
         lost = LostWords()
         for record in read(file.path):
-            self.lines += record.line != last_line
+            self.read.lines += record.line != last_line
             last_line = record.line
             self._count(record, file)
             unsaid.update(block.signature for block in lost.in_line(record))
@@ -188,13 +190,13 @@ class _Found:
 
     def _count(self, record: Record, file: SourceFile) -> None:
         if isinstance(record, Unknown) and record.malformed:
-            self.malformed.append(Malformed(file.path, record.line, record.reason))
+            self.read.malformed.append(Malformed(file.path, record.line, record.reason))
             return
-        self.records += 1
-        self.types[record.type or "(no type)"] += 1
+        self.read.records += 1
+        self.read.types[record.type or "(no type)"] += 1
         if record.version:
-            self.versions[record.version] += 1
-        self.drift.add(record)
+            self.read.versions[record.version] += 1
+        self.read.drift.add(record)
 
 
 def _look_through(share: list[list[SourceFile]]) -> _Found:
@@ -216,18 +218,9 @@ class _Ledger:
 
     def add(self, found: _Found) -> None:
         health = self.health
-        health.files += found.files
-        health.lines += found.lines
-        health.records += found.records
-        health.orphan_parents += found.orphan_parents
-        health.malformed += found.malformed
-        health.unreadable += found.unreadable
-        health.drift.join(found.drift)
-        health.types.update(found.types)
-        health.versions.update(found.versions)
+        health.join(found.read)
         self._unsaid |= found.unsaid
         health.unsaid = len(self._unsaid)
-        health.unsaid_sessions += found.unsaid_sessions
         for own in found.uuids:
             hashes = {hash(uuid) for uuid in own}
             health.cross_file_duplicates += len(hashes & self._known)

@@ -1,14 +1,16 @@
 """Views for a person's own SQL: sessions, prompts, replies, thinking, calls and results with their texts.
 
-They exist only on reread's own connection: they use a function that reads the safe, which no other program has. What a
-fork or a resume repeats comes once, so that counting rows gives the same numbers as every command.
+`views.sql` has them. They exist only on reread's own connection: they use a function that reads the safe, which no other
+program has. What a fork or a resume repeats comes once, so that counting rows gives the same numbers as every command.
 """
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from reread.errors import SafeDamaged
@@ -27,7 +29,7 @@ from reread.records import (
 from reread.safe.safe import Safe
 from reread.sessions.agents import of_agent
 
-from .meta import FIELDS, RESULT, as_path
+from .meta import as_path
 from .safe_reader import SafeReader
 from .sessions import sign_of
 from .text_index import text_at
@@ -38,10 +40,8 @@ _LINES = 256
 
 class Column(NamedTuple):
     name: str
-    value: str
-    """An SQL expression over the tables."""
-    about: str = ""
-    type: str = "TEXT"
+    about: str
+    type: str
 
 
 class ReadableView(NamedTuple):
@@ -50,14 +50,9 @@ class ReadableView(NamedTuple):
     name: str
     about: str
     columns: tuple[Column, ...]
-    source: str
+    sql: str
     texts: tuple[str, ...] = ()
     """Columns that are searched for words."""
-
-    @property
-    def ddl(self) -> str:
-        columns = ",\n    ".join(f"{column.value} AS {column.name}" for column in self.columns)
-        return f"CREATE TEMP VIEW {self.name} AS SELECT\n    {columns}\n{self.source}"
 
     @property
     def description(self) -> str:
@@ -67,164 +62,22 @@ class ReadableView(NamedTuple):
         return "\n".join([f"-- {self.name}: {self.about}", *lines])
 
 
-def _iso(time: str) -> str:
-    return f"strftime('%Y-%m-%dT%H:%M:%fZ', {time} / 1000.0, 'unixepoch')"
+_HEAD = re.compile(r"-- (\w+)(?: \(([\w, ]+)\))?: (.*)")
+_COLUMN = re.compile(r"    .* AS (\w+),?(?:  -- (?:(INTEGER|REAL) ?)?(.*))?$", re.MULTILINE)
 
 
-def _dollars(nanodollars: str) -> str:
-    return f"{nanodollars} / 1e9"
+def _read_views() -> Iterator[ReadableView]:
+    """The views of `views.sql`, one behind an empty line each."""
+    _, *parts = Path(__file__).with_name("views.sql").read_text("utf-8").split("\n\n")
+    for part in parts:
+        head, _, sql = part.partition("\n")
+        name, texts, about = _HEAD.fullmatch(head).groups("")  # type: ignore[union-attr]  # our own file
+        columns = (Column(name, note or "", kind or "TEXT") for name, kind, note in _COLUMN.findall(sql))
+        yield ReadableView(name, about, tuple(columns), sql, tuple(texts.split(", ")) if texts else ())
 
 
-_NAME = """CASE WHEN (SELECT count(*) FROM session AS other WHERE other.uuid = session.uuid) > 1
-        THEN session_name(session.uuid, session.machine, session.folder) ELSE session.uuid END"""
-_SESSION = Column("session", _NAME, "its session: sessions.id")
-_PROJECT = Column("project", "project_today(session.project)", "the folder it belongs to today")
-_AGENT = Column("agent", "CASE file.kind WHEN 'subagent' THEN file.agent END", "the subagent; NULL in the conversation")
-_FILE = Column("file", "file.id", "its file: file.id", "INTEGER")
-_OF_FILE = "JOIN file ON file.id = {0}.file JOIN session ON session.id = file.session"
-_LINE = "file.kind, file.id, file.generation, {0}.offset, {0}.length"
-
-
-def _time(table: str) -> Column:
-    return Column("time", _iso(f"{table}.time"), "ISO 8601, UTC")
-
-
-def _kept(what: str, table: str, which: str = "0") -> str:
-    return f"kept_text('{what}', {_LINE.format(table)}, {which})"
-
-
-def _uuid(table: str) -> Column:
-    return Column("uuid", _kept("uuid", table), "of its line: reread show SESSION --around UUID")
-
-
-SESSIONS = ReadableView(
-    "sessions",
-    "one row for each session that `reread list` knows",
-    (
-        Column("id", _NAME, "the id that commands take as SESSION"),
-        Column("title", "ifnull(mark.title, session.title)"),
-        _PROJECT,
-        Column("directory", "session.project", "the working directory, as it was called then"),
-        Column("machine", "machine.label"),
-        Column("started", _iso("session.started"), "ISO 8601, UTC"),
-        Column("ended", _iso("session.ended")),
-        *(
-            Column(name, f"session.{name}", type="INTEGER")
-            for name in ("prompts", "turns", "requests", "tool_calls", "tool_errors", "thoughts", "subagents")
-        ),
-        *(Column(name, f"session.{name}", type="INTEGER") for name in ("branches", "compactions", "output_tokens")),
-        Column(
-            "dollars", _dollars("session.nanodollars"), "with its subagents; NULL where nothing has a price", "REAL"
-        ),
-        *(Column(name, f"session.{name}", "a JSON array") for name in ("models", "versions", "git_branches")),
-        Column("bytes", "session.bytes", type="INTEGER"),
-        Column(
-            "starred",
-            "ifnull(mark.starred, 0)",
-            "1 if you starred it; `reread mark` sets this and the next three",
-            "INTEGER",
-        ),
-        Column("hidden", "ifnull(mark.hidden, 0)", "1 for those that `reread list` leaves out", "INTEGER"),
-        Column("program", "session.id IN program_session", "1 for those that a program drove", "INTEGER"),
-        Column("tags", "ifnull(mark.tags, '[]')", "a JSON array"),
-        Column("note", "mark.note"),
-        Column("number", "session.id", "session.id in the tables", "INTEGER"),
-    ),
-    "FROM session LEFT JOIN mark ON mark.session = session.uuid LEFT JOIN machine ON machine.id = session.machine",
-    ("title",),
-)
-PROMPTS = ReadableView(
-    "prompts",
-    "what a person typed, without what a fork or a resume repeats",
-    (
-        *(_SESSION, _PROJECT, _time("prompt"), Column("text", _kept("prompt", "prompt", "prompt.part"))),
-        *(_uuid("prompt"), _FILE),
-    ),
-    f"""FROM prompt {_OF_FILE.format("prompt")} WHERE NOT prompt.is_copy
-AND session.id NOT IN program_session""",
-    ("text",),
-)
-REPLIES = ReadableView(
-    "replies",
-    "what Claude said, without copies",
-    (
-        *(_SESSION, _PROJECT, _AGENT, _time("block"), Column("text", _kept("text", "block", "block.part"))),
-        *(_uuid("block"), _FILE),
-    ),
-    # In a subquery, so that SQLite tests it last: it has to read the line.
-    f"""FROM block {_OF_FILE.format("block")}
-WHERE block.field = {FIELDS.index("text")} AND (SELECT {_kept("is_reply", "block")})""",
-    ("text",),
-)
-THINKING = ReadableView(
-    "thinking",
-    "what the model thought, where the client stored it, without copies",
-    (
-        *(_SESSION, _PROJECT, _AGENT, _time("thought"), Column("text", _kept("thinking", "thought", "thought.part"))),
-        *(Column("characters", "thought.characters", type="INTEGER"), _uuid("thought"), _FILE),
-    ),
-    f"FROM thought {_OF_FILE.format('thought')} WHERE NOT thought.is_copy AND thought.state = 0",
-    ("text",),
-)
-CALLS = ReadableView(
-    "calls",
-    "tool calls with their input, subagents included, without copies",
-    (
-        *(_SESSION, _PROJECT, _AGENT),
-        Column("call", "tool_call.id", "its id"),
-        Column("tool", "tool_call.name"),
-        Column("status", "tool_call.status", "ok, error, rejected, ..."),
-        _time("tool_call"),
-        Column("seconds", "tool_call.seconds", type="REAL"),
-        Column("path", "tool_call.path", "the file it names, if any"),
-        Column("input", _kept("input", "tool_call", "tool_call.id"), "JSON: json_extract(input, '$.command')"),
-        *(_uuid("tool_call"), _FILE),
-    ),
-    f"FROM tool_call {_OF_FILE.format('tool_call')} WHERE NOT tool_call.is_copy",
-    ("tool", "input"),
-)
-_ANSWERED = _kept("call", "block", "block.part")
-RESULTS = ReadableView(
-    "results",
-    "what calls gave back, without copies",
-    (
-        *(_SESSION, _PROJECT, _AGENT),
-        Column("call", "tool_call.id", "calls.call"),
-        *(Column("tool", "tool_call.name"), Column("status", "tool_call.status")),
-        *(_time("block"), Column("text", _kept("text", "block", "block.part")), _uuid("block"), _FILE),
-    ),
-    f"""FROM block {_OF_FILE.format("block")}
-    JOIN tool_call ON tool_call.file = file.id AND tool_call.id = coalesce((
-        SELECT id FROM tool_call AS made WHERE made.file = file.id AND made.offset < block.offset
-        AND made.id BETWEEN {_ANSWERED} AND {_ANSWERED} || '#~' ORDER BY made.offset DESC LIMIT 1), {_ANSWERED})
-WHERE block.field = {RESULT} AND NOT tool_call.is_copy""",  # noqa: S608  our own SQL
-    ("text",),
-)
-_TOKENS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "thinking")
-RESPONSES = ReadableView(
-    "responses",
-    "every response of the API once, with its tokens and what it cost",
-    (
-        *(_SESSION, _PROJECT, _AGENT, _time("response"), Column("model", "context.model")),
-        *(Column(f"{name}_tokens", f"response.{name}", type="INTEGER") for name in _TOKENS),
-        Column("web_searches", "response.web_searches", type="INTEGER"),
-        Column("dollars", _dollars("response.nanodollars"), type="REAL"),
-        *(Column("message", "response.key", "the id of its message"), _FILE),
-    ),
-    """FROM response JOIN context ON context.id = response.context
-    JOIN file ON file.id = response.owner JOIN session ON session.id = file.session""",
-)
-TEXTS = ReadableView(
-    "texts",
-    "every text that `reread search` finds, copies included",
-    (
-        *(_SESSION, _PROJECT, _AGENT),
-        Column("field", f"CASE block.field {' '.join(f'WHEN {i} THEN {name!r}' for i, name in enumerate(FIELDS))} END"),
-        *(_time("block"), Column("text", _kept("text", "block", "block.part")), _uuid("block"), _FILE),
-    ),
-    f"FROM block {_OF_FILE.format('block')}",
-)
-VIEWS = (SESSIONS, PROMPTS, REPLIES, THINKING, CALLS, RESULTS, RESPONSES, TEXTS)
+VIEWS = tuple(_read_views())
+SESSIONS, PROMPTS, REPLIES, THINKING, CALLS, RESULTS, RESPONSES, TEXTS = VIEWS
 
 EXAMPLES = {
     "Prompts by project": "SELECT project, count(*) AS prompts FROM prompts GROUP BY project ORDER BY 2 DESC LIMIT 10",
@@ -267,7 +120,7 @@ def add_views(connection: sqlite3.Connection, safe: Safe, project_today: Callabl
     )
     connection.create_function("project_today", 1, lambda path: project_today(path) or None, deterministic=True)
     for view in VIEWS:
-        connection.execute(view.ddl)
+        connection.execute(view.sql)
 
 
 class LineReader:
