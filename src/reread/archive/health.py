@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from itertools import chain
+from operator import iadd
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -66,7 +67,7 @@ class ReadLines(Struct, kw_only=True):
         self.drift.join(more.drift)
         for name in ReadLines.__struct_fields__:
             if name != "drift":
-                setattr(self, name, getattr(self, name) + getattr(more, name))
+                setattr(self, name, iadd(getattr(self, name), getattr(more, name)))
 
 
 class Health(ReadLines, kw_only=True):

@@ -1,7 +1,7 @@
 """Views for a person's own SQL: sessions, prompts, replies, thinking, calls and results with their texts.
 
-`views.sql` has them. They exist only on reread's own connection: they use a function that reads the safe, which no other
-program has. What a fork or a resume repeats comes once, so that counting rows gives the same numbers as every command.
+`views.sql` has them. They exist only on reread's own connection, since they use a function that reads the safe. What a
+fork or a resume repeats comes once, so that counting rows gives the same numbers as every command.
 """
 
 from __future__ import annotations
