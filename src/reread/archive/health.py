@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from itertools import chain
-from operator import iadd
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -67,7 +66,9 @@ class ReadLines(Struct, kw_only=True):
         self.drift.join(more.drift)
         for name in ReadLines.__struct_fields__:
             if name != "drift":
-                setattr(self, name, iadd(getattr(self, name), getattr(more, name)))
+                found = getattr(self, name)
+                found += getattr(more, name)  # lists are added to in place
+                setattr(self, name, found)
 
 
 class Health(ReadLines, kw_only=True):
