@@ -28,11 +28,10 @@ from reread.features import search_text
 from .store import Store, database_errors
 
 if TYPE_CHECKING:
-    from reread import billing
+    from reread import billing, loading
     from reread import rows as row_types
     from reread.archive import Archive, StoredSession
     from reread.features import secrets
-    from reread.sessions import Session
 else:
     secrets = lazy.module("reread.features.secrets")
 
@@ -296,7 +295,7 @@ _MOST_WORDS = 60_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def text_lines(session: Session, redactor: secrets.Redactor) -> Iterator[Document]:
+def text_lines(session: loading.LoadedSession, redactor: secrets.Redactor) -> Iterator[Document]:
     """The lines of a session, each with only the fields that are sent, and redacted. The lines of agents in the
     session's own file are among its own."""
     agents = session.agents_with_files.items()
