@@ -12,6 +12,7 @@ from pathlib import Path
 from reread import home as homes
 from reread import lazy
 from reread.errors import BadInput
+from reread.times import zone_called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,16 +204,3 @@ def _is_zone(name: str) -> bool:
         return zone_called(name) is not None
     except BadInput:
         return False
-
-
-def zone_called(name: str | None) -> tzinfo | None:
-    if name is None:
-        return None
-    if name.upper() in ("UTC", "Z"):  # works without a time zone database
-        return UTC
-    from zoneinfo import ZoneInfo  # takes 6 ms to import and is rarely needed
-
-    try:
-        return ZoneInfo(name)
-    except (OSError, ValueError, KeyError) as error:
-        raise BadInput(f"unknown time zone {name!r}; try one like Europe/Berlin or UTC") from error

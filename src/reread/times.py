@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from .errors import BadInput
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST, LATEST = -62135596800000, 253402300799999
 
@@ -29,3 +31,16 @@ def is_moment(milliseconds: int) -> bool:
 
 def milliseconds(time: datetime | None) -> int | None:
     return None if time is None else int(time.timestamp() * 1000)
+
+
+def zone_called(name: str | None) -> tzinfo | None:
+    if name is None:
+        return None
+    if name.upper() in ("UTC", "Z"):  # works without a time zone database
+        return UTC
+    from zoneinfo import ZoneInfo  # takes 6 ms to import and is rarely needed
+
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError) as error:
+        raise BadInput(f"unknown time zone {name!r}; try one like Europe/Berlin or UTC") from error

@@ -41,6 +41,11 @@ def rows(archive: Archive, columns: str = "session, source, began, time, nanodol
     return archive.inner.connection.execute(asked).fetchall()
 
 
+def values(archive: Archive) -> list[Any]:
+    asked = "SELECT name, time, percent, resets FROM limit_value ORDER BY time"
+    return archive.inner.connection.execute(asked).fetchall()
+
+
 def a_line_of(dollars: float | None = 1.5, *, session: str = ID, now: int = NOW, **fields: Any) -> StatusLine:
     cost = {"total_cost_usd": dollars, "total_duration_ms": fields.pop("lasted", None)}
     return StatusLine({"session_id": session, "cost": cost, **fields}, now)
@@ -122,10 +127,11 @@ def test_a_file_that_grew_or_was_rewritten_says_only_what_it_says_now(tmp_path: 
 def test_a_new_index_has_what_files_and_status_lines_said(tmp_path: Path) -> None:
     with an_archive(tmp_path, a_cost_state(0.5)) as archive:
         keep(archive, a_line_of(0.6, rate_limits=limits(NOW + HOUR)))
-        before = rows(archive, "session, machine, source, began, time, nanodollars, models, five_hour_resets")
+        before = rows(archive, "session, machine, source, began, time, nanodollars, models")
         archive.safe.rebuild()
-        assert rows(archive, "session, machine, source, began, time, nanodollars, models, five_hour_resets") == before
+        assert rows(archive, "session, machine, source, began, time, nanodollars, models") == before
         assert len(before) == 2
+        assert values(archive) == [("five_hour", NOW, 20, NOW + HOUR)]
 
 
 # -- status lines
@@ -136,26 +142,50 @@ def test_a_status_line_is_kept_once(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         assert [keep(archive, line), keep(archive, line, NOW + 300)] == [True, False]
         assert rows(archive) == [(ID, "statusline", None, NOW, 1_500_000_000)]
-        assert rows(archive, "five_hour_percent, five_hour_resets, context_size, file") == [
-            (20, NOW + HOUR, 200_000, None)
-        ]
+        assert rows(archive, "context_size, file") == [(200_000, None)]
+        assert values(archive) == [("five_hour", NOW, 20, NOW + HOUR)]
 
 
 def test_what_changes_goes_into_the_same_row_and_what_is_left_out_stays(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         keep(archive, a_line_of(rate_limits=limits(NOW + HOUR)))
         keep(archive, a_line_of(1.75), NOW + 900)
-        assert rows(archive, "time, nanodollars, five_hour_resets") == [(NOW + 900, 1_750_000_000, NOW + HOUR)]
+        assert rows(archive, "time, nanodollars") == [(NOW + 900, 1_750_000_000)]
+        assert values(archive) == [("five_hour", NOW, 20, NOW + HOUR)]
 
 
-def test_another_window_or_another_count_has_a_row_of_its_own(tmp_path: Path) -> None:
+def test_every_value_of_a_limit_is_kept_when_it_changes(tmp_path: Path) -> None:
+    with an_archive(tmp_path) as archive:
+        for minute, percent in enumerate((20, 20, 21.5, 21.5, 40)):
+            now = NOW + minute * 60_000
+            keep(archive, a_line_of(now=now, rate_limits=limits(NOW + HOUR, percent)), now)
+        keep(archive, a_line_of(now=NOW + 300_000, rate_limits=limits(NOW + 5 * HOUR, 1)), NOW + 300_000)
+        assert [row[1:] for row in values(archive)] == [
+            (NOW, 20, NOW + HOUR),
+            (NOW + 120_000, 21.5, NOW + HOUR),
+            (NOW + 240_000, 40, NOW + HOUR),
+            (NOW + 300_000, 1, NOW + 5 * HOUR),
+        ]
+
+
+def test_an_index_from_before_the_series_gives_what_its_totals_had() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute(
+        "CREATE TABLE client_total (session, machine, file, time, five_hour_percent, five_hour_resets,"
+        " seven_day_percent, seven_day_resets)"
+    )
+    connection.execute(f"INSERT INTO client_total VALUES ('x', 'desk', NULL, {NOW}, 20, {NOW + HOUR}, NULL, NULL)")  # noqa: S608
+    assert client_totals.limit_values(connection) == [("x", "desk", None, 0, "five_hour", NOW, 20, NOW + HOUR, 0)]
+
+
+def test_another_count_has_a_row_of_its_own(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         keep(archive, a_line_of(1.0, lasted=60_000, rate_limits=limits(NOW + HOUR)))
         keep(archive, a_line_of(1.5, lasted=60_300, now=NOW + 400, rate_limits=limits(NOW + HOUR)), NOW + 400)
         assert [row[-1] for row in rows(archive)] == [1_500_000_000]
         keep(archive, a_line_of(2.0, lasted=60_900, now=NOW + 900, rate_limits=limits(NOW + 5 * HOUR)), NOW + 900)
         keep(archive, a_line_of(0.1, lasted=0, now=NOW + 990, rate_limits=limits(NOW + 5 * HOUR)), NOW + 990)
-        assert [row[-1] for row in rows(archive)] == [1_500_000_000, 2_000_000_000, 100_000_000]
+        assert [row[-1] for row in rows(archive)] == [2_000_000_000, 100_000_000]
 
 
 @pytest.mark.parametrize("line", [a_line_of(None), a_line_of(session="\x1b[31m"), StatusLine({}, NOW), a_line_of(0)])
@@ -182,7 +212,8 @@ def test_a_status_line_that_comes_late_takes_nothing_back(tmp_path: Path) -> Non
         keep(archive, a_line_of(2.0, lasted=500))
         assert not keep(archive, a_line_of(1.0, lasted=500))
         keep(archive, a_line_of(1.0, lasted=500, rate_limits=limits(NOW + HOUR)))
-        assert rows(archive, "nanodollars, five_hour_resets") == [(2_000_000_000, NOW + HOUR)]
+        assert rows(archive, "nanodollars") == [(2_000_000_000,)]
+        assert values(archive) == [("five_hour", NOW, 20, NOW + HOUR)]
 
 
 def test_a_status_line_does_not_wait_for_a_sync_that_writes(tmp_path: Path) -> None:
@@ -222,6 +253,7 @@ def test_forgetting_a_session_leaves_no_trace_of_what_was_said(tmp_path: Path) -
         keep(archive, a_line_of(0.7, session=OTHER))
         archive.safe.forget(ID)
         assert [row[:2] for row in rows(archive)] == [(OTHER, "cost-state"), (OTHER, "statusline")]
+        assert values(archive) == []
     left = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     assert ID.encode() not in left
     assert OTHER.encode() in left

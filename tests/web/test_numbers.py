@@ -143,7 +143,7 @@ def test_what_comes_after_the_page_is_told_as_on_the_command_line(site: Asking, 
     assert saved == 0
     assert "$0.0000 against no cache" in whole
     assert "No block is open." in whole
-    assert "Unknown. Claude Code reports it" in whole
+    assert "Nothing. Claude Code reports limits" in whole
 
 
 def test_limits_that_a_status_line_told_are_shown(site: Asking, claude: Path) -> None:
@@ -160,8 +160,8 @@ def test_limits_that_a_status_line_told_are_shown(site: Asking, claude: Path) ->
     with Archive(site.home, [claude]) as archive:
         assert client_totals.keep(archive.inner.connection, told, archive.machine, now * 1000)
     shown = plain(site.part("/usage/sidebar?since=all").text)
-    assert "42 % used, as of" in shown
-    assert "17 % used, as of" in shown
+    assert "42 % used as of" in shown
+    assert "17 % used as of" in shown
 
 
 def test_worktrees_count_to_their_project(many: Path) -> None:

@@ -21,24 +21,26 @@ from reread.times import moment
 
 from . import usage_report
 from .filters import Filter, FilterOptions, Zone, make_filter, text_of, zone_of
-from .usage_report import UnpricedModel, UsageLimits, UsageQuestion, UsageReport
+from .usage_report import UnpricedModel, UsageQuestion, UsageReport
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from reread.archive import cache_report, context_report, explain, inner, listing
+    from reread.archive import cache_report, context_report, explain, inner, limits, listing
     from reread.ingest import cold_usage
 
     from .cache_report import CacheReport
     from .context_report import ContextAnswer, Offered
     from .explain import Explained
     from .inner import InnerArchive
+    from .limits import LimitWindow
     from .listing import SessionName
 else:
     cold_usage = lazy.module("reread.ingest.cold_usage")
     cache_report = lazy.module("reread.archive.cache_report")
     context_report = lazy.module("reread.archive.context_report")
     inner = lazy.module("reread.archive.inner")
+    limits = lazy.module("reread.archive.limits")
     listing = lazy.module("reread.archive.listing")
     explain = lazy.module("reread.archive.explain")
 
@@ -243,9 +245,13 @@ class ArchiveBilling:
         """How many ids gateways gave to several responses, and how many responses several files tell of."""
         return ledger.reused_and_copied(self._archive.connection)
 
-    def limits(self, now: datetime | None = None) -> UsageLimits:
-        """How much of the five-hour and the seven-day limit is used, as the latest status line reported it."""
-        return usage_report.limits(self._archive.connection, now or datetime.now(UTC))
+    def limits(self, since: datetime | None = None, now: datetime | None = None) -> list[LimitWindow]:
+        """The windows of the usage limits that the client reported, of the last 30 days unless `since` is given: how
+        full each became, whether it was reached, what used it up, and when an open one runs out at its pace."""
+        now = now or datetime.now(UTC)
+        archive = self._archive
+        windows = limits.limit_windows(archive.connection, since or now - limits.BACK, now)
+        return [limits.with_shares(self, each, now) for each in windows]
 
     def copied_into(self, session: SessionName) -> frozenset[str]:
         """Keys of the responses in a session's files that were made in another session."""

@@ -8,10 +8,9 @@ from fnmatch import fnmatch
 from os import PathLike, fspath
 from typing import NamedTuple, TypedDict
 
-from reread.config import zone_called
 from reread.errors import BadInput, printable
 from reread.marks import NO_MOVES, Moves, tag_name
-from reread.times import in_zone
+from reread.times import in_zone, zone_called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ from reread.times import in_zone, moment
 
 from .answer import Answer
 from .filters import Filter
+from .limits import LimitWindow
 
 if TYPE_CHECKING:
     from reread.billing import Prices
@@ -509,6 +510,8 @@ class UsageReport(Answer[UsageRow], frozen=True, kw_only=True):
     """In a report by block: the starts, in seconds, of the windows that a status line reported."""
     is_recorded: bool = False
     """Whether money is what the client wrote into lines."""
+    limits: tuple[LimitWindow, ...] = ()
+    """In a report by block: what the client said of its usage limits, where it was asked for."""
 
     def _plain(self, row: UsageRow) -> dict[str, object]:
         return {self.by: row.key, "title": row.title, "project": row.project, **row.tokens.plain()}
@@ -650,36 +653,3 @@ class UnpricedModel(Struct, frozen=True, kw_only=True):
 def unpriced_models(connection: sqlite3.Connection) -> list[UnpricedModel]:
     rows = usage_sums.unpriced_models(connection)
     return [UnpricedModel(model=model, requests=requests, tokens=tokens) for model, requests, tokens in rows]
-
-
-class ReportedLimit(NamedTuple):
-    """What the newest status line reported about a window that is still open."""
-
-    percent: float
-    resets: datetime
-    at: datetime
-
-
-class UsageLimits(NamedTuple):
-    """Each is None if no status line reported a window that is open now."""
-
-    five_hours: ReportedLimit | None = None
-    seven_days: ReportedLimit | None = None
-
-
-def limits(connection: sqlite3.Connection, now: datetime) -> UsageLimits:
-    milliseconds = int(now.timestamp() * 1000)
-    rows = client_totals.limits(connection, milliseconds)
-    return UsageLimits(*(_newest(rows, column, milliseconds) for column in (1, 3)))
-
-
-def _newest(rows: list[tuple[float | None, ...]], column: int, now: int) -> ReportedLimit | None:
-    for row in rows:
-        time, percent, resets = row[0], row[column], row[column + 1]
-        if time is not None and percent is not None and resets is not None and resets > now:
-            return ReportedLimit(percent, _moment(resets), _moment(time))
-    return None
-
-
-def _moment(milliseconds: float) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)

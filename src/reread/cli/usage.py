@@ -8,6 +8,8 @@ from datetime import UTC, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from reread import archive as archives
 from reread import lazy, views
 from reread.config import expanded
@@ -155,6 +157,9 @@ def run_usage(arguments: list[str]) -> None:
             is_recorded = args.cost == "recorded"
             folds = args.fold_worktrees
             report = archive.usage(by, filters, args.config.timezone, is_recorded=is_recorded, folds_worktrees=folds)
+            if by == "block":
+                limits = archive.billing.limits(filters.since, args.config.now)
+                report = replace(report, limits=tuple(limits))
             reconciliation = archive.billing.reconciliation() if args.reconcile else None
             _show(args, report, reconciliation, archive.billing.reused_and_copied())
 
@@ -392,11 +397,20 @@ def run_budget(arguments: list[str]) -> None:
     args = budget_parser().parse_args(arguments)
     if args.period is not None:
         _set(args.config, args.period, args.amount)
+    now = args.config.now
     with open_archive(args) as archive:
         found = _spending(archive, args.config)
+        limits = archive.billing.limits(now=now)
     args.print_answer(
-        lambda: views.price_table.spending_document(found),
-        lambda view: views.price_table.spending_lines(found, view.width),
+        lambda: {**views.price_table.spending_document(found), "limits": views.limit_lines.limits_document(limits)},
+        lambda view: [
+            *views.price_table.spending_lines(found, view.width),
+            *(
+                line
+                for name, words in views.limit_lines.open_limit_lines(limits, now, view.timezone)
+                for line in view.wrapped(f"Limit of {name}: {words}.", "")
+            ),
+        ],
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from reread.errors import NewerArchive, RereadError, StoreError
 
 from . import meta
-from .client_totals import keep_status_lines, status_lines
+from .client_totals import keep_limit_values, keep_status_lines, limit_values, status_lines
 from .database import FILE_NAME, connect, is_earlier_index, last_set_aside, remove, set_aside, transaction
 from .machines import keep_file, keep_machines, other_machines
 from .sessions import MarkRow, MoveRow, all_rows, keep_moves, keep_rows, move_rows
@@ -26,6 +26,8 @@ class Unsafe(NamedTuple):
     """What a person had reread forget; it must stay forgotten."""
     said: list[tuple[object, ...]]
     """Figures of status lines."""
+    limits: list[tuple[object, ...]]
+    """How much of usage limits was used, as status lines said it."""
     marks: list[MarkRow]
     """What a person noted on sessions."""
     labels: list[tuple[object, ...]]
@@ -80,7 +82,17 @@ def _last_filled(home: Path) -> str:
 
 def _unsafe_in(home: Path, name: str) -> tuple[Unsafe, bool]:
     """The rows to take over, and whether all could be read; those that a damaged index cannot give are empty."""
-    asked = (forgotten_rows, status_lines, all_rows, labels, move_rows, change_rows, other_machines, _secrets_key)
+    asked = (
+        forgotten_rows,
+        status_lines,
+        limit_values,
+        all_rows,
+        labels,
+        move_rows,
+        change_rows,
+        other_machines,
+        _secrets_key,
+    )
     found = [_answer(home, name, ask) for ask in asked]
     return Unsafe(*(rows or [] for rows in found)), None not in found
 
@@ -120,6 +132,7 @@ def _keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path, supe
     kept: list[tuple[Callable[[sqlite3.Connection, list[Any]], None], list[Any]]] = [
         (keep_forgotten, known.forgotten),
         (keep_status_lines, known.said),
+        (keep_limit_values, known.limits),
         (keep_rows, known.marks),
         (keep_labels, known.labels),
         (keep_moves, known.moved),
@@ -138,7 +151,16 @@ def _keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path, supe
             meta.write_note(connection, meta.SUPERSEDED, superseded)
         drop_unsound(
             connection,
-            ("forgotten", "client_total", "mark", "moment_verdict", "moved_folder", "mark_change", "machine"),
+            (
+                "forgotten",
+                "client_total",
+                "limit_value",
+                "mark",
+                "moment_verdict",
+                "moved_folder",
+                "mark_change",
+                "machine",
+            ),
         )
         keep_copied(connection, home)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reread.records.client_input import StatusLine
-    from reread.rows.model import ClientTotalRow
+    from reread.rows.model import ClientTotalRow, LimitRow
 
 
 _FILE_NAME = "reread.db"
@@ -72,13 +72,10 @@ STATUS_LINE = "statusline"
 SAME_COUNT_MS = 5_000
 """How far two calculated starts of one count may differ: a status line gives only how long the client has counted, and
 takes some time to arrive."""
-_COLUMNS = """session, machine, file, source, began, time, first, nanodollars, models,
-    five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets, context_tokens, context_size"""
-_INSERT = f"INSERT INTO client_total ({_COLUMNS}) VALUES ({', '.join('?' * 15)})"  # noqa: S608  our own names
+_COLUMNS = "session, machine, file, source, began, time, first, nanodollars, models, context_tokens, context_size"
+_INSERT = f"INSERT INTO client_total ({_COLUMNS}) VALUES ({', '.join('?' * 11)})"  # noqa: S608  our own names
 _UPDATE = """UPDATE client_total SET time = ?,
     first = ifnull(first, ?), nanodollars = max(ifnull(?, nanodollars), ifnull(nanodollars, 0)),
-    five_hour_percent = ifnull(?, five_hour_percent), five_hour_resets = ifnull(?, five_hour_resets),
-    seven_day_percent = ifnull(?, seven_day_percent), seven_day_resets = ifnull(?, seven_day_resets),
     context_tokens = ifnull(?, context_tokens), context_size = ifnull(?, context_size) WHERE rowid = ?"""
 
 
@@ -90,7 +87,7 @@ def replace_client_totals(
     for row in rows:
         models = None if row.models is None else _encoded(row.models)
         values = (row.source, row.began, row.time, row.first, row.nanodollars, models)
-        connection.execute(_INSERT, (session, machine, file, *values, *[None] * 6))
+        connection.execute(_INSERT, (session, machine, file, *values, None, None))
 
 
 def _encoded(models: dict[str, dict[str, int]]) -> str:
@@ -104,7 +101,9 @@ def keep(connection: sqlite3.Connection, line: StatusLine, machine: str, now: in
 
     With a connection that does not wait, it raises sqlite3.Error while another process writes.
     """
-    if line.session is None or not any(line.kept_values) or not _is_news(connection, line, machine):
+    if line.session is None or not (any(line.kept_values) or line.kept_limits):
+        return False
+    if not _is_news(connection, line, machine):
         return False
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -114,6 +113,8 @@ def keep(connection: sqlite3.Connection, line: StatusLine, machine: str, now: in
             connection.execute(_INSERT, (*known, line.nanodollars, line.nanodollars, None, *line.kept_values[1:]))
         else:
             connection.execute(_UPDATE, (now, line.nanodollars, *line.kept_values, number))
+        said = _new_limits(connection, line)
+        keep_limit_values(connection, [(line.session, machine, None, 0, name, now, *each, 0) for name, each in said])
         connection.execute("COMMIT")
     except sqlite3.Error:
         if connection.in_transaction:
@@ -127,19 +128,29 @@ def _is_news(connection: sqlite3.Connection, line: StatusLine, machine: str) -> 
     if number is None:
         return not _is_forgotten(connection, line, machine)
     is_more = (line.nanodollars or 0) > (before[0] or 0)  # a count never falls: a smaller total only arrived late
-    return is_more or any(new not in (None, old) for new, old in zip(line.kept_values[1:], before[1:], strict=True))
+    is_other = any(new not in (None, old) for new, old in zip(line.kept_values[1:], before[1:], strict=True))
+    return is_more or is_other or bool(_new_limits(connection, line))
+
+
+def _new_limits(connection: sqlite3.Connection, line: StatusLine) -> list[tuple[str, tuple[float | None, int | None]]]:
+    """The limits of which this session's status line said something else before."""
+    rows = connection.execute(
+        "SELECT name, percent, resets, max(time) FROM limit_value WHERE session = ? AND file IS NULL GROUP BY name",
+        (line.session,),
+    )
+    known = {name: values for name, *values, _ in rows}
+    return [(name, values) for name, values in line.kept_limits.items() if known.get(name) != [*values]]
 
 
 def _row_of(connection: sqlite3.Connection, line: StatusLine) -> tuple[int | None, Sequence[Any]]:
-    """The number and figures of the row that this status line continues: same count, same five-hour window."""
+    """The number and figures of the row that this status line continues."""
     rows = connection.execute(
-        """SELECT rowid, began, nanodollars, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets,
-           context_tokens, context_size FROM client_total WHERE session = ? AND file IS NULL ORDER BY time DESC""",
+        """SELECT rowid, began, nanodollars, context_tokens, context_size FROM client_total
+           WHERE session = ? AND file IS NULL ORDER BY time DESC""",
         (line.session,),
     )
     for number, began, *values in rows:
-        is_same_window = line.five_hour.resets in (None, values[2]) or values[2] is None
-        if is_same_window and _is_same_count(line, began, values[0]):
+        if _is_same_count(line, began, values[0]):
             return number, values
     return None, ()
 
@@ -163,29 +174,40 @@ def _is_forgotten(connection: sqlite3.Connection, line: StatusLine, machine: str
 
 def forget_client_totals(connection: sqlite3.Connection, session: int) -> None:
     """Deletes what status lines reported of a session; call it inside the transaction that forgets it."""
-    connection.execute(
-        "DELETE FROM client_total WHERE file IS NULL AND session = (SELECT uuid FROM session WHERE id = ?)", (session,)
-    )
+    for table in ("client_total", "limit_value"):
+        connection.execute(
+            f"DELETE FROM {table} WHERE file IS NULL AND session = (SELECT uuid FROM session WHERE id = ?)",  # noqa: S608
+            (session,),
+        )
 
 
 def windows(connection: sqlite3.Connection) -> list[int]:
-    """The starts of the five-hour windows that status lines reported, in seconds since 1970, in order."""
+    """The starts of the five-hour windows that the client reported, in seconds since 1970, in order."""
     rows = connection.execute(
-        """SELECT DISTINCT five_hour_resets / 1000 - 18000 FROM client_total
-           WHERE five_hour_resets IS NOT NULL ORDER BY 1"""
+        """SELECT DISTINCT resets / 1000 - 18000 FROM limit_value
+           WHERE name = 'five_hour' AND resets IS NOT NULL ORDER BY 1"""
     )
     return [start for (start,) in rows]
 
 
-def limits(connection: sqlite3.Connection, now: int) -> list[tuple[Any, ...]]:
-    """Time, and percentage and end of the five-hour and the seven-day window, as status lines reported them.
+_LIMIT_COLUMNS = "session, machine, file, offset, name, time, percent, resets, is_hit"
 
-    The newest come first, and only windows that are still open.
-    """
+
+def replace_limit_values(
+    connection: sqlite3.Connection, file: int, machine: str, rows: Iterable[LimitRow], since: int
+) -> None:
+    """Replaces what a file tells of limits from offset `since` on; call it inside a transaction."""
+    connection.execute("DELETE FROM limit_value WHERE file = ? AND offset >= ?", (file, since))
+    values = ((each.offset, each.name, each.time, each.percent, each.resets, each.is_hit) for each in rows)
+    keep_limit_values(connection, ((None, machine, file, *row) for row in values))
+
+
+def limit_series(connection: sqlite3.Connection, since: int, until: int) -> list[tuple[Any, ...]]:
+    """Name, time, percentage, end of the window, and whether it was reached, of each value in the order of time."""
     return connection.execute(
-        """SELECT time, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets FROM client_total
-           WHERE file IS NULL AND (five_hour_resets > ? OR seven_day_resets > ?) ORDER BY time DESC LIMIT 20""",
-        (now, now),
+        """SELECT name, time, percent, resets, max(is_hit) FROM limit_value WHERE time >= ? AND time < ?
+           GROUP BY name, time, percent, resets ORDER BY time, resets""",
+        (since, until),
     ).fetchall()
 
 
@@ -200,6 +222,25 @@ def counts(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
 def status_lines(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
     """Rows from status lines: they are in no file, so a rebuild could not make them again."""
     return connection.execute(f"SELECT {_COLUMNS} FROM client_total WHERE file IS NULL").fetchall()  # noqa: S608
+
+
+def limit_values(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """What status lines said of limits; an earlier index has the last of it with the totals."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'limit_value'").fetchone():
+        return connection.execute(f"SELECT {_LIMIT_COLUMNS} FROM limit_value WHERE file IS NULL").fetchall()  # noqa: S608
+    return [
+        row
+        for name in ("five_hour", "seven_day")
+        for row in connection.execute(
+            f"""SELECT session, machine, NULL, 0, '{name}', time, {name}_percent, {name}_resets, 0 FROM client_total
+                WHERE file IS NULL AND ({name}_percent NOT NULL OR {name}_resets NOT NULL)"""  # noqa: S608
+        )
+    ]
+
+
+def keep_limit_values(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Call it inside a transaction."""
+    connection.executemany(f"INSERT INTO limit_value ({_LIMIT_COLUMNS}) VALUES ({', '.join('?' * 9)})", rows)  # noqa: S608
 
 
 def keep_status_lines(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:

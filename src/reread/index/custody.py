@@ -327,7 +327,7 @@ def _drop_files(
         hidden += unindex(connection, files, file)
         ledger.drop(file)
         copies.will_change(file)
-        for table in ("tool_call", "prompt", "thought", "piece", "client_total", "file_copy"):
+        for table in ("tool_call", "prompt", "thought", "piece", "client_total", "limit_value", "file_copy"):
             connection.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
         connection.execute("DELETE FROM file WHERE id = ?", (file,))
         if session is not None:

@@ -399,7 +399,7 @@ def _fold(
             unindex(connection, files, row.id)
             ledger.drop(row.id)
             copies.will_change(row.id)
-            for table in ("tool_call", "prompt", "thought", "piece", "client_total"):
+            for table in ("tool_call", "prompt", "thought", "piece", "client_total", "limit_value"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", (row.id,))  # noqa: S608  our own names
             connection.execute(
                 """INSERT OR REPLACE INTO file_copy

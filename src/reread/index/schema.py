@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from sqlite3 import Connection, complete_statement, sqlite_version_info
 
-VERSION = 9
+VERSION = 10
 """Raise it when a table changes, or what is written into one for the same line, or when another kind of file becomes
 known: each index is then made again."""
 

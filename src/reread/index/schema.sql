@@ -264,12 +264,27 @@ CREATE TABLE client_total (
     first INTEGER,                        -- nano-dollars it said first: less than the count before, it began at zero
     nanodollars INTEGER,                  -- what it said last: everything since it began
     models TEXT,                          -- a JSON object by model: nanodollars and tokens
-    five_hour_percent REAL, five_hour_resets INTEGER,    -- how much of the limit is used, and when it resets
-    seven_day_percent REAL, seven_day_resets INTEGER,
     context_tokens INTEGER, context_size INTEGER
 ) STRICT;
 CREATE INDEX client_total_by_session ON client_total(session);
 CREATE INDEX client_total_by_file ON client_total(file);
+
+-- What the client said of a subscription's usage limits: every value when it changed, and every answer that a limit
+-- took the place of.
+CREATE TABLE limit_value (
+    session ANY,                          -- its uuid, for a status line
+    machine TEXT NOT NULL,
+    file INTEGER REFERENCES file(id),     -- the transcript or captured stream it stands in; NULL for a status line
+    offset INTEGER NOT NULL,              -- of its line; 0 for a status line
+    name TEXT NOT NULL,                   -- 'five_hour', 'seven_day' and others; 'usage' where it was not said which
+    time INTEGER,                         -- when it was said
+    percent REAL,                         -- how much is used
+    resets INTEGER,                       -- when its window ends
+    is_hit INTEGER NOT NULL CHECK (is_hit IN (0, 1))     -- 1 where the limit was reached
+) STRICT;
+CREATE INDEX limit_value_by_session ON limit_value(session, time) WHERE session NOT NULL;
+CREATE INDEX limit_value_by_file ON limit_value(file, offset) WHERE file NOT NULL;
+CREATE INDEX limit_value_by_window ON limit_value(name, resets);
 
 -- What a person noted on a session; marks.json in the archive's folder has it once more.
 CREATE TABLE mark (

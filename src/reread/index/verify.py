@@ -363,7 +363,7 @@ _TYPES = {
     "BLOB": ("blob", "null"),
     "ANY": ("text", "blob", "null"),
 }
-_TIMES = ("time", "started", "ended", "began", "at", "vanished", "five_hour_resets", "seven_day_resets")
+_TIMES = ("time", "started", "ended", "began", "at", "vanished", "resets")
 _AGES = f"BETWEEN {EARLIEST} AND {LATEST}"
 _LISTS = (
     *(("session", "versions"), ("session", "models"), ("session", "git_branches"), ("context", "tools")),
@@ -376,7 +376,16 @@ _ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {("file", "kind"): tuple(ma
 _TABLES = (
     *("file", "piece", "session", "tool_call", "prompt", "thought", "context", "request", "copied"),
     *("usage_cell", "note"),
-    *("source_state", "client_total", "forgotten", "friction", "session_end", "instruction_change", "moment_verdict"),
+    *(
+        "source_state",
+        "client_total",
+        "limit_value",
+        "forgotten",
+        "friction",
+        "session_end",
+        "instruction_change",
+        "moment_verdict",
+    ),
     *("block", "mark", "moved_folder", "machine", "file_copy", "secret", "secret_scan", "result_waits", "closed_part"),
     *("partly_indexed", "term_list"),
 )

@@ -25,7 +25,7 @@ from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.sources import SourceFile
 
 from . import meta
-from .client_totals import replace_client_totals
+from .client_totals import replace_client_totals, replace_limit_values
 from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
 from .ledger import Ledger
@@ -129,6 +129,7 @@ class StoreWriter:
             reader = session_files.SessionFileReader(self._connection, self._safe)
             words.unindex(self._connection, reader, row, file.withdrawn)
         self._facts(row, session, file, is_new=is_new)
+        replace_limit_values(self._connection, row, self._machine, file.rows.limits, file.since)
         if not file.since:
             name = stored_path(batch.session.uuid) if batch.session is not None else ""
             of = stored_path(file.rows.client_totals_of) or name

@@ -32,8 +32,10 @@ _MOST_TOKENS = 10**12
 _MOST_PERCENT = 1_000
 _LONGEST_MS = 10**12
 _MINUTE_MS = 60_000
-_FIVE_HOURS_MS = 5 * 60 * _MINUTE_MS
 _WEEK_MS = 7 * 24 * 60 * _MINUTE_MS
+LIMIT_LENGTHS = {"five_hour": 5 * 60 * _MINUTE_MS, "seven_day": _WEEK_MS}
+"""How long the window of a limit is; the others are of a week, too."""
+_MOST_LIMITS = 20
 _MILLISECONDS_FROM = 10**11
 
 
@@ -66,8 +68,9 @@ class StatusLine:
         self.began = None if lasted is None else now - int(lasted)
         """When the client began to count. A resumed session counts on from where it was, as if there had been no
         pause."""
-        self.five_hour = Limit(limits.get("five_hour"), _FIVE_HOURS_MS, now)
-        self.seven_day = Limit(limits.get("seven_day"), _WEEK_MS, now)
+        names = [name for name in limits if _name(name)][:_MOST_LIMITS]
+        self.limits = {name: Limit(limits[name], LIMIT_LENGTHS.get(name, _WEEK_MS), now) for name in names}
+        self.five_hour, self.seven_day = (self.limits.get(name) or Limit(None, 0, now) for name in LIMIT_LENGTHS)
         self.context_size = _tokens(context.get("context_window_size"))
         self.context_tokens = _context_tokens(_object(context.get("current_usage")))
         self.context_percent = number(context.get("used_percentage"), _MOST_PERCENT)
@@ -75,17 +78,15 @@ class StatusLine:
             self.context_percent = self.context_tokens * 100 / self.context_size
 
     @property
-    def kept_values(self) -> tuple[float | None, ...]:
-        """The values the archive keeps: cost, both limits, the context."""
-        return (
-            self.nanodollars,
-            self.five_hour.percent,
-            self.five_hour.resets,
-            self.seven_day.percent,
-            self.seven_day.resets,
-            self.context_tokens,
-            self.context_size,
-        )
+    def kept_values(self) -> tuple[int | None, ...]:
+        """The values of its count that the archive keeps: cost, context."""
+        return self.nanodollars, self.context_tokens, self.context_size
+
+    @property
+    def kept_limits(self) -> dict[str, tuple[float | None, int | None]]:
+        """By limit: percentage and end of its window."""
+        told = {name: (each.percent, each.resets) for name, each in self.limits.items()}
+        return {name: values for name, values in told.items() if values != (None, None)}
 
 
 def read_status_line(raw: bytes, now: int) -> StatusLine | None:

@@ -113,6 +113,18 @@ class ClientTotalRow(Struct, frozen=True, kw_only=True):
     models: dict[str, dict[str, int]] | None
 
 
+class LimitRow(Struct, frozen=True, kw_only=True):
+    """What a line of a file says of a usage limit."""
+
+    offset: int
+    name: str
+    """`five_hour`, `seven_day` or another name of the client; `usage` where it does not say which."""
+    time: int | None
+    percent: float | None = None
+    resets: int | None = None
+    is_hit: bool = False
+
+
 class MomentRow(Struct, frozen=True, kw_only=True):
     """A moment of friction."""
 
@@ -163,6 +175,7 @@ class FileRows(Struct, frozen=True, kw_only=True):
     client_totals: list[ClientTotalRow] = []
     client_totals_of: str = ""
     """The session that the totals are about; empty for the one that the file belongs to."""
+    limits: list[LimitRow] = []
 
 
 class Rows(Struct, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ from reread.sources import FileKind, SourceFile
 from reread.sources.find import SourcePlace
 from reread.times import milliseconds
 
+from .limits import limit_rows
 from .model import (
     EMPTY,
     REDACTED,
@@ -120,6 +121,7 @@ def conversation_rows(
         client_totals=client_total_rows(conversation),
         # Runs of one session that were saved as streams are separate files, and their totals add up.
         client_totals_of=conversation.id if records and records[0].is_frame else "",
+        limits=list(limit_rows(records)),
     )
 
 
@@ -151,6 +153,7 @@ def _capture_rows(session: Session, file: SourceFile, name: str, with_texts: boo
         thoughts=thought_rows(added),
         texts=list(text_rows(added.records, added)) if with_texts else [],
         client_totals=client_total_rows(Conversation(captured.records, id=session.id)),
+        limits=list(limit_rows(captured.records)),
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         file_tables,
         format_book,
         hits,
+        limit_lines,
         mark_list,
         markdown,
         mcp_text,

@@ -17,6 +17,7 @@ from reread.archive.billing import REASONS, Reconciled
 from reread.archive.usage_report import Accounting, FiveHourBlock, ModelUse, UsageReport, UsageRow, block
 from reread.billing.report import Tokens
 
+from .limit_lines import limit_lines, limits_document
 from .numbers import count, money, nano, percent, tokens
 from .text import csv_text, harmless, one_line, shorten, shorten_path, table, wrap
 from .values import Document, View, dollars, tokens_document, utc, when
@@ -109,6 +110,7 @@ def usage_document(report: UsageReport, zone: str, now: datetime, reconciliation
         "rows": [_row_document(report, row, now) | reconciled_document(row.key, reconciliation) for row in report.rows],
         "totals": {**tokens_document(report.totals), "models": _models_document(report.models)},
         "accounting": accounting_document(report.accounting),
+        **({"limits": limits_document(report.limits)} if report.by == "block" else {}),
     }
 
 
@@ -193,6 +195,8 @@ def usage_lines(
         yield from rows_note(report, view)
         if report.by == "block":
             yield from _open_block(report, view, now)
+    if report.limits:
+        yield from ("", *limit_lines(report.limits, view))
     notes = [
         *_estimated_blocks(report, now),
         accounting_line(report.accounting, is_recorded=report.is_recorded, identity=identity),

@@ -21,7 +21,7 @@ from reread.views.usage_table import activity_chart, charted_rows, usage_chart
 from . import pages
 from .archive_pool import ArchivePool
 from .live import queue_of, running, runs_of
-from .usage import day_address
+from .usage import day_address, open_limits
 
 NEWEST = 9
 MOST_GOING = 3
@@ -88,6 +88,7 @@ def home(request: Request) -> HTMLResponse:
         going=[(each, fate(each, now)) for each in kept.going],
         expiring=kept.expiring,
         lately=lately,
+        limits=open_limits(site),
         is_past=until is not now,
         last_day=midnight.date(),
         chart=pages.drawn(lately.cost, replace(sheet, links=tuple(map(day_address, lately.days))))

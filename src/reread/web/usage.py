@@ -22,6 +22,7 @@ from reread.views.cache_table import cause_words, reported_or_inferred, signed_m
 from reread.views.charts import Chart
 from reread.views.charts.chart import fold_names
 from reread.views.charts.svg import Sheet, chart_svg
+from reread.views.limit_lines import open_limit_lines
 from reread.views.numbers import money, nano, percent
 from reread.views.price_table import BEFORE, NAMES, budget_words, dollars, projection_words
 from reread.views.usage_table import (
@@ -37,7 +38,6 @@ from reread.views.usage_table import (
     usage_chart,
     usage_csv,
 )
-from reread.views.values import when
 
 from . import pages
 from .sessions import blamed, make_filter, usual_span
@@ -338,21 +338,27 @@ def _sidebar(site: pages.Site, chosen: UsageFilters, sheet: Sheet) -> dict[str, 
     }
 
 
+def open_limits(site: pages.Site) -> list[tuple[str, str]]:
+    """Name and words of each usage limit whose window is open."""
+    now = site.settings.now
+    minute = now.replace(second=0, microsecond=0)
+    return site.library.answer(
+        ("limits", minute),
+        lambda archive: open_limit_lines(archive.billing.limits(now=now), now, site.settings.timezone),
+    )
+
+
 def _limits(site: pages.Site) -> dict[str, Any]:
     """The open block and the windows that a status line reported, whatever the page is filtered by."""
     now, zone = site.settings.now, site.settings.timezone
-    limits = site.library.answer(
-        ("limits", now.replace(second=0, microsecond=0)), lambda archive: archive.billing.limits(now)
-    )
     recent = Filter(since=now.replace(minute=0, second=0, microsecond=0) - _LAST_BLOCKS)
     found = site.library.answer(("blocks", recent.since), lambda archive: archive.usage("block", recent, zone))
     open_block = _open_block(found, site)
     return {
-        "limits": limits,
+        "limits": open_limits(site),
         "block_cost": None if open_block is None else found.rows[-1].tokens,
         "block_words": None if open_block is None else block_words(open_block, zone),
         "is_told": open_block is not None and not open_block.is_estimate,
-        "when": lambda moment: when(moment, zone),
     }
 
 
