@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .archive.archive import Archive, load
     from .archive.archive import open_archive as open  # noqa: A004  the name users know it by
     from .archive.filters import Filter
+    from .archive.session_store import SessionStore
     from .errors import (
         AmbiguousSession,
         BadInput,
@@ -73,6 +74,7 @@ __all__ = [
     "SafeFull",
     "Session",
     "SessionBuilder",
+    "SessionStore",
     "SourceError",
     "StoreAway",
     "StoreBusy",
