@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from reread.archive import Archive
-from reread.archive.limits import LimitWindow, limit_windows
+from reread.archive.limit_windows import LimitWindow, limit_windows
 from reread.index import client_totals
 from reread.records import decode
 from reread.records.client_input import StatusLine
-from reread.rows.limits import limit_rows
+from reread.rows.limit_values import limit_rows
 from reread.testing import a_prompt, a_reply, a_session
 
 NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)

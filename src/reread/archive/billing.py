@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread import lazy
 from reread.index import client_totals, ledger, source_state, usage_sums
@@ -26,21 +27,21 @@ from .usage_report import UnpricedModel, UsageQuestion, UsageReport
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from reread.archive import cache_report, context_report, explain, inner, limits, listing
+    from reread.archive import cache_report, context_report, explain, inner, limit_windows, listing
     from reread.ingest import cold_usage
 
     from .cache_report import CacheReport
     from .context_report import ContextAnswer, Offered
     from .explain import Explained
     from .inner import InnerArchive
-    from .limits import LimitWindow
+    from .limit_windows import LimitWindow
     from .listing import SessionName
 else:
     cold_usage = lazy.module("reread.ingest.cold_usage")
     cache_report = lazy.module("reread.archive.cache_report")
     context_report = lazy.module("reread.archive.context_report")
     inner = lazy.module("reread.archive.inner")
-    limits = lazy.module("reread.archive.limits")
+    limit_windows = lazy.module("reread.archive.limit_windows")
     listing = lazy.module("reread.archive.listing")
     explain = lazy.module("reread.archive.explain")
 
@@ -141,6 +142,7 @@ def best(figures: list[Figure]) -> Figure:
     return max(figures, key=lambda figure: figure.nanodollars)
 
 
+_MOST_SHARES = 3
 QUICK_SYNC = 50_000_000
 """Source bytes that a sync imports within about two seconds."""
 
@@ -250,8 +252,21 @@ class ArchiveBilling:
         full each became, whether it was reached, what used it up, and when an open one runs out at its pace."""
         now = now or datetime.now(UTC)
         archive = self._archive
-        windows = limits.limit_windows(archive.connection, since or now - limits.BACK, now)
-        return [limits.with_shares(self, each, now) for each in windows]
+        found = limit_windows.limit_windows(archive.connection, since or now - limit_windows.BACK, now)
+        return [self._with_shares(each, now) if each.hit or each.is_open(now) else each for each in found]
+
+    def _with_shares(self, window: LimitWindow, now: datetime) -> LimitWindow:
+        """With what had the largest shares of the cost until it was reached, is now, or was over."""
+        if window.began is None or window.resets is None:
+            return window
+        until = min(window.hit or now, window.resets)
+        shares: list[limit_windows.LimitShare] = []
+        for by in limit_windows.SHARES_BY:
+            found = self.usage(by, since=window.began, until=until, model=window.scope)
+            whole = found.totals.nanodollars or 0
+            rows = found.rows[:_MOST_SHARES] if whole else ()
+            shares += [limit_windows.LimitShare(by, row.key, (row.tokens.nanodollars or 0) / whole) for row in rows]
+        return replace(window, used_up_by=tuple(shares))
 
     def copied_into(self, session: SessionName) -> frozenset[str]:
         """Keys of the responses in a session's files that were made in another session."""

@@ -26,7 +26,7 @@ from reread.times import in_zone, moment
 
 from .answer import Answer
 from .filters import Filter
-from .limits import LimitWindow
+from .limit_windows import LimitWindow
 
 if TYPE_CHECKING:
     from reread.billing import Prices

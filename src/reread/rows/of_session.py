@@ -26,7 +26,7 @@ from reread.sources import FileKind, SourceFile
 from reread.sources.find import SourcePlace
 from reread.times import milliseconds
 
-from .limits import limit_rows
+from .limit_values import limit_rows
 from .model import (
     EMPTY,
     REDACTED,

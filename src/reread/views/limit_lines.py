@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
-from reread.archive.limits import LimitShare, LimitWindow
+from reread.archive.limit_windows import LimitShare, LimitWindow
 
 from .numbers import count, percent
 from .text import one_line, table

@@ -7,24 +7,18 @@ from __future__ import annotations
 
 import sqlite3
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reread.index import client_totals
 from reread.records.client_input import LIMIT_LENGTHS
-from reread.rows.limits import UNNAMED
+from reread.rows.limit_values import UNNAMED
 from reread.times import milliseconds, moment
-
-if TYPE_CHECKING:
-    from .billing import ArchiveBilling
 
 BACK = timedelta(days=30)
 SHARES_BY = ("model", "project", "agent")
 _SLACK_MS = 5 * 60_000
 """How far two reported ends of one window may differ: notices round them."""
-_MOST_SHARES = 3
 _WEEKLY = "seven_day"
 
 
@@ -67,6 +61,11 @@ class LimitWindow(Struct, frozen=True, kw_only=True):
         at, percent = self.values[-1]
         then = self.began + (at - self.began) * (100 / percent)
         return then if self.resets is not None and then < self.resets else None
+
+    @property
+    def scope(self) -> str | None:
+        """The model that alone counts for it; None where all do."""
+        return self.name.removeprefix(f"{_WEEKLY}_") if self.name.startswith(f"{_WEEKLY}_") else None
 
     def is_open(self, now: datetime) -> bool:
         return self.resets is not None and self.resets > now
@@ -111,18 +110,3 @@ class _Window:
     def finished(self) -> LimitWindow:
         values = [(at, percent) for time, percent in self._values if (at := moment(time)) is not None]
         return LimitWindow(name=self._name, resets=moment(self._resets), values=tuple(values), hit=moment(self._hit))
-
-
-def with_shares(billing: ArchiveBilling, window: LimitWindow, now: datetime) -> LimitWindow:
-    """With what used it up, if it was reached or is open."""
-    if window.began is None or window.resets is None or not (window.hit or window.is_open(now)):
-        return window
-    until = min(window.hit or now, window.resets)
-    model = window.name.removeprefix(f"{_WEEKLY}_") if window.name.startswith(f"{_WEEKLY}_") else None
-    shares: list[LimitShare] = []
-    for by in SHARES_BY:
-        report = billing.usage(by, since=window.began, until=until, model=model)
-        whole = report.totals.nanodollars or 0
-        rows = report.rows[:_MOST_SHARES] if whole else ()
-        shares += [LimitShare(by, row.key, (row.tokens.nanodollars or 0) / whole) for row in rows]
-    return replace(window, used_up_by=tuple(shares))

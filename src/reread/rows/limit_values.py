@@ -37,12 +37,12 @@ def limit_rows(records: Sequence[Record]) -> Iterator[LimitRow]:
     for record in records:
         time = record.time or time
         if type(record) is RateLimitEvent:
-            yield from _told(record, time)
+            yield from _values_told(record, time)
         elif type(record) is Assistant and record.is_api_error_message:
-            yield from _reached(record, time)
+            yield from _limit_reached(record, time)
 
 
-def _told(record: RateLimitEvent, time: datetime | None) -> Iterator[LimitRow]:
+def _values_told(record: RateLimitEvent, time: datetime | None) -> Iterator[LimitRow]:
     """The limit that the event is about, and the other windows that it names."""
     told = _object(parse_or_none(record.rate_limit_info))
     windows = {name: _object(each) for name, each in _object(told.get("unifiedWindows")).items()}
@@ -63,7 +63,7 @@ def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _reached(record: Assistant, time: datetime | None) -> Iterator[LimitRow]:
+def _limit_reached(record: Assistant, time: datetime | None) -> Iterator[LimitRow]:
     """The client's notice in the place of an answer; other errors of the API name no limit of a person's."""
     found = re.match(_REACHED, record.text.strip())
     if found is not None:
