@@ -24,7 +24,7 @@ from reread.records.attachments import (
     SkillListing,
 )
 from reread.records.state import ApiRequestShape
-from reread.records.system import CompactBoundary, LocalCommand
+from reread.records.system import CompactBoundary, CompactMetadata, LocalCommand
 from reread.sessions import CallStatus, Conversation, Notice, Request, Said, Session, Speaker, ToolCall, split_tool_name
 from reread.sessions.agents import AGENT_TOOLS
 from reread.sessions.speaker import command_line
@@ -295,25 +295,30 @@ def _compaction(
     session: Session, record: Record, known: Sequence[ToolCall], after: Sequence[tuple[int, ToolCall]]
 ) -> CompactionCost:
     until = _until_work(after)
-    names = [_name_of(call) for call in known]
-    had = Counter(kind for kind, _ in {name for name in names if name is not None})
+    names = {name for call in known if (name := _name_of(call)) is not None}
+    had = Counter(kind for kind, _ in names)
     again = [name for call in until if call.name not in _EDITS and (name := _name_of(call)) in names and name]
-    ids = {call.message_id for call in until}
-    spent = [session.prices.cost(each, each.model, each.time) for each in session.requests if _id_of(each) in ids]
-    about = record.compact_metadata if isinstance(record, CompactBoundary) else None
+    about = (record.compact_metadata if isinstance(record, CompactBoundary) else None) or CompactMetadata()
     return CompactionCost(
         uuid=record.uuid,
         time=record.time,
-        trigger=about.trigger if about is not None else None,
-        tokens_before=about.pre_tokens if about is not None else None,
-        tokens_after=about.post_tokens if about is not None else None,
+        trigger=about.trigger,
+        tokens_before=about.pre_tokens,
+        tokens_after=about.post_tokens,
         files=had["file"],
         commands=had["command"],
         decisions=sum(call.name == "AskUserQuestion" and call.status is CallStatus.OK for call in known),
         again=tuple(dict.fromkeys(text for _, text in again)),
         actions=len(until),
-        nanodollars=sum(each for each in spent if each is not None) if None not in spent else None,
+        nanodollars=_cost_of(until, session),
     )
+
+
+def _cost_of(calls: Sequence[ToolCall], session: Session) -> int | None:
+    """The cost of the requests that made these calls; None if a price is unknown."""
+    ids = {call.message_id for call in calls}
+    spent = [session.prices.cost(each, each.model, each.time) for each in session.requests if _id_of(each) in ids]
+    return None if None in spent else sum(each or 0 for each in spent)
 
 
 def _until_work(after: Sequence[tuple[int, ToolCall]]) -> list[ToolCall]:

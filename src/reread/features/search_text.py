@@ -135,20 +135,24 @@ def tool_text(value: object) -> str:
 def _of_user(record: User) -> list[FieldText]:
     kind = kind_of(record)
     if kind is Speaker.TOOL_RESULT:
-        content = record.content
-        results = [block.as_text for block in record.blocks if type(block) is ToolResult]
-        results += [content] if isinstance(content, str) else []
-        return [
-            *(FieldText(Field.PROMPT if record.is_persons_answer else Field.RESULT, text) for text in results if text),
-            *_alone(Field.PROMPT, words_beside_result(record)),
-        ]
+        answer = Field.PROMPT if record.is_persons_answer else Field.RESULT
+        results = [*_of_blocks(record, ToolResult, answer), *_alone(answer, _content_of(record))]
+        return [*results, *_alone(Field.PROMPT, words_beside_result(record))]
     is_feedback = kind is Speaker.META and record.text.startswith(STOP_FEEDBACK)
     field = Field.RESULT if is_feedback else _OF_USER.get(kind)
     if field is None:
         return []
     typed = _alone(field, typed_text(record, kind) if field is Field.PROMPT else record.text)
-    documents = [block.as_text for block in record.blocks if type(block) is Document]
-    return [*typed, *(FieldText(Field.TEXT, text) for text in documents if text)]
+    return [*typed, *_of_blocks(record, Document, Field.TEXT)]
+
+
+def _of_blocks(record: User, wanted: type, field: Field) -> list[FieldText]:
+    texts = (block.as_text for block in record.blocks if type(block) is wanted)
+    return [FieldText(field, text) for text in texts if text]
+
+
+def _content_of(record: User) -> str:
+    return record.content if isinstance(record.content, str) else ""
 
 
 def _of_attachment(record: Attachment) -> list[FieldText]:

@@ -318,7 +318,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     todos = _todos(session)
     files = tuple(diff for diff in changed if diff.is_change)
     commits, runs = tuple(_commits(session)), tuple(test_runs_of(session))
-    outcome = next((step.answer for step in reversed(steps) if step.answer and not _ANNOUNCES.match(step.answer)), "")
+    outcome = _outcome(steps)
     parts = [*(commit.message for commit in commits), *(diff.path for diff in files), outcome]
     goal = goal_of(session, parts)
     return SessionSummary(
@@ -356,6 +356,11 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         todos=len(todos),
         is_interrupted=_is_interrupted(session.turns),
     )
+
+
+def _outcome(steps: Sequence[SummaryStep]) -> str:
+    """The last words of the model that are more than what it does next."""
+    return next((step.answer for step in reversed(steps) if step.answer and not _ANNOUNCES.match(step.answer)), "")
 
 
 def _distinct(names: Iterable[str | None]) -> tuple[str, ...]:
@@ -487,9 +492,9 @@ def _open(
     session: Session, outcome: str, todos: list[dict[str, Any]], runs: tuple[RanTests, ...]
 ) -> Iterator[OpenPoint]:
     """What a person would continue with."""
-    for todo in todos:
+    for todo in todos:  # none of them was deleted
         text = todo.get("content") or todo.get("subject")
-        if todo.get("status") not in ("completed", "deleted") and isinstance(text, str):
+        if todo.get("status") != "completed" and isinstance(text, str):
             yield OpenPoint(text, "todo")
     if runs and runs[-1].outcome == "failed":
         counts = f" ({runs[-1].counts})" if runs[-1].counts else ""
@@ -498,10 +503,11 @@ def _open(
     if late:
         yield OpenPoint(f"changed after the last commit: {', '.join(late)}", "uncommitted")
     yield from (OpenPoint(text, "reply") for text in _next_steps(outcome))
+    last = session.turns[-1] if session.turns else None
     if _is_interrupted(session.turns):
         yield OpenPoint("it was interrupted", "interrupted")
-    elif session.turns and session.turns[-1].prompt is not None and not session.turns[-1].steps:
-        yield OpenPoint(f"not answered: {session.turns[-1].prompt.text}", "unanswered")
+    elif last is not None and last.prompt is not None and not last.steps:
+        yield OpenPoint(f"not answered: {last.prompt.text}", "unanswered")
     elif outcome.rstrip().endswith("?"):
         yield OpenPoint(re.split(r"(?<=[.!?])\s+|\n", outcome.strip())[-1], "question")
 

@@ -103,23 +103,28 @@ def tests_of(command: str, call: ToolCall) -> str | None:
 
     A pipe hides the exit code, so the output is also examined; a runner behind another name is known by its report.
     """
-    is_named = any(map(command.__contains__, _TEST_WORDS))
     output = _output(call)
+    is_named = any(map(command.__contains__, _TEST_WORDS))
     if not is_named and not any(map(output[-_ENDS:].__contains__, _RUNNERS_WORDS)):
         return None
     parts, ends = commands_in(command), _ends(output)
     place = _tests_in(parts) if is_named else None
-    is_unnamed = place is None and bool(parts) and not _SHOWS_TEXT.match(parts[0])
-    if place is None and not (is_unnamed and _RUNNERS_END.search(ends)):
-        return None
-    counts = [int(number) for number in _COUNTS.findall(ends)]
-    if not any(counts) and (counts or _NONE_RUN.search(ends)):
-        return None
-    if place is not None and _DID_NOT_START.search(ends) and not _RUNNERS_END.search(ends):
+    if not _has_run(parts, place, ends):
         return None
     if call.status is CallStatus.OK:
         return "failed" if _reports_failure(ends) else "passed"
     return "failed" if place == 0 or _REPORTED.search(output) is not None else None
+
+
+def _has_run(parts: Sequence[str], place: int | None, ends: str) -> bool:
+    """Whether tests were run, by the name of the command at `place` or by what was printed."""
+    counts = [int(number) for number in _COUNTS.findall(ends)]
+    if not any(counts) and (counts or _NONE_RUN.search(ends)):
+        return False
+    if place is not None and not _DID_NOT_START.search(ends):
+        return True
+    is_shown = place is None and (not parts or _SHOWS_TEXT.match(parts[0]) is not None)
+    return not is_shown and _RUNNERS_END.search(ends) is not None
 
 
 def _tests_in(parts: Sequence[str]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from reread import lazy
@@ -36,22 +37,23 @@ def prefix_of(command: str) -> str:
     while line and (found := _BEFORE_PROGRAM.match(line)):
         line = line[found.end() :]
     words: list[str] = _WORD.findall(line[:120])
-    if not words:
-        return ""
-    program = words[0].rpartition("/")[2] or words[0]
+    program = words[0].rpartition("/")[2] or words[0] if words else ""
     if program not in _WITH_SUBCOMMAND:
         return program
-    if program in _SCRIPTED and len(words) > 2 and words[1] == "-m":
-        return f"{program} -m {words[2]}"
     if len(words) > 2 and words[1] in _WITH_VALUE:
         del words[1:3]
     rest = [word for word in words[1:5] if not word.startswith("-")]
-    if not rest:
-        return program
+    return " ".join([program, *_told(program, words, rest)])
+
+
+def _told(program: str, words: Sequence[str], rest: Sequence[str]) -> Sequence[str]:
+    """The words that say what a program with many uses does; `rest` are those behind it that are no options."""
     if program in _SCRIPTED:
-        return f"{program} {rest[0]}" if rest[0].endswith(_SCRIPTS) else program
-    taken = 2 if program in _TWO_DEEP or (rest[0] == "run" and program in _RUNNERS) else 1
-    return " ".join([program, *rest[:taken]])
+        if len(words) > 2 and words[1] == "-m":
+            return words[1:3]
+        return rest[:1] if rest and rest[0].endswith(_SCRIPTS) else ()
+    is_deep = program in _TWO_DEEP or (rest[:1] == ["run"] and program in _RUNNERS)
+    return rest[: 2 if is_deep else 1]
 
 
 _COMMIT = lazy.pattern(

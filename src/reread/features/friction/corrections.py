@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.records import Record
-from reread.sessions import CallStatus
+from reread.sessions import CallStatus, Said, Thought
 from reread.sessions import Speaker as Speaker
 
 from .command_lines import prefix_of
@@ -138,11 +138,8 @@ class Correction(Detector):
     )
 
     def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
-
-        model = model_of(self.kind)
-        for each in subject.once(judge):
-            verdict = each.verdict(model) if each.after else None
-            if verdict is not None:
+        for each, verdict in verdicts(subject, self.kind):
+            if each.after:
                 is_slip = bool(OWN_SLIP.search(each.text[:_LOOKED_AT].lower()))
                 yield subject.event(
                     self.kind,
@@ -152,7 +149,7 @@ class Correction(Detector):
                     verdict.confidence,
                     loss=_thrown_away(subject, each.context),
                     after=each.after,
-                    because="; ".join(verdict.because) or None,
+                    because=verdict.because or None,
                 )
 
 
@@ -332,15 +329,20 @@ def _of_before(around: Around) -> Iterator[str]:
         yield "before:unanswered"
     elif (stop := stopped(before)) is not None:
         yield f"before:{stop}"
-    calls = before.calls
-    yield (
-        "before:edited"
-        if any(call.name in EDITS for call in calls)
-        else ("before:worked" if calls else "before:talked")
-    )
-    if calls and calls[-1].status is CallStatus.ERROR:
+    yield _work_of(before.calls)
+    if before.calls and before.calls[-1].status is CallStatus.ERROR:
         yield "before:failed"
-    text = before.said.text if before.said is not None else ""
+    yield from _last_words(before.said.text if before.said is not None else "")
+
+
+def _work_of(calls: Sequence[DetectedCall]) -> str:
+    if any(call.name in EDITS for call in calls):
+        return "before:edited"
+    return "before:worked" if calls else "before:talked"
+
+
+def _last_words(text: str) -> Iterator[str]:
+    """Whether a reply ended with a question, called something done, or asked to try it."""
     tail = text[-_TAIL:].lower()
     if tail.rstrip(" *_`").endswith(("?", "？")):
         yield "before:asked"
@@ -366,43 +368,49 @@ def _of_after(around: Around) -> Iterator[str]:
     if after is None:
         yield "after:nothing"
         return
-    reply = _beginning(after.opening.text if after.opening is not None else "")
-    yield from REPLY.named_in(reply)
-    if after.thought is not None and (thought := _beginning(after.thought.text)):
-        yield from THOUGHT.named_in(thought)
-    calls = after.calls
-    if not calls:
+    yield from REPLY.named_in(_beginning(after.opening))
+    yield from THOUGHT.named_in(_beginning(after.thought))
+    if after.calls:
+        yield from _of_calls_after(after.calls)
+        if around.before is not None:
+            yield from _edited_again(around.before, after.calls)
+            yield from _failed_again(around.before, after.calls)
+    else:
         yield "after:talks"
-        return
+
+
+def _beginning(said: Said | Thought | None) -> str:
+    text = said.text if said is not None else ""
+    return " ".join(text[:_HEAD].lower().replace("’", "'").replace("*", "").split())
+
+
+def _of_calls_after(calls: Sequence[DetectedCall]) -> Iterator[str]:
     shell = [call.command for call in calls if call.name in SHELLS]
     if any(call.name in EDITS for call in calls):
         yield "after:edits"
     elif not shell:
         yield "after:looks"
-    if len(shell) == len(calls) and all(COMMITS.is_in(command) for command in shell):
+    if len(shell) == len(calls) and all(map(COMMITS.is_in, shell)):
         yield "after:commits"
     if any(UNDOES.is_in(command[:400]) for command in shell[:6]):
         yield "after:undoes"
-    if around.before is not None:
-        yield from _done_again(around.before, calls)
 
 
-def _beginning(text: str) -> str:
-    return " ".join(text[:_HEAD].lower().replace("’", "'").replace("*", "").split())
-
-
-def _done_again(before: TurnInContext, calls: Sequence[DetectedCall]) -> Iterator[str]:
-    """What the reply does again: files and lines that the last turns wrote, commands that failed in them."""
+def _edited_again(before: TurnInContext, calls: Sequence[DetectedCall]) -> Iterator[str]:
+    """Which of the files and lines that the last turns wrote are edited again."""
     edits = [call for call in calls if call.name in EDITS][:_MOST_EDITS]
-    if edits:
-        earlier = [*(before.answered_before.calls if before.answered_before is not None else ()), *before.calls]
-        written = _written(earlier)[-_MOST_EDITS:]
-        paths = {call.path for call in written}
-        again = [call for call in edits if call.path in paths]
-        if again:
-            yield "again:file"
-        if again and _is_same_lines(written, again):
+    earlier = before.answered_before.calls if before.answered_before is not None else []
+    written = _written([*earlier, *before.calls])[-_MOST_EDITS:] if edits else []
+    paths = {call.path for call in written}
+    again = [call for call in edits if call.path in paths]
+    if again:
+        yield "again:file"
+        if _is_same_lines(written, again):
             yield "again:lines"
+
+
+def _failed_again(before: TurnInContext, calls: Sequence[DetectedCall]) -> Iterator[str]:
+    """Whether a command that failed is run again."""
     failed = {prefix_of(call.command) for call in before.troubled if call.name in SHELLS} - {""}
     if failed and any(prefix_of(call.command) in failed for call in calls if call.name in SHELLS):
         yield "again:failed_command"
@@ -452,34 +460,29 @@ _COMPLAINS = frozenset(
 
 def wished_again(wish: Wish, earlier: Sequence[Wish]) -> tuple[list[str], int | None]:
     """How much of an earlier wish is asked for again, as features; and which wish, counted back from the last."""
-    best: tuple[float, int] | None = None
-    for back, other in enumerate(reversed(earlier), 1):
-        alike = _alike(wish, other)
-        if best is None or alike > best[0] + 0.05:
-            best = alike, back
-    if best is None or best[0] < _LEAST_ALIKE or _GOES_ON.match(wish.text):
+    alike, back = _most_alike(wish, earlier)
+    if alike < _LEAST_ALIKE or _GOES_ON.match(wish.text):
         return [], None
-    alike, back = best
     other = earlier[-back]
     found = [f"alike:{least}" for least in _ALIKE_STEPS if alike >= least]
     found.append("alike:next" if back == 1 else "alike:near" if back <= _NEAR else "alike:far")
-    if wish.text == other.text:
-        found.append("alike:same")
-    if wish.text == other.text and len(wish.words) < _ROUTINE and not other.is_in_vain:
-        found.append("alike:routine")
-    if other.words and other.words < wish.words:
-        found.append("alike:holds")
-    if other.is_in_vain:
-        found.append("alike:in_vain")
-    if other.is_in_vain and alike >= _MOSTLY:
-        found.append("alike:mostly_in_vain")
-    if len(wish.words | other.words) > _MANY_WORDS:
-        found.append("alike:many_words")
+    found += [name for name, is_so in _REPEATED if is_so(wish, other, alike)]
     if wish.is_paste and wish.text != other.text and not (other.is_in_vain and back == 1):
         found.append("alike:paste")
     elif alike >= _ALIKE_STEPS[1] and wish.complains:
         found.append("alike:complains")
     return found, back
+
+
+def _most_alike(wish: Wish, earlier: Sequence[Wish]) -> tuple[float, int]:
+    """How alike the wish is that is most so, and which one, counted back; a later one counts unless one is clearly
+    more alike."""
+    best, back = -1.0, 0
+    for place, other in enumerate(reversed(earlier), 1):
+        alike = _alike(wish, other)
+        if alike > best + 0.05:
+            best, back = alike, place
+    return best, back
 
 
 _GOES_ON = lazy.pattern(
@@ -492,6 +495,18 @@ _LEAST_ALIKE, _MOSTLY = 0.15, 0.6
 _LONGEST_WISH = 400000
 _ALIKE_STEPS = (0.25, 0.4, 0.6, 0.8)
 _NEAR, _ROUTINE, _MANY_WORDS = 4, 4, 12
+_REPEATED: tuple[tuple[str, Callable[[Wish, Wish, float], bool]], ...] = (
+    ("alike:same", lambda wish, other, _: wish.text == other.text),
+    (
+        "alike:routine",
+        lambda wish, other, _: wish.text == other.text and len(wish.words) < _ROUTINE and not other.is_in_vain,
+    ),
+    ("alike:holds", lambda wish, other, _: bool(other.words) and other.words < wish.words),
+    ("alike:in_vain", lambda _, other, __: other.is_in_vain),
+    ("alike:mostly_in_vain", lambda _, other, alike: other.is_in_vain and alike >= _MOSTLY),
+    ("alike:many_words", lambda wish, other, _: len(wish.words | other.words) > _MANY_WORDS),
+)
+"""What a wish has of the one that it repeats."""
 
 
 def _alike(one: Wish, other: Wish) -> float:
@@ -536,10 +551,10 @@ def models() -> Models:
 
 
 class PromptVerdict(NamedTuple):
-    """The confidence, and the strongest reasons for it."""
+    """The confidence, and the strongest reasons for it in words."""
 
     confidence: float
-    because: tuple[str, ...]
+    because: str
 
 
 class Judged(NamedTuple):
@@ -560,9 +575,8 @@ class Judged(NamedTuple):
         score = sum(map(weights.get, self.features, [0.0] * len(self.features)))
         if score < model.threshold:
             return None
-        return PromptVerdict(
-            min(_SURE, round(1 / (1 + exp(model.threshold - score)), 2)), tuple(reasons(self.features, model))
-        )
+        confidence = min(_SURE, round(1 / (1 + exp(model.threshold - score)), 2))
+        return PromptVerdict(confidence, "; ".join(reasons(self.features, model)))
 
 
 def reasons(names: Iterable[str], model: LearnedWeights) -> Iterator[str]:
@@ -627,9 +641,13 @@ def _after(names: Iterable[str]) -> str:
 
 
 def model_of(kind: FrictionKind) -> LearnedWeights:
-    given = models()
-    return {
-        FrictionKind.CORRECTION: given.correction,
-        FrictionKind.MANUAL_STEP: given.manual_step,
-        FrictionKind.RE_ASK: given.re_ask,
-    }[kind]
+    found: LearnedWeights = getattr(models(), kind.value)
+    return found
+
+
+def verdicts(subject: ConversationUnderTest, kind: FrictionKind) -> Iterator[tuple[Judged, PromptVerdict]]:
+    """The prompts that are of a kind, with how sure that is."""
+    model = model_of(kind)
+    for each in subject.once(judge):
+        if (verdict := each.verdict(model)) is not None:
+            yield each, verdict

@@ -28,6 +28,7 @@ from .prompt_text import Sketch, prose_of, sketch_of_words, words_of
 
 LONGEST_QUOTE = 200
 Found = TypeVar("Found")
+Beside = TypeVar("Beside", bound=Record)
 
 
 class FrictionKind(StrEnum):
@@ -285,11 +286,20 @@ class DetectedCall:
         return self.call.seconds or 0.0
 
     @property
+    def decided_by(self) -> str | None:
+        """Who decided whether it may run: `user…`, `hook`, a rule; None if no line says so, as before 2.1.325."""
+        decision = getattr(self.proof, "permission_decision", None)
+        return None if decision is None else decision.source or ""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a person decided, as far as a line says so."""
+        return (self.decided_by or "").startswith("user")
+
+    @property
     def longest(self) -> float:
         """The seconds it can have taken by itself; 0 if a person decided on it."""
-        decision = getattr(self.proof, "permission_decision", None)
-        is_asked = decision is not None and (decision.source or "").startswith("user")
-        if is_asked or self.name in _BY_PERSON or self.status is CallStatus.REJECTED:
+        if self.is_asked or self.name in _BY_PERSON or self.status is CallStatus.REJECTED:
             return 0.0
         if self.name in SHELLS:
             given = self.arguments.timeout
@@ -387,6 +397,10 @@ class ConversationUnderTest:
                 found.setdefault(kind, []).append(line[index])  # type: ignore[arg-type]  # kinds are of user lines only
         return found
 
+    def beside(self, kind: type[Beside]) -> Iterator[Beside]:
+        """The lines of a kind outside the conversation, in file order."""
+        return (record for record in self.conversation.beside.get(kind, ()) if isinstance(record, kind))
+
     def lines_of(self, speaker: Speaker) -> list[User]:
         """The user lines of a speaker, in file order."""
         return self._by_speaker.get(speaker, [])
@@ -395,11 +409,7 @@ class ConversationUnderTest:
     def decided(self) -> list[DetectedCall]:
         """Calls that a person, a rule or a hook decided on, as far as lines show: clients before 2.1.325 record
         refusals only."""
-        return [
-            call
-            for call in self.calls
-            if call.status is not CallStatus.OK or getattr(call.proof, "permission_decision", None) is not None
-        ]
+        return [call for call in self.calls if call.status is not CallStatus.OK or call.decided_by is not None]
 
     def event(
         self,

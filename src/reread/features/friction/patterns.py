@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from reread.sessions import Speaker as Speaker
 
 from .command_lines import prefix_of
-from .detection import Cause, FrictionKind, Moment, quote
+from .detection import SHELLS, Cause, FrictionKind, Moment, quote
 from .material import CountedPhrase, Material, OpenPermission, ReadFile, rules_in
 from .prompt_text import PackedSketches, Sketch, grouped
 
@@ -221,14 +221,11 @@ class _Gathered:
         for asked in each.prompts:
             self.prompts.add(_Utterance(session, asked.uuid, asked.time, asked.example, asked.steps), asked.sketch)
         if each.chains:  # most sessions have none of these, and there are very many sessions
-            self.chains.add(session, each.chains)
             self.projects[session] = each.project
-        if each.after_edits:
-            self.after_edits.add(session, each.after_edits)
-        if each.permissions:
-            self.permissions.add(session, each.permissions)
-        if each.shell_lines:
-            self.shell_lines.add(session, each.shell_lines)
+        self.chains.add(session, each.chains)
+        self.after_edits.add(session, each.after_edits)
+        self.permissions.add(session, each.permissions)
+        self.shell_lines.add(session, each.shell_lines)
         for line in each.lines:
             self.lines.setdefault((each.project, prefix_of(line.what)), Counter())[line.what] += line.count
         for wait in each.waits:
@@ -336,39 +333,61 @@ def _parts(chain: str) -> list[str]:
     return [" > ".join(steps[1:]), " > ".join(steps[:-1])] if len(steps) > 1 else []
 
 
+def _by_name(
+    events: Iterable[Moment], kind: FrictionKind, fewest: int, name: Callable[[Moment], str | None]
+) -> Iterator[tuple[str, list[Moment]]]:
+    """The moments of a kind by their names, where they are of enough sessions; those without a name are left out."""
+    found: dict[str, list[Moment]] = {}
+    for event in events:
+        if event.kind is kind and (named := name(event)) is not None:
+            found.setdefault(named, []).append(event)
+    return ((name, same) for name, same in found.items() if len({event.session for event in same}) >= fewest)
+
+
 def _errors(events: Iterable[Moment], ran: Counter[str], fewest: int) -> Iterable[RepeatedPattern]:
     """The same failure of the same tool in several sessions: an instruction line could prevent it."""
-    by_name: dict[tuple[str, str], list[Moment]] = {}
-    for event in events:
-        if event.kind is FrictionKind.TOOL_ERROR and event.uuid is not None:
-            subject = (
-                str(event.details.get("target", "")) if event.details.get("tool") in ("Bash", "PowerShell") else ""
-            )
-            by_name.setdefault((event.about, subject or str(event.details.get("tool", ""))), []).append(event)
-    for (why, subject), same in by_name.items():
-        if len({event.session for event in same}) >= fewest:
-            details: dict[str, str | int] = {"class": why, "subject": subject}
-            missing = {str(event.details["missing"]) for event in same if "missing" in event.details}
-            ways = {str(event.details["works_as"]) for event in same if "works_as" in event.details}
-            if len(missing) == 1 and len(ways) == 1 and all("missing" in event.details for event in same):
-                details |= {"missing": missing.pop(), "works_as": ways.pop()}
-            details["ran_well"] = ran[str(details.get("missing", subject))]
-            yield _of_events(PatternKind.TOOL_ERROR, f"{why} {subject}", same, details)
+    for about, same in _by_name(events, FrictionKind.TOOL_ERROR, fewest, _error_name):
+        why, _, subject = about.partition(" ")
+        details: dict[str, str | int] = {"class": why, "subject": subject, **_way_to_missing(same)}
+        details["ran_well"] = ran[str(details.get("missing", subject))]
+        yield _of_events(PatternKind.TOOL_ERROR, about, same, details)
+
+
+def _error_name(event: Moment) -> str | None:
+    """The class of an error, and the command or the tool that failed."""
+    tool = str(event.details.get("tool", ""))
+    command = str(event.details.get("target", "")) if tool in SHELLS else ""
+    return f"{event.about} {command or tool}" if event.uuid is not None else None
+
+
+def _way_to_missing(same: Sequence[Moment]) -> dict[str, str]:
+    """The program that a shell did not find each time, and how it was started then, if there is one way."""
+    missing = {str(event.details.get("missing", "")) for event in same}
+    ways = {str(event.details["works_as"]) for event in same if "works_as" in event.details}
+    is_one = len(missing) == len(ways) == 1 and "" not in missing
+    return {"missing": missing.pop(), "works_as": ways.pop()} if is_one else {}
 
 
 def _of_events(kind: PatternKind, about: str, same: Sequence[Moment], details: dict[str, str | int]) -> RepeatedPattern:
+    moments = [
+        PatternMoment(session=event.session, uuid=event.uuid or "", time=event.time, text=event.evidence)
+        for event in same
+    ]
+    return _pattern(kind, about, moments, details, example=same[-1].evidence)
+
+
+def _pattern(
+    kind: PatternKind, about: str, moments: Sequence[PatternMoment], details: dict[str, str | int], example: str
+) -> RepeatedPattern:
     return RepeatedPattern(
         kind=kind,
         about=about,
-        count=len(same),
-        sessions=tuple(dict.fromkeys(event.session for event in same)),
-        example=same[-1].evidence,
-        moments=tuple(
-            PatternMoment(session=event.session, uuid=event.uuid or "", time=event.time, text=event.evidence)
-            for event in same[:_MOST_MOMENTS]
-        ),
+        count=len(moments),
+        sessions=tuple(dict.fromkeys(moment.session for moment in moments)),
+        example=example,
+        moments=tuple(moments[:_MOST_MOMENTS]),
         details=details,
-        counts=_in_each(event.session for event in same),
+        counts=_in_each(moment.session for moment in moments),
     )
 
 
@@ -396,31 +415,20 @@ def _read_again(given: _Gathered) -> Iterator[RepeatedPattern]:
     for (_, path), reads in given.read.items():
         tokens = sum(file.tokens for _, file in reads)
         if len(reads) >= _FEWEST_READERS and tokens >= _MANY_TOKENS:
-            yield RepeatedPattern(
-                kind=PatternKind.READ_AGAIN,
-                about=path,
-                count=len(reads),
-                sessions=tuple(session for session, _ in reads),
-                example=path,
-                moments=tuple(
-                    PatternMoment(session=session, uuid=file.uuid) for session, file in reads[:_MOST_MOMENTS]
-                ),
-                details={"tokens": tokens, "title": reads[-1][1].title},
-                counts=(1,) * len(reads),
-            )
+            moments = [PatternMoment(session=session, uuid=file.uuid) for session, file in reads]
+            details: dict[str, str | int] = {"tokens": tokens, "title": reads[-1][1].title}
+            yield _pattern(PatternKind.READ_AGAIN, path, moments, details, example=path)
 
 
 def _refusals(events: Iterable[Moment], fewest: int) -> Iterator[RepeatedPattern]:
     """Commands that the person turned down in several sessions, with the last reason that was given."""
-    by_command: dict[str, list[Moment]] = {}
-    for event in events:
-        by = event.details.get("by")
-        if event.kind is FrictionKind.REJECTION and by == "person" and event.details.get("command"):
-            by_command.setdefault(event.about, []).append(event)
-    for command, same in by_command.items():
-        if len({event.session for event in same}) >= fewest:
-            reasons = [reason for event in same if rules_in(reason := str(event.details.get("reason", "")))]
-            yield _of_events(PatternKind.REFUSAL, command, same, {"reason": quote(reasons[-1]) if reasons else ""})
+    for command, same in _by_name(events, FrictionKind.REJECTION, fewest, _refused_command):
+        reasons = [reason for event in same if rules_in(reason := str(event.details.get("reason", "")))]
+        yield _of_events(PatternKind.REFUSAL, command, same, {"reason": quote(reasons[-1]) if reasons else ""})
+
+
+def _refused_command(event: Moment) -> str | None:
+    return event.about if event.details.get("by") == "person" and event.details.get("command") else None
 
 
 _NEARLY_ALWAYS = 0.75
@@ -429,23 +437,25 @@ _OFTEN_CURED = 0.4
 
 def _habits(events: Iterable[Moment], given: _Gathered, fewest: int) -> Iterator[RepeatedPattern]:
     """Lines that fail nearly always in several sessions, with the line that then did the same work."""
-    by_name: dict[str, list[Moment]] = {}
-    for event in events:
-        is_named = "line" in event.details and "missing" not in event.details
-        if event.kind is FrictionKind.TOOL_ERROR and event.uuid is not None and is_named:
-            by_name.setdefault(prefix_of(str(event.details["line"])), []).append(event)
-    for name, same in by_name.items():
+    for name, same in _by_name(events, FrictionKind.TOOL_ERROR, fewest, _failing_program):
         cures = Counter(str(event.details["cure"]) for event in same if "cure" in event.details)
         line, cure = in_general(Counter(str(event.details["line"]) for event in same)), in_general(cures)
         head = line.removesuffix(_VARIES)
-        if len({event.session for event in same}) < fewest or not head or cure in ("", line):
-            continue
-        well = sum(
-            count for (_, step), lines in given.lines.items() if step == name for ran, count in lines.items()
-            if ran == head or ran.startswith(f"{head} ")
-        )  # fmt: skip
-        failed = [event for event in same if str(event.details["line"]).startswith(head)]
         is_cured = cures.total() >= _OFTEN_CURED * len(same) and not cure.startswith(f"{head} ")
-        if is_cured and len(failed) >= _NEARLY_ALWAYS * (len(failed) + well):
+        if not head or cure in ("", line) or not is_cured:
+            continue
+        well = sum(_runs_of(head, lines) for (_, step), lines in given.lines.items() if step == name)
+        failed = [event for event in same if str(event.details["line"]).startswith(head)]
+        if len(failed) >= _NEARLY_ALWAYS * (len(failed) + well):
             details: dict[str, str | int] = {"line": line, "cure": cure, "well": well, "class": failed[-1].about}
             yield _of_events(PatternKind.HABIT, line, failed, details)
+
+
+def _failing_program(event: Moment) -> str | None:
+    is_known = event.uuid is not None and "line" in event.details and "missing" not in event.details
+    return prefix_of(str(event.details["line"])) if is_known else None
+
+
+def _runs_of(head: str, lines: Counter[str]) -> int:
+    """How often a line that begins so was run."""
+    return sum(count for ran, count in lines.items() if ran == head or ran.startswith(f"{head} "))

@@ -148,25 +148,39 @@ def paste_of(text: str) -> Paste:
         text = _REFERENCE.sub("…", text)
     lines = [line for line in text.split("\n") if line.strip()]
     lines = lines if len(lines) <= _MOST_LINES else lines[: _MOST_LINES // 2] + lines[-_MOST_LINES // 2 :]
-    output = code = document = 0
-    has_prompt = has_stack = has_fault = is_below = is_model = False
+    kinds = list(_kinds_of(lines))
+    output = [line for line, kind in zip(lines, kinds, strict=True) if kind in _OUTPUT]
+    return Paste(
+        lines=len(lines),
+        output=len(output),
+        code=kinds.count("code"),
+        document=kinds.count("document"),
+        has_prompt="prompt" in kinds,
+        has_stack="stack" in kinds,
+        has_fault=any(map(_FAULT.search, output)),
+    )
+
+
+_OUTPUT = ("prompt", "stack", "output")
+
+
+def _kinds_of(lines: Iterable[str]) -> Iterator[str]:
+    """The kind of each line: what follows a prompt, a stack or an announcement is output, whatever it looks like; what
+    follows a line that announces a model is none."""
+    is_below = is_model = False
     for line in lines:
         kind = _kind_of_line(line)
         announces = kind == "typed" and line.rstrip().endswith((":", "："))
         is_model = is_model or (announces and _MODEL.search(line[-120:]) is not None)
-        if is_model and kind in ("prompt", "stack", "output"):
+        if is_model and kind in _OUTPUT:
             kind = "document"
-        if kind == "prompt" or kind == "stack":
+        if kind in ("prompt", "stack"):
             is_below = True
-            has_prompt, has_stack = has_prompt or kind == "prompt", has_stack or kind == "stack"
         elif is_below and (kind != "typed" or len(line.split()) < _FEWEST_TYPED):
             kind = "output"
         elif kind == "typed":
             is_below = announces and _ANNOUNCES.search(line[-120:]) is not None
-        is_output = kind in ("prompt", "stack", "output")
-        output, code, document = output + is_output, code + (kind == "code"), document + (kind == "document")
-        has_fault = has_fault or (is_output and _FAULT.search(line) is not None)
-    return Paste(len(lines), output, code, document, has_prompt, has_stack, has_fault)
+        yield kind
 
 
 def _kind_of_line(line: str) -> str:

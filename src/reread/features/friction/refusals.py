@@ -27,6 +27,7 @@ from .detection import (
     Detector,
     FrictionKind,
     Moment,
+    TurnInContext,
     file_name,
     quote,
     verdict_in,
@@ -59,24 +60,27 @@ class Interrupt(Detector):
 
     def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
         for context in subject.turns:
-            if not context.notices and not context.troubled:
-                continue
-            lines = [notice for notice in context.notices if notice.what == "interrupted"]
-            cut = [call for call in context.troubled if call.status is CallStatus.INTERRUPTED]
             # Refusing in the permission dialog also writes an interrupt line: that belongs to the rejection.
-            if lines and any(is_by_person(call) for call in context.calls[-_PARALLEL:]):
-                continue
-            running = (cut or context.calls)[-1] if context.calls else None
-            for notice in lines:
-                is_tool = "for tool use" in notice.text
-                yield self._at(subject, notice.record, running if is_tool else None)
-            if cut and not lines:
+            if context.was_interrupted:
+                if not any(is_by_person(call) for call in context.calls[-_PARALLEL:]):
+                    yield from self._of_lines(subject, context)
+            elif cut := _interrupted(context):
                 yield self._at(subject, cut[-1].proof, cut[-1])
+
+    def _of_lines(self, subject: ConversationUnderTest, context: TurnInContext) -> Iterator[Moment]:
+        running = next(reversed(_interrupted(context) or context.calls), None)
+        for notice in context.notices:
+            if notice.what == "interrupted":
+                yield self._at(subject, notice.record, running if "for tool use" in notice.text else None)
 
     def _at(self, subject: ConversationUnderTest, record: Record, running: DetectedCall | None) -> Moment:
         name = running.name if running is not None else ""
         evidence = f"stopped while {name} was running" if name else "stopped while the model was answering"
         return subject.event(self.kind, record, evidence, Cause.AGENT, 1.0, about=name or "answer")
+
+
+def _interrupted(context: TurnInContext) -> list[DetectedCall]:
+    return [call for call in context.troubled if call.status is CallStatus.INTERRUPTED]
 
 
 _PARALLEL = 12
@@ -101,9 +105,8 @@ def refused_by(call: DetectedCall) -> str | None:
     if call.status is not CallStatus.REJECTED:
         is_aborted = call.status is CallStatus.ERROR and call.text.startswith(_ABORTED)
         return "person" if is_aborted else None
-    decision = record.permission_decision if record is not None else None
-    if decision is not None and decision.source:
-        return "person" if decision.source.startswith("user") else "rule"
+    if call.decided_by:
+        return "person" if call.is_asked else "rule"
     if record is not None and record.tool_denial_kind is not None:
         return "person" if record.tool_denial_kind == BY_PERSON else "rule"
     return "rule" if call.text[:40].lstrip().startswith("Permission") else "person"
@@ -112,9 +115,7 @@ def refused_by(call: DetectedCall) -> str | None:
 def is_block_of_hook(call: DetectedCall) -> bool:
     if call.status not in (CallStatus.ERROR, CallStatus.REJECTED):
         return False
-    record = call.proof
-    decision = record.permission_decision if isinstance(record, User) else None
-    return (decision is not None and decision.source == "hook") or bool(_BY_HOOK.match(call.text[:300]))
+    return call.decided_by == "hook" or _BY_HOOK.match(call.text[:300]) is not None
 
 
 def reason_given(call: DetectedCall) -> str:
@@ -183,39 +184,45 @@ class HookBlock(Detector):
                 reason = found[2] if found else call.text
                 yield self._at(subject, call.proof, reason, found[1] if found else "PreToolUse", call.name)
         reported = set()
-        for speaker in (Speaker.PROMPT, Speaker.META):
-            for record in subject.lines_of(speaker):
-                text = record.text
-                if is_from_hook(text):
-                    is_stop = text.startswith(STOP_FEEDBACK)
-                    reason = text.partition(":")[2].strip()
-                    reported.add(reason)
-                    yield self._at(subject, record, reason, "Stop" if is_stop else "UserPromptSubmit", "")
-        yield from self._beside(subject, reported)
-
-    def _beside(self, subject: ConversationUnderTest, reported: set[str]) -> Iterator[Moment]:
-        """Blocks on lines outside the conversation, without those that its own lines have already shown."""
-        beside = subject.conversation.beside
-        for record in beside.get(Attachment, ()):
-            body = record.attachment if isinstance(record, Attachment) else None
-            if isinstance(body, HookBlockingError) and body.message.strip() not in reported:
-                yield self._at(subject, record, body.message, _event_of(body), "")
-            elif isinstance(body, HookStoppedContinuation):
-                yield self._at(subject, record, body.message or "", _event_of(body), "")
-        for record in beside.get(Informational, ()):
-            reason = _of_prompt(record.text)
-            if reason is not None and reason not in reported:
-                yield self._at(subject, record, reason, "UserPromptSubmit", "")
-        for record in beside.get(StopHookSummary, ()):
-            if not isinstance(record, StopHookSummary):
-                continue
-            untold = [error for error in record.blocks if error.strip() not in reported]
-            if record.prevented_continuation or untold:
-                yield self._at(subject, record, record.stop_reason or " ".join(untold), "Stop", "")
+        for record in (*subject.lines_of(Speaker.PROMPT), *subject.lines_of(Speaker.META)):
+            if is_from_hook(record.text):
+                reason = record.text.partition(":")[2].strip()
+                reported.add(reason)
+                is_stop = record.text.startswith(STOP_FEEDBACK)
+                yield self._at(subject, record, reason, "Stop" if is_stop else "UserPromptSubmit", "")
+        for blocks in (_attached_blocks, _blocked_prompts, _blocked_ends):
+            yield from (self._at(subject, *block, "") for block in blocks(subject, reported))
 
     def _at(self, subject: ConversationUnderTest, record: Record, text: str, hook: str, tool: str) -> Moment:
         evidence = text.strip() or f"blocked by a {hook} hook"
         return subject.event(self.kind, record, evidence, Cause.ENVIRONMENT, 1.0, about=hook, tool=tool or None)
+
+
+Block = tuple[Record, str, str]
+"""A line outside the conversation, why a hook blocked something, and which hook."""
+
+
+def _attached_blocks(subject: ConversationUnderTest, reported: set[str]) -> Iterator[Block]:
+    for record in subject.beside(Attachment):
+        body = record.attachment
+        if isinstance(body, HookStoppedContinuation):
+            yield record, body.message or "", _event_of(body)
+        elif isinstance(body, HookBlockingError) and body.message.strip() not in reported:
+            yield record, body.message, _event_of(body)
+
+
+def _blocked_prompts(subject: ConversationUnderTest, reported: set[str]) -> Iterator[Block]:
+    for record in subject.beside(Informational):
+        reason = _of_prompt(record.text)
+        if reason is not None and reason not in reported:
+            yield record, reason, "UserPromptSubmit"
+
+
+def _blocked_ends(subject: ConversationUnderTest, reported: set[str]) -> Iterator[Block]:
+    for record in subject.beside(StopHookSummary):
+        untold = [error for error in record.blocks if error.strip() not in reported]
+        if record.prevented_continuation or untold:
+            yield record, record.stop_reason or " ".join(untold), "Stop"
 
 
 class HookError(Detector):
@@ -225,20 +232,19 @@ class HookError(Detector):
     exact = "a hook_non_blocking_error, a hook that timed out; the failures of a stop_hook_summary without such lines"
 
     def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
-        beside = subject.conversation.beside
         reported = set()
-        for record in beside.get(Attachment, ()):
-            body = record.attachment if isinstance(record, Attachment) else None
+        for record in subject.beside(Attachment):
+            body = record.attachment
             if isinstance(body, HookNonBlockingError):
                 reported.add(body.tool_use_id)
                 yield self._at(subject, record, body.stderr or "", _event_of(body), body.command)
             elif isinstance(body, HookCancelled) and body.timed_out:
                 after = f" after {body.timeout_ms / 1000:g} s" if body.timeout_ms is not None else ""
                 yield self._at(subject, record, f"timed out{after}", _event_of(body), body.command)
-        for record in beside.get(StopHookSummary, ()):
-            if isinstance(record, StopHookSummary) and record.tool_use_id not in reported:
-                for error in record.failures:
-                    yield self._at(subject, record, error, "Stop", None)
+        for summary in subject.beside(StopHookSummary):
+            if summary.tool_use_id not in reported:
+                for error in summary.failures:
+                    yield self._at(subject, summary, error, "Stop", None)
 
     def _at(self, subject: ConversationUnderTest, record: Record, text: str, hook: str, command: str | None) -> Moment:
         evidence = verdict_in(text.removeprefix(HOOK_FAILED).strip()) or f"a {hook} hook failed"
@@ -313,7 +319,7 @@ def outcome_of(subject: ConversationUnderTest) -> SessionOutcome:
     tested = ((call, tests_of(call.command, call.call)) for call in reversed(subject.commands))
     test, ended = next((each for each in tested if each[1] is not None), (None, None))
     done, left = _todos(subject)
-    links = {record.pr_url for record in subject.conversation.beside.get(PrLink, ()) if isinstance(record, PrLink)}
+    links = {record.pr_url for record in subject.beside(PrLink)}
     return SessionOutcome(
         last_test=ended,
         last_test_uuid=test.proof.uuid if test is not None else None,

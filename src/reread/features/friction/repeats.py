@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from reread.records import ApiError, Assistant, CompactBoundary, Record, User
-from reread.records.system import ApiRetry
+from reread.records import ApiError, Assistant, CompactBoundary, Record
+from reread.records.system import ApiRetry, CompactMetadata
 from reread.sessions import CallStatus, Notice
 from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
@@ -47,10 +47,8 @@ class ReAsk(Detector):
     )
 
     def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
-        model = corrections.model_of(self.kind)
-        for each in subject.once(corrections.judge):
-            verdict = each.verdict(model) if each.again is not None else None
-            if verdict is not None:
+        for each, verdict in corrections.verdicts(subject, self.kind):
+            if each.again is not None:
                 yield subject.event(
                     self.kind,
                     each.record,
@@ -58,7 +56,7 @@ class ReAsk(Detector):
                     Cause.AGENT,
                     verdict.confidence,
                     first=each.again,
-                    because="; ".join(verdict.because) or None,
+                    because=verdict.because or None,
                 )
 
 
@@ -191,7 +189,7 @@ class _File:
     __slots__ = ("added", "again", "before", "characters", "last", "previous", "undone", "undone_by")
 
     def __init__(self) -> None:
-        self.added: dict[str, int] = {}
+        self.added: set[str] = set()
         self.again = 0
         """How many of the session's own lines it changed or removed."""
         self.characters = 0
@@ -259,27 +257,17 @@ def _replacements(call: DetectedCall) -> Iterator[tuple[str | None, str]]:
 def _replace(file: _File, old: str | None, new: str, call: DetectedCall) -> None:
     """Counts the session's own lines that are removed, then adds the new ones."""
     coming, standing = _lines(new), _lines(old or "")
-    if old is None:
-        going = {line: count for line, count in file.added.items() if line not in coming} if file.added else {}
-    elif file.added:
-        going = {line: 1 for line in standing if line in file.added and line not in coming}
-        if old and new in file.before and old in file.previous:
+    going = (file.added if old is None else file.added & standing) - coming
+    if old:
+        if file.added and new in file.before and old in file.previous:
             file.undone += 1
             file.undone_by = call
-    else:
-        going = {}
-    if old:
         file.before.add(old)
         file.previous.add(new)
-    for line in going:
-        del file.added[line]
-        file.again += 1
-        file.characters += len(line)
-    if going:
-        file.last = call
-    for line in coming - standing if old else coming:
-        file.added[line] = 1
-    file.last = file.last or call
+    file.again += len(going)
+    file.characters += sum(map(len, going))
+    file.added = file.added - going | coming - standing
+    file.last = call if going else file.last or call
 
 
 def _lines(text: str) -> set[str]:
@@ -356,21 +344,18 @@ class ManualStep(Detector):
             yield subject.event(
                 self.kind, record, f"! {command}", Cause.ENVIRONMENT, 1.0, about=prefix_of(command), how="shell"
             )
-        model = corrections.model_of(self.kind)
-        for each in subject.once(corrections.judge):
-            verdict = each.verdict(model)
-            if verdict is not None:
-                how = next((how for name, how in _HOW if name in each.features), "output")
-                yield subject.event(
-                    self.kind,
-                    each.record,
-                    each.text,
-                    Cause.ENVIRONMENT,
-                    verdict.confidence,
-                    about=how,
-                    how=how,
-                    because="; ".join(verdict.because) or None,
-                )
+        for each, verdict in corrections.verdicts(subject, self.kind):
+            how = next((how for name, how in _HOW if name in each.features), "output")
+            yield subject.event(
+                self.kind,
+                each.record,
+                each.text,
+                Cause.ENVIRONMENT,
+                verdict.confidence,
+                about=how,
+                how=how,
+                because=verdict.because or None,
+            )
 
 
 _HOW = (("paste:stack", "stack_trace"), ("paste:prompt", "terminal"), ("paste:4", "log"), ("paste:error", "error"))
@@ -422,10 +407,8 @@ def decisions(calls: list[DetectedCall]) -> Iterator[DetectedCall]:
 
 def was_asked(call: DetectedCall) -> bool:
     """Whether the person had to decide on a call, or would have had to if a prompt had been possible."""
-    record = call.proof
-    decision = record.permission_decision if isinstance(record, User) else None
-    if decision is not None:
-        return (decision.source or "").startswith("user")
+    if call.decided_by is not None:
+        return call.is_asked
     if call.status is CallStatus.OK:
         return False
     if call.status is CallStatus.ERROR:
@@ -549,10 +532,7 @@ def _long_wait(call: DetectedCall) -> float | None:
 
 def _waited_for_person(call: DetectedCall) -> bool:
     """Whether the call waited for a permission: the client recorded who decided, or such a call cannot take so long."""
-    decision = getattr(call.proof, "permission_decision", None)
-    if decision is not None:
-        return (decision.source or "").startswith("user")
-    return not call.name.startswith("mcp__")
+    return call.is_asked if call.decided_by is not None else not call.name.startswith("mcp__")
 
 
 class Compaction(Detector):
@@ -563,11 +543,8 @@ class Compaction(Detector):
 
     def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
         for record in subject.conversation.compactions:
-            metadata = record.compact_metadata
-            before = metadata.pre_tokens if metadata is not None else None
-            after = metadata.post_tokens if metadata is not None else None
-            trigger = (metadata.trigger if metadata is not None else None) or "unknown"
-            milliseconds = metadata.duration_ms if metadata is not None else None
+            metadata = record.compact_metadata or CompactMetadata()
+            before, trigger = metadata.pre_tokens, metadata.trigger or "unknown"
             yield subject.event(
                 self.kind,
                 record,
@@ -575,9 +552,9 @@ class Compaction(Detector):
                 Cause.PROMPT if trigger == "manual" else Cause.ENVIRONMENT,
                 1.0,
                 about=trigger,
-                loss=subject.spent.after(record, milliseconds / 1000 if milliseconds else None),
+                loss=subject.spent.after(record, metadata.duration_ms / 1000 if metadata.duration_ms else None),
                 before_tokens=before,
-                after_tokens=after,
+                after_tokens=metadata.post_tokens,
             )
 
 

@@ -78,19 +78,24 @@ def _handled(subject: ConversationUnderTest) -> Iterator[tuple[str, datetime | N
 
 
 def _attached(subject: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
-    for record in subject.conversation.beside.get(Attachment, ()):
-        body = record.attachment if isinstance(record, Attachment) else None
-        if isinstance(body, SkillListing):
-            yield "", record.time, "\n".join(body.names or ())
-        elif isinstance(body, Instructions):
-            told = ((each.get("path"), each.get("content")) for each in body.each_file)
-            yield from ((path, record.time, text) for path, text in told if path and isinstance(text, str))
-        elif isinstance(body, EditedTextFile) and _is_told(body.filename or ""):
-            yield body.filename or "", record.time, body.snippet or ""
-        elif isinstance(body, NestedMemory | FileAttachment):
-            path = (body.path if isinstance(body, NestedMemory) else body.filename) or ""
-            if _is_told(path):
-                yield path, record.time, _content_in(parse_or_none(body.content))
+    for record in subject.beside(Attachment):
+        yield from ((path, record.time, text) for path, text in _told_by(record.attachment))
+
+
+def _told_by(body: object) -> Iterator[tuple[str, str]]:
+    """The files that an attachment shows, with their texts."""
+    if isinstance(body, SkillListing):
+        yield "", "\n".join(body.names or ())
+    elif isinstance(body, Instructions):
+        for each in body.each_file:
+            path, text = each.get("path"), each.get("content")
+            if path and isinstance(text, str):
+                yield path, text
+    elif isinstance(body, EditedTextFile | NestedMemory | FileAttachment):
+        path = (body.path if isinstance(body, NestedMemory) else body.filename) or ""
+        text = body.snippet if isinstance(body, EditedTextFile) else _content_in(parse_or_none(body.content))
+        if _is_told(path):
+            yield path, text or ""
 
 
 def _content_in(value: object) -> str:

@@ -66,20 +66,10 @@ class ErrorClass(StrEnum):
 
 
 _NOT_RUN = ("Sibling tool call errored", "Cancelled: parallel tool call")
-_CAUSES = {
-    ErrorClass.NOT_FOUND: Cause.AGENT,
-    ErrorClass.EDIT_MISMATCH: Cause.AGENT,
-    ErrorClass.NOT_READ: Cause.AGENT,
-    ErrorClass.TEST_FAILURE: Cause.AGENT,
-    ErrorClass.COMPILE_ERROR: Cause.AGENT,
-    ErrorClass.LINT: Cause.AGENT,
-    ErrorClass.BAD_ARGUMENTS: Cause.AGENT,
-    ErrorClass.CONFLICT: Cause.AGENT,
-    ErrorClass.RUNTIME_ERROR: Cause.AGENT,
-    ErrorClass.NO_MATCH: Cause.AGENT,
-    ErrorClass.OTHER: Cause.AGENT,
-}
-"""The cause of all other classes is the environment."""
+_OF_ENVIRONMENT = frozenset(
+    {ErrorClass.PERMISSION, ErrorClass.TIMEOUT, ErrorClass.DEPENDENCY, ErrorClass.NETWORK, ErrorClass.MCP}
+)
+"""The cause of all other classes is the agent."""
 
 _RUNNERS = r"(?:npm|pnpm|yarn|bun|mise|just|task|rake|mix|make|deno|uv|poetry)(?: run)? \w*[:-]?"
 _TESTER = lazy.pattern(
@@ -209,7 +199,7 @@ class ToolError(Detector):
             self.kind,
             call.proof,
             _evidence(call),
-            _CAUSES.get(why, Cause.ENVIRONMENT),
+            Cause.ENVIRONMENT if why in _OF_ENVIRONMENT else Cause.AGENT,
             1.0,
             about=why.value,
             loss=subject.spent.between(calls[place : tried + 1]) if next_try is not None else None,

@@ -97,9 +97,7 @@ def texts_of(value: Any) -> Iterator[str]:
         if isinstance(each, str):
             yield each
         elif isinstance(each, list):
-            texts = [item for item in each if isinstance(item, str)]
-            if len(texts) > 1:
-                yield "\n".join(texts)  # the lines of a patch: a key spans several
+            yield from _joined(each)
             waiting.extend(reversed(each))
         elif isinstance(each, dict):
             yield from each
@@ -152,28 +150,47 @@ def gathered(value: Any, known: KnownTexts) -> ValueTexts:
     """The texts of `texts_of` that are not known, and whether `assigned` gives anything, in a fifth of the time."""
     texts: list[str] = [value] if type(value) is str else []
     is_named = False
-    waiting = [value] if type(value) is dict or type(value) is list else []
+    waiting = [value] if type(value) in _NESTED else []
     known_texts = known.texts
     for each in waiting:  # the list grows meanwhile
         parts: Iterable[Any] = each
-        if type(each) is dict:
+        if type(each) is list:
+            texts += _joined(each) if len(each) > 1 else ()
+        elif known.has_names(each):
             parts = each.values()
-            if not known.has_names(each):
-                others = known.other_names(each)
-                texts += [name for name in each if name not in known_texts]
-                if not others.isdisjoint(_BYTES):
-                    parts = [part for key, part in each.items() if not is_unreadable(each, key)]
-                is_named = is_named or (any(map(_is_naming, others)) and any(own_assigned(each)))
-        elif len(each) > 1:
-            lines = [part for part in each if type(part) is str]
-            texts += ["\n".join(lines)] if len(lines) > 1 else []
+        else:
+            others = known.other_names(each)
+            texts += [name for name in each if name not in known_texts]
+            parts = [part for _, part in _readable(each, others)]
+            is_named = is_named or _has_named(each, others)
         for part in parts:
             if type(part) is str:
                 if part not in known_texts:
                     texts.append(part)
-            elif type(part) is dict or type(part) is list:
+            elif type(part) in _NESTED:
                 waiting.append(part)
     return ValueTexts(texts, is_named)
+
+
+_NESTED = (dict, list)
+
+
+def _joined(values: list[Any]) -> list[str]:
+    """The lines of a list as one text: a key spans several."""
+    lines = [part for part in values if type(part) is str]
+    return ["\n".join(lines)] if len(lines) > 1 else []
+
+
+def _readable(fields: dict[str, Any], others: set[str]) -> list[tuple[str, Any]]:
+    """The fields that hold text; `others` are the names that are not known yet."""
+    if others.isdisjoint(_BYTES):
+        return list(fields.items())
+    return [(key, part) for key, part in fields.items() if not is_unreadable(fields, key)]
+
+
+def _has_named(fields: dict[str, Any], others: set[str]) -> bool:
+    """Whether one of these names makes its value a secret."""
+    return any(map(_is_naming, others)) and any(own_assigned(fields))
 
 
 def is_rewritten(value: dict[str, Any] | list[Any], known: KnownTexts, rewrite: Callable[[str], str]) -> bool | None:
@@ -185,17 +202,12 @@ def is_rewritten(value: dict[str, Any] | list[Any], known: KnownTexts, rewrite: 
     waiting: list[Any] = [value]
     known_texts = known.texts
     for each in waiting:
-        if type(each) is list:
-            items: Iterable[tuple[Any, Any]] = enumerate(each)
-        elif known.has_names(each):
-            items = each.items()
-        else:
+        items: Iterable[tuple[Any, Any]] = enumerate(each) if type(each) is list else each.items()
+        if type(each) is dict and not known.has_names(each):
             others = known.other_names(each)
-            if any(map(_is_naming, others)) and any(own_assigned(each)):
+            if _has_named(each, others):
                 return None
-            items = list(each.items())
-            if not others.isdisjoint(_BYTES):
-                items = [(key, part) for key, part in items if not is_unreadable(each, key)]
+            items = _readable(each, others)
             if _are_renamed(each, rewrite):
                 is_changed = True
                 items = [(rewrite(key), part) for key, part in items]
@@ -204,7 +216,7 @@ def is_rewritten(value: dict[str, Any] | list[Any], known: KnownTexts, rewrite: 
                 if part not in known_texts and (made := rewrite(part)) is not part:
                     each[key] = made
                     is_changed = True
-            elif type(part) is dict or type(part) is list:
+            elif type(part) in _NESTED:
                 waiting.append(part)
     return is_changed
 

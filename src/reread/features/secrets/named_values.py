@@ -262,26 +262,24 @@ def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
     """Whether a word ends the name of a secret: `key` only after certain words, `pin` only by itself."""
     last = before[-1:]
     if word in ("key", "キー", "schlüssel", "schluessel"):
-        if _ends_with(before, _NO_KEY_OF, signs=1, is_whole=True):
-            return False
-        is_meant = before.lower().endswith(_OF_SOMEBODY)
-        return is_meant or _ends_with(before, _KEY_OF, signs=2) or (is_capital and last == "_") or word != "key"
-    if (
-        word in _SHORT_VALUE
-        and last.isalpha()
-        and is_capital == last.isupper()
-        and before[-4:].lower() not in ("user", "stor", "tore", "dmin", "pgdb", "data")
-    ):
-        return word in ("pass", "auth") and before[-6:].lower().endswith(
-            ("user", "db", "store", "key", "admin", "smtp", "mail", "ssh", "http", "root", "become", "oauth")
-        )
+        return _is_key(word, before, is_capital=is_capital)
+    is_amid = word in _SHORT_VALUE and last.isalpha() and is_capital == last.isupper()
+    if is_amid and before[-4:].lower() not in ("user", "stor", "tore", "dmin", "pgdb", "data"):
+        return word in ("pass", "auth") and before[-6:].lower().endswith(_BEFORE_PASS)
     if word == "token" and _ends_with(before, _NO_TOKEN_OF, signs=1, is_whole=True):
         return False
-    if word in _OTHER_KEYS:
+    return word not in _OTHER_KEYS and not (word == "sid" and last != "_")
+
+
+def _is_key(word: str, before: str, *, is_capital: bool) -> bool:
+    if _ends_with(before, _NO_KEY_OF, signs=1, is_whole=True):
         return False
-    return not (word == "sid" and last != "_")
+    is_meant = before.lower().endswith(_OF_SOMEBODY)
+    is_named = _ends_with(before, _KEY_OF, signs=2) or (is_capital and before[-1:] == "_")
+    return is_meant or is_named or word != "key"
 
 
+_BEFORE_PASS = ("user", "db", "store", "key", "admin", "smtp", "mail", "ssh", "http", "root", "become", "oauth")
 _OTHER_KEYS = frozenset({"clé", "clés", "chiave", "chave", "klucz", "llave", "sleutel", "nyckel"})
 
 
@@ -457,9 +455,11 @@ def _is_secret(
         return True
     if is_word:
         return is_password(value, is_quoted=is_quoted, least=least) and (is_sure or _has_both(value))
-    if not is_sure and (not _has_both(value) or ("/" in value and not is_gibberish(value))):
-        return False
-    return is_key(value, is_quoted=is_quoted, least=least)
+    return (is_sure or _is_keylike(value)) and is_key(value, is_quoted=is_quoted, least=least)
+
+
+def _is_keylike(value: str) -> bool:
+    return _has_both(value) and ("/" not in value or is_gibberish(value))
 
 
 def _has_both(value: str) -> bool:

@@ -178,15 +178,24 @@ def is_excluded(value: str, least: int) -> bool:
 def _is_chosen(value: str, *, is_quoted: bool) -> bool:
     """Whether a person may have chosen it: `hunter2secret` and `Purple-Monkey-42`, but not `new_password2`, `sha256` or
     `user.pin1`."""
-    digits = [at for at, letter in enumerate(value) if letter.isdigit()]
-    if not digits or any(each in value for each in "./:") or len(value) < 7:
+    first = _DIGIT.search(value)
+    if first is None or len(value) < 7 or not _SIGNS_OF_PATHS.isdisjoint(value):
         return False
     words = re.split(r"[\d_-]+", value)
     if "_" in value or (value.islower() and "-" in value):
-        return is_quoted and not any(_WORDS_OF_CODE.search(word) for word in words)
-    if any(letter.isalpha() for letter in value[digits[0] :]):
+        return is_quoted and not any(map(_WORDS_OF_CODE.search, words))
+    if any(map(str.isalpha, value[first.start() :])):
         return not _WORDS_OF_CODE.match(value) and not _TYPES.fullmatch(value)
-    return not any(len(found[0]) > 3 or found.start() == 0 for word in words if (found := _WORDS_OF_CODE.search(word)))
+    return not any(map(_has_word_of_code, words))
+
+
+_DIGIT = re.compile(r"\d")
+_SIGNS_OF_PATHS = frozenset("./:")
+
+
+def _has_word_of_code(word: str) -> bool:
+    found = _WORDS_OF_CODE.search(word)
+    return found is not None and (len(found[0]) > 3 or found.start() == 0)
 
 
 def is_random(name: str) -> bool:
